@@ -1,4 +1,9 @@
-import { type IncomingMessage, Agent as PlainAgent, request as plainRequest, type RequestOptions } from 'node:http'
+import {
+  type IncomingMessage,
+  Agent as PlainAgent,
+  request as plainRequest,
+  type RequestOptions,
+} from 'node:http'
 import { Agent as SecureAgent, request as secureRequest } from 'node:https'
 import { Refusal, refuse } from '../../domain/refusals.ts'
 

@@ -9,7 +9,7 @@ import {
   type LookTimes,
   watchAddresses,
 } from './addresses.ts'
-import { openConnections, placeOfUrl, textOf, type UpstreamPlace, UnreachableError } from './exchange.ts'
+import { openConnections, placeOfUrl, textOf, UnreachableError, type UpstreamPlace } from './exchange.ts'
 import { isPassing, refusalOf } from './failures.ts'
 import type { UpstreamKind } from './kinds.ts'
 import { type ListedModel, listedModels } from './listed.ts'
