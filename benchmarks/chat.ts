@@ -1,4 +1,4 @@
-// How fast answers are generated: this server over HTTP beside the package that it is made of. See docs/benchmarks.md.
+// How fast answers are generated: this server over HTTP beside the package that it is made of. See docs/benchmarks/answers.md.
 
 import { rmSync } from 'node:fs'
 import { mkdtemp } from 'node:fs/promises'

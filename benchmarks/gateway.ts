@@ -1,4 +1,4 @@
-// What a Heddle in front of another one costs. See docs/benchmarks.md.
+// What a Heddle in front of another one costs. See docs/benchmarks/gateway.md.
 
 import { rmSync } from 'node:fs'
 import { mkdtemp } from 'node:fs/promises'

@@ -1,4 +1,4 @@
-// What it costs that every answer is recorded, and that judges run behind the callers. See docs/benchmarks.md.
+// What it costs that every answer is recorded, and that judges run behind the callers. See docs/benchmarks/recording.md.
 
 import { rmSync } from 'node:fs'
 import { mkdtemp } from 'node:fs/promises'

@@ -1,5 +1,5 @@
 // Runs the programs of test/clients/weave, which use the published SDK, and keeps the batches of calls that it sends:
-// weave-batches.jsonl, which the benchmark replays. See docs/benchmarks.md.
+// weave-batches.jsonl, which the benchmark replays. See docs/benchmarks/record.md.
 
 import { writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'

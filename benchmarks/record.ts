@@ -1,4 +1,4 @@
-// What the record costs: single reads and writes, batches, and how far that is from doing less. See docs/benchmarks.md.
+// What the record costs: single reads and writes, batches, and how far that is from doing less. See docs/benchmarks/record.md.
 
 import { rmSync } from 'node:fs'
 import { mkdir, mkdtemp, writeFile } from 'node:fs/promises'

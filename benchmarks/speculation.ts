@@ -1,4 +1,4 @@
-// What guessing tokens ahead brings and costs: with HEDDLE_SPECULATION on and off, in turns. See docs/benchmarks.md.
+// What guessing tokens ahead brings and costs: with HEDDLE_SPECULATION on and off, in turns. See docs/benchmarks/guessing.md.
 
 import { rmSync } from 'node:fs'
 import { mkdtemp } from 'node:fs/promises'

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import type { Logits, TokenMask } from '../../src/inference/sampling/logits.ts'
 import { scriptedLogits } from './scripted-logits.ts'
 
 export interface PlayedContextOptions {
@@ -26,7 +27,7 @@ export function playedContext(options: PlayedContextOptions) {
   const { vocabulary, sequences, context, canForget = true } = options
   const memories = Array.from({ length: sequences }, (): number[] => [])
   let rows: (() => Float32Array)[] = []
-  let told: (() => Float32Array)[] = []
+  let decoding = Promise.resolve()
   let batch: number[] = []
   let announced = 0
   let added = 0
@@ -78,14 +79,21 @@ export function playedContext(options: PlayedContextOptions) {
     async decode() {
       assert.equal(added, announced, 'a batch is as large as was said')
       const { batchMs } = options
-      await new Promise((resolve) => (batchMs ? setTimeout(resolve, batchMs) : setImmediate(resolve)))
-      told = rows
+      decoding = new Promise((resolve) => {
+        if (batchMs) setTimeout(resolve, batchMs)
+        else setImmediate(resolve)
+      })
+      await decoding
       options.decoded?.(batch)
     },
     logits(row: number) {
-      const values = told[row]
+      const values = rows[row]
       assert.ok(values, `the logits of row ${row} were wanted`)
-      return scriptedLogits(values())
+      const logits = scriptedLogits(values())
+      return {
+        ...afterDecoding(logits, decoding),
+        masked: (mask: TokenMask) => afterDecoding(logits.masked(mask), decoding),
+      }
     },
     forget(sequence: number, from: number): boolean {
       const memory = memories[sequence] as number[]
@@ -106,4 +114,19 @@ function noise(one: number, two: number, three: number): number {
     Math.imul(one + 1, 0x9e3779b1) ^ Math.imul(two + 7, 0x85ebca6b) ^ Math.imul(three + 3, 0xc2b2ae35)
   mixed = Math.imul(mixed ^ (mixed >>> 15), 0x2c1b3c6d)
   return ((mixed ^ (mixed >>> 13)) >>> 0) / 2 ** 30
+}
+
+/** What is asked while a batch is being computed is answered behind it. */
+function afterDecoding<Of extends Logits>(logits: Of, decoding: Promise<void>): Of {
+  const behind = async <Answer>(answer: () => Promise<Answer>) => {
+    await decoding
+    return answer()
+  }
+  return {
+    ...logits,
+    best: () => behind(() => logits.best()),
+    top: (count: number) => behind(() => logits.top(count)),
+    of: (tokens: readonly number[]) => behind(() => logits.of(tokens)),
+    logTotal: (temperature: number) => behind(() => logits.logTotal(temperature)),
+  }
 }

@@ -1,10 +1,10 @@
-import type { ActiveTenants } from './active-tenants.ts'
-import { keyOf } from './adapter-turns.ts'
 import type { createKeptPrompts } from './kept/prompts.ts'
 import type { OpenRequests } from './open-requests.ts'
 import { type Answering, notePause } from './request.ts'
 import type { SequenceMemory } from './sequence-memory.ts'
 import { mostRemembered, type Sequence, type Sequences } from './sequences.ts'
+import type { ActiveTenants } from './turns/active-tenants.ts'
+import { keyOf } from './turns/adapter-turns.ts'
 
 export interface AdmissionParts {
   open: OpenRequests

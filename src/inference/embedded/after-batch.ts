@@ -6,7 +6,7 @@ import type { Part } from './batches.ts'
 import type { NativeContext } from './native.ts'
 import type { OpenRequests } from './open-requests.ts'
 import type { Outbox } from './outbox.ts'
-import { type Answering, leftToRead, noteRead, type Request } from './request.ts'
+import { type Answering, isReadingAgain, leftToRead, noteRead, type Request, type TakeUp } from './request.ts'
 import type { SequenceMemory } from './sequence-memory.ts'
 
 export interface AfterBatchParts {
@@ -18,14 +18,19 @@ export interface AfterBatchParts {
   outbox: Outbox
 }
 
+function told<Value>(asked: PromiseSettledResult<Value>): Value {
+  if (asked.status === 'rejected') throw asked.reason
+  return asked.value
+}
+
 /** After a batch: what was read is remembered, and answers whose tokens have all been read draw the next. */
 export function createAfterBatch(parts: AfterBatchParts) {
   const { vocabulary, context, open, memory, admission, outbox } = parts
   /** Tokens of guesses that were checked, and those of them that were drawn. */
   const guesses = { checked: 0, right: 0 }
 
-  /** Draws what comes next, and as long as that is what was guessed, what comes after it. */
-  async function check(part: Part): Promise<void> {
+  /** Takes up what comes next, and as long as that is what was guessed, draws what comes after it. */
+  async function check(part: Part, asked?: PromiseSettledResult<TakeUp>): Promise<void> {
     const { answering, sequence, tokens, guessed, rows } = part
     const first = tokens.length - guessed
     guesses.checked += rows.length - 1
@@ -39,7 +44,8 @@ export function createAfterBatch(parts: AfterBatchParts) {
         guesses.right++
         noteRead(answering)
       }
-      await answering.proceed(context.logits(row))
+      const takeUp = at === 0 && asked ? told(asked) : await answering.ask(context.logits(row))
+      await takeUp()
       part.drawn++
     }
   }
@@ -70,10 +76,24 @@ export function createAfterBatch(parts: AfterBatchParts) {
     for (const entry of entries) if (entry !== undefined) promptLogprobs?.push(entry)
   }
 
+  /**
+   * What a writer draws next is asked for while the batch is being computed: the one thread of the native library answers as
+   * soon as it has the logits, and this one is not woken in between.
+   */
+  function askAhead({ answering, isPrompt, rows }: Part): Promise<TakeUp>[] {
+    const [row] = rows
+    return isPrompt || row === undefined || isReadingAgain(answering)
+      ? []
+      : [answering.ask(context.logits(row))]
+  }
+
   return {
     guesses,
-    async finish(part: Part): Promise<void> {
+    /** To be called when the batch has begun; it ends after the batch. */
+    async finish(part: Part, decoding: Promise<void>): Promise<void> {
       const { answering, sequence, tokens, guessed, rows } = part
+      const [asked] = await Promise.allSettled(askAhead(part))
+      await decoding
       const from = sequence.tokens.length
       for (const token of tokens.subarray(0, tokens.length - guessed)) sequence.tokens.push(token)
       sequence.guessed = guessed
@@ -84,12 +104,12 @@ export function createAfterBatch(parts: AfterBatchParts) {
           await addPromptLogprobs(request, from, rows)
         if (open.isGone(answering) || leftToRead(answering) > 0) return
         if (guessed > 0 || part.isPrompt === false) {
-          await check(part)
+          await check(part, asked)
           return
         }
         const logits = context.logits(rows.at(-1) ?? Number.NaN)
         const others = request.isRead ? [] : await promptIsRead(answering)
-        await Promise.all([answering, ...others].map((one) => one.proceed(logits)))
+        await Promise.all([answering, ...others].map(async (one) => (await one.ask(logits))()))
       } catch (error) {
         if (open.isGone(answering)) return
         open.drop(request)

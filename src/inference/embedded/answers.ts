@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { type AnswerPlan, type Choice, createChoice } from '../choice.ts'
+import { type AnswerPlan, type Choice, createChoice, type Drawn } from '../choice.ts'
 import { type BeamParts, beamSearch } from './beam-answers.ts'
 import { firstChances } from './drafts/chances.ts'
 import { createDrafting, type Drafting } from './drafts/drafting.ts'
@@ -31,15 +31,10 @@ export function createAnswers({ model, drafts, ...parts }: AnswersParts) {
     return createDrafting(prompt, { tokens: choice.tokens, forced, predicted }, guessChances)
   }
 
-  function answer(
-    choice: Choice,
-    predicted: Predicted | undefined,
-    own: () => Answering,
-  ): Answering['proceed'] {
-    return async (logits) => {
+  function answer(choice: Choice, predicted: Predicted | undefined, own: () => Answering): Answering['ask'] {
+    const takeUp = (drawn: Drawn): void => {
       const answering = own()
       const { request } = answering
-      const drawn = await choice.next(logits)
       if (open.isGone(answering)) return
       const { tokens, finished } = choice.accept(drawn)
       predicted?.follow()
@@ -50,13 +45,17 @@ export function createAnswers({ model, drafts, ...parts }: AnswersParts) {
       outbox.put(request.id, predicted ? { ...finished, prediction: predicted.counts } : finished)
       finish(answering)
     }
+    return async (logits) => {
+      const drawn = await choice.next(logits)
+      return () => takeUp(drawn)
+    }
   }
 
   return (request: Request, plan: AnswerPlan, prediction: readonly number[] | undefined): Answering[] => {
     const { generation, prompt, priority } = request
-    const proceed = generation.beam === undefined ? undefined : beamSearch(parts, request, plan)
+    const askBeam = generation.beam === undefined ? undefined : beamSearch(parts, request, plan)
     return Array.from({ length: generation.choices }, (_, index) => {
-      const choice = proceed ? undefined : createChoice(plan, index)
+      const choice = askBeam ? undefined : createChoice(plan, index)
       const predicted =
         choice && prediction && createPredicted(prediction, choice.tokens, guessChances.predicted)
       const answering: Answering = {
@@ -71,7 +70,7 @@ export function createAnswers({ model, drafts, ...parts }: AnswersParts) {
         drafting: choice && drafts.areWanted ? draftingOf(prompt, choice, predicted) : undefined,
         isIdle: false,
         turn: 0,
-        proceed: proceed?.(index) ?? (choice ? answer(choice, predicted, () => answering) : async () => {}),
+        ask: askBeam?.(index) ?? (choice ? answer(choice, predicted, () => answering) : async () => () => {}),
       }
       return answering
     })

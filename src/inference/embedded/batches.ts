@@ -1,4 +1,3 @@
-import type { ActiveTenants } from './active-tenants.ts'
 import { additionOrder, planBatch } from './batch-plan.ts'
 import { createDraftLength, longestDraft } from './drafts/draft-length.ts'
 import type { Draft } from './drafts/drafting.ts'
@@ -7,7 +6,8 @@ import type { NativeContext } from './native.ts'
 import { createPace } from './pace.ts'
 import { type Answering, isReadingAgain, isWriting, leftToRead, nextToRead } from './request.ts'
 import type { Sequence } from './sequences.ts'
-import { createTenantShares } from './tenant-shares.ts'
+import type { ActiveTenants } from './turns/active-tenants.ts'
+import { createTenantShares } from './turns/tenant-shares.ts'
 
 /** A part of a batch: what one sequence reads in it. */
 export interface Part {

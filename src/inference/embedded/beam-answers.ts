@@ -17,7 +17,7 @@ export function beamSearch(
   { open, memory, outbox, finish }: BeamParts,
   request: Request,
   plan: AnswerPlan,
-): (slot: number) => Answering['proceed'] {
+): (slot: number) => Answering['ask'] {
   const beams = createBeams(plan)
   let order = [0]
   const found = new Map<number, Continuations>()
@@ -43,7 +43,10 @@ export function beamSearch(
   }
 
   return (slot) => async (logits) => {
-    found.set(slot, await beams.continuations(slot, logits))
-    if (found.size === order.length && !open.isGone({ request })) await advance()
+    const continuations = await beams.continuations(slot, logits)
+    return async () => {
+      found.set(slot, continuations)
+      if (found.size === order.length && !open.isGone({ request })) await advance()
+    }
   }
 }

@@ -1,5 +1,5 @@
 import type { Answering, Request } from './request.ts'
-import { createSlotQueue } from './slot-queue.ts'
+import { createSlotQueue } from './turns/slot-queue.ts'
 
 export type OpenRequests = ReturnType<typeof createOpenRequests>
 

@@ -23,6 +23,8 @@ const fewestAlone = 64
  * streams of 135 million parameters. So both are measured, and what is in use is compared with the other now and then.
  */
 const turnsBetweenLooks = 400
+/** A look is several batches long: the first of another size takes longer, and any of them may be held up. */
+const turnsOfLook = 4
 /** One after the other has to be this much faster: each turn has a price of its own, here and where the words go. */
 const worthTurns = 1.1
 
@@ -35,32 +37,37 @@ const tellingTokens = 64
  */
 export function createPace() {
   let tokensPerMs: number | undefined
-  let singleMs: number | undefined
-  const togetherMs = new Map<number, number>()
+  /** What batches of so many writers took. */
+  const written = new Map<number, ReturnType<typeof createLatest>>()
   let turns = 0
+
+  const writtenMs = (writers: number) => written.get(writers)?.least
 
   /** What the writers take by themselves, as far as that is known. */
   function writingMs(writers: number): number {
-    for (let count = writers; count > 1; count--) {
-      const ms = togetherMs.get(count)
+    for (let count = writers; count > 0; count--) {
+      const ms = writtenMs(count)
       if (ms !== undefined) return ms
     }
-    return writers > 0 ? (singleMs ?? 0) : 0
+    return 0
   }
 
   return {
     /** How many of the writers go into it: all, or one after the other. */
     abreast(writers: number): number {
-      if (writers < 2 || singleMs === undefined) return 1
-      const together = togetherMs.get(writers)
-      if (together === undefined) return writers
-      const isFaster = together <= writers * singleMs * worthTurns
-      return isFaster === (++turns % turnsBetweenLooks !== 0) ? writers : 1
+      const single = writtenMs(1)
+      if (writers < 2 || single === undefined) return 1
+      const together = written.get(writers)
+      if (together?.isFull !== true) return writers
+      const isFaster = together.least <= writers * single * worthTurns
+      const isLook = turns++ % turnsBetweenLooks >= turnsBetweenLooks - turnsOfLook
+      return isFaster !== isLook ? writers : 1
     },
     /** A batch of so many writers took so long, with the drawing. */
     wrote(writers: number, ms: number): void {
-      if (writers === 1) singleMs = smoothed(singleMs, ms)
-      else togetherMs.set(writers, smoothed(togetherMs.get(writers), ms))
+      const latest = written.get(writers) ?? createLatest()
+      written.set(writers, latest)
+      latest.add(ms)
     },
     /**
      * How many tokens of prompts it may take, so that writers, and clients that disconnect, do not wait long for its end: longer
@@ -74,19 +81,21 @@ export function createPace() {
         fewest,
         Math.floor(tokensPerMs * (writers === 0 ? aloneMs : whileOthersWriteMs * crowd)),
       )
-      if (!isShared || singleMs === undefined) return usual
+      const single = writtenMs(1)
+      if (!isShared || single === undefined) return usual
       // Tenants pay for their time, so that smaller pieces would only waste it.
-      return Math.min(usual, Math.max(fewestAlone, Math.floor(tokensPerMs * besideTenantsSteps * singleMs)))
+      return Math.min(usual, Math.max(fewestAlone, Math.floor(tokensPerMs * besideTenantsSteps * single)))
     },
     /** How long reading so many tokens of a prompt takes, as far as that is known. */
     readMs: (tokens: number) => (tokensPerMs === undefined ? undefined : tokens / tokensPerMs),
     /** How much more of the model's time than another a tenant may have had before its prompts wait. */
     get aheadMs(): number {
-      return singleMs === undefined ? Number.POSITIVE_INFINITY : aheadSteps * singleMs
+      const single = writtenMs(1)
+      return single === undefined ? Number.POSITIVE_INFINITY : aheadSteps * single
     },
     /** Whether so many writers take longer together than some of them would, each tenant in its turn. */
     isWorthSharing(writers: number, own: number, tenants: number): boolean {
-      return togetherMs.has(writers) && writingMs(writers) > tenants * writingMs(own) * worthTurns
+      return writers > 1 && written.has(writers) && writingMs(writers) > tenants * writingMs(own) * worthTurns
     },
     /** A batch with so many tokens of prompts, and with so many writers, took so long. */
     read(promptTokens: number, writers: number, ms: number): void {
@@ -100,7 +109,22 @@ export function createPace() {
   }
 }
 
-/** A turn in which something else had the processor says nothing about the next. */
-function smoothed(before: number | undefined, ms: number): number {
-  return before === undefined ? ms : 0.9 * before + 0.1 * Math.min(ms, 2 * before)
+/** The latest times of one kind, of which the least counts: what else had the processor only made the others longer. */
+function createLatest() {
+  const times: number[] = []
+  let next = 0
+
+  return {
+    add(ms: number): void {
+      times[next] = ms
+      next = (next + 1) % turnsOfLook
+    },
+    /** A whole look: nothing of it is older. */
+    get isFull() {
+      return times.length === turnsOfLook
+    },
+    get least() {
+      return Math.min(...times)
+    },
+  }
 }

@@ -27,6 +27,9 @@ export interface Request {
   readonly unfinished: Set<Answering>
 }
 
+/** Goes on with what was drawn. */
+export type TakeUp = () => void | Promise<void>
+
 /** One of the answers of a generation, or one of the beams of a search. */
 export interface Answering {
   readonly request: Request
@@ -47,8 +50,8 @@ export interface Answering {
   isIdle: boolean
   /** The batch that it was in last. */
   turn: number
-  /** Everything so far has been read: what follows? */
-  proceed(logits: PositionLogits): Promise<void>
+  /** Asks what follows when everything so far is read. It may be asked while that is being read, and is told when it has been. */
+  ask(logits: PositionLogits): Promise<TakeUp>
 }
 
 /** Whether its prompt has been read, so that it reads one token of its own after the other. */

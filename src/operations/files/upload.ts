@@ -24,7 +24,8 @@ export function openUpload(db: Database, projectId: string, limit: number): Uplo
   let position = 0
 
   async function writePiece(): Promise<void> {
-    const bytes = piece.slice(0, filled)
+    // Written before it is filled again, so that one serves the whole file.
+    const bytes = filled === piece.length ? piece : piece.slice(0, filled)
     filled = 0
     await db.write('keepPiece', { project_id: projectId, upload_id: id, position, bytes, now: now() })
     position++

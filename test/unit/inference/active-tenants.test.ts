@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createActiveTenants } from '../../../src/inference/embedded/active-tenants.ts'
+import { createActiveTenants } from '../../../src/inference/embedded/turns/active-tenants.ts'
 
 test('a tenant has others beside it while they ask', () => {
   let now = 0

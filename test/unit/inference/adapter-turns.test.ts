@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createAdapterTurns, keyOf } from '../../../src/inference/embedded/adapter-turns.ts'
 import type { Answering } from '../../../src/inference/embedded/request.ts'
+import { createAdapterTurns, keyOf } from '../../../src/inference/embedded/turns/adapter-turns.ts'
 
 const answering = (adapter?: string) => ({ request: { generation: { adapter } } }) as Answering
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createBackgroundShare } from '../../../src/inference/embedded/background-share.ts'
+import { createBackgroundShare } from '../../../src/inference/embedded/turns/background-share.ts'
 
 /** Batches one after the other: who had how much of the time, when background work always has something to do. */
 function run(batches: number, { callersMs = 6, backgroundMs = 6, gapMs = 0, doCallersRun = true } = {}) {

@@ -139,14 +139,30 @@ test('those who write go abreast unless one after the other is faster, and that 
   assert.equal(pace.abreast(4), 1, 'what one takes is not known yet')
   pace.wrote(1, 10)
   assert.equal(pace.abreast(4), 4, 'what four take is not known yet')
-  pace.wrote(4, 30)
+  const took = (writers: number, ms: number, times = 4) => {
+    for (let time = 0; time < times; time++) pace.wrote(writers, ms)
+  }
   const turns = (count: number) => Array.from({ length: count }, () => pace.abreast(4))
-  assert.ok(turns(1000).filter((abreast) => abreast === 1).length <= 4)
+  took(4, 30)
+  assert.equal(turns(1200).filter((abreast) => abreast === 1).length, 12)
   assert.equal(pace.abreast(2), 2, 'what two take is not known yet')
-  for (let time = 0; time < 50; time++) pace.wrote(4, 42)
-  assert.ok(turns(1000).filter((abreast) => abreast === 1).length <= 4, 'turns have to be worth it')
-  for (let time = 0; time < 50; time++) pace.wrote(4, 60)
-  const slow = turns(1000)
-  assert.ok(slow.filter((abreast) => abreast === 4).length <= 4)
-  assert.ok(slow.includes(4), 'it may have become faster')
+  took(4, 42)
+  assert.equal(turns(1200).filter((abreast) => abreast === 1).length, 12, 'turns have to be worth it')
+  took(4, 60)
+  assert.equal(turns(1200).filter((abreast) => abreast === 4).length, 12, 'it may have become faster')
+  took(4, 90, 3)
+  took(4, 30, 1)
+  assert.equal(turns(1200).filter((abreast) => abreast === 1).length, 12, 'one look is enough to find it out')
+})
+
+test('a batch that was held up does not part those who write', () => {
+  const pace = createPace()
+  // The first batch of four is held up, and so is one of ten later.
+  const tookOf = (writers: number, turn: number) => (writers === 1 ? 6 : 20) * (turn % 10 === 1 ? 5 : 1)
+  const alone = Array.from({ length: 2000 }, (_, turn) => {
+    const writers = pace.abreast(4)
+    pace.wrote(writers, tookOf(writers, turn))
+    return writers
+  }).filter((writers) => writers === 1)
+  assert.ok(alone.length <= 25, `${alone.length} of 2000 batches were of one`)
 })

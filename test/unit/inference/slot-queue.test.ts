@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createSlotQueue } from '../../../src/inference/embedded/slot-queue.ts'
+import { createSlotQueue } from '../../../src/inference/embedded/turns/slot-queue.ts'
 
 interface Waiting {
   name: string

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createTenantShares } from '../../../src/inference/embedded/tenant-shares.ts'
+import { createTenantShares } from '../../../src/inference/embedded/turns/tenant-shares.ts'
 
 const both = new Set(['alice', 'bob'])
 const tokensOf = (tenant: string, count = 1) => new Map([[tenant, count]])

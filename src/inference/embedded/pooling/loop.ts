@@ -1,6 +1,6 @@
 import type { Pooled, PoolingRequest } from '../../pooling.ts'
 import type { Load } from '../protocol.ts'
-import { createTenantShares } from '../tenant-shares.ts'
+import { createTenantShares } from '../turns/tenant-shares.ts'
 import type { PoolingContext } from './context.ts'
 
 export interface PoolingListener {

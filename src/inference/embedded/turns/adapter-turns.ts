@@ -1,4 +1,4 @@
-import type { Answering } from './request.ts'
+import type { Answering } from '../request.ts'
 
 /**
  * Answers of one adapter go on together for so long: after a change llama.cpp plans its work anew.
