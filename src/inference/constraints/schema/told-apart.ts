@@ -31,7 +31,8 @@ export function createToldApart(document: SchemaDocument): (left: SchemaNode, ri
     const [one, other] = [tagsOf(left), tagsOf(right)]
     if (!one.isObject && !other.isObject) return false
     for (const [name, texts] of one.texts) {
-      if (other.texts.get(name)?.isDisjointFrom(texts) === true) return true
+      const others = other.texts.get(name)
+      if (others !== undefined && !texts.values().some((text) => others.has(text))) return true
     }
     return false
   }
@@ -58,7 +59,8 @@ function tagsIn(parts: readonly SchemaNode[]): Tags {
     for (const name of required) {
       const listed = Object.hasOwn(properties, name) ? textsOf(properties[name]) : undefined
       const before = texts.get(name)
-      if (listed !== undefined) texts.set(name, before === undefined ? listed : before.intersection(listed))
+      if (listed === undefined) continue
+      texts.set(name, new Set(listed.values().filter((text) => before === undefined || before.has(text))))
     }
   }
   const isObject = parts.some(
