@@ -1,9 +1,14 @@
 import { once } from 'node:events'
-import { createReadStream, createWriteStream, existsSync } from 'node:fs'
-import { rename, rm } from 'node:fs/promises'
+import { createWriteStream, existsSync } from 'node:fs'
+import { mkdir, rename, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { pipeline } from 'node:stream/promises'
 import { parseArgs } from 'node:util'
 import type { Config } from '../config.ts'
 import { Refusal } from '../domain/refusals.ts'
+import type { ExportKind } from '../operations/exporting/contract.ts'
+import type { Exported } from '../operations/exporting/export.ts'
+import type { Database } from '../storage/database.ts'
 import { hasProject } from '../storage/tables/project-deletion.ts'
 import { type Command, CommandError, exitCodes, onlyArgument, print, withRecord } from './command.ts'
 import { projectGiven } from './given-names.ts'
@@ -12,21 +17,18 @@ import { operator } from './operator.ts'
 /** A command on the terminal is ended by ending its process. */
 const untilTheEnd = new AbortController().signal
 
-/** Larger than what a body, and so a call, may have. */
-const longestLine = 256 << 20
-
 /** The things of a project as lines, out and in. */
 export const exportCommands: Record<string, Command> = {
   export: {
-    usage: 'PROJECT [--to FILE] [--kinds LIST]',
-    summary: 'Write a project as JSON Lines: files, tables, objects, calls, feedback',
-    more: 'To the standard output, or to a FILE that is not there yet. --kinds is a comma-separated list of files, tables, objects, calls, feedback; all of them when it is absent. A server may run meanwhile: what is written during the export may be in it or not. The last line counts what there was. `heddle import` reads it.',
+    usage: 'PROJECT [--to FILE] [--kinds LIST] [--format parquet]',
+    summary: 'Write a project as JSON Lines or Parquet: files, tables, objects, calls, feedback',
+    more: 'To the standard output, or to a FILE that is not there yet. With --format parquet, --to is a folder that is not there yet, which gets a file of each kind; one kind alone can go to the standard output. --kinds is a comma-separated list of files, tables, objects, calls, feedback; all of them when it is absent. A server may run meanwhile: what is written during the export may be in it or not. The last line counts what there was. `heddle import` reads it.',
     run: exportProject,
   },
   import: {
     usage: 'FILE [--project PROJECT]',
     summary: 'Write what an export holds into the record, and print what became of it',
-    more: 'FILE is - for the standard input. It goes to the project that was exported, or to --project. What is there under the same id stays as it is, so the same command goes on where it was cut off; what was deleted here stays deleted. Users and times stay as they were. References in calls and objects are left as they are.',
+    more: 'FILE has JSON Lines, where - is the standard input, or Parquet; or it is a folder of Parquet, one file a kind. It goes to the project that was exported, or to --project. What is there under the same id stays as it is, so the same command goes on where it was cut off; what was deleted here stays deleted. Users and times stay as they were. References in calls and objects are left as they are.',
     run: importFile,
   },
 }
@@ -35,47 +37,85 @@ async function exportProject(args: readonly string[], config: Config): Promise<v
   const { values, positionals } = parseArgs({
     args: [...args],
     allowPositionals: true,
-    options: { to: { type: 'string' }, kinds: { type: 'string' } },
+    options: { to: { type: 'string' }, kinds: { type: 'string' }, format: { type: 'string' } },
   })
   const project = projectGiven('PROJECT', onlyArgument(positionals, 'one project, such as acme/qa'))
-  const { exportKinds } = await import('../operations/exporting/contract.ts')
+  const { exportKinds, exportFormats } = await import('../operations/exporting/contract.ts')
   const kinds = exportKinds.filter((kind) => values.kinds?.split(',').includes(kind) ?? true)
   if (values.kinds !== undefined && kinds.length !== new Set(values.kinds.split(',')).size) {
-    throw new CommandError(
-      `--kinds: given ${JSON.stringify(values.kinds)}; accepted: a list of ${exportKinds.join(', ')}.`,
-      exitCodes.usage,
-    )
+    throw wrongOption('kinds', values.kinds, `a list of ${exportKinds.join(', ')}`)
   }
-  const { to } = values
+  const { to, format = exportFormats[0] } = values
+  if (!exportFormats.some((one) => one === format)) {
+    throw wrongOption('format', format, exportFormats.join(' or '))
+  }
+  const isParquet = format === 'parquet'
+  if (isParquet && to === undefined && kinds.length > 1) {
+    throw wrongOption('kinds', values.kinds ?? 'everything', 'one kind, or a folder for them in --to')
+  }
   if (to !== undefined && existsSync(to))
     throw new CommandError(`${to} exists already; an export never replaces a file.`)
-  const { exportLines } = await import('../operations/exporting/export.ts')
   await withRecord(config, async (db) => {
     if (!(await hasProject(db, project))) throw new CommandError(`There is nothing in project ${project}.`)
-    const lines = exportLines(db, { project, kinds, view: undefined, after: undefined }, untilTheEnd)
-    if (to === undefined) return writeLines(process.stdout, lines)
+    const asked = { project, kinds, view: undefined, after: undefined }
+    if (to === undefined) {
+      const [kind] = kinds
+      return write(
+        process.stdout,
+        isParquet && kind ? await parquet(db, asked, kind) : await lines(db, asked),
+      )
+    }
     const part = `${to}.part`
-    const file = createWriteStream(part)
     try {
-      await writeLines(file, lines)
-      file.end()
-      await once(file, 'finish')
+      if (isParquet) {
+        const { nameOf } = await import('../operations/exporting/sources.ts')
+        // Left by one that was killed.
+        await rm(part, { force: true, recursive: true })
+        await mkdir(part)
+        for (const kind of kinds) {
+          await writeTo(join(part, nameOf(kind)), await parquet(db, asked, kind))
+        }
+      } else {
+        await writeTo(part, await lines(db, asked))
+      }
       await rename(part, to)
     } catch (error) {
-      file.destroy()
-      await rm(part, { force: true })
+      await rm(part, { force: true, recursive: true })
       throw error
     }
     print(to)
   })
 }
 
+function wrongOption(name: string, given: string, accepted: string): CommandError {
+  return new CommandError(
+    `--${name}: given ${JSON.stringify(given)}; accepted: ${accepted}.`,
+    exitCodes.usage,
+  )
+}
+
+async function lines(db: Database, asked: Exported): Promise<AsyncIterable<string>> {
+  const { exportLines } = await import('../operations/exporting/export.ts')
+  const texts = exportLines(db, asked, untilTheEnd)
+  return (async function* () {
+    for await (const text of texts) yield `${text}\n`
+  })()
+}
+
+async function parquet(db: Database, asked: Exported, kind: ExportKind): Promise<AsyncIterable<Uint8Array>> {
+  const { parquetPieces } = await import('../operations/exporting/parquet/write.ts')
+  return parquetPieces(db, { ...asked, kind }, untilTheEnd)
+}
+
+const writeTo = (path: string, pieces: AsyncIterable<string | Uint8Array>): Promise<void> =>
+  pipeline(pieces, createWriteStream(path, { flush: true }))
+
 /** At the pace of whoever takes them. */
-async function writeLines(out: NodeJS.WritableStream, lines: AsyncIterable<string>): Promise<void> {
+async function write(out: NodeJS.WritableStream, pieces: AsyncIterable<string | Uint8Array>): Promise<void> {
   const failed = new Promise<never>((_, reject) => out.on('error', reject))
   failed.catch(() => undefined)
-  for await (const line of lines) {
-    if (!out.write(`${line}\n`)) await Promise.race([once(out, 'drain'), failed])
+  for await (const piece of pieces) {
+    if (!out.write(piece)) await Promise.race([once(out, 'drain'), failed])
   }
 }
 
@@ -89,24 +129,27 @@ async function importFile(args: readonly string[], config: Config): Promise<void
   const project = values.project === undefined ? undefined : projectGiven('--project', values.project)
   if (file !== '-' && !existsSync(file)) throw new CommandError(`There is no file ${file}.`, exitCodes.usage)
   const { createImport } = await import('../operations/exporting/import.ts')
-  const { LineTooLong, linesIn } = await import('../operations/exporting/lines.ts')
+  const { LineTooLong } = await import('../operations/exporting/lines.ts')
+  const { ParquetError } = await import('../operations/exporting/parquet/head.ts')
+  const { openSource } = await import('../operations/exporting/sources.ts')
   await withRecord(config, async (db) => {
     const by = operator()
     const importing = createImport(db, { project, user: by.name })
+    const source = await openSource(file)
     let number = 0
     try {
-      for await (const line of linesIn(file === '-' ? process.stdin : createReadStream(file), longestLine)) {
+      for await (const line of source.lines) {
         number++
         await importing.take(line)
       }
       await importing.end()
     } catch (error) {
-      const isOurs = error instanceof Refusal || error instanceof LineTooLong
+      const isOurs = error instanceof Refusal || error instanceof LineTooLong || error instanceof ParquetError
       if (!isOurs || (error instanceof Refusal && error.status >= 500)) throw error
       await importing.end()
       print(JSON.stringify(importing.outcomes))
       throw new CommandError(
-        `Line ${number}: ${error.message} What stands before it was taken; mend the line and give the same command again.`,
+        `${source.at()}: ${error.message} What stands before it was taken; mend it and give the same command again.`,
       )
     } finally {
       const details = { ...importing.outcomes, lines: number }
@@ -116,7 +159,7 @@ async function importFile(args: readonly string[], config: Config): Promise<void
     print(JSON.stringify(importing.outcomes))
     if (!importing.isWhole) {
       throw new CommandError(
-        `${file} has no last line: the export was cut off, and holds only a part. What it holds was taken.`,
+        `${file} has no ${source.missing()}: the export was cut off, and holds only a part. What it holds was taken.`,
       )
     }
   })

@@ -35,6 +35,11 @@ export const refusals = {
     message: 'The user {user} has {limit} streams of events open already; close one of them.',
     help: 'Whoever has several pages or programs can let them share one stream.',
   },
+  too_many_exports: {
+    status: 429,
+    message: 'The user {user} has {limit} exports under way already: read one to its end, or close it.',
+    help: 'An export that nobody reads holds memory until its client leaves or is cut off.',
+  },
   entity_forbidden: {
     status: 403,
     message: 'Your key does not reach the entity of {field}: {given}.',

@@ -50,12 +50,12 @@ export type BackendStatus =
     }
   | { state: 'failed'; reason: string }
 
-/** What was read of prompts and is kept outside of the sequences. The counts begin with the engine. */
 export interface DraftCounts {
   checked: number
   right: number
 }
 
+/** What was read of prompts and is kept outside of the sequences. The counts begin with the engine. */
 export interface PromptCacheLoad {
   prompts: number
   bytes: number
@@ -68,6 +68,20 @@ export interface PromptCacheLoad {
   dropped: number
   /** Not kept: it would have taken too long beside others, or all of the room. */
   skipped: number
+  /** Where it is kept on disk, too. */
+  disk?: DiskCacheLoad
+}
+
+export interface DiskCacheLoad {
+  prompts: number
+  bytes: number
+  bound: number
+  written: number
+  restored: number
+  /** The room was needed for others. */
+  removed: number
+  /** It could not be written. */
+  failed: number
 }
 
 /** What a model can be asked for: texts, the vectors of texts, or how well documents fit a question. */

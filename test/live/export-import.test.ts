@@ -2,103 +2,16 @@ import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { openRecord } from '../../src/storage/open.ts'
-import { keys, openApp } from '../support/app.ts'
 import { completeOf, endOf, startOf } from '../support/calls.ts'
-import { storeOneOfEach } from '../support/one-of-each.ts'
+import { callsOfProject, fill, placeOf, project, readAll, withApp } from '../support/exported-project.ts'
 import { startPostgres, type TestPostgres } from '../support/postgres.ts'
 import { newFolder, runHeddle } from '../support/server.ts'
-
-const project = 'acme/qa'
 
 let postgres: TestPostgres
 before(async () => {
   postgres = await startPostgres()
 })
 after(() => postgres.stop())
-
-type Settings = Record<string, string>
-
-async function placeOf(engine: 'SQLite' | 'PostgreSQL', folder: string): Promise<Settings> {
-  const more = engine === 'SQLite' ? {} : { HEDDLE_DATABASE_URL: await postgres.createDatabase() }
-  return { HEDDLE_DATA: folder, ...more }
-}
-
-async function withApp(
-  settings: Settings,
-  work: (opened: Awaited<ReturnType<typeof openApp>>) => Promise<void>,
-) {
-  const closing: (() => unknown)[] = []
-  const place = { databaseUrl: settings.HEDDLE_DATABASE_URL ?? '', folder: settings.HEDDLE_DATA as string }
-  const database = await openRecord({ ...place, queryTimeoutMs: 30_000 })
-  const opened = await openApp(
-    { after: (close: () => unknown) => void closing.push(close) },
-    { database, sweep: false },
-  )
-  try {
-    await work(opened)
-  } finally {
-    for (const close of closing) await close()
-  }
-}
-
-/** Whatever a client can read of the project. */
-async function readAll(settings: Settings, of = project): Promise<Record<string, string>> {
-  const read: Record<string, string> = {}
-  await withApp(settings, async ({ post }) => {
-    const ask = async (url: string, body: object) => {
-      const { status, text } = await post(url, { project_id: of, ...body })
-      assert.equal(status, 200, text)
-      return text.replaceAll(of, '<project>')
-    }
-    read.calls = await ask('/calls/stream_query', { include_feedback: true })
-    read.feedback = await ask('/feedback/query', {})
-    read.objects = await ask('/objs/query', { include_tags_and_aliases: true })
-    const { table } = JSON.parse(read.objects).objs.find(
-      (one: { object_id: string }) => one.object_id === 'rows',
-    ).val
-    read.table = await ask('/table/query', { digest: table })
-    read.files = await ask('/files/query_stats', {})
-  })
-  return read
-}
-
-async function fill(settings: Settings): Promise<void> {
-  await withApp(settings, async (opened) => {
-    const { post } = opened
-    const ask = async (url: string, body: unknown) => {
-      const { status, text, json } = await post(url, body)
-      assert.equal(status, 200, text)
-      return json
-    }
-    await storeOneOfEach(opened, project, keys.alice)
-    const batch = Array.from({ length: 450 }, (_, n) =>
-      completeOf({
-        project_id: project,
-        started_at: new Date(1e12 + (n % 7) * 1000).toISOString(),
-        inputs: { text: 'wörds 😀 \u2028'.repeat(n % 50 === 0 ? 9_000 : 1), zero: '\u0000\ud800' },
-        output: n % 3 === 0 ? null : [0.1 + n, { n }],
-        summary: n % 5 === 0 ? { weave: { own: 1, status: 'success' }, status_counts: { error: 1 } } : {},
-        ...(n % 4 === 0 && { exception: 'it failed', thread_id: 't', svc_run_id: 'r', svc_run_step: n }),
-      }),
-    )
-    await ask(`/v2/${project}/calls/complete`, { batch })
-    const exact = JSON.stringify({ start: startOf({ project_id: project, inputs: {} }) })
-    await ask(
-      '/call/start',
-      exact.replace('"inputs":{}', '"inputs":{"big":12345678901234567890,"one":1.0,"tiny":1e-400}'),
-    )
-    await ask('/call/start', { start: startOf({ project_id: project, expire_at: '2100-01-01T00:00:00Z' }) })
-    await ask('/call/update', { project_id: project, call_id: batch[1]?.id, display_name: 'renamed' })
-    const rows = Array.from({ length: 700 }, (_, n) => ({ n: n % 600, text: 'row '.repeat(n % 40) }))
-    const { digest } = await ask('/table/create', { table: { project_id: project, rows } })
-    const object = (val: unknown) =>
-      ask('/obj/create', { obj: { project_id: project, object_id: 'rows', val } })
-    await object({ table: digest })
-    await object({ table: digest, second: true })
-    await object({ table: digest })
-  })
-}
 
 const outcome = (added: number, there = 0, gone = 0) => ({ added, there, gone })
 
@@ -107,7 +20,9 @@ for (const [from, to] of [
   ['PostgreSQL', 'SQLite'],
 ] as const) {
   test(`what is exported from ${from} is imported into ${to}, digit by digit, once`, async (t) => {
-    const [source, target] = [await placeOf(from, await newFolder(t)), await placeOf(to, await newFolder(t))]
+    const of = async (engine: string) =>
+      placeOf(await newFolder(t), engine === 'PostgreSQL' ? postgres : undefined)
+    const [source, target] = [await of(from), await of(to)]
     await fill(source)
     const file = join(source.HEDDLE_DATA as string, 'export.jsonl')
     const written = await runHeddle(['export', project, '--to', file], source)
@@ -131,13 +46,13 @@ for (const [from, to] of [
     assert.equal(whole.code, 0, whole.err)
     const first = JSON.parse(whole.out)
     assert.ok(first.calls.added > 200 && first.calls.there > 100, whole.out)
-    assert.equal(first.calls.added + first.calls.there, 453)
+    assert.equal(first.calls.added + first.calls.there, callsOfProject)
     assert.deepEqual(await readAll(target), await readAll(source))
 
     const again = await runHeddle(['import', file], target)
     const { calls, ...others } = JSON.parse(again.out)
     // Calls that run may have gone on: they are written again.
-    assert.deepEqual(calls, outcome(2, 451))
+    assert.deepEqual(calls, outcome(2, callsOfProject - 2))
     assert.deepEqual(others, {
       files: outcome(0, 1),
       tables: outcome(0, 2),
@@ -148,7 +63,7 @@ for (const [from, to] of [
 
     const moved = await runHeddle(['import', file, '--project', 'other/one'], target)
     assert.equal(moved.code, 0, moved.err)
-    assert.equal(JSON.parse(moved.out).calls.added, 453)
+    assert.equal(JSON.parse(moved.out).calls.added, callsOfProject)
     const audit = await runHeddle(['audit', '--json'], target)
     assert.match(audit.out, /"action":"project\.import"/)
   })
@@ -235,7 +150,7 @@ test('a line that is none is named, and what stands before it is taken', async (
 
 test('a record in PostgreSQL is backed up while it is written to, and served from the backup', async (t) => {
   const folder = await newFolder(t)
-  const source = await placeOf('PostgreSQL', folder)
+  const source = await placeOf(folder, postgres)
   await fill(source)
   const before = await readAll(source)
   const file = join(folder, 'backup.db')

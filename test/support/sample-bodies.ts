@@ -436,6 +436,7 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
   }),
   '/calls/export': (project_id) => ({
     project_id,
+    format: 'jsonl',
     kinds: ['files', 'tables', 'objects', 'calls', 'feedback'],
     filter,
     query: byId,

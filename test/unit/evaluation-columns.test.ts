@@ -2,7 +2,13 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { columnNames, createGathering } from '../../src/domain/evaluations/columns/gathering.ts'
-import { unpackNumbers } from '../../src/domain/evaluations/columns/packing.ts'
+import {
+  packNumbers,
+  packWhole,
+  sumAt,
+  unpackNumbers,
+  unpackWhole,
+} from '../../src/domain/evaluations/columns/packing.ts'
 import { briefOf } from '../../src/domain/evaluations/example.ts'
 import { shapeOf, slotCount } from '../../src/domain/evaluations/shape.ts'
 import { valueAt } from '../../src/domain/expressions/json-value.ts'
@@ -97,4 +103,33 @@ test('each number is kept beside its trial, whatever slots the trials before it 
       assert.equal(header.slots, most)
     }),
   )
+})
+
+const numbers = fc.oneof(
+  fc.array(fc.constantFrom(0, 1, Number.NaN), { maxLength: 40 }),
+  fc.array(fc.constantFrom(0.25, -3, 1e14, 1, Number.NaN), { maxLength: 40 }),
+)
+const inPiece = (bytes: Uint8Array, from: number) => {
+  const all = new Uint8Array(from + bytes.length)
+  all.set(bytes, from)
+  return all.subarray(from)
+}
+
+test('columns are read wherever their bytes begin, and added up where they lie', () => {
+  fc.assert(
+    fc.property(numbers, fc.nat({ max: 9 }), fc.array(fc.boolean()), (given, from, chosen) => {
+      const packed = inPiece(packNumbers(given), from)
+      assert.deepEqual([...unpackNumbers(packed)], given)
+      const places = Int32Array.from(given.keys()).filter((place) => chosen[place] !== false)
+      assert.deepEqual([...unpackWhole(inPiece(packWhole([...places]), from))], [...places])
+      // These add up without losing a digit, in any order.
+      const known = [...places].map((place) => given[place] as number).filter((one) => !Number.isNaN(one))
+      assert.equal(
+        sumAt(packed, places),
+        known.reduce((sum, one) => sum + one, 0),
+      )
+    }),
+  )
+  const large = [1e15, 0.25, -1e15, 0.5]
+  assert.equal(sumAt(packNumbers([...large, Number.NaN]), Int32Array.of(0, 1, 2, 3, 4)), 0.75)
 })

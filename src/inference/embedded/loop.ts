@@ -7,11 +7,11 @@ import { createAnswers } from './answers.ts'
 import { createBatches, type Part } from './batches.ts'
 import { checkGeneration } from './checks.ts'
 import { howToDraft } from './drafts/how-to-draft.ts'
-import { createKeptPrompts } from './kept/prompts.ts'
+import { createKeptPrompts, type KeptOnDisk } from './kept/prompts.ts'
 import type { NativeContext, NativeModel } from './native.ts'
 import { createOpenRequests } from './open-requests.ts'
 import { createOutbox, type Listener } from './outbox.ts'
-import type { EngineOptions, Load } from './protocol.ts'
+import { type EngineOptions, keepAtEndMs, type Load } from './protocol.ts'
 import type { Answering, Request } from './request.ts'
 import { createSequenceMemory } from './sequence-memory.ts'
 import { createSequences } from './sequences.ts'
@@ -27,8 +27,8 @@ export type Loop = ReturnType<typeof createLoop>
  */
 export function createLoop(
   model: Pick<NativeModel, 'vocabulary' | 'tokenize' | 'parameters'>,
-  context: Omit<NativeContext, 'close'>,
-  options: EngineOptions,
+  context: Omit<NativeContext, 'close' | 'save' | 'load'>,
+  options: EngineOptions & { disk?: KeptOnDisk | undefined },
   listener: Listener,
 ) {
   const { vocabulary } = model
@@ -44,8 +44,8 @@ export function createLoop(
   const drafts = howToDraft(model, context, options)
   const longest = options.context
   const batches = createBatches({ context, tenants, batch: options.batch, mostRows, longest, drafts })
-  const { promptCache: bound } = options
-  const kept = createKeptPrompts({ context, bound, least: copyFrom, readMs: batches.readMs })
+  const { promptCache: bound, disk } = options
+  const kept = createKeptPrompts({ context, bound, disk, least: copyFrom, readMs: batches.readMs })
   const doOthersWrite = () => runningOf(false).length > 0
   const memory = createSequenceMemory({ context, kept, doOthersWrite })
   const admission = createAdmission({ open, sequences, memory, kept, tenants })
@@ -148,6 +148,8 @@ export function createLoop(
       if (isBehind) background.backgroundTook(ms)
       else background.callersTook(ms)
     }
+    for (const answering of running) admission.release(answering)
+    await kept.keepOnDisk(sequences.all, performance.now() + keepAtEndMs)
   }
 
   /** Some models cannot forget the last tokens alone: nothing that may be wrong can be read by them. Called while no sequence is in use. */

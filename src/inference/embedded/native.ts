@@ -47,6 +47,7 @@ export async function loadModel(
     complaint ||= message
   })
   const binding = bindingOf(llama)
+  const engine = `${llama.llamaCppRelease.release} ${llama.systemInfo}`
   const addon = new binding.AddonModel(file, {
     addonExports: binding,
     gpuLayers,
@@ -84,6 +85,8 @@ export async function loadModel(
   }
 
   return {
+    /** The build of llama.cpp, and what of the processor it uses. */
+    engine,
     vocabulary,
     /** The most bytes that one token stands for. */
     longestToken,
@@ -273,6 +276,12 @@ async function openContext(
     hasPlainAttention: !usesFlash,
     /** Undefined where nothing can be kept outside of the context, or is to be. */
     bytesOfToken: checkpoints?.areWhole ? checkpoints.bytesOfToken : undefined,
+    /** What a sequence holds goes to a file; answers its bytes. */
+    save: (path: string, sequence: number, tokens: Uint32Array) =>
+      addon.saveSequenceStateToFile(path, sequence, tokens),
+    /** The sequence gets what such a file has, at most so many tokens. Only a file that is whole may be given: others can end the process. */
+    load: (path: string, sequence: number, most: number) =>
+      addon.loadSequenceStateFromFile(path, sequence, most),
     /** A copy of what a sequence holds. */
     keep: (sequence: number) => keepState(binding, addon, sequence),
     /** Starts a batch of so many tokens. */

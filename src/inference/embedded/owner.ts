@@ -21,7 +21,7 @@ import {
 } from './checks.ts'
 import type { EngineLogger } from './engine-log.ts'
 import { type EngineProcess, startEngineProcess } from './engine-process.ts'
-import type { Answer, EngineOptions, Load, Question } from './protocol.ts'
+import { type Answer, type EngineOptions, keepAtEndMs, type Load, type Question } from './protocol.ts'
 import { createRunEvents, type RunEvents } from './run-events.ts'
 
 /** A backend whose engine is a process of its own: when it dies, what runs in it ends with a refusal, and nothing else. */
@@ -341,7 +341,8 @@ export function createEmbeddedBackend(
     }
     const closing = engine
     if (closing === undefined) return
-    const late = setTimeout(() => closing.kill('it did not end by itself'), supervision.closeMs)
+    const mostMs = supervision.closeMs + (plan.promptDisk === undefined ? 0 : keepAtEndMs)
+    const late = setTimeout(() => closing.kill('it did not end by itself'), mostMs)
     await closing.ended
     clearTimeout(late)
   }

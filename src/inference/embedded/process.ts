@@ -1,8 +1,12 @@
+import { createHash } from 'node:crypto'
 import { Refusal } from '../../domain/refusals.ts'
 import type { PoolingRequest } from '../pooling.ts'
 import { checkTokens } from './checks.ts'
+import { fingerprintOf } from './kept/fingerprint.ts'
+import type { KeptOnDisk } from './kept/prompts.ts'
+import { createStateFiles } from './kept/state-files.ts'
 import { createLoop, type Loop } from './loop.ts'
-import { loadModel, type NativeModel } from './native.ts'
+import { loadModel, type NativeContext, type NativeModel } from './native.ts'
 import { openPooling } from './pooling/engine.ts'
 import type { Answer, EngineOptions, Question } from './protocol.ts'
 
@@ -35,14 +39,36 @@ async function openEngine(model: NativeModel, options: EngineOptions): Promise<E
   const context = await model.openContext({
     ...options,
     sequences: options.parallel,
-    keeps: options.promptCache > 0,
+    keeps: options.promptCache > 0 || options.promptDisk !== undefined,
   })
-  const loop = createLoop(model, context, options, {
-    happened: (events) => say({ kind: 'happened', events, load: loop.load() }),
-    refused: refuse,
-  })
+  const disk = diskOf(options, model, context)
+  const loop = createLoop(
+    model,
+    context,
+    { ...options, disk },
+    {
+      happened: (events) => say({ kind: 'happened', events, load: loop.load() }),
+      refused: refuse,
+    },
+  )
   return { model, work: loop, generate: loop.add, close: () => context.close() }
 }
+
+/** Where prompts are kept on disk, of a model whose states can be. */
+function diskOf(
+  options: EngineOptions,
+  { engine }: NativeModel,
+  context: NativeContext,
+): KeptOnDisk | undefined {
+  const { promptDisk } = options
+  if (promptDisk === undefined || context.bytesOfToken === undefined) return undefined
+  const { folder, bound } = promptDisk
+  const fingerprint = fingerprintOf(options, { engine, hasPlainAttention: context.hasPlainAttention })
+  const files = createStateFiles({ context, folder, fingerprint, say: (line) => console.error(line) })
+  return { files, bound, longest: options.context, keyOf: (key = '') => hashOf(fingerprint + key) }
+}
+
+const hashOf = (text: string) => createHash('sha256').update(text).digest('hex')
 
 const loadOf = (one: Engine | undefined) => one?.work.load() ?? { running: 0, waiting: 0, batchMs: 0 }
 

@@ -39,6 +39,8 @@ export interface EngineOptions {
   drafts: boolean
   /** Bytes of what sequences had read that are kept when they make room. */
   promptCache: number
+  /** Where they are kept over the end of the engine, too; nowhere where absent. */
+  promptDisk?: { folder: string; bound: number }
   /** Files that change what the model says, by the names under which they are served. */
   adapters: readonly Adapter[]
   kv: KvTypes
@@ -54,6 +56,9 @@ type LoadedModel = Pick<
   ServedModel,
   'vocabulary' | 'controlTokens' | 'parameters' | 'bytes' | 'dimensions' | 'template' | 'tokens'
 >
+
+/** What is to be kept on disk is written within this time when the engine stops. */
+export const keepAtEndMs = 5_000
 
 /** From the server to the engine. `id` is the server's number for what it asks. */
 export type Question =

@@ -1,4 +1,5 @@
-import { basename } from 'node:path'
+import { createHash } from 'node:crypto'
+import { basename, join, resolve } from 'node:path'
 import type { Config } from '../../config.ts'
 import type { ModelTask, ServedModel } from '../backend.ts'
 import { type Device, findDevice, installedBuilds } from '../embedded/device.ts'
@@ -22,7 +23,7 @@ export interface ModelPlan
 
 export type ModelSettings = SizesGiven &
   Pick<Config, 'model' | 'model_name' | 'queue' | 'priority' | 'gpu'> &
-  Partial<Pick<Config, 'dimensions' | 'lora' | 'speculation'>>
+  Partial<Pick<Config, 'dimensions' | 'lora' | 'speculation' | 'prompt_cache_disk' | 'data'>>
 
 export interface DeviceSearch {
   signal?: AbortSignal
@@ -66,12 +67,24 @@ export async function prepareModel(
   }
   const { flash_attention: flashAttention = 'auto', speculation = true } = settings
   const how = { ...sizes, gpu, gpuLayers, flashAttention, adapters, drafts: speculation }
+  const promptDisk = task === 'answers' ? promptDiskOf(file, settings) : undefined
   const plan = { file, source, names, task, ...how, device: where, queue, priority }
   return {
     header,
-    plan: { ...plan, ...(shorter !== undefined && shorter.length > 0 && { shorter }) },
+    plan: {
+      ...plan,
+      ...(promptDisk && { promptDisk }),
+      ...(shorter !== undefined && shorter.length > 0 && { shorter }),
+    },
     warnings,
   }
+}
+
+/** Each model has a folder of its own, so that what is there of other settings of it can be told from the files of others. */
+function promptDiskOf(file: string, { prompt_cache_disk: bound = 0, data }: ModelSettings) {
+  if (bound === 0 || data === undefined) return undefined
+  const name = createHash('sha256').update(resolve(file)).digest('hex').slice(0, 16)
+  return { folder: join(resolve(data), 'prompts', name), bound }
 }
 
 /** The GPU of the settings: one that is named has to be there, `auto` takes the first that can be had. */

@@ -41,6 +41,15 @@ const ServedModel = z.object({
       bound: count.meta({ description: 'Bytes that it may have.' }),
       restored: count.meta({ description: 'Prompts that went on from one that was kept.' }),
       dropped: count.meta({ description: 'Of those that were kept: the room was needed for others.' }),
+      disk: z
+        .object({
+          prompts: count,
+          bytes: count,
+          bound: count,
+          failed: count.meta({ description: 'They could not be written; the log says why.' }),
+        })
+        .nullable()
+        .meta({ description: 'What of it is on disk. Null without HEDDLE_PROMPT_CACHE_DISK.' }),
     })
     .nullable()
     .meta({

@@ -89,9 +89,12 @@ function modelShown(model: Model, running: RunningAnswers): EngineAnswer['models
 
 function cacheShown(status: BackendStatus): EngineAnswer['models'][number]['prompt_cache'] {
   const cache = status.state === 'ready' ? status.promptCache : undefined
-  if (cache === undefined || cache.bound === 0) return null
-  const { prompts, bytes, bound, restored, dropped } = cache
-  return { prompts, bytes, bound, restored, dropped }
+  if (cache === undefined || (cache.bound === 0 && cache.disk === undefined)) return null
+  const { prompts, bytes, bound, restored, dropped, disk } = cache
+  return {
+    ...{ prompts, bytes, bound, restored, dropped },
+    disk: disk ? { prompts: disk.prompts, bytes: disk.bytes, bound: disk.bound, failed: disk.failed } : null,
+  }
 }
 
 /** What is wrong with the file names what stands in it. */

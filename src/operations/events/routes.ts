@@ -1,13 +1,16 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type Caller, hasAccess, requireAccess } from '../../domain/callers.ts'
 import { refuse } from '../../domain/refusals.ts'
+import { createAtOnce } from '../../http/at-once.ts'
 import { refusing } from '../../http/contracts.ts'
 import { disconnectSignal, whenClosed } from '../../http/disconnect.ts'
 import { type EventForm, sendEvents } from '../../http/sse.ts'
 import { family, type Operation } from '../parts.ts'
 import { EventsQuery, RecordEvent } from './contract.ts'
 import type { Told } from './hub.ts'
-import { createListeners } from './listeners.ts'
+
+/** A browser holds one for all its tabs. */
+const mostStreams = { perUser: 32, total: 1_024 }
 
 /** So often it is asked whether the key still holds. */
 const lookMs = 1_000
@@ -23,7 +26,7 @@ const form: EventForm = {
 }
 
 const events: Operation = async (app, { events: hub, models }) => {
-  const listeners = createListeners()
+  const streams = createAtOnce(mostStreams, 'too_many_streams')
   app.get(
     '/views/events',
     {
@@ -45,7 +48,7 @@ const events: Operation = async (app, { events: hub, models }) => {
       const { project_id: wanted } = request.query
       if (wanted !== undefined) requireAccess(request.caller, wanted)
       const after = request.headers['last-event-id']
-      whenClosed(reply, listeners.enter(request.caller.name))
+      whenClosed(reply, streams.enter(request.caller.name))
       const left = disconnectSignal(reply)
       const caller = stillKnown(request, reply)
       const sees = (project: string) =>

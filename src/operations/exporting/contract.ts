@@ -11,8 +11,15 @@ export type ExportKind = (typeof exportKinds)[number]
 /** Of the form of the lines. A reader refuses others. */
 export const exportVersion = 1
 
+/** The forms that an export may have. */
+export const exportFormats = ['jsonl', 'parquet'] as const
+
 export const ExportBody = z.strictObject({
   project_id: projectId,
+  format: z.enum(exportFormats).nullish().meta({
+    description:
+      'JSON Lines, which is what an absent format is, or Parquet: a file of one kind, with a column for each member.',
+  }),
   kinds: z
     .array(z.enum(exportKinds))
     .min(1)

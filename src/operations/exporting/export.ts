@@ -29,32 +29,48 @@ export interface Exported {
   after: CallPlace | undefined
 }
 
+/** What one line says: a member with the name of the thing, and the thing. */
+export type ExportRecord = Record<string, Readonly<Record<string, unknown>>>
+
 type Counts = Partial<Record<ExportKind, number>>
 
-/** Of the rows of a table in one line. */
-const bytesOfLine = 256 * 1024
+/** Of the rows of a table in one record. */
+const bytesOfRecord = 256 * 1024
+
+/** One JSON text a line. */
+export async function* exportLines(
+  db: Database,
+  asked: Exported,
+  signal: AbortSignal,
+): AsyncGenerator<string> {
+  for await (const record of exportRecords(db, asked, signal)) yield writeJson(record)
+}
+
+/** What the first line says. */
+export function headOf({ project, kinds }: Pick<Exported, 'project' | 'kinds'>) {
+  return { version: exportVersion, project_id: project, at: formatTime(now()), kinds, heddle: version }
+}
 
 /**
- * One JSON text a line: what it is, the things, and how many there were. It is read in pages, at the pace of whoever takes the
- * lines, so it shows the record as it is while it is read, and not as of one moment.
+ * What it is, the things, and how many there were. It is read in pages, at the pace of whoever takes them, so it shows the
+ * record as it is while it is read, and not as of one moment.
  */
-export async function* exportLines(
+export async function* exportRecords(
   db: Database,
   { project, kinds, view, after }: Exported,
   signal: AbortSignal,
-): AsyncGenerator<string> {
+): AsyncGenerator<ExportRecord> {
   const wanted = exportKinds.filter((kind) => kinds.includes(kind))
   const counts: Counts = Object.fromEntries(wanted.map((kind) => [kind, 0]))
   const counted = (kind: ExportKind, by = 1) => {
     counts[kind] = (counts[kind] ?? 0) + by
   }
   const calls = { view: view ?? everyCall(project), after, isSome: view !== undefined || after !== undefined }
-  const head = { version: exportVersion, project_id: project, at: formatTime(now()), kinds: wanted }
-  yield writeJson({ export: { ...head, heddle: version } })
-  if (kinds.includes('files')) yield* fileLines(db, project, counted, signal)
-  if (kinds.includes('tables')) yield* tableLines(db, project, counted, signal)
-  if (kinds.includes('objects')) yield* objectLines(db, project, counted, signal)
-  if (kinds.includes('calls')) yield* callLines(db, calls, kinds, counted, signal)
+  yield { export: headOf({ project, kinds: wanted }) }
+  if (kinds.includes('files')) yield* filePieces(db, project, counted, signal)
+  if (kinds.includes('tables')) yield* tableRows(db, project, counted, signal)
+  if (kinds.includes('objects')) yield* objectVersions(db, project, counted, signal)
+  if (kinds.includes('calls')) yield* callsWith(db, calls, kinds, counted, signal)
   else if (kinds.includes('feedback') && calls.isSome) {
     for await (const rows of callPages(db, calls.view, after, now(), signal)) {
       yield* feedbackOf(db, project, rows, counted, signal)
@@ -62,11 +78,11 @@ export async function* exportLines(
   }
   if (kinds.includes('feedback') && !calls.isSome) {
     for await (const rows of feedbackPages(db, project, signal)) {
-      for (const row of rows) yield feedbackLine(row)
+      for (const row of rows) yield feedbackRecord(row)
       counted('feedback', rows.length)
     }
   }
-  yield writeJson({ end: counts })
+  yield { end: counts }
 }
 
 const everyCall = (project: string): CallsView => ({
@@ -80,15 +96,15 @@ const everyCall = (project: string): CallsView => ({
 
 type Counted = (kind: ExportKind, by?: number) => void
 
-async function* callLines(
+async function* callsWith(
   db: Database,
   { view, after, isSome }: { view: CallsView; after: CallPlace | undefined; isSome: boolean },
   kinds: readonly ExportKind[],
   counted: Counted,
   signal: AbortSignal,
-): AsyncGenerator<string> {
+): AsyncGenerator<ExportRecord> {
   for await (const rows of callPages(db, view, after, now(), signal)) {
-    for (const row of rows) yield writeJson({ call: callRecord(row, {}) })
+    for (const row of rows) yield { call: callRecord(row, {}) }
     counted('calls', rows.length)
     if (isSome && kinds.includes('feedback')) yield* feedbackOf(db, view.project, rows, counted, signal)
   }
@@ -100,80 +116,81 @@ async function* feedbackOf(
   calls: readonly { id: string }[],
   counted: Counted,
   signal: AbortSignal,
-): AsyncGenerator<string> {
+): AsyncGenerator<ExportRecord> {
   const ids = calls.map(({ id }) => id)
   for await (const said of feedbackOfCalls(db, project, ids, signal)) {
-    for (const row of said) yield feedbackLine(row)
+    for (const row of said) yield feedbackRecord(row)
     counted('feedback', said.length)
   }
 }
 
-function feedbackLine({ user_id, call_id: _, created_at, payload, ...row }: Feedback): string {
+function feedbackRecord({ user_id, call_id: _, created_at, payload, ...row }: Feedback): ExportRecord {
   const feedback = { ...row, svc_user_id: user_id, created_at: formatTime(created_at) }
-  return writeJson({ feedback: { ...feedback, payload: new JsonText(payload) } })
+  return { feedback: { ...feedback, payload: new JsonText(payload) } }
 }
 
-async function* objectLines(
+async function* objectVersions(
   db: Database,
   project: string,
   counted: Counted,
   signal: AbortSignal,
-): AsyncGenerator<string> {
+): AsyncGenerator<ExportRecord> {
   for await (const rows of versionPages(db, project, signal)) {
     const labels = await readLabels(db, project, rows)
     for (const [index, row] of rows.entries()) {
-      yield writeJson({ object: objectRecord(row, row.val, labels[index]) })
+      yield { object: objectRecord(row, row.val, labels[index]) }
     }
     counted('objects', rows.length)
   }
 }
 
-async function* tableLines(
+async function* tableRows(
   db: Database,
   project: string,
   counted: Counted,
   signal: AbortSignal,
-): AsyncGenerator<string> {
+): AsyncGenerator<ExportRecord> {
   for await (const tables of tablePages(db, project, signal)) {
     for (const { digest: table, row_count: count } of tables) {
       let values: JsonText[] = []
       let bytes = 0
       let from = 0
-      const line = () => {
-        const text = writeJson({ rows: { table, count, from, values } })
+      const record = () => {
+        const rows = { table, count, from, values }
         from += values.length
         values = []
         bytes = 0
-        return text
+        return { rows }
       }
       for await (const rows of tableRowPages(db, project, table, signal)) {
         for (const { val } of rows) {
           values.push(new JsonText(val))
           bytes += val.length
-          if (bytes >= bytesOfLine) yield line()
+          if (bytes >= bytesOfRecord) yield record()
         }
       }
-      if (values.length > 0 || count === 0) yield line()
+      if (values.length > 0 || count === 0) yield record()
       counted('tables')
     }
   }
 }
 
-async function* fileLines(
+async function* filePieces(
   db: Database,
   project: string,
   counted: Counted,
   signal: AbortSignal,
-): AsyncGenerator<string> {
+): AsyncGenerator<ExportRecord> {
   for await (const files of filePages(db, project, signal)) {
     for (const { digest, upload_id, size } of files) {
       let from = 0
-      const line = (piece: Uint8Array) =>
-        writeJson({ file: { digest, size, from, base64: Buffer.from(piece).toString('base64') } })
-      if (size === 0) yield line(new Uint8Array())
+      const record = (piece: Uint8Array) => ({
+        file: { digest, size, from, base64: Buffer.from(piece).toString('base64') },
+      })
+      if (size === 0) yield record(new Uint8Array())
       for await (const piece of piecesOf(db, project, upload_id, size)) {
         signal.throwIfAborted()
-        yield line(piece)
+        yield record(piece)
         from += piece.length
       }
       counted('files')

@@ -1,29 +1,63 @@
+import { z } from 'zod'
 import { requireAccess } from '../../domain/callers.ts'
-import { jsonLinesOf } from '../../http/contracts.ts'
-import { disconnectSignal } from '../../http/disconnect.ts'
-import { sendJsonLines } from '../../http/streamed-answers.ts'
+import { refuse } from '../../domain/refusals.ts'
+import { createAtOnce } from '../../http/at-once.ts'
+import { disconnectSignal, whenClosed } from '../../http/disconnect.ts'
+import { sendChunks, sendJsonLines } from '../../http/streamed-answers.ts'
 import { placeOfCall } from '../../storage/exporting/pages.ts'
 import { callsViewOf } from '../calls/query.ts'
 import { callNotFound } from '../calls/record.ts'
-import { family, operation } from '../parts.ts'
-import { ExportBody, ExportLine, exportKinds } from './contract.ts'
+import { type Operation, operation } from '../parts.ts'
+import { ExportBody, type ExportKind, ExportLine, exportKinds } from './contract.ts'
 import { exportLines } from './export.ts'
 
-export const exportRoutes = family(
-  operation('POST', '/calls/export', {
-    summary: 'Export calls, feedback, objects, tables and files, one JSON text a line',
+/** Of exports that are under way: each holds some rows while its client does not read. */
+const mostExports = { perUser: 4, total: 64 }
+/** Each of them has a thread besides, with a row group in memory. */
+const mostParquet = { perUser: 2, total: 4 }
+
+const parquetType = 'application/vnd.apache.parquet'
+
+const exported = {
+  description: 'JSON Lines, or a Parquet file',
+  content: {
+    'application/jsonl': { schema: ExportLine },
+    [parquetType]: { schema: z.string().meta({ format: 'binary' }) },
+  },
+}
+
+export const exportRoutes: Operation = async (app, parts) => {
+  const exports = createAtOnce(mostExports, 'too_many_exports')
+  const parquets = createAtOnce(mostParquet, 'too_many_exports')
+  const route = operation('POST', '/calls/export', {
+    summary: 'Export calls, feedback, objects, tables and files, one JSON text a line or as Parquet',
     tags: ['calls'],
     body: ExportBody,
-    answer: jsonLinesOf(ExportLine),
-    refusals: ['invalid_value', 'call_not_found', 'query_too_slow'],
+    answer: exported,
+    refusals: ['invalid_value', 'call_not_found', 'query_too_slow', 'too_many_exports'],
     rule: async ({ db, names }, { caller, body }, reply) => {
-      const { project_id: project, kinds, filter, query, after } = body
+      const { project_id: project, kinds, filter, query, after, format } = body
       requireAccess(caller, project)
+      const kind = format === 'parquet' ? onlyKind(kinds) : undefined
       const view = filter || query ? await callsViewOf(names, body) : undefined
       const place = after ? await placeOfCall(db, project, after) : undefined
       if (after && place === undefined) throw callNotFound('after', after, project)
       const asked = { project, kinds: kinds ?? exportKinds, view, after: place }
-      return sendJsonLines(reply, exportLines(db, asked, disconnectSignal(reply)))
+      whenClosed(reply, exports.enter(caller.name))
+      const signal = disconnectSignal(reply)
+      if (kind === undefined) return sendJsonLines(reply, exportLines(db, asked, signal))
+      whenClosed(reply, parquets.enter(caller.name))
+      const { parquetPieces } = await import('./parquet/write.ts')
+      return sendChunks(reply, parquetType, parquetPieces(db, { ...asked, kind }, signal))
     },
-  }),
-)
+  })
+  await app.register(route, parts)
+}
+
+/** A Parquet file has the columns of one kind. */
+function onlyKind(kinds: readonly ExportKind[] | null | undefined): ExportKind {
+  const [kind, ...others] = new Set(kinds ?? exportKinds)
+  if (kind !== undefined && others.length === 0) return kind
+  const given = kinds ? kinds.join(', ') : 'everything'
+  throw refuse('invalid_value', { field: 'kinds', given, accepted: 'one kind, as the format is parquet' })
+}

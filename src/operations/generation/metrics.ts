@@ -1,5 +1,5 @@
 import { Counter, Gauge, Histogram, type Registry } from '@prometheus-io/client'
-import type { BackendStatus, FinishReason, PromptCacheLoad } from '../../inference/backend.ts'
+import type { BackendStatus, DiskCacheLoad, FinishReason, PromptCacheLoad } from '../../inference/backend.ts'
 import type { ModelList, Models } from '../../inference/registry.ts'
 import { type PoolingMetrics, registerPoolingMetrics } from '../pooling/metrics.ts'
 
@@ -184,7 +184,8 @@ function registerPromptCache(registers: Registry[], models: Models): void {
       const status = model.status()
       return status.state === 'ready' && status.promptCache !== undefined ? [status.promptCache] : []
     })
-  const sum = (of: keyof PromptCacheLoad) => loads().reduce((all, load) => all + load[of], 0)
+  const sum = (of: Exclude<keyof PromptCacheLoad, 'disk'>) => loads().reduce((all, load) => all + load[of], 0)
+  const onDisk = (of: keyof DiskCacheLoad) => loads().reduce((all, { disk }) => all + (disk?.[of] ?? 0), 0)
   new Gauge({
     name: 'heddle_prompt_cache_bytes',
     help: 'Memory of prompts that are kept after their sequence was needed for another, and what it may be.',
@@ -211,6 +212,28 @@ function registerPromptCache(registers: Registry[], models: Models): void {
     collect() {
       this.reset()
       for (const event of ['kept', 'restored', 'dropped', 'skipped'] as const) this.inc({ event }, sum(event))
+    },
+  })
+  new Gauge({
+    name: 'heddle_prompt_cache_disk_bytes',
+    help: 'Bytes of prompts that are kept on disk, and what they may be.',
+    labelNames: ['of'] as const,
+    registers,
+    collect() {
+      this.set({ of: 'used' }, onDisk('bytes'))
+      this.set({ of: 'bound' }, onDisk('bound'))
+    },
+  })
+  new Counter({
+    name: 'heddle_prompt_cache_disk_events_total',
+    help: 'What became of prompts on disk: written, restored, removed for others, or failed to be written.',
+    labelNames: ['event'] as const,
+    registers,
+    collect() {
+      this.reset()
+      for (const event of ['written', 'restored', 'removed', 'failed'] as const) {
+        this.inc({ event }, onDisk(event))
+      }
     },
   })
 }

@@ -1,8 +1,14 @@
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { after, test } from 'node:test'
-import { keys, openApp } from '../../support/app.ts'
+import { zstdDecompressSync } from 'node:zlib'
+import { parquetReadObjects } from 'hyparquet'
+import { basic, keys, openApp } from '../../support/app.ts'
 import { completeOf, startOf } from '../../support/calls.ts'
+import { serveApp } from '../../support/event-stream.ts'
 import { secret, storeOneOfEach } from '../../support/one-of-each.ts'
+import { type RawRequest, rawPost } from '../../support/raw-client.ts'
+import { until } from '../../support/waiting.ts'
 
 const opened = await openApp({ after })
 const { post } = opened
@@ -91,6 +97,9 @@ test('what it does not take is refused by name', async () => {
     [{ project_id: 'globex/qa' }, 403, /globex/],
     [{ project_id, kinds: ['monitors'] }, 422, /kinds\.0/],
     [{ project_id, kinds: [] }, 422, /kinds/],
+    [{ project_id, format: 'csv' }, 422, /format/],
+    [{ project_id, format: 'parquet' }, 400, /kinds: .*everything.*one kind/],
+    [{ project_id, format: 'parquet', kinds: ['calls', 'feedback'] }, 400, /kinds: .*calls, feedback/],
     [{ project_id, sort_by: [] }, 422, /sort_by: unknown field/],
     [{ project_id, query: { $expr: { $no: [] } } }, 422, /query/],
     [{ project_id, after: '0194c1a0-0000-7000-8000-000000000001' }, 404, /after/],
@@ -106,3 +115,62 @@ test('a project without anything is a first and a last line', async () => {
   assert.equal(status, 200)
   assert.deepEqual(kindsOf(text), ['export', 'end'])
 })
+
+test('Parquet has a column for each member; JSON and times are whole', async (t) => {
+  const { address, post } = await serveApp(t)
+  const project_id = 'acme/columns'
+  const start = startOf({ project_id, started_at: '2026-01-02T03:04:05.123456Z', inputs: {} })
+  const inputs = '{"big":12345678901234567890,"one":1.0,"half":"\\ud800"}'
+  await post('/call/start', JSON.stringify({ start }).replace('"inputs":{}', `"inputs":${inputs}`))
+  const response = await fetch(`${address}${url}`, {
+    method: 'POST',
+    headers: { authorization: basic(keys.alice), 'content-type': 'application/json' },
+    body: JSON.stringify({ project_id, format: 'parquet', kinds: ['calls'] }),
+  })
+  assert.equal(response.status, 200)
+  assert.equal(response.headers.get('content-type'), 'application/vnd.apache.parquet')
+  const [row, ...others] = await parquetReadObjects({
+    file: await response.arrayBuffer(),
+    compressors: { ZSTD: (page) => zstdDecompressSync(page) },
+    parsers: { timestampFromMicroseconds: String },
+  })
+  assert.deepEqual(others, [])
+  assert.equal(row?.id, start.id)
+  assert.equal(row?.inputs, inputs)
+  assert.equal(row?.started_at, String(Date.UTC(2026, 0, 2, 3, 4, 5) * 1000 + 123456))
+  assert.equal(row?.ended_at, null)
+})
+
+for (const [format, most] of [
+  ['jsonl', 4],
+  ['parquet', 2],
+] as const) {
+  test(`a user has ${most} exports of ${format} that nobody reads, and one that is closed makes room`, async (t) => {
+    const unread: RawRequest[] = []
+    // Before the app closes, which waits for its clients.
+    t.after(() => {
+      for (const { socket } of unread) socket.destroy()
+    })
+    const { address, post } = await serveApp(t)
+    const asked = { project_id: 'acme/unread', format, kinds: ['calls'] }
+    // More than what sockets hold, and what compression makes of it.
+    for (let n = 0; n < 24; n++) {
+      const call = completeOf({ project_id: 'acme/unread', output: randomBytes(1 << 20).toString('base64') })
+      assert.equal((await post('/v2/acme/unread/calls/complete', { batch: [call] })).status, 200)
+    }
+    const open = async () => {
+      const one = await rawPost(address, url, asked)
+      unread.push(one)
+      await one.begun()
+      return String(one.socket.read(40)).includes(' 200 ') ? 'open' : 'refused'
+    }
+    for (let one = 0; one < most; one++) assert.equal(await open(), 'open')
+    assert.equal(await open(), 'refused')
+    const refused = await post(url, asked)
+    assert.deepEqual([refused.status, refused.json.code], [429, 'too_many_exports'])
+    const others = await post(url, { ...asked, project_id: 'globex/own' }, keys.bob)
+    assert.equal(others.status, 200, 'other users have room of their own')
+    unread[0]?.socket.destroy()
+    await until('one that is closed makes room', async () => (await open()) === 'open')
+  })
+}

@@ -117,3 +117,17 @@ test('a state that is not taken is dropped, and the sequence holds nothing', asy
     assert.equal(kept.load.prompts, refuses ? 0 : 1)
   }
 })
+
+test('what was found stays until it is restored, however much has to be kept before', async () => {
+  const { kept, keep, disposed } = keptWithin(20)
+  await keep('once upon a time')
+  const found = kept.find(sequenceOf('once upon a time there').tokens, undefined, 20)
+  await keep('quite another one')
+  assert.deepEqual(disposed, [])
+  assert.ok(found)
+  const to = sequenceOf('')
+  await kept.restore(found, to)
+  assert.equal(to.tokens.length, 16)
+  await keep('quite another one')
+  assert.deepEqual(disposed, ['0'], 'then it goes as others do')
+})

@@ -1,5 +1,5 @@
-import { lostDigits } from './gathering.ts'
 import { meansOf } from './means.ts'
+import { lostDigits } from './packing.ts'
 
 /** A score of the trials of one evaluation that are in view. */
 export interface ScoreColumn {

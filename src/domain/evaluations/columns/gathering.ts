@@ -6,7 +6,7 @@ import { compareText } from '../../text.ts'
 import type { YieldToLoop } from '../../yielding.ts'
 import { exampleKinds } from '../example.ts'
 import { slotCount } from '../shape.ts'
-import { packNumbers, packTexts, packWhole } from './packing.ts'
+import { lostDigits, packNumbers, packTexts, packWhole } from './packing.ts'
 
 /** What the columns of an evaluation are made of: a trial as it is derived. */
 export interface GatheredTrial {
@@ -182,11 +182,6 @@ function add(totals: Map<number, Totals>, { shape, failed, numbers }: GatheredTr
     part.rest += lostDigits(part.sum, number, sum)
     part.sum = sum
   }
-}
-
-/** What `sum` lacks of the two that it was made of (Neumaier): added up in any order, equal numbers make equal means. */
-export function lostDigits(one: number, other: number, sum: number): number {
-  return Math.abs(one) >= Math.abs(other) ? one - sum + other : other - sum + one
 }
 
 /** What the trials of a row say of it, each of its briefs. */

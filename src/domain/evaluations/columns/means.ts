@@ -1,4 +1,4 @@
-import { lostDigits } from './gathering.ts'
+import { lostDigits } from './packing.ts'
 
 /** A number of the trials of one evaluation. */
 export interface TrialNumbers {

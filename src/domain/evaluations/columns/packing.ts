@@ -19,7 +19,10 @@ export function packNumbers(numbers: readonly number[]): Uint8Array {
 }
 
 export function unpackNumbers(bytes: Uint8Array): Float64Array {
-  if (bytes[0] === ways.numbers) return new Float64Array(copyOf(bytes, headBytes))
+  if (bytes[0] === ways.numbers) {
+    const { buffer, byteOffset, length } = aligned(bytes, 8)
+    return new Float64Array(buffer, byteOffset + headBytes, (length - headBytes) / 8)
+  }
   const numbers = new Float64Array(bytes.length - headBytes)
   for (let i = 0; i < numbers.length; i++) {
     const value = bytes[headBytes + i] as number
@@ -28,17 +31,42 @@ export function unpackNumbers(bytes: Uint8Array): Float64Array {
   return numbers
 }
 
+/** Of those at these places that are numbers, without unpacking the others. */
+export function sumAt(bytes: Uint8Array, places: Int32Array): number {
+  if (bytes[0] === ways.truths) {
+    let count = 0
+    for (let i = 0; i < places.length; i++) if (bytes[headBytes + (places[i] as number)] === 1) count++
+    return count
+  }
+  const numbers = unpackNumbers(bytes)
+  let [sum, rest] = [0, 0]
+  for (let i = 0; i < places.length; i++) {
+    const number = numbers[places[i] as number] as number
+    if (Number.isNaN(number)) continue
+    const added = sum + number
+    rest += lostDigits(sum, number, added)
+    sum = added
+  }
+  return sum + rest
+}
+
+/** What `sum` lacks of the two that it was made of (Neumaier): added up in any order, equal numbers make equal means. */
+export function lostDigits(one: number, other: number, sum: number): number {
+  return Math.abs(one) >= Math.abs(other) ? one - sum + other : other - sum + one
+}
+
 export function packWhole(numbers: readonly number[]): Uint8Array {
   return new Uint8Array(Int32Array.from(numbers).buffer)
 }
 
 export function unpackWhole(bytes: Uint8Array): Int32Array {
-  return new Int32Array(copyOf(bytes, 0))
+  const { buffer, byteOffset, length } = aligned(bytes, 4)
+  return new Int32Array(buffer, byteOffset, length / 4)
 }
 
 /** Bytes that came from elsewhere may begin anywhere in their memory, where no array of larger numbers can. */
-function copyOf(bytes: Uint8Array, from: number): ArrayBuffer {
-  return bytes.buffer.slice(bytes.byteOffset + from, bytes.byteOffset + bytes.length) as ArrayBuffer
+function aligned(bytes: Uint8Array, size: number): Uint8Array {
+  return bytes.byteOffset % size === 0 ? bytes : new Uint8Array(bytes)
 }
 
 const separator = '\0'

@@ -1,13 +1,15 @@
 import type { PromptCacheLoad } from '../../backend.ts'
 import type { NativeContext } from '../native.ts'
 import { commonLength, type Sequence } from '../sequences.ts'
+import type { KeptFile, StateFiles } from './state-files.ts'
 
-/** What a sequence had read, kept outside of the context after others needed its place. */
+/** What a sequence had read, kept outside of the context after others needed its place: in memory, on disk, or both. */
 export interface KeptPrompt {
   readonly tokens: Uint32Array
   /** Whose prompts may share it: as that of the sequence. */
   readonly key: string | undefined
-  readonly state: KeptState
+  state: KeptState | undefined
+  file: KeptFile | undefined
   /** Goes up with every use: the smallest is dropped first. */
   used: number
 }
@@ -26,10 +28,22 @@ export interface KeepingParts {
   context: Pick<NativeContext, 'keep' | 'bytesOfToken'>
   /** Bytes. */
   bound: number
+  /** Where they are kept over the end of the engine, too. */
+  disk?: KeptOnDisk | undefined
   /** Fewer tokens are read again sooner than they are kept. */
   least: number
   /** How long reading so many tokens takes; undefined until that is known. */
   readMs(tokens: number): number | undefined
+}
+
+export interface KeptOnDisk {
+  files: Pick<StateFiles, 'found' | 'save' | 'load' | 'remove'>
+  /** Bytes. */
+  bound: number
+  /** Tokens that a sequence may have. */
+  longest: number
+  /** What stands for a key in a file: whoever knows a salt shares what was read with it. */
+  keyOf(key: string | undefined): string
 }
 
 /** What is kept may never be asked for again: it is worth so much less than what it would save. */
@@ -45,38 +59,76 @@ const longestBesideMs = 225
 const tokensOfBatch = 64
 
 /**
- * What sequences had read when they had to make room, up to a bound of memory, the latest used. Keeping and restoring are copies
- * of memory, of which reading takes fifty times as long on a CPU: both are measured, and what would not pay is left.
+ * What sequences had read when they had to make room, up to a bound of memory and one of disk, the latest used. Keeping and
+ * restoring are copies, of which reading takes fifty times as long on a CPU: all are measured, and what would not pay is left.
  */
-export function createKeptPrompts({ context, bound, least, readMs }: KeepingParts) {
+export function createKeptPrompts({ context, bound, disk, least, readMs }: KeepingParts) {
   const all = new Set<KeptPrompt>()
-  let bytes = 0
-  let uses = 0
-  let keepMsOfByte = 1 / firstBytesOfMs
-  let restoreMsOfByte = 1 / firstBytesOfMs
   const { bytesOfToken = 0 } = context
-  const room = context.bytesOfToken === undefined ? 0 : bound
+  const isPossible = context.bytesOfToken !== undefined
+  const memory = createStore(isPossible ? bound : 0)
+  const onDisk = createStore(isPossible ? (disk?.bound ?? 0) : 0)
+  let uses = 0
+  /** What was found last stays until it has been restored, whatever is kept before. */
+  let wanted: KeptPrompt | undefined
   const counts = { kept: 0, restored: 0, dropped: 0, skipped: 0 }
+  const diskCounts = { written: 0, restored: 0, removed: 0, failed: 0 }
+  const keyed = (key: string | undefined) => (disk === undefined ? key : disk.keyOf(key))
 
-  function drop(one: KeptPrompt): void {
-    if (!all.delete(one)) return
-    bytes -= one.state.bytes
+  for (const { tokens, key, file } of onDisk.bound > 0 ? (disk?.files.found(disk.longest) ?? []) : []) {
+    all.add({ tokens, key, state: undefined, file, used: ++uses })
+    onDisk.bytes += file.bytes
+    onDisk.prompts++
+  }
+  makeDiskRoom(0)
+
+  function dropState(one: KeptPrompt): void {
+    if (one.state === undefined) return
+    memory.bytes -= one.state.bytes
+    memory.prompts--
     one.state.dispose()
+    one.state = undefined
+    if (one.file === undefined) all.delete(one)
   }
 
-  function makeRoom(needed: number): void {
-    const oldestFirst = Array.from(all).sort((one, other) => one.used - other.used)
-    for (const one of oldestFirst) {
-      if (bytes + needed <= room) return
-      drop(one)
+  function dropFile(one: KeptPrompt): void {
+    if (one.file === undefined) return
+    onDisk.bytes -= one.file.bytes
+    onDisk.prompts--
+    disk?.files.remove(one.file)
+    one.file = undefined
+    if (one.state === undefined) all.delete(one)
+  }
+
+  const oldestFirst = () => Array.from(all).sort((one, other) => one.used - other.used)
+
+  /** False where there is none: what is wanted takes it. */
+  function makeRoom(needed: number): boolean {
+    const isThere = () => memory.bytes + needed <= memory.bound
+    for (const one of isThere() ? [] : oldestFirst()) {
+      if (isThere()) break
+      if (one === wanted || one.state === undefined) continue
+      dropState(one)
       counts.dropped++
     }
+    return isThere()
+  }
+
+  function makeDiskRoom(needed: number): boolean {
+    const isThere = () => onDisk.bytes + needed <= onDisk.bound
+    for (const one of isThere() ? [] : oldestFirst()) {
+      if (isThere()) break
+      if (one === wanted || one.file === undefined) continue
+      dropFile(one)
+      diskCounts.removed++
+    }
+    return isThere()
   }
 
   /** Whether what a sequence holds is kept already, as a part of something at least as long. */
-  function keptWith({ tokens, salt }: Sequence): KeptPrompt | undefined {
+  function keptWith(tokens: readonly number[], key: string | undefined): KeptPrompt | undefined {
     for (const one of all) {
-      if (one.key === salt && commonLength(one.tokens, tokens) === tokens.length) return one
+      if (one.key === key && commonLength(one.tokens, tokens) === tokens.length) return one
     }
     return undefined
   }
@@ -86,74 +138,188 @@ export function createKeptPrompts({ context, bound, least, readMs }: KeepingPart
     return one === undefined ? 0 : ms / one
   }
 
+  /** What restoring it takes, in milliseconds. */
+  function restoreMs({ state, file }: KeptPrompt): number {
+    return state ? state.bytes * memory.restoreMsOfByte : (file?.bytes ?? 0) * onDisk.restoreMsOfByte
+  }
+
+  async function toMemory(one: KeptPrompt, sequence: number, needed: number): Promise<void> {
+    if (!makeRoom(needed)) return
+    memory.bytes += needed
+    const since = performance.now()
+    const state = await context.keep(sequence)
+    memory.keepMsOfByte = smoothed(memory.keepMsOfByte, (performance.now() - since) / state.bytes)
+    memory.bytes += state.bytes - needed
+    memory.prompts++
+    one.state = state
+    counts.kept++
+  }
+
+  async function toDisk(one: KeptPrompt, sequence: number, needed: number): Promise<void> {
+    if (disk === undefined || !makeDiskRoom(needed)) return
+    const since = performance.now()
+    const file = await disk.files.save(sequence, Array.from(one.tokens), one.key ?? '')
+    if (file === undefined) {
+      diskCounts.failed++
+      return
+    }
+    onDisk.keepMsOfByte = smoothed(onDisk.keepMsOfByte, (performance.now() - since) / file.bytes)
+    onDisk.bytes += file.bytes
+    onDisk.prompts++
+    one.file = file
+    diskCounts.written++
+  }
+
   return {
     get load(): PromptCacheLoad {
-      return { ...counts, bytes, bound: room, prompts: all.size }
+      const shown = ({ bytes, bound, prompts }: Store) => ({ bytes, bound, prompts })
+      return {
+        ...counts,
+        ...shown(memory),
+        ...(onDisk.bound > 0 && { disk: { ...diskCounts, ...shown(onDisk) } }),
+      }
     },
     /** The one that has most of the beginning of a prompt, at most so many tokens. */
-    find(prompt: readonly number[], key: string | undefined, most: number): FoundPrompt | undefined {
+    find(prompt: readonly number[], salt: string | undefined, most: number): FoundPrompt | undefined {
+      wanted = undefined
+      if (all.size === 0) return undefined
+      const key = keyed(salt)
       let best: { kept: KeptPrompt; shared: number } | undefined
       for (const kept of all) {
         if (kept.key !== key) continue
         const shared = Math.min(most, commonLength(kept.tokens, prompt))
         if (shared < least || (best !== undefined && shared < best.shared)) continue
-        // Of two that have as much of it, the shorter is copied sooner.
+        // Of two that have as much of it, the one that is there sooner.
         const isBetter = best === undefined || shared > best.shared
-        if (isBetter || kept.tokens.length < (best?.kept.tokens.length ?? 0)) best = { kept, shared }
+        if (isBetter || (best && restoreMs(kept) < restoreMs(best.kept))) best = { kept, shared }
       }
-      return best && { ...best, costs: Math.ceil(tokensOf(best.kept.state.bytes * restoreMsOfByte)) }
+      wanted = best?.kept
+      return best && { ...best, costs: Math.ceil(tokensOf(restoreMs(best.kept))) }
     },
     /** Before a sequence loses all but its first so many tokens: what it holds is kept, where that pays. */
     async keep(sequence: Sequence, stays: number, doOthersWrite: boolean): Promise<void> {
-      const { tokens, salt, isBackground } = sequence
+      const { id, tokens, isBackground } = sequence
       const lost = tokens.length - stays
       const needed = tokens.length * bytesOfToken
-      if (room === 0 || isBackground || lost < least) return
-      const known = keptWith(sequence)
+      if (memory.bound + onDisk.bound === 0 || isBackground || lost < least) return
+      const key = keyed(sequence.salt)
+      const known = keptWith(tokens, key)
       if (known !== undefined) {
         known.used = ++uses
         return
       }
-      const expectedMs = needed * keepMsOfByte
       const longestMs = Math.max(longestBesideMs, readMs(tokensOfBatch) ?? 0)
-      const isTooLong = doOthersWrite && expectedMs > longestMs
-      if (needed > room || tokensOf(expectedMs) * seldom > lost || isTooLong) {
+      let leftMs = doOthersWrite ? longestMs : Number.POSITIVE_INFINITY
+      const pays = ({ bound: most, keepMsOfByte }: Store) => {
+        const ms = needed * keepMsOfByte
+        if (needed > most || tokensOf(ms) * seldom > lost || ms > leftMs) return false
+        leftMs -= ms
+        return true
+      }
+      const inMemory = pays(memory)
+      const inFile = pays(onDisk)
+      if (!inMemory && !inFile) {
         counts.skipped++
         return
       }
-      for (const one of all) {
-        const isPart = one.key === salt && commonLength(one.tokens, tokens) === one.tokens.length
-        if (isPart) drop(one)
+      const parts = Array.from(all).filter(
+        (one) => one !== wanted && one.key === key && commonLength(one.tokens, tokens) === one.tokens.length,
+      )
+      for (const one of parts) dropState(one)
+      const one: KeptPrompt = {
+        tokens: Uint32Array.from(tokens),
+        key,
+        state: undefined,
+        file: undefined,
+        used: ++uses,
       }
-      makeRoom(needed)
-      bytes += needed
-      const since = performance.now()
-      const state = await context.keep(sequence.id)
-      keepMsOfByte = smoothed(keepMsOfByte, (performance.now() - since) / state.bytes)
-      bytes += state.bytes - needed
-      all.add({ tokens: Uint32Array.from(tokens), key: salt, state, used: ++uses })
-      counts.kept++
+      if (inMemory) await toMemory(one, id, needed)
+      if (inFile) await toDisk(one, id, needed)
+      if (one.state === undefined && one.file === undefined) {
+        counts.skipped++
+        return
+      }
+      all.add(one)
+      // What is on disk of a part stays until the whole is there.
+      if (one.file !== undefined) for (const part of parts) dropFile(part)
       makeRoom(0)
+      makeDiskRoom(0)
     },
     /** The sequence gets the first so many tokens; none when what was kept is not taken. */
     async restore({ kept, shared }: FoundPrompt, to: Sequence): Promise<void> {
+      const { state, file } = kept
+      wanted = undefined
       const since = performance.now()
-      const isThere = await kept.state.restore(to.id, shared)
-      if (!isThere) {
-        drop(kept)
+      const restored =
+        state?.restore(to.id, shared) ?? (file && disk?.files.load(file, kept.tokens.length, to.id, shared))
+      if (restored === undefined) throw new Error('what was found is kept nowhere')
+      if (!(await restored)) {
+        dropState(kept)
+        dropFile(kept)
         to.tokens = []
         return
       }
-      restoreMsOfByte = smoothed(restoreMsOfByte, (performance.now() - since) / kept.state.bytes)
+      const store = state ? memory : onDisk
+      const bytes = state?.bytes ?? file?.bytes ?? 1
+      store.restoreMsOfByte = smoothed(store.restoreMsOfByte, (performance.now() - since) / bytes)
       kept.used = ++uses
       counts.restored++
+      if (state === undefined) diskCounts.restored++
       to.tokens = Array.from(kept.tokens.subarray(0, shared))
     },
+    /**
+     * Before the engine ends: what sequences hold, and then what is in memory alone, goes to disk until this moment; what was used
+     * last comes first. Nothing else uses the sequences any more.
+     */
+    async keepOnDisk(sequences: readonly Sequence[], until: number): Promise<void> {
+      if (disk === undefined || onDisk.bound === 0) return
+      const isLate = (needed: number) => performance.now() + needed * onDisk.keepMsOfByte > until
+      // What is written now does not push out what was written before it.
+      let room = onDisk.bound
+      const write = async (one: KeptPrompt, sequence: number) => {
+        const needed = one.tokens.length * bytesOfToken
+        if (needed > room || isLate(needed)) return
+        one.used = ++uses
+        await toDisk(one, sequence, needed)
+        if (one.file === undefined) return
+        room -= one.file.bytes
+        all.add(one)
+      }
+      for (const { id, tokens, salt, isBackground } of sequences.toSorted(
+        (one, other) => other.used - one.used,
+      )) {
+        const key = keyed(salt)
+        if (isBackground || tokens.length < least || keptWith(tokens, key)?.file !== undefined) continue
+        await write({ tokens: Uint32Array.from(tokens), key, state: undefined, file: undefined, used: 0 }, id)
+      }
+      const [scratch] = sequences
+      for (const one of oldestFirst().reverse()) {
+        if (scratch === undefined || one.state === undefined || one.file !== undefined) continue
+        if (isLate(2 * one.state.bytes)) return
+        if (await one.state.restore(scratch.id, one.tokens.length)) await write(one, scratch.id)
+      }
+    },
     close(): void {
-      for (const one of all) drop(one)
+      for (const one of all) dropState(one)
     },
   }
 }
+
+interface Store {
+  bound: number
+  bytes: number
+  prompts: number
+  keepMsOfByte: number
+  restoreMsOfByte: number
+}
+
+const createStore = (bound: number): Store => ({
+  bound,
+  bytes: 0,
+  prompts: 0,
+  keepMsOfByte: 1 / firstBytesOfMs,
+  restoreMsOfByte: 1 / firstBytesOfMs,
+})
 
 /** A turn in which something else had the processor says little about the next. */
 function smoothed(before: number, now: number): number {

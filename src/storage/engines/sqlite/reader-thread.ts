@@ -61,14 +61,14 @@ export function serve(): void {
     }
   }
 
-  function next(from: Query): ReaderAnswer {
+  function next(from: Query, binaries: ArrayBuffer[]): ReaderAnswer {
     const rows: unknown[] = []
     let bytes = 0
     while (rows.length < from.most && bytes < chunkBytes) {
       const step = from.rows.next()
       if (step.done) return { kind: 'rows', rows, done: true }
       rows.push(step.value)
-      bytes += bytesOfRow(step.value)
+      bytes += bytesOfRow(step.value, binaries)
     }
     return { kind: 'rows', rows, done: false }
   }
@@ -78,7 +78,7 @@ export function serve(): void {
     query = undefined
   }
 
-  function answer(question: ReaderQuestion): ReaderAnswer {
+  function answer(question: ReaderQuestion, binaries: ArrayBuffer[]): ReaderAnswer {
     if (question.kind === 'close') {
       close()
       return { kind: 'closed' }
@@ -92,7 +92,7 @@ export function serve(): void {
       if (question.kind === 'open') query = open(question)
       if (query === undefined) throw new Error('there is no query to continue')
       query.deadline = performance.now() + query.limitMs
-      const rows = next(query)
+      const rows = next(query, binaries)
       if (rows.kind === 'rows' && rows.done) close()
       return rows
     } catch (error) {
@@ -102,7 +102,10 @@ export function serve(): void {
   }
 
   port.on('message', (message: ReaderMessage) => {
-    if (message.kind !== 'end') return port.postMessage(answer(message))
+    if (message.kind !== 'end') {
+      const binaries: ArrayBuffer[] = []
+      return port.postMessage(answer(message, binaries), binaries)
+    }
     close()
     connection?.close()
     port.close()

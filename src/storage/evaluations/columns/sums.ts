@@ -1,5 +1,5 @@
-import { columnNames, lostDigits } from '../../../domain/evaluations/columns/gathering.ts'
-import { type PackedTexts, unpackNumbers, unpackWhole } from '../../../domain/evaluations/columns/packing.ts'
+import { columnNames } from '../../../domain/evaluations/columns/gathering.ts'
+import { type PackedTexts, sumAt, unpackWhole } from '../../../domain/evaluations/columns/packing.ts'
 import type { LongReader } from '../../transaction.ts'
 import type { Part } from './parts.ts'
 import { readColumns } from './reading.ts'
@@ -33,7 +33,7 @@ export async function addUp(
   if (read === undefined) return undefined
   const packedShapes = columns.get(columnNames.shapes)
   const shapes = packedShapes && unpackWhole(packedShapes)
-  const failed = unpackNumbers(read.get(columnNames.failed) as Uint8Array)
+  const column = (name: string) => read.get(name) as Uint8Array
   const shown = new Int32Array(rows.length)
   let count = 0
   let first = digests.length
@@ -44,27 +44,17 @@ export async function addUp(
     if (row < first) first = row
   }
   const trials = shown.subarray(0, count)
-  const numbers = slots.map((name) => unpackNumbers(read.get(name) as Uint8Array))
   return header.shapes
     .map(({ shape }): ColumnSums => {
       const own = shapes === undefined ? trials : trials.filter((i) => shapes[i] === shape)
       return {
-        ...{ evaluation_id: set.evaluation_id, shape, trials: own.length, failed: sumOf(failed, own) },
-        ...{ sums: numbers.map((some) => sumOf(some, own)), first_row: digests.at(first) },
+        evaluation_id: set.evaluation_id,
+        shape,
+        trials: own.length,
+        failed: sumAt(column(columnNames.failed), own),
+        sums: slots.map((name) => sumAt(column(name), own)),
+        first_row: digests.at(first),
       }
     })
     .filter(({ trials: own }) => own > 0)
-}
-
-/** Of those that are numbers. */
-function sumOf(numbers: Float64Array, of: Int32Array): number {
-  let [sum, rest] = [0, 0]
-  for (const i of of) {
-    const number = numbers[i] as number
-    if (Number.isNaN(number)) continue
-    const added = sum + number
-    rest += lostDigits(sum, number, added)
-    sum = added
-  }
-  return sum + rest
 }

@@ -1,16 +1,18 @@
-import { refuse } from '../../domain/refusals.ts'
+import { type RefusalCode, refuse } from '../domain/refusals.ts'
 
-/** A browser holds one for all its tabs. */
-const most = { perUser: 32, total: 1_024 }
+export interface MostAtOnce {
+  perUser: number
+  total: number
+}
 
-/** Counts the streams that are open. `enter` answers what counts one off again. */
-export function createListeners() {
+/** Counts answers that stay open. `enter` answers what counts one off again, or refuses one that is too many. */
+export function createAtOnce(most: MostAtOnce, tooMany: RefusalCode) {
   const byUser = new Map<string, number>()
   let all = 0
   return {
     enter(user: string): () => void {
       const own = byUser.get(user) ?? 0
-      if (own >= most.perUser) throw refuse('too_many_streams', { user, limit: most.perUser })
+      if (own >= most.perUser) throw refuse(tooMany, { user, limit: most.perUser })
       if (all >= most.total) throw refuse('queue_full')
       byUser.set(user, own + 1)
       all++

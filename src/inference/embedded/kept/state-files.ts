@@ -1,0 +1,226 @@
+import { createHash } from 'node:crypto'
+import {
+  appendFileSync,
+  closeSync,
+  fstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readSync,
+  renameSync,
+  rmSync,
+  statSync,
+  utimesSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { setImmediate as turn } from 'node:timers/promises'
+import { crc32 } from 'node:zlib'
+import type { NativeContext } from '../native.ts'
+
+/** What a sequence had read, in a file of its own. */
+export interface KeptFile {
+  readonly path: string
+  readonly bytes: number
+}
+
+/** A file as it is found when the engine starts. */
+export interface FoundFile {
+  file: KeptFile
+  tokens: Uint32Array
+  key: string
+}
+
+export interface StateFilesParts {
+  context: Pick<NativeContext, 'save' | 'load' | 'forget'>
+  folder: string
+  /** Files of another one are of no use: model, build of the engine and settings, see fingerprint.ts. */
+  fingerprint: string
+  /** A line for the log. */
+  say(line: string): void
+}
+
+export type StateFiles = ReturnType<typeof createStateFiles>
+
+/** What stands behind the state: its length is written last, so that a file that was cut off is seen by its end. */
+interface Trailer {
+  fingerprint: string
+  key: string
+  tokens: number
+  bytes: number
+  crc: number
+}
+
+const mark = 'HEDDLEkv'
+const endLength = 8 + mark.length
+const longestTrailer = 4096
+/** Before the tokens of a file of llama.cpp: magic, version, their number. */
+const headLength = 12
+const ending = '.state'
+const unfinished = '.part'
+/** Between two of these pieces, the engine hears what it is asked. */
+const pieceLength = 4 * 1024 * 1024
+
+/**
+ * The files of one model, each of one conversation: as llama.cpp writes them, with a trailer that says what they are and what
+ * their sum is. A file has its name only when it is whole, and is summed up again before llama.cpp reads it, which would end
+ * the process over some that are not. File calls that may wait for the disk are made between two batches, as those of
+ * llama.cpp are: the only thread of the pool is the one that computes.
+ */
+export function createStateFiles({ context, folder, fingerprint, say }: StateFilesParts) {
+  let isFailing = false
+
+  function remove({ path }: Pick<KeptFile, 'path'>): void {
+    try {
+      rmSync(path, { force: true, recursive: true })
+    } catch (error) {
+      failed(`${path} cannot be removed`, error)
+    }
+  }
+
+  function namesIn(path: string): string[] {
+    try {
+      mkdirSync(path, { recursive: true, mode: 0o700 })
+      return readdirSync(path)
+    } catch (error) {
+      failed(`Prompts cannot be kept in ${path}`, error)
+      return []
+    }
+  }
+
+  function failed(what: string, error: unknown): void {
+    // A full disk stays full for a while.
+    if (!isFailing) say(`${what}: ${error instanceof Error ? error.message : String(error)}`)
+    isFailing = true
+  }
+
+  return {
+    /** Those that can be used, the oldest first. What cannot be used is removed. */
+    found(longest: number): FoundFile[] {
+      const good: (FoundFile & { changed: number })[] = []
+      const trouble = new Map<string, number>()
+      for (const name of namesIn(folder)) {
+        const path = join(folder, name)
+        if (!name.endsWith(ending) && !name.endsWith(unfinished)) continue
+        const read = name.endsWith(unfinished) ? 'not finished' : readFound(path, fingerprint, longest)
+        if (typeof read === 'object') {
+          good.push({ ...read, changed: statSync(path).mtimeMs })
+          continue
+        }
+        trouble.set(read, (trouble.get(read) ?? 0) + 1)
+        remove({ path })
+      }
+      for (const [why, count] of trouble)
+        say(`${count} kept prompts in ${folder} are ${why}, and were removed`)
+      return good.sort((one, other) => one.changed - other.changed)
+    },
+    /** Undefined where it could not be written, which is in the log. */
+    async save(sequence: number, tokens: readonly number[], key: string): Promise<KeptFile | undefined> {
+      const own = Uint32Array.from(tokens)
+      const name = createHash('sha256').update(key).update(own).digest('hex').slice(0, 32)
+      const path = join(folder, name + ending)
+      const part = join(folder, name + unfinished)
+      try {
+        // The mode is that of the file which llama.cpp writes over.
+        closeSync(openSync(part, 'w', 0o600))
+        const bytes = await context.save(part, sequence, own)
+        const sum = await sumOf(part, bytes)
+        if (sum === undefined || sum.length !== bytes) throw new Error('the file is not whole')
+        const trailer: Trailer = { fingerprint, key, tokens: own.length, bytes, crc: sum.crc }
+        const end = trailerBytes(trailer)
+        appendFileSync(part, end)
+        renameSync(part, path)
+        isFailing = false
+        return { path, bytes: bytes + end.length }
+      } catch (error) {
+        failed('A prompt could not be kept on disk', error)
+        remove({ path: part })
+        return undefined
+      }
+    },
+    /** The sequence gets the first so many tokens; false when it holds nothing now, and then the file is gone. */
+    async load(file: KeptFile, tokens: number, to: number, count: number): Promise<boolean> {
+      try {
+        const trailer = readTrailer(file.path)
+        const sum = trailer && (await sumOf(file.path, trailer.bytes))
+        if (trailer?.fingerprint !== fingerprint || sum?.crc !== trailer.crc) throw new Error('it is broken')
+        await context.load(file.path, to, tokens)
+        if (count < tokens && !context.forget(to, count)) throw new Error('a part of it cannot be had')
+        utimesSync(file.path, new Date(), new Date())
+        return true
+      } catch (error) {
+        say(`The kept prompt ${file.path} was removed: ${error instanceof Error ? error.message : error}`)
+        context.forget(to, 0)
+        remove(file)
+        return false
+      }
+    },
+    remove,
+  }
+}
+
+function trailerBytes(trailer: Trailer): Buffer {
+  const text = Buffer.from(JSON.stringify(trailer))
+  const numbers = Buffer.alloc(8)
+  numbers.writeUInt32LE(crc32(text), 0)
+  numbers.writeUInt32LE(text.length, 4)
+  return Buffer.concat([text, numbers, Buffer.from(mark)])
+}
+
+function readTrailer(path: string): Trailer | undefined {
+  const file = openSync(path, 'r')
+  try {
+    const { size } = fstatSync(file)
+    const end = Buffer.alloc(endLength)
+    if (size < endLength || readSync(file, end, 0, endLength, size - endLength) < endLength) return undefined
+    const length = end.readUInt32LE(4)
+    if (end.toString('latin1', 8) !== mark || length > longestTrailer) return undefined
+    const text = Buffer.alloc(length)
+    if (readSync(file, text, 0, length, size - endLength - length) < length) return undefined
+    if (crc32(text) !== end.readUInt32LE(0)) return undefined
+    const trailer: Trailer = JSON.parse(text.toString())
+    return trailer.bytes + length + endLength === size ? trailer : undefined
+  } finally {
+    closeSync(file)
+  }
+}
+
+/** What a file is, or why it is of no use. */
+function readFound(path: string, fingerprint: string, longest: number): FoundFile | 'broken' | 'of others' {
+  try {
+    const trailer = readTrailer(path)
+    if (trailer === undefined) return 'broken'
+    if (trailer.fingerprint !== fingerprint || trailer.tokens > longest) return 'of others'
+    const bytes = Buffer.alloc(4 * trailer.tokens)
+    const file = openSync(path, 'r')
+    try {
+      if (readSync(file, bytes, 0, bytes.length, headLength) < bytes.length) return 'broken'
+    } finally {
+      closeSync(file)
+    }
+    const tokens = new Uint32Array(bytes.buffer, bytes.byteOffset, trailer.tokens).slice()
+    return { file: { path, bytes: statSync(path).size }, tokens, key: trailer.key }
+  } catch {
+    // No file, or one that cannot be read: it is as good as broken.
+    return 'broken'
+  }
+}
+
+/** The sum of the first so many bytes; undefined where the file has fewer. */
+async function sumOf(path: string, bytes: number): Promise<{ crc: number; length: number } | undefined> {
+  const file = openSync(path, 'r')
+  try {
+    const piece = Buffer.allocUnsafe(Math.min(bytes, pieceLength))
+    let crc = 0
+    let length = 0
+    while (length < bytes) {
+      const read = readSync(file, piece, 0, Math.min(piece.length, bytes - length), length)
+      if (read === 0) return undefined
+      crc = crc32(piece.subarray(0, read), crc)
+      length += read
+      await turn()
+    }
+    return { crc, length }
+  } finally {
+    closeSync(file)
+  }
+}

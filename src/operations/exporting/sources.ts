@@ -1,0 +1,90 @@
+import { createReadStream, existsSync } from 'node:fs'
+import { open, stat } from 'node:fs/promises'
+import { basename, join } from 'node:path'
+import { exportKinds } from './contract.ts'
+import { linesIn } from './lines.ts'
+import { ParquetError } from './parquet/head.ts'
+
+/** Larger than what a body, and so a call, may have. */
+const longestLine = 256 << 20
+
+/** What an import reads: its lines, and where it is, for what is said of a line. */
+export interface ImportSource {
+  lines: AsyncIterable<Buffer>
+  at(): string
+  /** What a whole export would have beside it. */
+  missing(): string
+}
+
+export const nameOf = (kind: string): string => `${kind}.parquet`
+
+/** JSON Lines of a file or of the standard input, a Parquet file, or a folder of them. */
+export async function openSource(path: string): Promise<ImportSource> {
+  if (path === '-') return jsonLinesOf(process.stdin)
+  if ((await stat(path)).isDirectory()) {
+    const files = exportKinds.map((kind) => join(path, nameOf(kind))).filter((file) => existsSync(file))
+    return parquetOf(files, path)
+  }
+  if (await isParquet(path)) return parquetOf([path], undefined)
+  return jsonLinesOf(createReadStream(path))
+}
+
+async function isParquet(path: string): Promise<boolean> {
+  const handle = await open(path)
+  try {
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(4), 0, 4, 0)
+    return buffer.toString('latin1', 0, bytesRead) === 'PAR1'
+  } finally {
+    await handle.close()
+  }
+}
+
+function jsonLinesOf(pieces: AsyncIterable<Uint8Array>): ImportSource {
+  let number = 0
+  async function* lines() {
+    for await (const line of linesIn(pieces, longestLine)) {
+      number++
+      yield line
+    }
+  }
+  return { lines: lines(), at: () => `Line ${number}`, missing: () => 'last line' }
+}
+
+/** The files in the order in which an export has what they hold, as one export. */
+function parquetOf(paths: readonly string[], folder: string | undefined): ImportSource {
+  let place = folder ?? ''
+  let missing: string | undefined
+
+  async function* lines(): AsyncGenerator<Buffer> {
+    const { openParquet } = await import('./parquet/read.ts')
+    const [wanted, read] = [new Set<string>(), new Set<string>()]
+    let first: string | undefined
+    if (paths.length === 0) throw new ParquetError(`it has none of ${exportKinds.map(nameOf).join(', ')}.`)
+    for (const path of paths) {
+      const name = basename(path)
+      place = name
+      const file = await openParquet(path)
+      try {
+        const { kind, kinds, line, project } = file.head
+        if (first === undefined) yield Buffer.from(line)
+        first ??= project
+        if (project !== first) {
+          throw new ParquetError(`it is an export of ${project}, and those before it are of ${first}.`)
+        }
+        for (const one of folder === undefined ? [kind] : kinds) wanted.add(one)
+        for await (const text of file.lines((row) => {
+          place = `${name}, row ${row}`
+        })) {
+          yield Buffer.from(text)
+        }
+        read.add(kind)
+      } finally {
+        await file.close()
+      }
+    }
+    missing = [...wanted].filter((kind) => !read.has(kind)).map(nameOf)[0]
+    if (missing === undefined) yield Buffer.from('{"end":{}}')
+  }
+
+  return { lines: lines(), at: () => place, missing: () => missing ?? 'end' }
+}

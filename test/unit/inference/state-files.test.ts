@@ -1,0 +1,130 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import fc from 'fast-check'
+import { createStateFiles } from '../../../src/inference/embedded/kept/state-files.ts'
+
+/** A context whose files have the head and the tokens that llama.cpp writes, and a few bytes for each token. */
+function openFiles(t: TestContext, { fingerprint = 'one', folder = newFolder(t) } = {}) {
+  const said: string[] = []
+  const loaded: Buffer[] = []
+  let save = (path: string, _: number, tokens: Uint32Array): number => {
+    const state = Buffer.from(Uint8Array.from(tokens, (token) => token ^ 0x55))
+    const bytes = Buffer.concat([
+      Buffer.from(Uint32Array.of(1, 2, tokens.length).buffer),
+      Buffer.from(tokens.slice().buffer),
+      state,
+    ])
+    writeFileSync(path, bytes)
+    return bytes.length
+  }
+  const context = {
+    save: async (path: string, sequence: number, tokens: Uint32Array) => save(path, sequence, tokens),
+    async load(path: string) {
+      loaded.push(readFileSync(path))
+      return Uint32Array.of()
+    },
+    forget: () => true,
+  }
+  const files = createStateFiles({ context, folder, fingerprint, say: (line) => said.push(line) })
+  return {
+    ...{ files, folder, said, loaded },
+    saves(how: typeof save) {
+      save = how
+    },
+  }
+}
+
+function newFolder(t: TestContext): string {
+  const folder = mkdtempSync(join(tmpdir(), 'heddle-states-'))
+  t.after(() => rmSync(folder, { recursive: true }))
+  return join(folder, 'kept')
+}
+
+const tokens = [5, 6, 7, 70_000]
+
+test('what was written is found by the next engine, the oldest first', async (t) => {
+  const { files, folder } = openFiles(t)
+  files.found(100)
+  const old = await files.save(0, tokens, 'key')
+  const young = await files.save(0, [1, 2], 'other')
+  assert.ok(old && young)
+  utimesSync(old.path, 1, 1)
+  const next = openFiles(t, { folder })
+  const found = next.files.found(100)
+  assert.deepEqual(
+    found.map((one) => [Array.from(one.tokens), one.key, one.file]),
+    [
+      [tokens, 'key', old],
+      [[1, 2], 'other', young],
+    ],
+  )
+  assert.equal(statSync(old.path).mode & 0o777, 0o600)
+  assert.equal(await next.files.load(old, 4, 0, 3), true)
+  assert.equal(next.loaded.length, 1)
+  assert.ok(statSync(old.path).mtimeMs > 1000, 'it is the latest now')
+  assert.deepEqual(next.said, [])
+})
+
+test('files of others and those that are longer than a sequence are removed, and that is told', async (t) => {
+  const { files, folder } = openFiles(t)
+  files.found(100)
+  await files.save(0, tokens, 'key')
+  assert.deepEqual(openFiles(t, { folder, fingerprint: 'two' }).files.found(100), [])
+  assert.deepEqual(readdirSync(folder), [])
+  await files.save(0, tokens, 'key')
+  const short = openFiles(t, { folder })
+  assert.deepEqual(short.files.found(3), [])
+  assert.deepEqual(readdirSync(folder), [])
+  assert.match(short.said.join(), /1 kept prompts in .* are of others, and were removed/)
+})
+
+test('a disk that is full, or takes only a part, leaves nothing and is told once', async (t) => {
+  const { files, folder, said, saves } = openFiles(t)
+  files.found(100)
+  for (const how of [
+    (path: string) => {
+      writeFileSync(path, 'a part')
+      throw new Error('ENOSPC: no space left on device')
+    },
+    (path: string) => {
+      writeFileSync(path, 'a part')
+      return 600
+    },
+  ]) {
+    saves(how)
+    assert.equal(await files.save(0, tokens, 'key'), undefined)
+    assert.deepEqual(readdirSync(folder), [])
+  }
+  assert.deepEqual(said.length, 1)
+  assert.match(said[0] ?? '', /could not be kept on disk: ENOSPC/)
+})
+
+test('whatever becomes of a file, only what was written is ever read by llama.cpp', async (t) => {
+  const folder = newFolder(t)
+  const first = openFiles(t, { folder })
+  first.files.found(100)
+  const written = await first.files.save(0, tokens, 'key')
+  assert.ok(written)
+  const good = readFileSync(written.path)
+  await fc.assert(
+    fc.asyncProperty(
+      fc.nat(good.length - 1),
+      fc.integer({ min: 1, max: 255 }),
+      fc.boolean(),
+      async (at, flip, cut) => {
+        const bytes = cut ? good.subarray(0, at) : Buffer.from(good)
+        if (!cut) bytes[at] = (bytes[at] ?? 0) ^ flip
+        writeFileSync(written.path, bytes)
+        const { files, loaded, said } = openFiles(t, { folder })
+        const [found] = files.found(100)
+        if (found !== undefined) assert.equal(await files.load(found.file, found.tokens.length, 0, 2), false)
+        assert.deepEqual(loaded, [])
+        assert.deepEqual(readdirSync(folder), [])
+        assert.equal(said.length, 1)
+      },
+    ),
+  )
+})
