@@ -8,16 +8,16 @@ import { parseArgs } from 'node:util'
 import { benchmarkShape, writeRandomModel } from '../test/support/random-model.ts'
 import { type Answering, runOf, startHeddle, startLlamaServer } from './chat-contestants.ts'
 import { shown, table } from './figures.ts'
-import { loadNow, machineFacts } from './machine.ts'
+import { childrenOf, loadNow, machineFacts, workOf } from './machine.ts'
 import { Report, refuseWithoutPlace } from './report.ts'
 
 const { values: options } = parseArgs({
   options: {
-    users: { type: 'string', default: '32' },
-    turns: { type: 'string', default: '6' },
-    first: { type: 'string', default: '600' },
-    adds: { type: 'string', default: '80' },
-    tokens: { type: 'string', default: '16' },
+    users: { type: 'string', default: '10' },
+    turns: { type: 'string', default: '3' },
+    first: { type: 'string', default: '320' },
+    adds: { type: 'string', default: '40' },
+    tokens: { type: 'string', default: '2' },
     model: { type: 'string', default: 'random' },
     threads: { type: 'string' },
     'llama-server': { type: 'string' },
@@ -33,6 +33,11 @@ const first = whole('first')
 const adds = whole('adds')
 const tokens = whole('tokens')
 
+const anewName = 'Heddle, each prompt read anew'
+
+const median = (values: readonly number[]) =>
+  values.toSorted((one, other) => one - other)[values.length >> 1] ?? Number.NaN
+
 const folder = await mkdtemp(join(tmpdir(), 'heddle-benchmark-'))
 process.once('exit', () => rmSync(folder, { recursive: true, force: true, maxRetries: 10 }))
 await measure()
@@ -45,9 +50,15 @@ function whole(name: 'users' | 'turns' | 'first' | 'adds' | 'tokens'): number {
 
 interface Contestant {
   name: string
-  start(): Promise<Answering>
+  start(): Promise<Answering & { pid?: number }>
   /** Whose conversation it is, where the contestant is to know. */
   fields?(user: number, turn: number): Record<string, unknown>
+}
+
+/** Of one turn: milliseconds to the first tokens, and of processor time for each question, answer and all. */
+interface Turn {
+  firsts: number[]
+  work: number[]
 }
 
 async function measure(): Promise<void> {
@@ -62,64 +73,89 @@ async function measure(): Promise<void> {
     await writeRandomModel(source, benchmarkShape)
   }
   const chosen = await runOf(source)
-  const run = { ...chosen, threads: Number(options.threads ?? chosen.threads) }
+  const context = Math.min(chosen.context, Math.ceil((first + turns * (adds + tokens)) / 1024) * 1024)
+  const run = { ...chosen, context, threads: Number(options.threads ?? chosen.threads) }
   const threads = { HEDDLE_THREADS: String(run.threads) }
+  const off = { ...threads, HEDDLE_PROMPT_CACHE: 'off' }
   const own = (user: number) => ({ cache_salt: `user ${user}` })
   const contestants: Contestant[] = [
-    { name: 'Heddle', start: () => startHeddle(run, join(folder, 'kept'), threads), fields: own },
     {
-      name: 'Heddle, HEDDLE_PROMPT_CACHE=off',
-      start: () => startHeddle(run, join(folder, 'off'), { ...threads, HEDDLE_PROMPT_CACHE: 'off' }),
+      name: 'Heddle',
+      start: () => startHeddle(run, join(folder, 'kept'), { ...threads, HEDDLE_PROMPT_CACHE: '2GiB' }),
       fields: own,
     },
     {
-      name: 'Heddle, each prompt read anew',
-      start: () => startHeddle(run, join(folder, 'anew'), threads),
+      name: 'Heddle, on disk alone',
+      start: () => startHeddle(run, join(folder, 'disk'), { ...off, HEDDLE_PROMPT_CACHE_DISK: '2GiB' }),
+      fields: own,
+    },
+    {
+      name: 'Heddle, HEDDLE_PROMPT_CACHE=off',
+      start: () => startHeddle(run, join(folder, 'off'), off),
+      fields: own,
+    },
+    {
+      name: anewName,
+      start: () => startHeddle(run, join(folder, 'anew'), off),
       fields: (user, turn) => ({ cache_salt: `user ${user} turn ${turn}` }),
     },
   ]
   const path = options['llama-server']
   if (path === undefined) report.say('llama-server was not run: no path to one was given.')
   else contestants.push({ name: 'llama-server', start: () => startLlamaServer(path, run) })
-  const medians = new Map<string, number[]>()
-  for (const one of contestants) medians.set(one.name, await firstTokens(one))
-  const anew = medians.get('Heddle, each prompt read anew') ?? []
-  const rows = Array.from(medians, ([name, ms]) => {
-    const later = ms.slice(1)
-    const share = later.reduce((sum, one, index) => sum + one / (anew[index + 1] ?? Number.NaN), 0)
-    return [name, ...ms.map(shown), shown(share / later.length)]
-  })
+  const results = await ask(contestants)
+  const columns = Array.from({ length: turns }, (_, turn) => `turn ${turn + 1}`)
   report.say(
-    `### ${users} conversations over ${run.parallel} sequences of ${run.context} tokens, one after the other, ${turns} turns: ${first} tokens, then ${adds} more each, answers of ${tokens}. Milliseconds to the first token, median`,
+    `### ${users} conversations over ${run.parallel} sequences of ${run.context} tokens, one after the other, ${turns} turns: ${first} tokens, then ${adds} more each, answers of ${tokens}`,
   )
-  report.say(
-    table(
-      ['', ...Array.from({ length: turns }, (_, turn) => `turn ${turn + 1}`), 'of reading anew, from turn 2'],
-      rows,
-    ),
-  )
+  for (const [title, of] of [
+    ['Milliseconds to the first token, median', ({ firsts }: Turn) => firsts],
+    ['Milliseconds of processor time for a question and its answer, median', ({ work }: Turn) => work],
+  ] as const) {
+    const medians = contestants.map(({ name }) => (results.get(name) ?? []).map((turn) => median(of(turn))))
+    const anew = medians[contestants.findIndex(({ name }) => name === anewName)] ?? []
+    const rows = contestants.map(({ name }, index) => {
+      const own = medians[index] ?? []
+      const shares = own.slice(1).map((one, turn) => one / (anew[turn + 1] ?? Number.NaN))
+      return [name, ...own.map(shown), shown(shares.reduce((sum, one) => sum + one, 0) / shares.length)]
+    })
+    report.say(`${title}:`)
+    report.say(table(['', ...columns, 'of reading anew, from turn 2'], rows))
+  }
   report.say(`Aim: at most 0.15. The load after the run was ${shown(loadNow())}.`)
   if (options.markdown) report.write(options.markdown)
 }
 
-/** Median milliseconds to the first token, for each turn. */
-async function firstTokens({ start, fields }: Contestant): Promise<number[]> {
-  const answering = await start()
+/** Each question goes to all of them, one after the other, so that whatever else has the processor meets all alike. */
+async function ask(contestants: readonly Contestant[]): Promise<Map<string, Turn[]>> {
+  const results = new Map(contestants.map(({ name }) => [name, [] as Turn[]]))
+  const started: { one: Contestant; answering: Awaited<ReturnType<Contestant['start']>> }[] = []
   try {
-    const medians: number[] = []
+    for (const one of contestants) started.push({ one, answering: await one.start() })
     for (let turn = 0; turn < turns; turn++) {
-      const ms: number[] = []
+      for (const { name } of contestants) results.get(name)?.push({ firsts: [], work: [] })
       for (let user = 0; user < users; user++) {
         const prompts = [promptOf(user, turn)]
-        const { first: firsts } = await answering.ask({ prompts, tokens, fields: fields?.(user, turn) ?? {} })
-        ms.push(...firsts)
+        for (const { one, answering } of started) {
+          const before = workOfAll(answering.pid)
+          const fields = one.fields?.(user, turn) ?? {}
+          const { first: firsts } = await answering.ask({ prompts, tokens, fields })
+          const of = results.get(one.name)?.[turn]
+          of?.firsts.push(...firsts)
+          of?.work.push(workOfAll(answering.pid) - before)
+        }
       }
-      medians.push(ms.toSorted((one, other) => one - other)[ms.length >> 1] ?? Number.NaN)
     }
-    return medians
+    return results
   } finally {
-    await answering.stop()
+    await Promise.all(started.map(({ answering }) => answering.stop()))
   }
+}
+
+/** Milliseconds that a server and its engine have had a processor; NaN where that is not told. */
+function workOfAll(pid: number | undefined): number {
+  if (pid === undefined) return Number.NaN
+  return [pid, ...childrenOf(pid)].reduce((sum, one) => sum + (workOf(one)?.all ?? Number.NaN), 0) / 1000
 }
 
 /** What was said so far. The answers in it are made up, the same for all contestants, as if each had been edited. */

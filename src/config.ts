@@ -1,5 +1,7 @@
 import { isIP } from 'node:net'
 import { z } from 'zod'
+import { acceptedCacheSize, acceptedDiskSize, bytesOf, cacheSizeOf, diskSizeOf } from './domain/byte-sizes.ts'
+import { kvTypes } from './domain/kv-types.ts'
 import { nearestName } from './domain/nearest.ts'
 
 export interface ConfiguredUser {
@@ -127,13 +129,6 @@ const model = z
 
 const hubName = /^hf:[\w-][\w.-]*\/[\w-][\w.-]*(:[^:\s][^:]*)?$/
 
-const units: Record<string, number> = { MiB: 1024 ** 2, GiB: 1024 ** 3, MB: 1e6, GB: 1e9 }
-
-function bytesOf(text: string): number | undefined {
-  const [, number, unit = ''] = /^(\d+(?:\.\d+)?) ?(MiB|GiB|MB|GB)?$/.exec(text) ?? []
-  return number === undefined ? undefined : Math.floor(Number(number) * (units[unit] ?? 1))
-}
-
 /** 0 stands for what the machine suggests. */
 const memorySize = z.string().transform((text, context): number => {
   const bytes = bytesOf(text)
@@ -142,26 +137,16 @@ const memorySize = z.string().transform((text, context): number => {
   return z.NEVER
 })
 
-/** `auto` stands for what model and machine suggest. */
-const cacheSize = z.string().transform((text, context): number | 'auto' => {
-  if (text === 'auto') return text
-  if (text === 'off' || text === '0') return 0
-  const bytes = bytesOf(text)
-  if (bytes !== undefined && bytes >= 1024 ** 2 && bytes < 2 ** 50) return bytes
-  context.addIssue('expected auto, off, or at least 1MiB, such as 4GiB or a number of bytes')
-  return z.NEVER
-})
-
-const diskSize = z.string().transform((text, context): number => {
-  if (text === 'off' || text === '0') return 0
-  const bytes = bytesOf(text)
-  if (bytes !== undefined && bytes >= 1024 ** 2 && bytes < 2 ** 50) return bytes
-  context.addIssue('expected off, or at least 1MiB, such as 20GiB or a number of bytes')
-  return z.NEVER
-})
+const sizeBy = <Size>(read: (text: string) => Size | undefined, accepted: string) =>
+  z.string().transform((text, context): Size => {
+    const size = read(text)
+    if (size !== undefined) return size
+    context.addIssue(`expected ${accepted}`)
+    return z.NEVER
+  })
 
 /** What a sequence remembers of each token is kept as numbers of one of these types. */
-const kvType = z.enum(['f32', 'f16', 'bf16', 'q8_0', 'q5_1', 'q5_0', 'q4_1', 'q4_0'])
+const kvType = z.enum(kvTypes)
 
 const adapters = z.string().transform((text, context): { name: string; path: string }[] => {
   const given = text.split(',').filter((part) => part.trim() !== '')
@@ -395,13 +380,13 @@ export const settings = {
     'none',
   ),
   prompt_cache: setting(
-    cacheSize,
+    sizeBy(cacheSizeOf, acceptedCacheSize),
     'auto',
     'Memory for what was read of prompts and had to make room for others, such as `4GiB`: a conversation that comes back goes on from there. `off` keeps nothing, `auto` takes twice what the sequences take, at most a quarter of the memory that is left (docs/models.md).',
     'from model and memory',
   ),
   prompt_cache_disk: setting(
-    diskSize,
+    sizeBy(diskSizeOf, acceptedDiskSize),
     'off',
     'The same on disk, for each model in a folder of HEDDLE_DATA/prompts, such as `20GiB`: conversations go on after a restart. What was said can be read from these files, whatever is recorded (docs/models.md).',
   ),

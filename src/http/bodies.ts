@@ -7,6 +7,7 @@ import { Refusal, refuse } from '../domain/refusals.ts'
 import { inSteps } from '../domain/yielding.ts'
 import { limitBodies } from './body-budget.ts'
 import type { BodyReader, LargeBody } from './body-reader.ts'
+import { freeChunk } from './chunks.ts'
 import { encodingOf, uncompressed } from './compression.ts'
 import { DisconnectError } from './disconnect.ts'
 import { type KeptBody, readText, textOf } from './read-body.ts'
@@ -117,7 +118,10 @@ function received(request: FastifyRequest, payload: Readable, longest: number): 
         chunks = []
       }
       if (large === undefined) chunks.push(chunk)
-      else large.add(chunk)
+      else {
+        large.add(chunk)
+        freeChunk(chunk)
+      }
     }
     const end = () => {
       leave()

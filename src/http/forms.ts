@@ -2,6 +2,7 @@ import type { MultipartFile, MultipartValue } from '@fastify/multipart'
 import multipart from '@fastify/multipart'
 import type { FastifyRequest } from 'fastify'
 import { Refusal, refuse } from '../domain/refusals.ts'
+import { freeChunk } from './chunks.ts'
 import type { App } from './contracts.ts'
 import { unsupported } from './errors.ts'
 
@@ -42,6 +43,7 @@ export async function* readForm(request: FastifyRequest): AsyncGenerator<FormPar
   }
 }
 
+/** Each chunk is there until the next one is asked for. */
 async function* contentOf(file: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const bytes = file[Symbol.asyncIterator]()
   try {
@@ -49,6 +51,7 @@ async function* contentOf(file: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8
       const next = await inOurWords(bytes.next())
       if (next.done) return
       yield next.value
+      freeChunk(next.value)
     }
   } finally {
     await bytes.return?.()

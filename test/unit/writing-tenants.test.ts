@@ -40,7 +40,7 @@ test('a write is expected to take as long as the last, or half of what a longer 
   assert.equal(tenants.expectedMs('alice'), 9)
 })
 
-test('who writes much beside others rests for as long, and never for ever', () => {
+test('who writes much beside others rests for as long, three times as long after a long write, and never for ever', () => {
   const { tenants, pass } = open()
   const wrote = (tenant: string, ms: number, groupMs: number) => {
     tenants.note(tenant, ms)
@@ -50,11 +50,14 @@ test('who writes much beside others rests for as long, and never for ever', () =
   wrote('alice', 50, 60)
   assert.equal(tenants.rests('alice'), false, 'nobody else has written')
   assert.equal(wrote('bob', 0.1, 20) > 0, false, 'it is the flush that took long')
-  assert.equal(wrote('alice', 25, 60), 50)
+  assert.equal(wrote('alice', 1.5, 20), 3)
   assert.deepEqual([tenants.rests('alice'), tenants.rests('bob')], [true, false])
-  pass(50)
+  pass(3)
   assert.equal(tenants.rests('alice'), false)
-  assert.equal(wrote('alice', 25, 30), 30, 'no longer than the group took')
+  assert.equal(wrote('alice', 10, 60), 60, 'nobody could interrupt it')
+  pass(60)
+  assert.equal(wrote('alice', 10, 12), 36, 'the group took no longer')
+  pass(36)
   assert.equal(wrote('alice', 5_000, 6_000), 100)
   pass(250)
   assert.equal(wrote('alice', 50, 60) > 0, false, 'the other has stopped')

@@ -1,5 +1,7 @@
 import { z } from 'zod'
+import { acceptedCacheSize, acceptedDiskSize, cacheSizeOf, diskSizeOf } from '../../domain/byte-sizes.ts'
 import { described } from '../../domain/described.ts'
+import { kvTypes } from '../../domain/kv-types.ts'
 import { nearestName } from '../../domain/nearest.ts'
 import { mostModels } from '../../domain/user-settings.ts'
 
@@ -105,6 +107,11 @@ const Upstream = z.strictObject({
   }),
 })
 
+const size = (read: (text: string) => unknown, error: string) =>
+  z.string({ error }).refine((given) => read(given) !== undefined, { error })
+
+const flashAttention = ['auto', 'on', 'off'] as const
+
 const Model = z.strictObject({
   name: name.meta({ description: 'What `model` in a request is, and what answers carry.' }),
   aliases: z
@@ -141,6 +148,27 @@ const Model = z.strictObject({
       description:
         'With `file`: LoRA adapters, by the names under which they are served; a path is looked for beside this file.',
     }),
+  speculation: z.boolean({ error: 'true or false' }).optional().meta({
+    description: 'With `file`: whether tokens are guessed ahead, as HEDDLE_SPECULATION.',
+  }),
+  prompt_cache: size(cacheSizeOf, acceptedCacheSize)
+    .optional()
+    .meta({ description: 'With `file`: as HEDDLE_PROMPT_CACHE, such as `4GiB`, `auto` or `off`.' }),
+  prompt_cache_disk: size(diskSizeOf, acceptedDiskSize)
+    .optional()
+    .meta({ description: 'With `file`: as HEDDLE_PROMPT_CACHE_DISK, such as `20GiB` or `off`.' }),
+  kv_keys: z
+    .enum(kvTypes, oneOf(kvTypes))
+    .optional()
+    .meta({ description: 'With `file`: as HEDDLE_KV_KEYS.' }),
+  kv_values: z
+    .enum(kvTypes, oneOf(kvTypes))
+    .optional()
+    .meta({ description: 'With `file`: as HEDDLE_KV_VALUES.' }),
+  flash_attention: z
+    .enum(flashAttention, oneOf(flashAttention))
+    .optional()
+    .meta({ description: 'With `file`: as HEDDLE_FLASH_ATTENTION.' }),
   preload: z.boolean({ error: 'true or false' }).optional().meta({
     description: 'With `file`: loaded when the server starts, as far as there is memory.',
   }),
@@ -254,7 +282,19 @@ function fieldsAt(path: readonly PropertyKey[]): string[] {
   return Object.keys(ModelsFile.shape)
 }
 
-const ofFile = ['parallel', 'threads', 'batch', 'lora', 'preload'] as const
+const ofFile = [
+  'parallel',
+  'threads',
+  'batch',
+  'lora',
+  'speculation',
+  'prompt_cache',
+  'prompt_cache_disk',
+  'kv_keys',
+  'kv_values',
+  'flash_attention',
+  'preload',
+] as const
 
 /** What no field says alone. */
 function checkTogether({ models = [], upstreams = [], default: usual }: ModelsFile): string[] {

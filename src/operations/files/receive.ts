@@ -59,7 +59,7 @@ async function gathered(content: AsyncIterable<Uint8Array>): Promise<Uint8Array[
     if (size > pieceBytes) {
       throw wrongPart('project_id', `expected before a file of more than ${pieceBytes} bytes`)
     }
-    parts.push(bytes)
+    parts.push(bytes.slice())
   }
   return parts
 }

@@ -28,6 +28,16 @@ test('a file with local models, servers, aliases and fallbacks is taken', () => 
           fallbacks: ['cloud'],
         },
         { name: 'own', file: 'builtin' },
+        {
+          name: 'careful',
+          file: './careful.gguf',
+          speculation: false,
+          prompt_cache: '4GiB',
+          prompt_cache_disk: 'off',
+          kv_keys: 'q8_0',
+          kv_values: 'bf16',
+          flash_attention: 'on',
+        },
         { name: 'hub', file: 'hf:acme/tiny:Q4_K_M' },
         { name: 'cloud', upstream: 'provider', model: 'large-2' },
       ],
@@ -65,6 +75,34 @@ for (const [what, value, line] of [
     'a number out of range',
     { models: [{ ...local, parallel: 1000 }] },
     'models[0].parallel: given 1000; accepted: a whole number from 1 to 256.',
+  ],
+  [
+    'a size without a unit that is known',
+    { models: [{ ...local, prompt_cache: '4 kilos' }] },
+    'models[0].prompt_cache: given "4 kilos"; accepted: auto, off, or at least 1MiB',
+  ],
+  [
+    'a size that cannot be chosen',
+    { models: [{ ...local, prompt_cache_disk: 'auto' }] },
+    'models[0].prompt_cache_disk: given "auto"; accepted: off, or at least 1MiB',
+  ],
+  [
+    'numbers that no sequence has',
+    { models: [{ ...local, kv_values: 'q3_k' }] },
+    'models[0].kv_values: given "q3_k"; accepted: f32, f16, bf16',
+  ],
+  [
+    'a word for a flag',
+    { models: [{ ...local, speculation: 'off' }] },
+    'models[0].speculation: given "off"; accepted: true or false',
+  ],
+  [
+    'a setting of local models beside a server',
+    {
+      models: [{ name: 'a', upstream: 'b', flash_attention: 'on' }],
+      upstreams: [{ name: 'b', addresses: ['https://x.example/v1'] }],
+    },
+    'models[0].flash_attention: given "on"; accepted: nothing beside upstream.',
   ],
   [
     'a name with a space',

@@ -10,6 +10,10 @@ const besideMs = 250
 const leastRestMs = 1
 const mostRestMs = 100
 
+/** A write cannot be interrupted: behind one that takes longer than this, others get so many times as long. */
+const longMs = 3
+const longRests = 3
+
 /** What the writes of one tenant take. */
 interface Cost {
   /** The next one is expected to take about as long. */
@@ -44,12 +48,14 @@ export function createWritingTenants(now: () => number) {
     expectedMs: (tenant: string): number => costs.get(tenant)?.ms ?? 0,
     /**
      * After a group that took so long, of which the jobs of each tenant took what is given: who writes beside others rests for as
-     * long as it wrote, so that it has half of the writer's time at most. What it wrote has to reach the disk too, which takes
-     * about as long again where it is much; the flush that each group costs, whatever is in it, does not count.
+     * long as it wrote, so that it has half of the writer's time at most, and a quarter with long writes. What it wrote has to
+     * reach the disk too, which takes about as long again where it is much; the flush that each group costs, whatever is in it,
+     * does not count.
      */
     rest(spent: ReadonlyMap<string, number>, groupMs: number): void {
       for (const [tenant, jobsMs] of spent) {
-        const ms = Math.min(groupMs, 2 * jobsMs, mostRestMs)
+        const took = Math.min(groupMs, 2 * jobsMs)
+        const ms = Math.min(took > longMs ? longRests * took : took, mostRestMs)
         const cost = costs.get(tenant)
         if (cost !== undefined && ms >= leastRestMs && hasOthers(tenant, besideMs))
           cost.restsUntil = now() + ms
