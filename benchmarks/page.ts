@@ -35,12 +35,14 @@ try {
   for (const end of ends.toReversed()) await end()
 }
 
-/** A millisecond for each round; the middle one counts. */
-function say(what: string, aim: string, given: readonly number[], unit = 'ms'): void {
+/** One figure for each round; the middle one counts. */
+function say(what: string, aim: string | undefined, given: readonly number[], unit = 'ms'): void {
   const sorted = given.toSorted((one, other) => one - other)
   const middle = sorted[Math.floor(sorted.length / 2)] as number
   const range = sorted.length > 1 ? `, ${sorted[0]?.toFixed(0)} to ${sorted.at(-1)?.toFixed(0)}` : ''
-  console.log(`${what.padEnd(58)} ${middle.toFixed(0)} ${unit}${range} (aim: ${aim})`)
+  console.log(
+    `${what.padEnd(58)} ${middle.toFixed(0)} ${unit}${range}${aim === undefined ? '' : ` (aim: ${aim})`}`,
+  )
 }
 
 async function measure(): Promise<void> {
@@ -52,9 +54,10 @@ async function measure(): Promise<void> {
   await fill(server)
 
   const firstViews: number[] = []
+  const firstWork: number[] = []
   let bytes = 0
   for (let round = 0; round < rounds; round++) {
-    const { page, took, received } = await firstView(
+    const { page, took, received, worked } = await firstView(
       browser,
       server,
       `/ui/${project}/calls`,
@@ -62,31 +65,40 @@ async function measure(): Promise<void> {
     )
     firstViews.push(took)
     bytes = received
+    firstWork.push(await worked())
     await page.context().close()
   }
   say('first view of the list, nothing cached', 'under 1000', firstViews)
+  say('processor time of the page for it', undefined, firstWork)
   say('its files, as they are sent', 'under 100', [bytes / 1000], 'kB')
 
-  const { page } = await firstView(browser, server, `/ui/${project}/calls`, '[role=row] .call-name')
+  const { page, worked } = await firstView(browser, server, `/ui/${project}/calls`, '[role=row] .call-name')
   const jumps: number[] = []
   for (let round = 0; round < rounds; round++) {
     jumps.push(await jump(page, 'G', `Question 0?`))
     await jump(page, 'g g', `Question ${calls - 1}?`)
   }
   say(`jump to the end of ${calls} calls`, 'under 100', jumps)
+  const before = await worked()
   const scrolled = await scroll(page)
+  const work = ((await worked()) - before) / scrolled.length
   say('longest frame while the list is scrolled', 'under 50', [Math.max(...scrolled)])
+  say('processor time of the page for a frame', 'under 16', [work])
   say('frames over 50 ms', 'none', [scrolled.filter((ms) => ms > 50).length], `of ${scrolled.length}`)
   await live(page, server)
   await page.context().close()
 
   const traces: number[] = []
+  const traceWork: number[] = []
   for (let round = 0; round < rounds; round++) {
     const seen = await firstView(browser, server, `/ui/${project}/trace/${'7'.repeat(32)}`, '[role=treeitem]')
     traces.push(seen.took)
+    traceWork.push(await seen.worked())
     await seen.page.context().close()
   }
   say(`a trace of ${spans} calls, nothing cached`, 'under 1000', traces)
+
+  say('processor time of the page for it', undefined, traceWork)
 
   const ids = [0, 1, 2, 3].map(runId).join(',')
   const compare = `/ui/${project}/evals/compare?ids=${ids}&sort=diff:scores.judge.score`
@@ -141,6 +153,12 @@ async function firstView(browser: Browser, { address }: RunningServer, path: str
   const files = new Set<string>()
   let received = 0
   await client.send('Network.enable')
+  await client.send('Performance.enable', { timeDomain: 'threadTicks' })
+  /** Milliseconds of processor time of the page so far, which other programs of the machine do not lengthen. */
+  const worked = async () => {
+    const { metrics } = await client.send('Performance.getMetrics')
+    return (metrics.find(({ name }) => name === 'TaskDuration')?.value ?? 0) * 1000
+  }
   client.on('Network.responseReceived', ({ requestId, response, type }) => {
     if (type === 'Document' || /\/ui\/[\w-]+\.(js|css|svg)$/.test(response.url)) files.add(requestId)
   })
@@ -150,7 +168,7 @@ async function firstView(browser: Browser, { address }: RunningServer, path: str
   const since = performance.now()
   await page.goto(`${address}${path}#key=${keys.alice}`, { waitUntil: 'commit' })
   await page.waitForSelector(shown, { timeout: 120_000 })
-  return { page, took: performance.now() - since, received }
+  return { page, took: performance.now() - since, received, worked }
 }
 
 /** From the key to the frame that shows the row. */

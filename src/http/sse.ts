@@ -53,8 +53,8 @@ export const openAiEvents: EventForm = {
 
 /**
  * Sends values as events (https://html.spec.whatwg.org/multipage/server-sent-events.html) at the pace at which the client
- * reads: the next value is only read when the socket has taken the last. The head goes out at once, so everything that can be
- * refused has to be refused before. A failure in the middle is an event of its own.
+ * reads: the next value is only read when the socket has taken the last. The head goes out at once, with what can be said at once,
+ * so everything that can be refused has to be refused before. A failure in the middle is an event of its own.
  * `signal` comes from `disconnectSignal`; whatever produces the values must end with it.
  */
 export async function sendEvents(
@@ -67,23 +67,23 @@ export async function sendEvents(
   const { keepAliveMs, stallTimeoutMs } = reply.server.streamTimes
   reply.hijack()
   raw.writeHead(200, { ...(reply.getHeaders() as Record<string, string>), ...headers })
-  raw.flushHeaders()
+  // What can be said at once goes with the head: each write to a socket costs more than all that is done for it here.
+  const head = setImmediate(() => raw.flushHeaders())
   cutWhenStalled(reply, stallTimeoutMs)
   const silence = setTimeout(() => {
     // A client that has not read what came before does not wait for a sign of life.
     if (!raw.destroyed && !raw.writableNeedDrain) raw.write(form.keepAlive)
     silence.refresh()
   }, keepAliveMs)
-  const send = async (text: string) => {
-    signal.throwIfAborted()
-    if (!raw.write(text)) await once(raw, 'drain', { signal })
-  }
   try {
     for await (const value of values) {
-      await send(form.write(value))
+      signal.throwIfAborted()
+      clearImmediate(head)
+      if (!raw.write(form.write(value))) await once(raw, 'drain', { signal })
       silence.refresh()
     }
-    await send(form.end)
+    signal.throwIfAborted()
+    raw.end(form.end)
   } catch (error) {
     if (signal.aborted) {
       reply.log.debug({ reason: String(signal.reason) }, 'the client left in the middle of a stream')
@@ -92,9 +92,9 @@ export async function sendEvents(
     }
     const refusal = asRefusal(error, reply.request)
     noteRefusal(reply.log, refusal)
-    raw.write(form.failure(refusal, reply.request) + form.end)
+    raw.end(form.failure(refusal, reply.request) + form.end)
   } finally {
+    clearImmediate(head)
     clearTimeout(silence)
   }
-  raw.end()
 }

@@ -179,6 +179,36 @@ test('all three are asked at once, whole and streamed, and no answer is lost', a
   assert.equal(most, 2)
 })
 
+test('more requests than the line has room for ask what is not loaded: each has an answer, or is told why not', async (t) => {
+  const full = await startServer(t, {
+    HEDDLE_DATA: await newFolder(t),
+    HEDDLE_MODEL: '',
+    HEDDLE_MODELS: list,
+    HEDDLE_MODELS_MEMORY: '320MiB',
+    HEDDLE_QUEUE: '12',
+  })
+  await until('the files are found', async () => {
+    const shown = (await (await full.get('/views/engine', keys.root)).json()) as { models: Shown[] }
+    return shown.models.filter(({ state }) => state === 'unloaded').length === 3
+  })
+  const models = ['one', 'two', 'three']
+  const askFull = async (index: number) => {
+    const key = [keys.alice, keys.bob, keys.root][index % 7 === 0 ? 1 : index % 2 === 0 ? 0 : 2] as string
+    const answer = await full.post('/v1/chat/completions', question(models[index % 3]), { key })
+    const json = (await answer.json()) as {
+      usage?: { completion_tokens: number }
+      error?: { code: string }
+    }
+    return answer.status === 200 ? json.usage?.completion_tokens : `${answer.status} ${json.error?.code}`
+  }
+  const ends = new Set(await Promise.all(Array.from({ length: 90 }, (_, index) => askFull(index))))
+  const defined = new Set<unknown>([8, '429 engine_queue_full', '429 engine_share_full'])
+  assert.deepEqual([...ends.difference(defined)], [])
+  // The first that come find the line empty.
+  assert.ok(ends.has(8))
+  for (const index of [0, 1, 2]) assert.equal(await askFull(index), 8)
+})
+
 test('a model is not unloaded while it streams: who asks for another waits, and may leave', async () => {
   const ends = [new AbortController(), new AbortController()] as const
   const first = await ask('one', { stream: true, max_tokens: long }, { signal: ends[0].signal })

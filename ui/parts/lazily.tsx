@@ -2,10 +2,12 @@ import type { FunctionComponent } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { Failed, Skeleton } from './states.tsx'
 
-/** A screen whose code comes when somebody goes there, so that the first view stays small. */
+/** A screen, or a part of one, whose code comes when somebody goes there, so that the first view stays small. */
 export function lazily<Props extends object>(
   load: () => Promise<FunctionComponent<Props>>,
+  { isPart = false } = {},
 ): FunctionComponent<Props> {
+  const Frame = isPart ? 'div' : 'main'
   let kept: FunctionComponent<Props> | undefined
   return function Lazily(props: Props) {
     // A component is a function, which a setter of state would call.
@@ -25,9 +27,9 @@ export function lazily<Props extends object>(
     const { Screen } = there
     if (Screen !== undefined) return <Screen {...props} />
     return (
-      <main class="screen">
+      <Frame class="screen">
         {error ? <Failed error={error} again={() => location.reload()} /> : <Skeleton rows={12} />}
-      </main>
+      </Frame>
     )
   }
 }

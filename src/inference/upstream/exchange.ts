@@ -1,4 +1,9 @@
-import { type IncomingMessage, Agent as PlainAgent, request as plainRequest } from 'node:http'
+import {
+  type IncomingMessage,
+  Agent as PlainAgent,
+  request as plainRequest,
+  type RequestOptions,
+} from 'node:http'
 import { Agent as SecureAgent, request as secureRequest } from 'node:https'
 import { Refusal, refuse } from '../../domain/refusals.ts'
 
@@ -9,12 +14,30 @@ export interface Connections {
 }
 
 export interface UpstreamQuestion {
-  url: URL
+  place: UpstreamPlace
   /** Absent where nothing is sent. */
   body?: string
-  headers: Record<string, string>
+  headers: Readonly<Record<string, string>>
   /** Until the head of the answer is there. */
   silenceMs: number
+}
+
+/** An address as `node:http` takes it: to read a text as an address takes as long as to send a request there. */
+export interface UpstreamPlace extends Pick<RequestOptions, 'hostname' | 'port' | 'path'> {
+  isSecure: boolean
+  /** As the header has it. */
+  host: string
+}
+
+export function placeOfUrl({ protocol, hostname, port, host, pathname, search }: URL): UpstreamPlace {
+  return {
+    isSecure: protocol === 'https:',
+    // An address of version 6 stands in brackets in a URL alone.
+    hostname: hostname.startsWith('[') ? hostname.slice(1, -1) : hostname,
+    ...(port !== '' && { port }),
+    path: pathname + search,
+    host,
+  }
 }
 
 /** For the connection alone: whoever takes longer to be reached is not there. */
@@ -34,21 +57,22 @@ export function openConnections(): Connections {
   const plain = new PlainAgent(options)
   const secure = new SecureAgent(options)
 
-  function once({ url, body, headers, silenceMs }: UpstreamQuestion, signal: AbortSignal) {
+  function once({ place, body, headers, silenceMs }: UpstreamQuestion, signal: AbortSignal) {
     return new Promise<{ answer?: IncomingMessage; isStale: boolean }>((resolve, reject) => {
       if (signal.aborted) return reject(signal.reason)
-      const isSecure = url.protocol === 'https:'
+      const { isSecure, hostname, port, path, host } = place
       const send = isSecure ? secureRequest : plainRequest
-      const request = send(url, {
+      // As a list they are written as they are.
+      const lines = ['host', host, ...Object.entries(headers).flat()]
+      if (body !== undefined)
+        lines.push('content-type', 'application/json', 'content-length', String(Buffer.byteLength(body)))
+      const request = send({
         agent: isSecure ? secure : plain,
+        hostname,
+        port,
+        path,
         method: body === undefined ? 'GET' : 'POST',
-        headers: {
-          ...headers,
-          ...(body !== undefined && {
-            'content-type': 'application/json',
-            'content-length': Buffer.byteLength(body),
-          }),
-        },
+        headers: lines,
       })
       const waiting = setTimeout(() => request.destroy(silent(silenceMs)), silenceMs)
       let connecting: NodeJS.Timeout | undefined

@@ -1,9 +1,11 @@
+import { endianness } from 'node:os'
 import { writeJson } from '../../domain/json/text.ts'
 import { type Refusal, refuse } from '../../domain/refusals.ts'
 import type { Model } from '../model.ts'
 import type { PoolingAsked } from '../pooling.ts'
 import { textOf } from './exchange.ts'
 import { refuseLacking } from './fields.ts'
+import { askInGroups, type MadeOfGroup } from './groups.ts'
 import { kindsOfUpstreams, type UpstreamKind } from './kinds.ts'
 import type { UpstreamServer } from './server.ts'
 
@@ -13,8 +15,8 @@ interface Target {
   model: string
 }
 
-/** Vectors in base64 take six bytes a number. */
-const mostAnswer = 64 * 1024 * 1024
+/** Vectors in base64 take six bytes a number, and as texts of numbers about twelve. */
+const mostAnswer = 16 * 1024 * 1024
 
 /** Vectors and scores of a server elsewhere. `counted` hears of each request that begins or ends. */
 export function createPooling(
@@ -22,28 +24,41 @@ export function createPooling(
   { kind, model }: Target,
   counted: (change: 1 | -1) => void,
 ): Model['pool'] {
-  return async (asked, each, signal) => {
-    const isRanking = asked.inputs.some((input) => 'query' in input)
+  /** One request there. */
+  async function ask(asked: PoolingAsked, signal: AbortSignal): Promise<MadeOfGroup> {
+    const isRanking = isRankingOf(asked)
     const body = { model, ...(isRanking ? rankingOf(asked) : embeddingsOf(asked)), ...othersOf(asked, kind) }
     const question = { path: isRanking ? 'rerank' : 'embeddings', body: writeJson(body), kind, beginning: '' }
     const slot = await server.slots.callers.acquire(asked.tenant, signal)
     counted(1)
     try {
       const { answer, done } = await server.ask(question, signal)
-      const text = await textOf(answer, server.silenceMs, mostAnswer).finally(done)
-      const told = answerOf(text)
-      const all = isRanking ? scoresOf(told, asked.inputs.length) : vectorsOf(told, asked.inputs.length)
-      for (const [input, values] of all.entries()) each({ input, values, tokens: 0 })
-      return { tokens: tokensOf(told) }
-    } catch (error) {
-      if (signal.aborted) throw signal.reason
-      throw error
+      const told = answerOf(await textOf(answer, server.silenceMs, mostAnswer).finally(done))
+      const count = asked.inputs.length
+      return { values: isRanking ? scoresOf(told, count) : vectorsOf(told, count), tokens: tokensOf(told) }
     } finally {
       counted(-1)
       server.slots.callers.release(slot)
     }
   }
+
+  return async (asked, each, signal) => {
+    try {
+      if (!isRankingOf(asked)) {
+        await askInGroups(asked, ask, each, signal)
+        return {}
+      }
+      const { values, tokens } = await ask(asked, signal)
+      for (const [input, score] of values.entries()) each({ input, values: score, tokens: 0 })
+      return { tokens }
+    } catch (error) {
+      if (signal.aborted) throw signal.reason
+      throw error
+    }
+  }
 }
+
+const isRankingOf = ({ inputs }: PoolingAsked) => inputs.some((input) => 'query' in input)
 
 function embeddingsOf({ inputs, isList, dimensions }: PoolingAsked) {
   const input = inputs.map((one) => ('tokens' in one ? one.tokens : 'text' in one ? one.text : ''))
@@ -131,7 +146,11 @@ function vectorOf(embedding: unknown): Float32Array {
 function ofBase64(text: string): Float32Array {
   const bytes = Buffer.from(text, 'base64')
   if (bytes.length % 4 !== 0) throw failed('it sent a vector that cannot be read')
-  return Float32Array.from({ length: bytes.length / 4 }, (_, index) => bytes.readFloatLE(4 * index))
+  const vector = new Float32Array(bytes.length / 4)
+  const own = Buffer.from(vector.buffer)
+  own.set(bytes)
+  if (endianness() === 'BE') own.swap32()
+  return vector
 }
 
 function ofNumbers(list: unknown): Float32Array {

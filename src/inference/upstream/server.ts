@@ -9,7 +9,7 @@ import {
   type LookTimes,
   watchAddresses,
 } from './addresses.ts'
-import { openConnections, textOf, UnreachableError } from './exchange.ts'
+import { openConnections, placeOfUrl, textOf, UnreachableError, type UpstreamPlace } from './exchange.ts'
 import { isPassing, refusalOf } from './failures.ts'
 import type { UpstreamKind } from './kinds.ts'
 import { type ListedModel, listedModels } from './listed.ts'
@@ -62,7 +62,7 @@ const backgroundAtOnce = 2
 export function connectServer(settings: UpstreamSettings, log: UpstreamLog): UpstreamServer {
   const { parallel, queue, silenceMs } = settings
   const connections = openConnections()
-  const urlOf = createUrls()
+  const placeOf = createPlaces()
   let listed: readonly ListedModel[] | undefined
   const addresses = watchAddresses(settings.addresses, look, {
     ...(settings.times && { times: settings.times }),
@@ -85,7 +85,7 @@ export function connectServer(settings: UpstreamSettings, log: UpstreamLog): Ups
   }
 
   async function look(address: Address, signal: AbortSignal): Promise<void> {
-    const question = { url: urlOf(address, 'models'), headers: headersOf(address, undefined), silenceMs }
+    const question = { place: placeOf(address, 'models'), headers: headersOf(address, undefined), silenceMs }
     const answer = await connections.send(question, signal)
     const text = await textOf(answer, silenceMs, mostText)
     const status = answer.statusCode ?? 0
@@ -107,7 +107,7 @@ export function connectServer(settings: UpstreamSettings, log: UpstreamLog): Ups
       try {
         const answer = await connections.send(
           {
-            url: urlOf(address, question.path),
+            place: placeOf(address, question.path),
             body: question.body,
             headers: headersOf(address, question.kind),
             silenceMs,
@@ -151,12 +151,12 @@ export function connectServer(settings: UpstreamSettings, log: UpstreamLog): Ups
   }
 }
 
-/** There are few paths, and to read a text as an address takes as long as to send a request there. */
-function createUrls() {
-  const known = new Map<string, URL>()
-  return ({ url }: GivenAddress, path: string): URL => {
+/** There are few paths. */
+function createPlaces() {
+  const known = new Map<string, UpstreamPlace>()
+  return ({ url }: GivenAddress, path: string): UpstreamPlace => {
     const key = `${url}/ ${path}`
-    const found = known.get(key) ?? new URL(path, `${url}/`)
+    const found = known.get(key) ?? placeOfUrl(new URL(path, `${url}/`))
     known.set(key, found)
     return found
   }

@@ -224,20 +224,16 @@ function isBroken(error: unknown): boolean {
 }
 
 /** What an answer needs to know before it begins: where its prompt comes back, the tokens of that. */
-async function headOf(
+function headOf(
   first: Promise<unknown>,
   { isWhole }: AskedUpstream,
   { given }: AnswerRequest,
-): Promise<void> {
-  if (isWhole || given?.echo === true) {
-    await first
-    return
-  }
-  let alarm: NodeJS.Timeout | undefined
-  const late = new Promise<void>((resolve) => {
-    alarm = setTimeout(resolve, headMs)
+): Promise<unknown> {
+  if (isWhole || given?.echo === true) return first
+  return new Promise((resolve, reject) => {
+    const late = setTimeout(resolve, headMs)
+    first.then(resolve, reject).finally(() => clearTimeout(late))
   })
-  await Promise.race([first, late]).finally(() => clearTimeout(alarm))
 }
 
 /** The events, and whatever becomes of them the end: a reader that never comes has its signal aborted. */

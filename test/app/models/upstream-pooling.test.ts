@@ -1,16 +1,23 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openApp } from '../../support/app.ts'
-import { type AnswerOfUpstream, modelsOfUpstream, startFakeUpstream } from '../../support/fake-upstream.ts'
+import { keys, openApp } from '../../support/app.ts'
+import {
+  type AnswerOfUpstream,
+  type AskedOfUpstream,
+  modelsOfUpstream,
+  sayingWords,
+  startFakeUpstream,
+} from '../../support/fake-upstream.ts'
+import { until } from '../../support/waiting.ts'
 
 interface Ending {
   after(end: () => Promise<void> | void): void
 }
 
-async function behind(t: Ending, answer: AnswerOfUpstream, owned_by = 'vllm') {
+async function behind(t: Ending, answer: AnswerOfUpstream, owned_by = 'vllm', parallel = 16) {
   const models = [{ id: 'far', object: 'model', owned_by, max_model_len: 512 }]
   const upstream = await startFakeUpstream(t, answer, { models })
-  const app = await openApp(t, { models: await modelsOfUpstream([upstream.url]) })
+  const app = await openApp(t, { models: await modelsOfUpstream([upstream.url], { parallel }) })
   return { upstream, ...app }
 }
 
@@ -133,3 +140,101 @@ for (const [told, status, code] of [
     assert.deepEqual([given, json.error.code], [status, code])
   })
 }
+
+const texts = Array.from({ length: 2_048 }, (_, index) => `text ${index}`)
+
+/** Each text has its number as a vector, and one token. */
+const numbered = ({ body }: AskedOfUpstream) => ({
+  data: body.input.map((text: string, index: number) => ({
+    index,
+    embedding: base64(Number(text.slice('text '.length))),
+  })),
+  usage: { prompt_tokens: body.input.length, total_tokens: body.input.length },
+})
+
+test('many inputs are asked for in groups, of which few are under way, and each vector has its place', async (t) => {
+  let underWay = 0
+  let most = 0
+  const { upstream, post } = await behind(t, async (response, asked) => {
+    underWay++
+    most = Math.max(most, underWay)
+    await new Promise((resolve) => setImmediate(resolve))
+    underWay--
+    await saying(numbered(asked))(response, asked)
+  })
+  const { status, json } = await post('/v1/embeddings', { input: texts })
+  assert.equal(status, 200)
+  assert.deepEqual(
+    json.data.map(({ embedding }: { embedding: number[] }) => embedding),
+    texts.map((_, index) => [index]),
+  )
+  assert.deepEqual(json.usage, { prompt_tokens: 2_048, total_tokens: 2_048 })
+  assert.ok(upstream.asked.every(({ body }) => body.input.length <= 128))
+  assert.deepEqual(upstream.asked.flatMap(({ body }) => body.input).toSorted(), texts.toSorted())
+  assert.ok(most <= 4, `${most} at once`)
+})
+
+test('an input that is refused is named by its place among all, and what else is asked is given up', async (t) => {
+  const { upstream, post } = await behind(
+    t,
+    (response, asked) => {
+      const at = asked.body.input.indexOf('text 300')
+      // The other groups have no answer, and are left.
+      if (at === -1) return
+      const error = {
+        message: `input.${at}: 600 tokens; accepted: at most 512`,
+        param: `input.${at}`,
+        code: 'input_too_long',
+      }
+      return saying({ error }, 400)(response, asked)
+    },
+    'heddle',
+  )
+  const { status, json } = await post('/v1/embeddings', { input: texts })
+  assert.deepEqual([status, json.error.code, json.error.param], [400, 'input_too_long', 'input.300'])
+  assert.match(json.error.message, /^input\.300: 600 tokens/)
+  assert.ok(upstream.asked.length <= 4, `${upstream.asked.length} groups`)
+  await until('the other groups are left', async () => upstream.left === upstream.asked.length - 1)
+})
+
+test('vectors that are too many together, or differ in length from group to group, are none', async (t) => {
+  let length = 8_192
+  const { post } = await behind(t, (response, { body }) => {
+    const embedding = Buffer.from(new Float32Array(length).buffer).toString('base64')
+    length++
+    const data = body.input.map((_: string, index: number) => ({ index, embedding }))
+    return saying({ data })(response, { url: '', headers: {}, body })
+  })
+  const tooMany = await post('/v1/embeddings', { input: texts })
+  assert.deepEqual([tooMany.status, tooMany.json.error.param], [400, 'input'])
+  length = 1
+  const uneven = await post('/v1/embeddings', { input: texts })
+  assert.deepEqual([uneven.status, uneven.json.error.code], [502, 'upstream_failed'])
+})
+
+test('2,048 inputs of one user hold up no chat of another', async (t) => {
+  const held = Promise.withResolvers<void>()
+  const { upstream, post } = await behind(
+    t,
+    async (response, asked) => {
+      if (asked.url !== '/v1/embeddings') return sayingWords('yes')(response, asked)
+      await held.promise
+      return saying(numbered(asked))(response, asked)
+    },
+    'vllm',
+    // Of two places, one is for those who hold none.
+    1,
+  )
+  const embeddings = Array.from({ length: 3 }, () => post('/v1/embeddings', { input: texts }))
+  await until('the first group is there', async () => upstream.asked.length === 1)
+  const question = { messages: [{ role: 'user', content: 'Hi' }] }
+  for (let chat = 0; chat < 3; chat++) {
+    const { status, json } = await post('/v1/chat/completions', question, keys.bob)
+    assert.deepEqual([status, json.choices[0].message.content], [200, 'yes'])
+  }
+  // Nothing of the first user has come on meanwhile.
+  assert.equal(upstream.asked.filter(({ url }) => url === '/v1/embeddings').length, 1)
+  held.resolve()
+  for (const { status, json } of await Promise.all(embeddings))
+    assert.deepEqual([status, json.data.length], [200, 2_048])
+})

@@ -257,3 +257,51 @@ test('whatever is asked in whatever order, the bound holds, and everyone is serv
   assert.equal(served, 300)
   assert.ok(most() <= 2, `${most()} were in at once`)
 })
+
+test('many users who ask at once for what is out are served, or refused because the line is full', async () => {
+  const { add, loads, most, room } = openRoom({ queue: 64 })
+  const all = ['a', 'b', 'c', 'd'].map((name) => add(name))
+  // The last of them is one user alone, and asks as often as all others together.
+  const tenants = Array.from({ length: 200 }, (_, index) => (index < 100 ? `user ${index}` : 'the last'))
+  const outcomes = await Promise.all(
+    tenants.map(async (tenant, index) => {
+      try {
+        const resident = all[index % all.length]
+        const hold = await resident?.hold({ tenant, isBackground: false }, never)
+        await delay(1)
+        hold?.release()
+        return 'served'
+      } catch (error) {
+        return codeOf(error)
+      }
+    }),
+  )
+  // Nothing was in when they asked, so that 64 waited and no more.
+  assert.equal(outcomes.filter((one) => one === 'served').length, 64)
+  assert.equal(outcomes.filter((one) => one === 'engine_queue_full').length, 136)
+  assert.equal(loads.length, all.length)
+  assert.ok(most() <= 2, `${most()} were in at once`)
+  // Nobody is left in the line: all of it is free again.
+  const again = await Promise.all(
+    Array.from({ length: 64 }, (_, index) =>
+      all[index % all.length]?.hold({ tenant: `user ${index}`, isBackground: false }, never).then((hold) => {
+        hold.release()
+        return true
+      }),
+    ),
+  )
+  assert.ok(again.every(Boolean))
+  await room.close()
+})
+
+test('one user takes seven eighths of the line, and another finds a place in it', async () => {
+  const { add } = openRoom({ queue: 8 })
+  const a = add('a')
+  const one = Array.from({ length: 8 }, () => a.hold(caller, never).then(({ release }) => release()))
+  const other = a.hold({ tenant: 'bob', isBackground: false }, never)
+  const refused = (await Promise.allSettled(one)).flatMap((end) =>
+    end.status === 'rejected' ? [codeOf(end.reason)] : [],
+  )
+  assert.deepEqual(refused, ['engine_share_full'])
+  ;(await other).release()
+})

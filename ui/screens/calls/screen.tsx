@@ -1,8 +1,8 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
-import { CallDetail } from '../../call/detail.tsx'
 import type { Expression } from '../../filter/query.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { useKeys } from '../../parts/keys.ts'
+import { lazily } from '../../parts/lazily.tsx'
 import { SavedViews } from '../../parts/saved-views.tsx'
 import { Empty, Failed } from '../../parts/states.tsx'
 import { VirtualRows } from '../../parts/virtual-rows.tsx'
@@ -20,6 +20,9 @@ import { AwayNote, LiveSwitch } from './live.tsx'
 import { queryIn } from './reading.ts'
 import { createRows } from './rows.ts'
 import { AskAgain, Export, Selection } from './selection.tsx'
+
+/** What one call shows is half of the code of the list, and comes with the first call that is opened. */
+const CallDetail = lazily(async () => (await import('../../call/detail.tsx')).CallDetail, { isPart: true })
 
 /** From this width on there is room for facets beside the list, unless somebody has closed them. */
 const roomy = matchMedia('(min-width: 90rem)')

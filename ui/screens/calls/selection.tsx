@@ -68,7 +68,7 @@ export function Selection({ view, ids, onClear, onDeleted }: Props) {
   )
 }
 
-const RunAgain = lazily(async () => (await import('../../rerun/dialog.tsx')).RunAgain)
+const RunAgain = lazily(async () => (await import('../../rerun/dialog.tsx')).RunAgain, { isPart: true })
 
 interface AgainProps {
   view: CallsView

@@ -2,6 +2,7 @@ import { type Budget, BudgetExceededError } from '../grammar/budget.ts'
 import { SchemaError } from '../grammar/errors.ts'
 import { negations, typeList } from './negation.ts'
 import { excludedBy, type SchemaDocument, type SchemaNode, stepped } from './schema-document.ts'
+import { createToldApart } from './told-apart.ts'
 
 /** Schemas that hold together, none of them with a branch left to take. `values`, when there, are all that fits. */
 export interface Case {
@@ -16,6 +17,10 @@ export interface Cases {
 
 /** Branches of an `anyOf` that are tried in every combination. */
 const mostTogether = 4
+/** More than a document has; a number for each pair of them is exact. */
+const mostNodes = 2 ** 26
+/** Of references to references; a circle of them is left for those to name who follow it. */
+const mostSteps = 16
 /** More would be a grammar that nobody meant. */
 const mostCases = 256
 
@@ -44,15 +49,25 @@ export function createCases(
   const known = new Map<string, readonly Case[]>()
   const negated = new Map<number, SchemaNode[]>()
   const exclusive = new Map<number, readonly (readonly SchemaNode[])[]>()
-  const overlaps = new Map<string, boolean>()
+  /** By both of their numbers as one. */
+  const overlaps = new Map<number, boolean>()
+  const areToldApart = createToldApart(document)
 
-  const overlapping = (left: SchemaNode, right: SchemaNode): boolean => {
-    const key = `${left.id},${right.id}`
+  /** What a reference that says nothing else stands for: unions of the same schemas are compared once. */
+  const named = (node: SchemaNode): SchemaNode => {
+    let target = node
+    for (let steps = 0; steps < mostSteps && isReference(target); steps++) target = document.resolve(target)
+    return target
+  }
+
+  const overlapping = (one: SchemaNode, other: SchemaNode): boolean => {
+    const [left, right] = [named(one), named(other)]
+    const key = left.id * mostNodes + right.id
     const before = overlaps.get(key)
     if (before !== undefined) return before
     // While it is being found out, a recursive schema takes it for possible, which is never wrong.
     overlaps.set(key, true)
-    const found = possible([left, right])
+    const found = !areToldApart(left, right) && possible([left, right])
     overlaps.set(key, found)
     return found
   }
@@ -86,14 +101,21 @@ export function createCases(
     const before = exclusive.get(node.id)
     if (before !== undefined) return before
     const parts = branches(node, 'oneOf')
+    const beside = parts.map((): number[] => [])
+    for (const [i, left] of parts.entries()) {
+      for (const [j, right] of parts.entries().drop(i + 1)) {
+        budget.spend(1)
+        if (!overlapping(left, right)) continue
+        beside[i]?.push(j)
+        beside[j]?.push(i)
+      }
+    }
     const ways = parts.flatMap((part, i) => {
       let options: SchemaNode[][] = [[part]]
-      for (const [j, other] of parts.entries()) {
-        budget.spend(1)
-        if (i === j || !overlapping(parts[Math.min(i, j)] ?? part, parts[Math.max(i, j)] ?? other)) continue
+      for (const j of beside[i] ?? []) {
         let without: SchemaNode[]
         try {
-          without = notOf(other)
+          without = notOf(parts[j] ?? part)
         } catch (error) {
           if (!(error instanceof SchemaError)) throw error
           const [first, second] = [Math.min(i, j), Math.max(i, j)]
@@ -205,6 +227,10 @@ export function createCases(
       return found
     },
   }
+}
+
+export function isReference({ schema }: SchemaNode): boolean {
+  return schema.$ref !== undefined && Object.keys(schema).length === 1
 }
 
 /** The values of the shortest list that one of the schemas gives. */

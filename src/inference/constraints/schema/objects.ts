@@ -221,7 +221,7 @@ function othersOf(
     }
   }
   const sources = [...patterns.keys()]
-  const declared = texts.exactly(members.map(({ name }) => name))
+  let declared: Automaton | undefined
   const others: Others[] = []
   for (let set = 0; set < 2 ** sources.length; set++) {
     const matched = new Set(sources.filter((_, i) => (set & (1 << i)) !== 0))
@@ -235,6 +235,7 @@ function othersOf(
       budget.spend(names.accepting.length)
       names = matched.has(source) ? texts.both(names, automaton) : texts.without(names, automaton)
     }
+    declared ??= texts.exactly(members.map(({ name }) => name))
     names = texts.without(names, declared)
     if (!isEmpty(names)) others.push({ names, nodes })
   }

@@ -59,6 +59,7 @@ export function createSchemaDocument(
   const resources = createResources(schema)
   /** As they were written, of those that were. */
   const written = new Map<SchemaNode, object>()
+  const resolved = new Map<SchemaNode, SchemaNode>()
   let count = 0
 
   const make = (
@@ -97,11 +98,15 @@ export function createSchemaDocument(
   }
 
   const resolve = (from: SchemaNode): SchemaNode => {
+    const before = resolved.get(from)
+    if (before !== undefined) return before
     const own = written.get(from) ?? from.schema
     const keyword = ['$ref', '$dynamicRef', '$recursiveRef'].find((name) => name in own) ?? '$ref'
     const { path } = from
     const target = resources.find(String(from.schema.$ref), resources.of(own), { keyword, path })
-    return node(target.schema, target.path)
+    const found = node(target.schema, target.path)
+    resolved.set(from, found)
+    return found
   }
 
   let unevaluated: boolean | undefined

@@ -18,12 +18,12 @@ import {
 import { someNumber } from '../numbers/number-ranges.ts'
 import { canonicalNumbers, numberText } from '../numbers/numbers.ts'
 import { arrayExpr, someArray } from './arrays.ts'
-import { type Case, constants, createCases, type TypeName, typesOf } from './cases.ts'
+import { type Case, constants, createCases, isReference, type TypeName, typesOf } from './cases.ts'
 import type { Closing, Emission, Remembered } from './emission.ts'
 import { createHolds } from './holds.ts'
 import { hasAtLeast } from './how-many.ts'
 import { allCharacters, anyCharacter, inJsonString } from './json-characters.ts'
-import { isRecord } from './keywords.ts'
+import { isRecord, keywords } from './keywords.ts'
 import { numberDemands } from './number-demands.ts'
 import { objectExpr, someObject } from './objects.ts'
 import { createSchemaDocument, type SchemaNode, type UnknownNames } from './schema-document.ts'
@@ -227,10 +227,6 @@ function plain(
   return [...found.values()]
 }
 
-function isReference({ schema }: SchemaNode): boolean {
-  return schema.$ref !== undefined && Object.keys(schema).length === 1
-}
-
 function hintOf(path: string): string {
   const last = path.split('/').findLast((part) => /^[A-Za-z][A-Za-z0-9_-]{0,30}$/.test(part))
   return last?.replaceAll('_', '-').toLowerCase() ?? 'schema'
@@ -252,7 +248,10 @@ function casesExpr(all: readonly Case[], asked: number, emission: Emission): Exp
       const constant = constants(bases, type)
       values.push(...constant)
       if (type === 'null' || type === 'boolean') continue
-      const expr = typeExpr(type, bases, asked, emission)
+      const expr =
+        all.length > 1 && (type === 'array' || type === 'object')
+          ? sharedExpr(type, bases, asked, emission)
+          : typeExpr(type, bases, asked, emission)
       ways.set(JSON.stringify(expr), expr)
       if (type === 'array' || type === 'object') composed[type]++
       emission.budget.spend(1)
@@ -261,6 +260,28 @@ function casesExpr(all: readonly Case[], asked: number, emission: Emission): Exp
   if (alike !== undefined && Object.values(composed).some((kinds) => kinds > 1)) alike.forks = true
   return alternatives(...(values.length > 0 ? [valuesExpr(unique(values), emission)] : []), ...ways.values())
 }
+
+/** A rule of its own, so that a kind of objects that is a branch of many unions is written once. */
+function sharedExpr(
+  type: 'array' | 'object',
+  bases: readonly SchemaNode[],
+  asked: number,
+  emission: Emission,
+): Expr {
+  const { alike, document } = emission
+  // Where it matters what else is evaluated, it matters where a schema stands, too.
+  const saying = document.saysUnevaluated ? bases : bases.filter(saysSomething)
+  const notation = `${type} ${asked}${alike === undefined ? '' : ' alike'}`
+  return emission.valueIn(notation, saying, (nodes) => typeExpr(type, nodes, asked, emission))
+}
+
+/** Beside which schemas hold together, and that is known of its case. */
+function saysSomething({ schema, never: none }: SchemaNode): boolean {
+  const isAsked = (keyword: string) => (keywords[keyword]?.standing ?? 'derived') !== 'annotation'
+  return none || Object.keys(schema).some((keyword) => !combining.has(keyword) && isAsked(keyword))
+}
+
+const combining = new Set(['$ref', 'allOf', 'anyOf', 'oneOf', 'not', 'if', 'then', 'else'])
 
 function unique(values: readonly unknown[]): unknown[] {
   return [...new Map(values.map((value) => [JSON.stringify(value), value])).values()]
