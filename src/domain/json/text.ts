@@ -41,7 +41,7 @@ export function asText(text: string | SharedText): string {
 /** A type with shared texts where it has texts. */
 export type WithSharedTexts<T> = T extends string
   ? T | SharedText
-  : T extends Uint8Array
+  : T extends Uint8Array | SharedArrayBuffer
     ? T
     : T extends object
       ? { [Key in keyof T]: WithSharedTexts<T[Key]> }

@@ -18,16 +18,23 @@ export interface Upload {
 export function openUpload(db: Database, projectId: string, limit: number): Upload {
   const id = newId()
   const digest = openDigest()
-  let piece = new Uint8Array(0)
+  // Threads share it, and it is written before it is filled again: one serves the whole file, and is never copied.
+  let piece = new Uint8Array(new SharedArrayBuffer(0))
   let filled = 0
   let size = 0
   let position = 0
 
   async function writePiece(): Promise<void> {
-    // Written before it is filled again, so that one serves the whole file.
-    const bytes = filled === piece.length ? piece : piece.slice(0, filled)
+    const [memory, length] = [piece.buffer, filled]
     filled = 0
-    await db.write('keepPiece', { project_id: projectId, upload_id: id, position, bytes, now: now() })
+    await db.write('keepPiece', {
+      project_id: projectId,
+      upload_id: id,
+      position,
+      memory,
+      length,
+      now: now(),
+    })
     position++
   }
 
@@ -53,7 +60,7 @@ export function openUpload(db: Database, projectId: string, limit: number): Uplo
     async finish() {
       const name = digest.end()
       if ((await readFileEntry(db, projectId, name)) === undefined) {
-        const last = filled > 0 ? { position, bytes: piece.slice(0, filled) } : null
+        const last = filled > 0 ? { position, memory: piece.buffer, length: filled } : null
         const finished = { project_id: projectId, upload_id: id, digest: name, size, last, now: now() }
         if (await db.write('finishFile', finished)) return name
       }
@@ -65,8 +72,9 @@ export function openUpload(db: Database, projectId: string, limit: number): Uplo
 }
 
 /** Most files are small, so room for a whole piece is made only when it is needed. */
-function grown(piece: Uint8Array, filled: number, more: number): Uint8Array<ArrayBuffer> {
-  const larger = new Uint8Array(Math.min(pieceBytes, Math.max(filled + more, piece.length * 2)))
+function grown(piece: Uint8Array, filled: number, more: number): Uint8Array<SharedArrayBuffer> {
+  const length = Math.min(pieceBytes, Math.max(filled + more, piece.length * 2))
+  const larger = new Uint8Array(new SharedArrayBuffer(length))
   larger.set(piece.subarray(0, filled))
   return larger
 }

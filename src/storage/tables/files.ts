@@ -34,24 +34,26 @@ export async function sizeOfFiles(db: LongReader, project: string, signal: Abort
   return (await onlyRow<{ bytes: number | null }>(db, statement, signal)).bytes ?? 0
 }
 
-export interface Piece {
+/** Bytes in memory that threads share. */
+interface PieceBytes {
+  position: number
+  memory: SharedArrayBuffer
+  length: number
+}
+
+export interface Piece extends PieceBytes {
   project_id: string
   upload_id: string
-  position: number
-  bytes: Uint8Array
   now: number
 }
 
 /** A piece of an upload that is under way. Nobody sees it before its file is finished. */
-export const keepPiece: Command<Piece, void> = async (
-  tx,
-  { project_id, upload_id, position, bytes, now },
-) => {
+export const keepPiece: Command<Piece, void> = async (tx, { project_id, upload_id, now, ...piece }) => {
   await tx.run(
     sql`INSERT INTO file_uploads (project_id, upload_id, touched_at) VALUES (${project_id}, ${upload_id}, ${now})
         ON CONFLICT (project_id, upload_id) DO UPDATE SET touched_at = excluded.touched_at`,
   )
-  await insertPiece(tx, project_id, upload_id, position, bytes)
+  await insertPiece(tx, project_id, upload_id, piece)
 }
 
 export interface FinishedUpload {
@@ -59,7 +61,7 @@ export interface FinishedUpload {
   upload_id: string
   digest: string
   size: number
-  last: { position: number; bytes: Uint8Array } | null
+  last: PieceBytes | null
   now: number
 }
 
@@ -71,7 +73,7 @@ export const finishFile: Command<FinishedUpload, boolean> = async (tx, upload) =
         VALUES (${project_id}, ${digest}, ${upload_id}, ${size}, ${now}) ON CONFLICT DO NOTHING`,
   )
   if (isNew === 0) return false
-  if (last !== null) await insertPiece(tx, project_id, upload_id, last.position, last.bytes)
+  if (last !== null) await insertPiece(tx, project_id, upload_id, last)
   await tx.run(sql`DELETE FROM file_uploads WHERE project_id = ${project_id} AND upload_id = ${upload_id}`)
   return true
 }
@@ -111,9 +113,9 @@ async function insertPiece(
   tx: Transaction,
   projectId: string,
   uploadId: string,
-  position: number,
-  bytes: Uint8Array,
+  { position, memory, length }: PieceBytes,
 ): Promise<void> {
+  const bytes = Buffer.from(memory, 0, length)
   await tx.run(
     sql`INSERT INTO file_pieces (project_id, upload_id, position, bytes)
         VALUES (${projectId}, ${uploadId}, ${position}, ${bytes})`,

@@ -85,8 +85,17 @@ export function files(open: Driver['open']): void {
     test('an upload that stood still is swept in steps; one that goes on and files are kept', async (t) => {
       const db = await open(t)
       const project = newProject()
+      const memory = new SharedArrayBuffer(everyByte.length)
+      new Uint8Array(memory).set(everyByte)
       const piece = (upload_id: string, position: number, now: number) =>
-        db.write('keepPiece', { project_id: project, upload_id, position, bytes: everyByte, now })
+        db.write('keepPiece', {
+          project_id: project,
+          upload_id,
+          position,
+          memory,
+          length: everyByte.length,
+          now,
+        })
       const [old, young] = [randomUUID(), randomUUID()]
       for (let n = 0; n < 100; n++) await piece(old, n, startedAt)
       await piece(young, 0, startedAt)

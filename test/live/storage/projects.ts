@@ -93,7 +93,8 @@ async function fill(t: Parameters<typeof openApp>[0], db: Database, project: str
     tokens: 1,
   }))
   await db.write('settleJudgements', { ...key, judgements, now, day: '2026-01-01' })
-  const piece = { project_id: project, upload_id: 'unfinished', position: 0, bytes: new Uint8Array(9), now }
+  const memory = new SharedArrayBuffer(9)
+  const piece = { project_id: project, upload_id: 'unfinished', position: 0, memory, length: 9, now }
   await db.write('keepPiece', piece)
   await db.write('changeProjectSettings', { project_id: project, change: { retention_days: 0 } })
 }

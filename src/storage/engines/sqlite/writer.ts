@@ -200,7 +200,7 @@ export function createWriter(
 
 /** Of the bytes that a write brings as such, like those of a file. */
 function bytesOf(input: unknown): number {
-  if (input instanceof Uint8Array) return input.length
+  if (ArrayBuffer.isView(input) || input instanceof SharedArrayBuffer) return input.byteLength
   if (typeof input !== 'object' || input === null || Array.isArray(input)) return 0
   return Object.values(input).reduce((sum: number, member) => sum + bytesOf(member), 0)
 }
