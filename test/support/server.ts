@@ -79,7 +79,8 @@ export async function startServer(
   if (pairs.isOn && settings.HEDDLE_MODEL !== undefined && settings.HEDDLE_MODEL !== 'none') {
     return startPair(t, settings)
   }
-  if (process.env.npm_lifecycle_event === 'test:scale') {
+  // What stands before the command is done to the disk of one process.
+  if (process.env.npm_lifecycle_event === 'test:scale' && before.length === 0) {
     const { startScaled } = await import('./scaled-server.ts')
     return startScaled(t, settings)
   }
