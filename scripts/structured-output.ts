@@ -1,5 +1,5 @@
 import { mostInAnyOrder } from '../src/inference/constraints/schema/any-order.ts'
-import { formats, numberFormats } from '../src/inference/constraints/schema/formats.ts'
+import { formats, numberFormats } from '../src/inference/constraints/schema/formats/formats.ts'
 import { keywords } from '../src/inference/constraints/schema/keywords.ts'
 import { cell, generated } from './pages.ts'
 
