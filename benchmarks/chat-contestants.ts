@@ -15,10 +15,13 @@ export interface Answering {
   stop(): Promise<void>
 }
 
-export interface Heddle extends Answering {
+export interface Served extends Answering {
   address: string
-  pid: number
   headers: Record<string, string>
+}
+
+export interface Heddle extends Served {
+  pid: number
 }
 
 /** How a model is run: the same for all. */
@@ -32,11 +35,11 @@ export interface ModelRun {
   threads: number
 }
 
-const parallel = 8
+const usualParallel = 8
 const mostContext = 4096
 const longestStart = 60_000
 
-export async function runOf(source: string): Promise<ModelRun> {
+export async function runOf(source: string, parallel = usualParallel): Promise<ModelRun> {
   const file = source === 'builtin' ? (await builtinModels())[0] : source
   if (file === undefined) throw new Error('this installation has no built-in model')
   const context = Math.min(mostContext, (await readGgufHeader(file)).context)
@@ -104,7 +107,7 @@ export async function startPackageAlone({ file, threads, context }: ModelRun): P
 }
 
 /** llama-server, where somebody has one. */
-export async function startLlamaServer(command: string, run: ModelRun): Promise<Answering> {
+export async function startLlamaServer(command: string, run: ModelRun): Promise<Served> {
   const port = await freePort()
   const settings = {
     '--model': run.file,
@@ -122,5 +125,11 @@ export async function startLlamaServer(command: string, run: ModelRun): Promise<
   const stop = endsWithUs(child)
   const address = `http://127.0.0.1:${port}`
   await Promise.race([failed, answering(address, child)])
-  return { name: 'llama-server', stop, ask: (question) => streamed(address, {}, question) }
+  return {
+    name: 'llama-server',
+    address,
+    headers: {},
+    stop,
+    ask: (question) => streamed(address, {}, question),
+  }
 }

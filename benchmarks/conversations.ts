@@ -13,10 +13,11 @@ import { Report, refuseWithoutPlace } from './report.ts'
 
 const { values: options } = parseArgs({
   options: {
-    users: { type: 'string', default: '10' },
+    users: { type: 'string', default: '6' },
+    sequences: { type: 'string', default: '4' },
     turns: { type: 'string', default: '3' },
-    first: { type: 'string', default: '320' },
-    adds: { type: 'string', default: '40' },
+    first: { type: 'string', default: '256' },
+    adds: { type: 'string', default: '32' },
     tokens: { type: 'string', default: '2' },
     model: { type: 'string', default: 'random' },
     threads: { type: 'string' },
@@ -27,6 +28,7 @@ const { values: options } = parseArgs({
 if (options.markdown) refuseWithoutPlace(options.markdown, 'conversations')
 
 const users = whole('users')
+const parallel = whole('sequences')
 const turns = whole('turns')
 /** Tokens of the first question, of each later one, and of an answer. */
 const first = whole('first')
@@ -42,7 +44,7 @@ const folder = await mkdtemp(join(tmpdir(), 'heddle-benchmark-'))
 process.once('exit', () => rmSync(folder, { recursive: true, force: true, maxRetries: 10 }))
 await measure()
 
-function whole(name: 'users' | 'turns' | 'first' | 'adds' | 'tokens'): number {
+function whole(name: 'users' | 'sequences' | 'turns' | 'first' | 'adds' | 'tokens'): number {
   const given = Number(options[name])
   if (Number.isInteger(given) && given >= 1 && given <= 10_000) return given
   throw new Error(`--${name} ${options[name]}: a whole number from 1 to 10000`)
@@ -74,7 +76,7 @@ async function measure(): Promise<void> {
   }
   const chosen = await runOf(source)
   const context = Math.min(chosen.context, Math.ceil((first + turns * (adds + tokens)) / 1024) * 1024)
-  const run = { ...chosen, context, threads: Number(options.threads ?? chosen.threads) }
+  const run = { ...chosen, context, parallel, threads: Number(options.threads ?? chosen.threads) }
   const threads = { HEDDLE_THREADS: String(run.threads) }
   const off = { ...threads, HEDDLE_PROMPT_CACHE: 'off' }
   const own = (user: number) => ({ cache_salt: `user ${user}` })

@@ -115,3 +115,55 @@ export async function idleConnections(address: string, count: number): Promise<(
     if (closed > 0) throw new Error(`${closed} of ${count} idle connections were closed meanwhile`)
   }
 }
+
+/** One answer, of which it is noted when each piece arrives, until it is stopped. */
+export interface Watched {
+  times: readonly number[]
+  isOver(): boolean
+  failed(): Error | undefined
+  stop(): Promise<void>
+}
+
+export function watched(
+  address: string,
+  headers: Record<string, string>,
+  prompt: readonly number[],
+  tokens: number,
+): Watched {
+  const times: number[] = []
+  let isOver = false
+  let isStopped = false
+  let error: Error | undefined
+  const asked = request(`${address}/v1/completions`, {
+    method: 'POST',
+    agent,
+    headers: { ...headers, 'content-type': 'application/json' },
+  })
+  asked.on('error', (reason) => {
+    if (!isStopped) error = reason
+  })
+  asked.on('response', (answer) => {
+    if (answer.statusCode !== 200) error = new Error(`${address}: ${answer.statusCode}`)
+    answer.on('data', (piece: Buffer) => {
+      if (piece.includes('data: {')) times.push(performance.now())
+    })
+    answer.on('end', () => {
+      isOver = true
+    })
+    answer.on('error', (reason) => {
+      if (!isStopped) error = reason
+    })
+  })
+  const closed = new Promise((resolve) => asked.once('close', resolve))
+  asked.end(JSON.stringify({ prompt, max_tokens: tokens, ignore_eos: true, temperature: 0, stream: true }))
+  return {
+    times,
+    isOver: () => isOver,
+    failed: () => error,
+    async stop() {
+      isStopped = true
+      asked.destroy()
+      await closed
+    },
+  }
+}

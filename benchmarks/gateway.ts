@@ -17,7 +17,7 @@ import { Report, refuseWithoutPlace } from './report.ts'
 
 const { values: options } = parseArgs({
   options: {
-    rounds: { type: 'string', default: '7' },
+    rounds: { type: 'string', default: '5' },
     model: { type: 'string' },
     only: { type: 'string' },
     asked: { type: 'string', default: '200' },

@@ -8,7 +8,10 @@ import { type App, RefusalBody, refusing } from './contracts.ts'
 import type { Metrics } from './metrics.ts'
 import { noteRefusal } from './request-log.ts'
 
-const whyNot = { starting: 'it is being loaded', failed: 'it cannot be served, the log has the reason' }
+const whyNot = {
+  starting: 'it is being loaded, or the server behind it does not answer',
+  failed: 'it cannot be served, the log has the reason',
+}
 
 /** A store that was well a moment ago is not asked again: the route is public. */
 const freshMs = 1_000

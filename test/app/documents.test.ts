@@ -4,7 +4,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { before, test } from 'node:test'
 import { settings, variableOf } from '../../src/config.ts'
 import { refusals } from '../../src/domain/refusals.ts'
-import { formats, numberFormats } from '../../src/inference/constraints/schema/formats.ts'
+import { formats, numberFormats } from '../../src/inference/constraints/schema/formats/formats.ts'
 import { keywords } from '../../src/inference/constraints/schema/keywords.ts'
 import { openAppWithRoutes } from '../support/routes.ts'
 

@@ -77,7 +77,12 @@ test('GET /ready: the truth about the model, and nothing about where it lies', a
   assert.deepEqual(await ask(), {
     status: 503,
     after: '1',
-    body: { reason: 'The model is not ready: it is being loaded.', code, record: 'ready', model: 'starting' },
+    body: {
+      reason: 'The model is not ready: it is being loaded, or the server behind it does not answer.',
+      code,
+      record: 'ready',
+      model: 'starting',
+    },
   })
   status = { state: 'failed', reason: '/srv/secret.gguf is not there' }
   assert.deepEqual(await ask(), {

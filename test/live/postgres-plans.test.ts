@@ -13,7 +13,7 @@ import { startPostgres, type TestPostgres } from '../support/postgres.ts'
 
 /** What grows with what a server is used for. */
 const large =
-  /^(calls|eval_trials|eval_owed|eval_columns|feedback|table_rows|table_entries|completions|responses|judgements|annotation_queue_items|files|file_pieces)$/
+  /^(calls|search_entries|search_marks|eval_trials|eval_owed|eval_columns|feedback|table_rows|table_entries|completions|responses|judgements|annotation_queue_items|files|file_pieces)$/
 
 interface Plan {
   'Node Type': string
@@ -67,7 +67,7 @@ describe('plans of queries on PostgreSQL', () => {
     return openRecord({ databaseUrl, folder: '', queryTimeoutMs: 60_000 })
   }
 
-  async function wrongIn(db: Database, query: Sql): Promise<string[]> {
+  async function nodesIn(db: Database, query: Sql): Promise<Plan[]> {
     if (!/^\s*(SELECT|WITH)/i.test(query.text)) return []
     const rows = await db.all<{ 'QUERY PLAN': { Plan: Plan }[] | string }>(
       sql`EXPLAIN (FORMAT JSON, COSTS OFF) ${query}`,
@@ -75,7 +75,11 @@ describe('plans of queries on PostgreSQL', () => {
     const said = rows[0]?.['QUERY PLAN'] ?? []
     const [{ Plan: plan } = { Plan: { 'Node Type': '' } }] =
       typeof said === 'string' ? (JSON.parse(said) as { Plan: Plan }[]) : said
-    return [...nodesOf(plan)].flatMap((node) => {
+    return [...nodesOf(plan)]
+  }
+
+  async function wrongIn(db: Database, query: Sql): Promise<string[]> {
+    return (await nodesIn(db, query)).flatMap((node) => {
       const table = node['Relation Name'] ?? ''
       if (!large.test(table)) return []
       const isWhole =
@@ -84,6 +88,35 @@ describe('plans of queries on PostgreSQL', () => {
       return isWhole ? [`${node['Node Type']} of ${table}: ${query.text}`] : []
     })
   }
+
+  test('a list in the order of time costs what it shows, both ways', async (t) => {
+    const db = await openPlanned()
+    const { record, asked } = watched(db)
+    const { post } = await openApp(t, { database: record })
+    t.after(() => db.close())
+    const batch = Array.from({ length: 20 }, () => completeOf({ op_name: 'chat' }))
+    assert.equal((await post(`/v2/${project}/calls/complete`, { batch })).status, 200)
+    for (const [path, field] of [
+      ['/calls/stream_query', 'started_at'],
+      ['/views/calls', 'started_at'],
+      ['/feedback/query', 'created_at'],
+    ] as const) {
+      for (const direction of ['asc', 'desc']) {
+        asked()
+        const body = { project_id: project, limit: 5, sort_by: [{ field, direction }] }
+        const { status, text } = await post(path, body)
+        assert.equal(status, 200, text)
+        const plans = await Promise.all(asked().map((query) => nodesIn(db, query)))
+        const nodes = plans
+          .flat()
+          .filter(({ 'Relation Name': table }) => /^(calls|feedback)$/.test(table ?? ''))
+        assert.ok(nodes.length > 0, path)
+        // What is equal by the time may be put in order by the id.
+        const sorts = plans.flat().filter((node) => node['Node Type'] === 'Sort')
+        assert.deepEqual(sorts, [], `${path} ${direction}`)
+      }
+    }
+  })
 
   test('no view, no page of evaluation results and no list reads a table from its beginning', async (t) => {
     const db = await openPlanned()
@@ -166,7 +199,28 @@ describe('plans of queries on PostgreSQL', () => {
       step_seconds: 3600,
       by: 'op',
     })
+    while (await db.writeBehind('indexCalls', { limit: 64, characters: 1 << 20 })) asked()
+    asked()
+    await ask('/views/search', { text: 'chat' })
+    await ask('/views/search', { text: '"a b" -c', query: literal('op_name', '$eq', 'chat'), after: '5' })
+    await ask('/views/columns', {})
+    await ask('/views/feedback_buckets', {
+      after: '2026-01-01T00:00:00Z',
+      before: '2026-01-04T00:00:00Z',
+      step_seconds: 3600,
+    })
+    await ask('/views/saved/query', {})
+    await ask('/calls/export', {})
+    await ask('/calls/export', { after: call.id, filter: { op_names: ['chat'] } })
+    await ask('/calls/export', { format: 'parquet', kinds: ['calls'] })
+    await ask('/objs/query', {})
+    await ask('/files/query_stats', {})
     await ask('/calls/stream_query', { limit: 5 })
+    await ask('/calls/stream_query', {
+      filter: { op_names: ['chat'] },
+      sort_by: [{ field: 'started_at', direction: 'desc' }],
+      limit: 5,
+    })
     await ask('/calls/stream_query', { filter: { trace_ids: [call.trace_id] } })
     await ask('/calls/stream_query', { filter: { parent_ids: [runId(0)], op_names: [call.op_name] } })
     await ask('/calls/query_stats', { filter: { thread_ids: ['t'] } })

@@ -72,7 +72,8 @@ function asking(
 async function balance(t: Ending, targets: readonly string[]): Promise<string> {
   let next = 0
   const agent = new Agent({ keepAlive: false })
-  const server = createServer((asked, answer) => {
+  // As long as what the servers behind it tell of themselves, which it passes on.
+  const server = createServer({ keepAliveTimeout: 600_000 }, (asked, answer) => {
     const target = targets[next++ % targets.length] as string
     const { method = 'GET', url = '/', headers } = asked
     const passed = request(new URL(url, target), { method, headers, agent }, (answered) => {

@@ -79,7 +79,9 @@ export async function startServer(
   if (pairs.isOn && settings.HEDDLE_MODEL !== undefined && settings.HEDDLE_MODEL !== 'none') {
     return startPair(t, settings)
   }
-  if (process.env.npm_lifecycle_event === 'test:scale') {
+  // What stands before the command is done to the disk of one process, and who gives a database starts several.
+  const isOne = before.length > 0 || settings.HEDDLE_DATABASE_URL !== undefined
+  if (process.env.npm_lifecycle_event === 'test:scale' && !isOne) {
     const { startScaled } = await import('./scaled-server.ts')
     return startScaled(t, settings)
   }

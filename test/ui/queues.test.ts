@@ -67,15 +67,15 @@ test('a call is put into a queue where it is read', { skip }, async (t) => {
   await page.keyboard.press('Enter')
   await page.getByRole('status').getByText('0 added, 1 there before.').waitFor()
   await page.getByRole('link', { name: 'Open Fresh one' }).click()
-  await page.getByRole('row').getByText(idOf('chat', 5)).waitFor()
+  await page.getByRole('row').getByText('Question 5?', { exact: true }).waitFor()
   assert.deepEqual(problems, [])
 })
 
 test('the items of a queue are walked, and filtered by their state', { skip }, async (t) => {
   const { page, problems } = await open(t, `${queuesPath}/${served().queueId}`)
-  await page.getByRole('row').getByText(idOf('chat', 0)).waitFor()
+  await page.getByRole('row').getByText('Question 0?', { exact: true }).waitFor()
   await page.keyboard.press('G')
-  await page.getByRole('row').getByText(idOf('chat', 119)).waitFor()
+  await page.getByRole('row').getByText('Question 119?', { exact: true }).waitFor()
   await page.getByRole('button', { name: 'Skipped 0' }).click()
   await page.getByText('No item is in this state').waitFor()
   await page.getByRole('button', { name: 'All items' }).click()
@@ -119,7 +119,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
         [queuesPath, 'Hard'],
         [queuesPath, 'Hard', 'n'],
         ['/ui/acme/none/queues', 'No queue yet'],
-        [queue, idOf('chat', 0)],
+        [queue, 'Question 0?'],
         [`${queue}?tab=rules`, 'Make the rule'],
         [`${queue}?tab=reviewers`, 'Nobody has begun yet'],
       ]

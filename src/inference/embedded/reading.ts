@@ -125,6 +125,8 @@ export function createReading(
   }
 
   function told(place: number, samplers: Samplers): Pick<Logits, 'best' | 'top' | 'logTotal'> {
+    /** What was asked for last begins with the largest logit. */
+    let asked: Promise<Candidates> | undefined
     let most: number | undefined
 
     return {
@@ -134,18 +136,19 @@ export function createReading(
         return token
       },
       async top(count) {
-        const found = await largest(place, samplers, Math.min(count, vocabulary))
-        most = found.logits[0]
-        return found
+        asked = largest(place, samplers, Math.min(count, vocabulary))
+        return asked
       },
       async logTotal(temperature) {
         const isPlain = temperature === 1
-        if (!isPlain) most ??= (await largest(place, samplers, 1)).logits[0]
-        // The largest logit comes with the sum, where it is not known yet.
-        const shown: LogitsFilter | false = most === undefined && [[], false, false, true, 0]
+        if (!isPlain && most === undefined) asked ??= largest(place, samplers, 1)
+        // The largest logit comes with the sum, where it is not asked for yet.
+        const isKnown = asked !== undefined || most !== undefined
+        const shown: LogitsFilter | false = !isKnown && [[], false, false, true, 0]
         const sampler = isPlain ? samplers.greedy() : samplers.warm(temperature)
-        const [, , , pairs, weight] = await context.sampleToken(place, sampler, false, false, shown, true)
-        most ??= pairs?.[1]
+        const summed = context.sampleToken(place, sampler, false, false, shown, true)
+        const [[, , , pairs, weight], found] = await Promise.all([summed, asked])
+        most ??= found?.logits[0] ?? pairs?.[1]
         return (most ?? Number.NaN) / temperature + Math.log(weight ?? Number.NaN)
       },
     }

@@ -63,9 +63,12 @@ export function createSampler(
     const least = isBound || !isFlat ? firstLook : secondLook
     let count = needed === undefined ? least : needed + 1 + Math.min(adjustments?.touched ?? 0, sinking)
     count = Math.min(count, position.vocabulary)
-    let top = await position.top(count)
-    const lifted = adjustments && adjustments.lifted.length > 0 ? await logits.of(adjustments.lifted) : none
-    let total = needsTotal ? await position.logTotal(cuts.temperature) : Number.NaN
+    // All at once, so that whoever reads the logits is woken once.
+    let [top, lifted, total] = await Promise.all([
+      position.top(count),
+      adjustments && adjustments.lifted.length > 0 ? logits.of(adjustments.lifted) : none,
+      needsTotal ? position.logTotal(cuts.temperature) : Number.NaN,
+    ])
     for (;;) {
       const ranking = rank(adjustments, top, position.vocabulary, lifted)
       const chosen = choose(ranking)

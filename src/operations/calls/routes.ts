@@ -1,7 +1,7 @@
 import { projectOf, projectPath } from '../../domain/fields.ts'
 import { jsonLinesOf } from '../../http/contracts.ts'
 import { disconnectSignal } from '../../http/disconnect.ts'
-import { sendJsonLines } from '../../http/streamed-answers.ts'
+import { sendJsonLines } from '../../http/streams/streamed-answers.ts'
 import { family, operation } from '../parts.ts'
 import {
   CallRecord,

@@ -1,6 +1,6 @@
 import { type Routes, refusingOpenAi } from '../../http/contracts.ts'
 import { disconnectSignal } from '../../http/disconnect.ts'
-import { sendJsonList } from '../../http/streamed-answers.ts'
+import { sendJsonList } from '../../http/streams/streamed-answers.ts'
 import type { OperationParts } from '../parts.ts'
 import { storedCompletions } from './stored.ts'
 import {

@@ -1,6 +1,6 @@
 import { endianness } from 'node:os'
 import type { Routes } from '../../http/contracts.ts'
-import { sendJsonList } from '../../http/streamed-answers.ts'
+import { sendJsonList } from '../../http/streams/streamed-answers.ts'
 import { noteUnknownFields } from '../../http/validation.ts'
 import type { GenerationParts } from '../generation/parts.ts'
 import { recordedBody } from '../generation/respond.ts'

@@ -1,7 +1,7 @@
 import { projectPath } from '../../domain/fields.ts'
 import { jsonLinesOf } from '../../http/contracts.ts'
 import { disconnectSignal } from '../../http/disconnect.ts'
-import { sendJsonLines } from '../../http/streamed-answers.ts'
+import { sendJsonLines } from '../../http/streams/streamed-answers.ts'
 import type { Kind } from '../../storage/evaluations/marked-calls.ts'
 import { family, type Operation, operation } from '../parts.ts'
 import { scopeOf } from '../scope.ts'

@@ -1,6 +1,6 @@
 import { projectOf, projectPath } from '../../domain/fields.ts'
 import { disconnectSignal } from '../../http/disconnect.ts'
-import { sendJsonList } from '../../http/streamed-answers.ts'
+import { sendJsonList } from '../../http/streams/streamed-answers.ts'
 import { family, operation } from '../parts.ts'
 import { queryResults } from './results.ts'
 import { ResultsAnswer, ResultsBody } from './results-contract.ts'

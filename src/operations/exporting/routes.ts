@@ -3,7 +3,7 @@ import { requireAccess } from '../../domain/callers.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { createAtOnce } from '../../http/at-once.ts'
 import { disconnectSignal, whenClosed } from '../../http/disconnect.ts'
-import { sendChunks, sendJsonLines } from '../../http/streamed-answers.ts'
+import { sendChunks, sendJsonLines } from '../../http/streams/streamed-answers.ts'
 import { placeOfCall } from '../../storage/exporting/pages.ts'
 import { callsViewOf } from '../calls/query.ts'
 import { callNotFound } from '../calls/record.ts'
@@ -11,9 +11,9 @@ import { type Operation, operation } from '../parts.ts'
 import { ExportBody, type ExportKind, ExportLine, exportKinds } from './contract.ts'
 import { exportLines } from './export.ts'
 
-/** Of exports that are under way: each holds some rows while its client does not read. */
-const mostExports = { perUser: 4, total: 64 }
-/** Each of them has a thread besides, with a row group in memory. */
+/** Of exports that are under way: each holds some rows while its client does not read, */
+const mostLines = { perUser: 4, total: 64 }
+/** and one of Parquet has a thread, with a row group in memory. */
 const mostParquet = { perUser: 2, total: 4 }
 
 const parquetType = 'application/vnd.apache.parquet'
@@ -27,7 +27,7 @@ const exported = {
 }
 
 export const exportRoutes: Operation = async (app, parts) => {
-  const exports = createAtOnce(mostExports, 'too_many_exports')
+  const lines = createAtOnce(mostLines, 'too_many_exports')
   const parquets = createAtOnce(mostParquet, 'too_many_exports')
   const route = operation('POST', '/calls/export', {
     summary: 'Export calls, feedback, objects, tables and files, one JSON text a line or as Parquet',
@@ -43,10 +43,9 @@ export const exportRoutes: Operation = async (app, parts) => {
       const place = after ? await placeOfCall(db, project, after) : undefined
       if (after && place === undefined) throw callNotFound('after', after, project)
       const asked = { project, kinds: kinds ?? exportKinds, view, after: place }
-      whenClosed(reply, exports.enter(caller.name))
+      whenClosed(reply, (kind === undefined ? lines : parquets).enter(caller.name))
       const signal = disconnectSignal(reply)
       if (kind === undefined) return sendJsonLines(reply, exportLines(db, asked, signal))
-      whenClosed(reply, parquets.enter(caller.name))
       const { parquetPieces } = await import('./parquet/write.ts')
       return sendChunks(reply, parquetType, parquetPieces(db, { ...asked, kind }, signal))
     },

@@ -1,5 +1,5 @@
 import { disconnectSignal } from '../../http/disconnect.ts'
-import { sendJsonList } from '../../http/streamed-answers.ts'
+import { sendJsonList } from '../../http/streams/streamed-answers.ts'
 import { family, operation } from '../parts.ts'
 import {
   BatchAnswer,

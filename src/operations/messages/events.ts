@@ -1,5 +1,5 @@
 import { anthropicError } from '../../http/errors.ts'
-import type { EventForm } from '../../http/sse.ts'
+import type { EventForm } from '../../http/streams/sse.ts'
 import type { ChoiceDelta, Delta } from '../generation/deltas.ts'
 import { createTally, type Tally } from '../generation/usage.ts'
 import { createBlocks } from './blocks.ts'

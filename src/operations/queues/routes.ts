@@ -1,6 +1,6 @@
 import { jsonLinesOf } from '../../http/contracts.ts'
 import { disconnectSignal } from '../../http/disconnect.ts'
-import { sendJsonLines, sendJsonList } from '../../http/streamed-answers.ts'
+import { sendJsonLines, sendJsonList } from '../../http/streams/streamed-answers.ts'
 import { family, operation } from '../parts.ts'
 import {
   AddItemsAnswer,

@@ -26,6 +26,8 @@ export interface PlainReading {
   kind: 'text' | 'number' | 'time'
   sql: Sql
   document?: Sql
+  /** Never null: where nothing is missing, an index has the order both ways. */
+  isAlways?: boolean
 }
 
 /** Refuses a field that is unknown. */

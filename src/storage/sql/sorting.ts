@@ -9,7 +9,9 @@ const sortedCharacters = 1_024
 
 /** Terms of ORDER BY: values that exist, numbers before text, and what is missing last in both directions. */
 export function compileOrder(reading: FieldReading, direction: 'asc' | 'desc', dialect: Dialect): Sql[] {
-  const way = trusted(direction === 'asc' ? 'ASC NULLS LAST' : 'DESC NULLS LAST')
+  const plain = trusted(direction === 'asc' ? 'ASC' : 'DESC')
+  if (reading.kind !== 'json' && reading.isAlways) return [sql`${reading.sql} ${plain}`]
+  const way = sql`${plain} NULLS LAST`
   if (reading.kind !== 'json') return [sql`${reading.sql} ${way}`]
   const { exists, number, text } = dialect.json(reading.column, reading.path, reading.most)
   const start = sql`substr(${text}, 1, ${trusted(String(sortedCharacters))})`

@@ -11,7 +11,7 @@ const time = (column: string): FieldReading => ({ kind: 'time', sql: trusted(col
 const number = (column: string): FieldReading => ({ kind: 'number', sql: trusted(column) })
 
 const columns = new Map([
-  ['id', text('id')],
+  ['id', { kind: 'text', sql: trusted('id'), isAlways: true }],
   ['project_id', text('project_id')],
   ['trace_id', text('trace_id')],
   ['parent_id', text('parent_id')],
@@ -26,7 +26,7 @@ const columns = new Map([
   ['wb_user_id', text('user_id')],
   ['svc_run_id', text('run_id')],
   ['wb_run_id', text('run_id')],
-  ['started_at', time('started_at')],
+  ['started_at', { kind: 'time', sql: trusted('started_at'), isAlways: true }],
   ['ended_at', time('ended_at')],
   ['expire_at', time('expire_at')],
   ['svc_run_step', number('run_step')],

@@ -94,7 +94,8 @@ export function feedbackFields(place: string): FieldResolver {
     if (path !== undefined) return { kind: 'json', column: trusted('payload'), path }
     const column = columns.get(field)
     if (column === undefined) throw unknownField(place, field)
-    return { kind: column === 'created_at' ? 'time' : 'text', sql: trusted(column) }
+    if (column === 'created_at') return { kind: 'time', sql: trusted(column), isAlways: true }
+    return { kind: 'text', sql: trusted(column) }
   }
 }
 

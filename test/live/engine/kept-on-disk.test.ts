@@ -20,8 +20,9 @@ async function openFolder(t: TestContext, said: Partial<ModelPlan> = {}) {
   t.after(() => rm(folder, { recursive: true }))
   const file = join(folder, 'random.gguf')
   const kept = join(folder, 'kept')
-  // Reading with it takes so much longer than copying that keeping always pays.
-  await writeRandomModel(file, { weights: 'q8_0', hidden: 128, layers: 4, heads: 4, kvHeads: 2, ffn: 256 })
+  // Reading with it takes so much longer than writing a file that keeping always pays, on slow disks too.
+  const shape = { layers: 6, hidden: 256, heads: 4, kvHeads: 2, ffn: 1024 }
+  await writeRandomModel(file, { weights: 'q8_0', ...shape })
   const plan = { file, parallel: 1, promptDisk: { folder: kept, bound }, ...said }
   return {
     kept,

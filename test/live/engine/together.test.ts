@@ -126,3 +126,25 @@ test('while a long prompt is read the others go on, and a short prompt is read b
   leaving.abort(new Error('gone'))
   await assert.rejects(writer, { message: 'gone' })
 })
+
+test('where flash attention would be used, HEDDLE_FLASH_ATTENTION=off buys the same logits new, remembered and in a crowd', async (t) => {
+  const plan = { context: 8192, batch: 512, parallel: 3, queue: 16, flashAttention: 'off' } as const
+  const engine = await startEngine(t, { plan, shape: { layers: 2, heads: 4, context: 8192 } })
+  const prompts = [80, 300, 513, 700, 641, 150].map((length, i) =>
+    Array.from({ length }, (_, at) => (at * 31 + i * 77 + at * i) % 250),
+  )
+  async function told(prompt: number[], salt: string) {
+    const asked = { logprobs: 3, salt, sampling: { temperature: 0 }, ending: { maxTokens: 6 } }
+    const run = await engine.generate(generationOf(prompt, asked), t.signal)
+    const events = (await Array.fromAsync(run.events)).flat()
+    return events.flatMap((event) => (event.kind === 'tokens' ? (event.logprobs ?? []) : []))
+  }
+  const alone = []
+  for (const [i, prompt] of prompts.entries()) {
+    const fresh = await told(prompt, `alone ${i}`)
+    assert.equal(fresh.length, 6)
+    assert.deepEqual(await told(prompt, `alone ${i}`), fresh, `remembered: ${prompt.length} tokens`)
+    alone.push(fresh)
+  }
+  assert.deepEqual(await Promise.all(prompts.map((prompt, i) => told(prompt, `crowd ${i}`))), alone)
+})

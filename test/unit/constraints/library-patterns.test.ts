@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createConstraintCompiler } from '../../../src/inference/constraints/compile.ts'
-import { formats } from '../../../src/inference/constraints/schema/formats.ts'
+import { formats } from '../../../src/inference/constraints/schema/formats/formats.ts'
 import { seededRandom } from '../../support/seeded-random.ts'
 import { walksOf } from '../../support/turn-walks.ts'
 

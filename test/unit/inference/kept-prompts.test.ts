@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import fc from 'fast-check'
 import { createKeptPrompts, type KeptState } from '../../../src/inference/embedded/kept/prompts.ts'
 import type { Sequence } from '../../../src/inference/embedded/sequences.ts'
 
@@ -130,4 +131,26 @@ test('what was found stays until it is restored, however much has to be kept bef
   assert.equal(to.tokens.length, 16)
   await keep('quite another one')
   assert.deepEqual(disposed, ['0'], 'then it goes as others do')
+})
+
+test('of many that begin alike the longest beginning is found, and of equals the shorter', async () => {
+  const word = fc.array(fc.constantFrom('a', 'b'), { minLength: 5, maxLength: 9 }).map((all) => all.join(''))
+  await fc.assert(
+    fc.asyncProperty(fc.array(word, { maxLength: 12 }), word, async (all, prompt) => {
+      const { kept, keep } = keptWithin(10_000)
+      for (const one of all) await keep(one)
+      const shared = (one: string) => {
+        const differs = Array.from(prompt).findIndex((letter, at) => letter !== one[at])
+        return Math.min(differs < 0 ? prompt.length : differs, prompt.length - 2)
+      }
+      // What begins something longer is kept as that.
+      const whole = all.filter((one) => !all.some((other) => other !== one && other.startsWith(one)))
+      const most = Math.max(0, ...whole.map(shared))
+      const found = kept.find(sequenceOf(prompt).tokens, undefined, prompt.length - 2)
+      assert.equal(found?.shared, most < 4 ? undefined : most)
+      if (found === undefined) return
+      const lengths = whole.filter((one) => shared(one) === most).map(({ length }) => length)
+      assert.equal(found.kept.tokens.length, Math.min(...lengths))
+    }),
+  )
 })

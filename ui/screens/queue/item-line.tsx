@@ -22,12 +22,17 @@ export function StateName({ state }: { state: ItemState }) {
   )
 }
 
+export interface PreviewedItem extends QueueItem {
+  /** What the call was asked. */
+  preview: string | null
+}
+
 interface Props {
   index: number
   top: number
   project: string
   queue: string
-  item: QueueItem | undefined
+  item: PreviewedItem | undefined
   isActive: boolean
   onChoose(): void
 }
@@ -60,15 +65,15 @@ export function ItemLine({ index, top, project, queue, item, isActive, onChoose 
       <div role="gridcell" class="item-state">
         <StateName state={item.annotation_state} />
       </div>
-      <div role="gridcell" class="item-call">
+      <div role="gridcell" class="item-call" title={item.call_id}>
         <a
           tabIndex={-1}
           href={paths.review(project, queue, item.id)}
           onClick={(event) => event.stopPropagation()}
         >
-          {shortOp(item.call_op_name)}
+          {item.preview ?? shortOp(item.call_op_name)}
         </a>{' '}
-        <span class="muted">{item.call_id}</span>
+        <span class="muted">{item.preview === null ? item.call_id : shortOp(item.call_op_name)}</span>
       </div>
       <div role="gridcell" class="item-reviewer">
         {annotator ?? ''}

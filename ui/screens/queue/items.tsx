@@ -5,9 +5,10 @@ import { Empty, Failed } from '../../parts/states.tsx'
 import { VirtualRows } from '../../parts/virtual-rows.tsx'
 import { paths } from '../../places.ts'
 import { go, search, setSearch } from '../../routes.ts'
+import { readCalls } from '../../server/calls.ts'
 import { type ItemState, type QueueStats, readItems } from '../../server/queues.ts'
 import { countText } from '../../value/units.ts'
-import { ItemLine, itemHeight, stateNames } from './item-line.tsx'
+import { ItemLine, itemHeight, type PreviewedItem, stateNames } from './item-line.tsx'
 
 interface Props {
   project: string
@@ -23,7 +24,7 @@ export function Items({ project, queue, stats }: Props) {
   const state = states.find((one) => one === asked)
   const count = state === undefined ? stats.total_items : stats.by_state[state]
   const list = useMemo(
-    () => createPaged((page, signal) => readItems({ project, queue, state }, page, signal)),
+    () => createPaged((page, signal) => readPreviewed({ project, queue, state }, page, signal)),
     [project, queue, state, stats],
   )
   useEffect(() => () => list.close(), [list])
@@ -126,6 +127,19 @@ export function Items({ project, queue, stats }: Props) {
       )}
     </>
   )
+}
+
+/** The items with what their calls were asked; of a call that is gone nothing is known. */
+async function readPreviewed(
+  of: Parameters<typeof readItems>[0],
+  page: Parameters<typeof readItems>[1],
+  signal: AbortSignal,
+): Promise<PreviewedItem[]> {
+  const items = await readItems(of, page, signal)
+  const ids = items.map(({ call_id }) => call_id)
+  const calls = await readCalls({ project: of.project }, ids, signal)
+  const previews = new Map(calls.map(({ id, input_preview }) => [id, input_preview]))
+  return items.map((item) => ({ ...item, preview: previews.get(item.call_id) ?? null }))
 }
 
 const firstItems = (project: string, queue: string) =>

@@ -2,7 +2,7 @@ import { accepts } from '../automaton/automaton.ts'
 import type { Budget } from '../grammar/budget.ts'
 import { SchemaError } from '../grammar/errors.ts'
 import { compareDecimals, type Decimal, decimalOf, isInteger, isMultiple } from '../numbers/decimals.ts'
-import { numberFormats } from './formats.ts'
+import { numberFormats } from './formats/formats.ts'
 import { isRecord } from './keywords.ts'
 import { typeList } from './negation.ts'
 import {

@@ -1,7 +1,7 @@
 import { SchemaError } from '../grammar/errors.ts'
 import { decimalOf, isInteger } from '../numbers/decimals.ts'
 import { failingMembers } from './failing-members.ts'
-import { formats, numberFormats } from './formats.ts'
+import { formats, numberFormats } from './formats/formats.ts'
 import { isRecord } from './keywords.ts'
 import { derived, type SchemaDocument, type SchemaNode } from './schema-document.ts'
 

@@ -2,7 +2,7 @@ import { SchemaError } from '../grammar/errors.ts'
 import { compareDecimals, type Decimal, decimalOf } from '../numbers/decimals.ts'
 import { isSayableStep } from '../numbers/multiples.ts'
 import type { Bound, NumberDemands } from '../numbers/number-ranges.ts'
-import { numberFormats } from './formats.ts'
+import { numberFormats } from './formats/formats.ts'
 import { derived, excludedBy, type SchemaNode } from './schema-document.ts'
 
 /** What all of these schemas say about a number. */

@@ -12,7 +12,7 @@ import { automatonOf } from '../automaton/determinise.ts'
 import { type Budget, BudgetExceededError, createBudget } from '../grammar/budget.ts'
 import { RegexError, SchemaError } from '../grammar/errors.ts'
 import { compileRegex, regexLanguage } from '../regex/regex.ts'
-import { formats } from './formats.ts'
+import { formats } from './formats/formats.ts'
 
 /** The languages of patterns and formats, each compiled once. */
 export interface TextLanguages {

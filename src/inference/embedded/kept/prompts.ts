@@ -127,9 +127,7 @@ export function createKeptPrompts({ context, bound, disk, least, readMs }: Keepi
 
   /** Whether what a sequence holds is kept already, as a part of something at least as long. */
   function keptWith(tokens: readonly number[], key: string | undefined): KeptPrompt | undefined {
-    for (const one of all) {
-      if (one.key === key && commonLength(one.tokens, tokens) === tokens.length) return one
-    }
+    for (const one of all) if (one.key === key && beginsWith(one.tokens, tokens)) return one
     return undefined
   }
 
@@ -187,11 +185,13 @@ export function createKeptPrompts({ context, bound, disk, least, readMs }: Keepi
       let best: { kept: KeptPrompt; shared: number } | undefined
       for (const kept of all) {
         if (kept.key !== key) continue
+        // Of two that have as much of it, the one that is there sooner. Many begin with the same instructions: what cannot be
+        // better shows at the first token that would make it so.
+        const isSooner = best === undefined || restoreMs(kept) < restoreMs(best.kept)
+        const needed: number = isSooner ? (best?.shared ?? least) : (best?.shared ?? 0) + 1
+        if (needed > most || kept.tokens[needed - 1] !== prompt[needed - 1]) continue
         const shared = Math.min(most, commonLength(kept.tokens, prompt))
-        if (shared < least || (best !== undefined && shared < best.shared)) continue
-        // Of two that have as much of it, the one that is there sooner.
-        const isBetter = best === undefined || shared > best.shared
-        if (isBetter || (best && restoreMs(kept) < restoreMs(best.kept))) best = { kept, shared }
+        if (shared >= needed) best = { kept, shared }
       }
       wanted = best?.kept
       return best && { ...best, costs: Math.ceil(tokensOf(restoreMs(best.kept))) }
@@ -223,7 +223,7 @@ export function createKeptPrompts({ context, bound, disk, least, readMs }: Keepi
         return
       }
       const parts = Array.from(all).filter(
-        (one) => one !== wanted && one.key === key && commonLength(one.tokens, tokens) === one.tokens.length,
+        (one) => one !== wanted && one.key === key && beginsWith(tokens, one.tokens),
       )
       for (const one of parts) dropState(one)
       const one: KeptPrompt = {
@@ -303,6 +303,13 @@ export function createKeptPrompts({ context, bound, disk, least, readMs }: Keepi
       for (const one of all) dropState(one)
     },
   }
+}
+
+/** Looks at the end of the beginning first: those that begin alike differ there. */
+function beginsWith(whole: ArrayLike<number>, beginning: ArrayLike<number>): boolean {
+  const { length } = beginning
+  if (length > whole.length || whole[length - 1] !== beginning[length - 1]) return false
+  return commonLength(whole, beginning) === length
 }
 
 interface Store {

@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { Refusal } from '../domain/refusals.ts'
-import { asRefusal, openAiError } from './errors.ts'
-import { noteRefusal } from './request-log.ts'
+import type { Refusal } from '../../domain/refusals.ts'
+import { asRefusal, openAiError } from '../errors.ts'
+import { noteRefusal } from '../request-log.ts'
 import { cutWhenStalled, usualStallTimeoutMs } from './stalled-clients.ts'
 
 declare module 'fastify' {

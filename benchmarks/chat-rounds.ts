@@ -1,0 +1,34 @@
+/** What all parts of `chat.ts` are given: the model, and how long to go on. */
+export interface Measured {
+  name: string
+  title: string
+  /** As HEDDLE_MODEL says it. */
+  source: string
+  rounds: number
+  /** Of an answer. */
+  tokens: number
+  /** Whether there is time for this round. The first is always run. */
+  isToRun(round: number, most: number): boolean
+}
+
+let asked = 0
+
+/** Each begins with tokens that no prompt before it began with, so that nothing is remembered. */
+export function promptsOf(count: number, length: number): number[][] {
+  return Array.from({ length: count }, () => {
+    const salt = asked++
+    return Array.from({ length }, (_, i) =>
+      i === 0 ? 300 + (salt % 1000) : i === 1 ? 300 + Math.floor(salt / 1000) : 300 + ((31 * i) % 1100),
+    )
+  })
+}
+
+/** A B, then B A, and so on. */
+export function inTurn<Value>(all: readonly Value[], round: number): readonly Value[] {
+  return round % 2 === 0 ? all : all.toReversed()
+}
+
+/** Figures beside those of another, round by round. */
+export function beside(own: readonly number[], other: readonly number[]): number[] {
+  return own.slice(0, other.length).map((figure, round) => figure / (other[round] ?? Number.NaN))
+}

@@ -1,0 +1,41 @@
+import type { Answering } from './chat-contestants.ts'
+
+export interface Conversations {
+  users: number
+  turns: number
+  /** Tokens of the first question, of each later one, and of an answer. */
+  first: number
+  adds: number
+  tokens: number
+}
+
+/** Median milliseconds to the first token, for each turn. All users take it one after the other, before the next. */
+export async function firstTokens(
+  { ask }: Answering,
+  shape: Conversations,
+  /** Whose conversation it is, where the contestant is to know. */
+  fields: (user: number, turn: number) => Record<string, unknown> = () => ({}),
+): Promise<number[]> {
+  const medians: number[] = []
+  for (let turn = 0; turn < shape.turns; turn++) {
+    const ms: number[] = []
+    for (let user = 0; user < shape.users; user++) {
+      const prompts = [promptOf(shape, user, turn)]
+      const { first } = await ask({ prompts, tokens: shape.tokens, fields: fields(user, turn) })
+      ms.push(...first)
+    }
+    medians.push(ms.toSorted((one, other) => one - other)[ms.length >> 1] ?? Number.NaN)
+  }
+  return medians
+}
+
+/**
+ * What was said so far, in tokens that the smallest vocabulary has. The answers in it are made up, the same for all contestants, as if
+ * each had been edited.
+ */
+function promptOf({ first, adds }: Conversations, user: number, turn: number): number[] {
+  return Array.from(
+    { length: first + turn * adds },
+    (_, at) => 300 + ((at * 7919 + user * 104_729 + at * user) % 1200),
+  )
+}
