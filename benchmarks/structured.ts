@@ -9,7 +9,7 @@ import { createEmbeddedBackend } from '../src/inference/embedded/owner.ts'
 import { generationOf } from '../test/support/generations.ts'
 import { plainPlan } from '../test/support/model-plan.ts'
 import { benchmarkShape, writeRandomModel } from '../test/support/random-model.ts'
-import { constraints, samplings } from './constraints.ts'
+import { constraints, samplings, turns } from './constraints.ts'
 import { loadNow } from './machine.ts'
 
 /**
@@ -82,7 +82,7 @@ async function pair(
 const median = (all: number[]) => all.toSorted((a, b) => a - b)[all.length >> 1] ?? Number.NaN
 
 const compiler = createConstraintCompiler()
-const grammars = Object.entries(constraints).map(([name, constraint]) => {
+const grammars = Object.entries({ ...constraints, ...turns }).map(([name, constraint]) => {
   const since = performance.now()
   const grammar = compiler.compile(constraint, { whitespace: 'bounded' }, 'x').grammar
   console.log(
