@@ -120,7 +120,7 @@ function received(request: FastifyRequest, payload: Readable, longest: number): 
       if (large === undefined) chunks.push(chunk)
       else {
         large.add(chunk)
-        freeChunk(chunk)
+        freeChunk(payload, chunk)
       }
     }
     const end = () => {

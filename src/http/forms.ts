@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream'
 import type { MultipartFile, MultipartValue } from '@fastify/multipart'
 import multipart from '@fastify/multipart'
 import type { FastifyRequest } from 'fastify'
@@ -37,21 +38,21 @@ export async function* readForm(request: FastifyRequest): AsyncGenerator<FormPar
     if (part.type === 'field') {
       yield { name: part.fieldname, text: String(part.value) }
     } else {
-      yield { name: part.fieldname, content: contentOf(part.file) }
+      yield { name: part.fieldname, content: contentOf(request.raw, part.file) }
       part.file.resume()
     }
   }
 }
 
 /** Each chunk is there until the next one is asked for. */
-async function* contentOf(file: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+async function* contentOf(from: Readable, file: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const bytes = file[Symbol.asyncIterator]()
   try {
     for (;;) {
       const next = await inOurWords(bytes.next())
       if (next.done) return
       yield next.value
-      freeChunk(next.value)
+      freeChunk(from, next.value)
     }
   } finally {
     await bytes.return?.()
