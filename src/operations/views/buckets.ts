@@ -1,6 +1,6 @@
 import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { refuse } from '../../domain/refusals.ts'
-import { formatTime, now } from '../../domain/time.ts'
+import { formatTime, monotonicNow, now } from '../../domain/time.ts'
 import { backfillPosition } from '../../storage/tables/call-facts.ts'
 import {
   type BucketPart,
@@ -67,7 +67,8 @@ export async function readTimeBuckets(
 ) {
   requireAccess(caller, body.project_id)
   const time = now()
-  const edges = edgesOf(body, time)
+  // What was written within this tick of the clock is in it, too.
+  const edges = edgesOf(body, monotonicNow())
   const view = await callsViewOf(names, {
     project_id: body.project_id,
     filter: body.filter,

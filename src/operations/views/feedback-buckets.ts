@@ -1,5 +1,5 @@
 import { type Caller, requireAccess } from '../../domain/callers.ts'
-import { formatTime, now } from '../../domain/time.ts'
+import { formatTime, monotonicNow, now } from '../../domain/time.ts'
 import { readFeedbackBuckets } from '../../storage/views/feedback-buckets.ts'
 import { callsViewOf } from '../calls/query.ts'
 import { edgesOf } from './buckets.ts'
@@ -18,7 +18,8 @@ export async function readFeedbackOverTime(
   requireAccess(caller, body.project_id)
   const { project_id, filter, query } = body
   const time = now()
-  const edges = edgesOf(body, time)
+  // What was written within this tick of the clock is in it, too.
+  const edges = edgesOf(body, monotonicNow())
   const [from = 0, end = 0] = [edges[0], edges.at(-1)]
   const view = await callsViewOf(names, { project_id, filter, query })
   const range = { from, end, step: body.step_seconds * 1_000_000, most: mostKinds }

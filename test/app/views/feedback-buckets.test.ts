@@ -108,3 +108,10 @@ test('of many kinds the 20 most frequent are told apart, and the others counted 
   assert.equal(found.size, 21)
   assert.equal(found.get('others'), 3)
 })
+
+test('what was said within the same tick of the clock is counted', async (t) => {
+  const { post } = await openApp(t)
+  t.mock.timers.enable({ apis: ['Date'], now: Date.now() })
+  for (let n = 0; n < 3; n++) await say(post, 0, 'mine', {})
+  assert.deepEqual(await told(post), [['mine', 3]])
+})
