@@ -1,3 +1,4 @@
+import type { Distribution } from '../../domain/evaluations/columns/distributions.ts'
 import { allOf, listOf, type Sql, sql, trusted } from '../sql/sql.ts'
 import { allRows, type LongReader, type Reader } from '../transaction.ts'
 import { inScope, type RowsOfView, trialTable, within } from './result-rows.ts'
@@ -33,16 +34,8 @@ export function scoresOfTrials(view: ScoreView): ScoreReader {
   }
 }
 
-export interface ScoreStats {
+export interface ScoreStats extends Distribution {
   evaluation_id: string
-  trials: number
-  failed: number
-  known: number
-  /** Of the known ones, how many are 0 or 1. */
-  truths: number
-  least: number | null
-  most: number | null
-  mean: number | null
 }
 
 /** Larger numbers have no place on any axis, and smaller ones are 0 there. The squares of the others fit into a double. */
