@@ -55,7 +55,7 @@ interface Way {
   name: string
   light: keyof typeof lightWays
   connections: number
-  /** Answers one round of one connection. What can be made ready is made before the first. */
+  /** For one connection: answers one round of it. What can be made ready is made before the first. */
   start(): (n: number) => Promise<unknown>
 }
 
@@ -280,9 +280,11 @@ if (ownWay !== undefined) {
   // Whoever asks how much it was so far.
   process.on('message', () => process.send?.(answered))
   const way = ways.find(({ name }) => name === ownWay)
-  const round = way?.start() ?? sleep
-  let n = 0
+  // What a process before this one has sent is there already, which would be less work.
+  let n = Math.floor(Math.random() * 90_000_000)
   for (let i = 0; way !== undefined && i < way.connections; i++) {
+    // Each has a body of its own, which stays as it is until all of it is sent.
+    const round = way.start()
     void (async () => {
       for (;;) await round(n++).catch(() => sleep(20))
     })()
