@@ -119,11 +119,18 @@ function hasMoreValues(data: unknown, most: number): boolean {
   return false
 }
 
+/** As a user calls it, who knows no `querystring`. */
+const nameOf: Readonly<Record<string, string>> = { querystring: 'query' }
+
 function schemaRefusal(issues: readonly z.core.$ZodIssue[], part: string) {
   const detail = issues.flatMap((issue) => placesOf(issue, [part])).slice(0, 100)
   const first = detail[0] as SchemaIssue
   const place = first.loc.slice(part === 'body' ? 1 : 0).join('.') || 'the body'
-  return refuse('invalid_request', { what: `${place}: ${first.msg}`, field: place }, detail)
+  return refuse(
+    'invalid_request',
+    { part: nameOf[part] ?? part, what: `${place}: ${first.msg}`, field: place },
+    detail,
+  )
 }
 
 function placesOf(issue: z.core.$ZodIssue, base: (string | number)[]): SchemaIssue[] {

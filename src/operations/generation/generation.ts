@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import type { Caller } from '../../domain/callers.ts'
+import { clockNow } from '../../domain/clock.ts'
 import { Refusal, refuse } from '../../domain/refusals.ts'
 import type { ServedModel } from '../../inference/backend.ts'
 import { type AnswerOfModel, answerOf } from '../../inference/fallbacks.ts'
@@ -65,7 +66,7 @@ export async function generate(
   const name = served.names[0] as string
   return {
     head: {
-      created: Math.floor(Date.now() / 1000),
+      created: Math.floor(clockNow() / 1000),
       model: name,
       system_fingerprint: fingerprintOf(served),
     },
