@@ -46,8 +46,9 @@ interface Seen {
 interface Round {
   alone: Seen
   beside: Seen
-  /** Of the heavy client, the part of a processor. */
+  /** Of the heavy client: the part of a processor that it takes, and what is answered to it in a second. */
   client: number
+  heavy: number
 }
 
 const cleaning: (() => unknown)[] = []
@@ -74,8 +75,15 @@ async function look(ask: (n: number) => Promise<boolean>): Promise<Seen> {
   return { p50: quantile(ascending, 0.5), p99: quantile(ascending, 0.99), perSecond, failed }
 }
 
+interface HeavyTenant {
+  pid: number
+  /** What has been answered to it so far. */
+  answered(): Promise<number>
+  stop(): Promise<unknown>
+}
+
 /** In a process of its own: the light tenant's clock does not wait for its work, and a signal ends it in whatever it does. */
-async function startHeavy(way: string): Promise<{ pid: number; stop: () => Promise<unknown> }> {
+async function startHeavy(way: string): Promise<HeavyTenant> {
   const data: HeavyData = { address: server.address, way }
   const child = fork(new URL('heavy-tenants.ts', import.meta.url), {
     env: { ...process.env, HEAVY_TENANT: JSON.stringify(data) },
@@ -84,6 +92,13 @@ async function startHeavy(way: string): Promise<{ pid: number; stop: () => Promi
   await new Promise((resolve) => setTimeout(resolve, settlingMs))
   return {
     pid: child.pid as number,
+    async answered() {
+      const answer = once(child, 'message')
+      child.send('answered?', () => undefined)
+      const [count] = await Promise.race([answer, exit.then(() => [undefined])])
+      if (typeof count !== 'number') throw new Error(`${way}: the heavy tenant has ended`)
+      return count
+    },
     stop() {
       child.kill('SIGKILL')
       return exit
@@ -115,9 +130,13 @@ try {
     for (let round = 0; round < rounds; round++) {
       const alone = await look(ask)
       const heavy = await startHeavy(name)
+      const before = await heavy.answered()
+      const since = performance.now()
       const [beside, client] = await share(heavy.pid, () => look(ask))
+      const answered = (await heavy.answered()) - before
+      const perSecond = (1000 * answered) / (performance.now() - since)
       await heavy.stop()
-      seen.push({ alone, beside, client })
+      seen.push({ alone, beside, client, heavy: perSecond })
       // What the heavy tenant left behind, such as files of answers that nobody reads.
       await new Promise((resolve) => setTimeout(resolve, settlingMs))
     }
@@ -130,6 +149,7 @@ try {
       ),
       String(seen.reduce((sum, { beside }) => sum + beside.failed, 0)),
       median(({ client }) => client).toFixed(2),
+      shown(median(({ heavy }) => heavy)),
     ])
     const own = [
       // Beside one another: a round's figures are of the same minute of the machine.
@@ -155,7 +175,7 @@ try {
     ...figures.map((one) => `beside: ${one}`),
   ]
   console.log(
-    `\n${rounds} rounds of ${seconds} s for each, the median round, load ${shown(loadNow())}\n\n${table([...head, 'failed', 'client'], rows)}\n`,
+    `\n${rounds} rounds of ${seconds} s for each, the median round, load ${shown(loadNow())}\n\n${table([...head, 'failed', 'client', 'heavy: a second'], rows)}\n`,
   )
   console.log(aimsTable(found.map((aim) => ({ ...aim, aim: Number(aim.aim.toFixed(2)) }))))
   await server.end('SIGTERM')

@@ -55,7 +55,7 @@ interface Way {
   name: string
   light: keyof typeof lightWays
   connections: number
-  /** Answers one round of one connection. What can be made ready is made before the first. */
+  /** For one connection: answers one round of it. What can be made ready is made before the first. */
   start(): (n: number) => Promise<unknown>
 }
 
@@ -64,15 +64,32 @@ const { address, way: ownWay } = JSON.parse(process.env.HEAVY_TENANT ?? '{}') as
 const authorization = basic(keys.alice)
 const own = 'acme/qa'
 
-async function post(url: string, body: unknown, type = 'application/json'): Promise<void> {
+/** Of what was sent, how much was answered as it should be. */
+let answered = 0
+
+interface Sent {
+  type?: string
+  /** What the server should answer. */
+  status?: number
+}
+
+async function post(url: string, body: unknown, { type = 'application/json', status = 200 }: Sent = {}) {
   const answer = await fetch(`${address}${url}`, {
     method: 'POST',
     headers: { authorization, 'content-type': type },
     body: typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body),
   })
-  await answer.arrayBuffer()
+  const text = await answer.text()
+  if (answer.status === status) answered++
   // Who is told to come back waits a moment.
-  if (answer.status === 429 || answer.status === 503) await sleep(100)
+  else if (answer.status === 429 || answer.status === 503) await sleep(100)
+  else {
+    // Who is refused is not heavy, and nothing would be measured.
+    console.error(
+      `${ownWay}: the heavy tenant expects ${status} and got ${answer.status}: ${text.slice(0, 500)}`,
+    )
+    process.exit(1)
+  }
 }
 
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
@@ -95,6 +112,9 @@ async function raw(url: string, headers: readonly string[]): Promise<Socket> {
 /** Stands for a number of eight digits that differs in every body. */
 const mark = '@@@@@@@@'
 
+/** Ids are UUIDs. */
+const markedId = (n: number) => `${mark}-0000-4000-8000-${String(n).padStart(12, '0')}`
+
 /** A body with another number each time. To make a large one anew would take the processors that the server needs. */
 function marked(template: string | Buffer): (n: number) => Buffer {
   const bytes = Buffer.from(template)
@@ -107,8 +127,8 @@ function marked(template: string | Buffer): (n: number) => Buffer {
   }
 }
 
-const chat = (fields: object) =>
-  post(chatUrl, { messages: [{ role: 'user', content: 'hello' }], max_tokens: 1, ...fields })
+const chat = (fields: object, sent?: Sent) =>
+  post(chatUrl, { messages: [{ role: 'user', content: 'hello' }], max_tokens: 1, ...fields }, sent)
 const words = (n: number, count: number) =>
   Array.from({ length: count }, (_, i) => `w${n}x${i % 97}`).join(' ')
 
@@ -125,8 +145,9 @@ export const ways: readonly Way[] = [
     light: 'record',
     connections: 4,
     start() {
-      const ids = Array.from({ length: 1_000 }, (_, i) => `${mark}-${i}`)
-      const body = marked(JSON.stringify({ batch: ids.map((id) => completeOf({ project_id: own, id })) }))
+      const ids = Array.from({ length: 1_000 }, (_, i) => markedId(i))
+      const batch = ids.map((id) => completeOf({ project_id: own, id, trace_id: id }))
+      const body = marked(JSON.stringify({ batch }))
       return (n) => post('/v2/acme/qa/calls/complete', body(n))
     },
   },
@@ -135,7 +156,7 @@ export const ways: readonly Way[] = [
     light: 'record',
     connections: 3,
     start() {
-      const start = startOf({ project_id: own, id: mark, attributes: { x: '"'.repeat(4_000_000) } })
+      const start = startOf({ project_id: own, id: markedId(0), attributes: { x: '"'.repeat(4_000_000) } })
       const body = marked(JSON.stringify({ start }))
       return (n) => post('/call/start', body(n))
     },
@@ -180,16 +201,17 @@ export const ways: readonly Way[] = [
     name: 'templates',
     light: 'template',
     connections: 4,
-    start: () => () => chat({ chat_template: `${' '.repeat(100_000)}{{ 1 }}` }),
+    start: () => () => chat({ chat_template: `${' '.repeat(100_000)}{{ 1 }}` }, { status: 400 }),
   },
   {
     name: 'templates-beside-chats',
     light: 'chat',
     connections: 4,
     start: () => () =>
-      chat({
-        chat_template: '{% for i in range(99999) %}{% for j in range(99999) %}{% endfor %}{% endfor %}',
-      }),
+      chat(
+        { chat_template: '{% for i in range(99999) %}{% for j in range(99999) %}{% endfor %}{% endfor %}' },
+        { status: 400 },
+      ),
   },
   {
     name: 'schemas',
@@ -197,7 +219,7 @@ export const ways: readonly Way[] = [
     connections: 4,
     start: () => async (n) => {
       const properties = Object.fromEntries(
-        Array.from({ length: 600 }, (_, i) => [`p${n}x${i}`, { type: 'string', pattern: `^a{1,${i}}$` }]),
+        Array.from({ length: 600 }, (_, i) => [`p${n}x${i}`, { type: 'string', pattern: `^a{0,${i}}$` }]),
       )
       const val = { name: `heavy ${n}`, field_schema: { type: 'object', properties } }
       await post('/obj/create', {
@@ -236,7 +258,7 @@ export const ways: readonly Way[] = [
     connections: 4,
     start() {
       const body = marked(fileForm(own, mark + 'x'.repeat(4_000_000)))
-      return (n) => post('/file/create', body(n), formType)
+      return (n) => post('/file/create', body(n), { type: formType })
     },
   },
   {
@@ -245,7 +267,8 @@ export const ways: readonly Way[] = [
     connections: 4,
     start() {
       const spans = Array.from({ length: 500 }, (_, i) =>
-        spanOf({}, { spanId: (i + 1).toString(16).padStart(16, '0') }),
+        // A span becomes the call of its id.
+        spanOf({}, { spanId: mark + (i + 1).toString(16).padStart(8, '0') }),
       )
       const body = marked(JSON.stringify(exportOf(spans)).replaceAll(otlpTraceId, mark.padStart(32, '0')))
       return (n) => post('/otel/v1/traces', body(n))
@@ -254,10 +277,14 @@ export const ways: readonly Way[] = [
 ]
 
 if (ownWay !== undefined) {
+  // Whoever asks how much it was so far.
+  process.on('message', () => process.send?.(answered))
   const way = ways.find(({ name }) => name === ownWay)
-  const round = way?.start() ?? sleep
-  let n = 0
+  // What a process before this one has sent is there already, which would be less work.
+  let n = Math.floor(Math.random() * 90_000_000)
   for (let i = 0; way !== undefined && i < way.connections; i++) {
+    // Each has a body of its own, which stays as it is until all of it is sent.
+    const round = way.start()
     void (async () => {
       for (;;) await round(n++).catch(() => sleep(20))
     })()
