@@ -152,7 +152,8 @@ test('where flash attention would be used, HEDDLE_FLASH_ATTENTION=off buys the s
 test('with flash attention quantized keys and values buy the same logits new, remembered, in a crowd, with guesses and without', async (t) => {
   const plan = {
     file: 'models/builtin/heddle-tiny.gguf',
-    ...{ context: 1024, batch: 512, parallel: 3, queue: 16, flashAttention: 'on' },
+    flashAttention: 'on',
+    ...{ context: 1024, batch: 512, parallel: 3, queue: 16 },
     kv: { keys: 'q8_0', values: 'q8_0' },
   } as const
   const engine = await startEngine(t, { plan })
