@@ -1,3 +1,5 @@
+import { clockNow } from './clock.ts'
+
 /** Times are integer microseconds since 1970, as far as a double counts them: the years 1684 to 2255. */
 
 const iso =
@@ -71,7 +73,7 @@ export function formatTimeOrNull(micros: number | null): string | null {
 }
 
 export function now(): number {
-  return Date.now() * 1000
+  return clockNow() * 1000
 }
 
 /** How far the last time may be ahead of the clock. A clock that is set back further than that is followed. */
