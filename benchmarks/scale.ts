@@ -144,8 +144,7 @@ async function make(postgres: TestPostgres, size: number): Promise<void> {
     const child = heddle(['db', 'copy', url], sqliteOf(size))
     child.stdout.resume()
     const [code] = await once(child, 'exit')
-    // A record that is no part of a copy stays as it is.
-    if (code !== 0) console.log(`heddle db copy ended with ${code}`)
+    if (code !== 0) console.log('What is there stays as it is.')
   })
   console.log(`${size} calls copied to PostgreSQL in ${copied.toFixed(0)} s`)
   await indexWords({ ...place, databaseUrl: url })
