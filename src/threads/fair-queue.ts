@@ -7,6 +7,8 @@ export interface FairQueue<Job> {
   readonly tenants: number
   /** Refuses when the queue of the tenant, or the queue as a whole, is full. */
   add(tenant: string, job: Job): void
+  /** What was taken, or what is left of it, is the tenant's first again. */
+  putBack(tenant: string, job: Job): void
   /** The next job of those that `mayRun` lets pass, of each tenant its first; the others keep their turn. */
   take(mayRun?: (tenant: string, job: Job) => boolean): { tenant: string; job: Job } | undefined
   /** Does nothing when the job has been taken. */
@@ -45,6 +47,10 @@ export function createFairQueue<Job>(most: QueueBounds): FairQueue<Job> {
       if (queue.size >= most.perTenant || size >= most.total) throw refuse('queue_full')
       queue.add(job)
       queues.set(tenant, queue)
+      size++
+    },
+    putBack(tenant, job) {
+      queues.set(tenant, new Set([job, ...(queues.get(tenant) ?? [])]))
       size++
     },
     take(mayRun = () => true) {
