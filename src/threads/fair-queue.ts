@@ -3,8 +3,8 @@ import { refuse } from '../domain/refusals.ts'
 /** Jobs in a queue, taken in rounds: one of each tenant, so that a tenant with many jobs does not delay one with few. */
 export interface FairQueue<Job> {
   readonly size: number
-  /** That have a job in it. */
-  readonly tenants: number
+  /** Whether another than this tenant has a job in it. */
+  hasOthers(tenant: string): boolean
   /** Refuses when the queue of the tenant, or the queue as a whole, is full. */
   add(tenant: string, job: Job): void
   /** What was taken, or what is left of it, is the tenant's first again. */
@@ -39,9 +39,7 @@ export function createFairQueue<Job>(most: QueueBounds): FairQueue<Job> {
     get size() {
       return size
     },
-    get tenants() {
-      return queues.size
-    },
+    hasOthers: (tenant) => queues.size > (queues.has(tenant) ? 1 : 0),
     add(tenant, job) {
       const queue = queues.get(tenant) ?? new Set()
       if (queue.size >= most.perTenant || size >= most.total) throw refuse('queue_full')

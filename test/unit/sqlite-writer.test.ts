@@ -5,6 +5,7 @@ import { connect } from '../../src/storage/engines/sqlite/connection.ts'
 import type { Job, JobResult } from '../../src/storage/engines/sqlite/group.ts'
 import { migrateSqlite } from '../../src/storage/engines/sqlite/migrate.ts'
 import { createWriter } from '../../src/storage/engines/sqlite/writer.ts'
+import { storageFailure } from '../../src/storage/failures.ts'
 import { sql } from '../../src/storage/sql/sql.ts'
 import { pieceBytes } from '../../src/storage/tables/files.ts'
 import { wholePart } from '../support/call-parts.ts'
@@ -192,17 +193,36 @@ test('what was written of a list in parts is told as a whole', async (t) => {
   assert.equal(new Set(ids).size, 300)
 })
 
-test('a list of which a part fails is answered with that, and the rest of it is not written', async (t) => {
-  const { writer, answers, connection } = openWriter(t, [])
-  const list = calls(1, 300, 'alice')
+test('a list of which a part fails is answered with that once, and the rest of it is not written', async (t) => {
+  const { writer, answers, counts } = openWriter(t, [])
+  const list = calls(1, 2_000, 'alice')
   const bad = (list.input as { project_id: unknown }[])[100]
   if (bad) bad.project_id = null
   writer.submit([list, { ...probe(9), tenant: 'bob' }])
   await writer.idle()
-  const ofList = answers.filter(({ id }) => id === 1)
-  assert.equal(ofList.length, 1)
-  assert.ok('failure' in (ofList[0] as JobResult))
-  assert.ok((connection.get<{ count: number }>(sql`SELECT count(*) AS count FROM calls`)?.count ?? 0) <= 64)
+  assert.deepEqual(
+    answers.map(({ id }) => id).sort((one, other) => one - other),
+    [1, 9],
+  )
+  assert.ok('failure' in (answers.find(({ id }) => id === 1) as JobResult))
+  assert.ok((counts.at(-1) ?? 0) <= 64)
+})
+
+test('when the disk is full between two parts of a list nobody says that nothing was stored', async (t) => {
+  const { writer, answers, connection } = openWriter(t, [])
+  connection.handle.exec(
+    "CREATE TEMP TRIGGER full BEFORE INSERT ON main.calls WHEN NEW.id = '1-1000' BEGIN SELECT fill(); END",
+  )
+  connection.handle.function('fill', { deterministic: false }, () => {
+    throw storageFailure('storage_full', new Error('no space'))
+  })
+  writer.submit([calls(1, 2_000, 'alice'), calls(2, 1, 'bob')])
+  await writer.idle()
+  const failure = answers.flatMap((answer) => ('failure' in answer ? [answer] : []))
+  assert.deepEqual(
+    failure.map(({ id, failure }) => [id, failure.kind === 'refusal' && failure.code]),
+    [[1, 'write_unconfirmed']],
+  )
 })
 
 test('a long list of a user who writes alone is one transaction', async (t) => {

@@ -5,7 +5,7 @@ import { ownPort } from '../../../threads/thread.ts'
 import type { Change } from '../../changes.ts'
 import { divisible, undoable } from '../../commands.ts'
 import { type Connection, connect, reclaimPages } from './connection.ts'
-import { describeFailure, type JobFailure } from './failures.ts'
+import { describeFailure, type JobFailure, partlyStored } from './failures.ts'
 import { commitGroup, type Job, type JobResult } from './group.ts'
 import { isLogLong } from './log.ts'
 import { type FileLoss, lossOf, type OpenedFiles, refuseLost } from './opened-files.ts'
@@ -29,6 +29,14 @@ const behindRests = 3
 
 /** Runs of a job that can wait, before its caller gets an answer. */
 const runsBehind = 64
+
+interface Divided {
+  tenant: string
+  rest: Job
+  /** A part of it. */
+  isStored: boolean
+  changes: Change[]
+}
 
 interface WriterOptions {
   groupLimit?: number
@@ -79,9 +87,9 @@ export function createWriter(
   const behind: { job: Job; runs: number }[] = []
   let behindUntil = 0
   /** What is left of lists of which a part is written, by their ids. */
-  const divided = new Map<number, { tenant: string; rest: Job; changes: Change[] }>()
+  const divided = new Map<number, Divided>()
   const tenants = createWritingTenants(now)
-  const isShared = (tenant: string) => waiting.tenants > 1 || tenants.hasOthers(tenant)
+  const isShared = (tenant: string) => waiting.hasOthers(tenant) || tenants.hasOthers(tenant)
   let running: Promise<void> | undefined
   let lost: JobFailure | undefined
   let wake = () => {}
@@ -104,7 +112,8 @@ export function createWriter(
     const items = job.input as readonly unknown[]
     const rest = { ...job, input: items.slice(partLength) }
     waiting.putBack(tenant, rest)
-    divided.set(job.id, { tenant, rest, changes: divided.get(job.id)?.changes ?? [] })
+    const { isStored = false, changes = [] } = divided.get(job.id) ?? {}
+    divided.set(job.id, { tenant, rest, isStored, changes })
     return { ...job, input: items.slice(0, partLength) }
   }
 
@@ -116,11 +125,15 @@ export function createWriter(
     const since = now()
     let lookAt = since + groupMs
     let bytes = 0
+    // What came of a part is known before the next one is written.
+    const parts = new Set<number>()
     let next: Taken | undefined = first
     for (let jobs = 1; next !== undefined; jobs++) {
       const { tenant } = next
       const began = now()
-      const job = isSoon && !undoable.has(next.job.name) ? partOf(next) : next.job
+      const isPart = isSoon && !undoable.has(next.job.name)
+      const job = isPart ? partOf(next) : next.job
+      if (isPart) parts.add(job.id)
       const own = bytesOf(job.input)
       bytes += own
       yield job
@@ -138,6 +151,7 @@ export function createWriter(
       next = waiting.take(
         (other, one) =>
           !tenants.rests(other) &&
+          !parts.has(one.id) &&
           (isUndoable(other, one) === isSoon || (!isSoon && !isShared(other))) &&
           (!isShared(other) || fits(other, one)),
       )
@@ -171,8 +185,9 @@ export function createWriter(
     if ('failure' in result) {
       waiting.remove(list.tenant, list.rest)
       divided.delete(result.id)
-      return [result]
+      return [list.isStored ? { ...result, failure: partlyStored(result.failure) } : result]
     }
+    list.isStored = true
     for (const change of result.changes ?? []) list.changes.push(change)
     if (isSoon) return []
     divided.delete(result.id)
