@@ -1,6 +1,6 @@
 // What somebody waits for in the page, in a Chromium of this machine.
 //
-//   node benchmarks/page.ts [--calls 100000] [--spans 30000] [--rows 10000] [--rounds 5]
+//   node benchmarks/page.ts [--only list,trace,compare] [--calls 100000] [--spans 30000] [--rows 10000] [--rounds 5]
 
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -20,20 +20,16 @@ const { values } = parseArgs({
     spans: { type: 'string', default: '30000' },
     rows: { type: 'string', default: '10000' },
     rounds: { type: 'string', default: '5' },
+    only: { type: 'string', default: 'list,trace,compare' },
   },
 })
+const { only, ...sizes } = values
 const { calls, spans, rows, rounds } = Object.fromEntries(
-  Object.entries(values).map(([name, text]) => [name, Number(text)]),
-) as Record<keyof typeof values, number>
+  Object.entries(sizes).map(([name, text]) => [name, Number(text)]),
+) as Record<keyof typeof sizes, number>
 
-if (noBrowser) throw new Error(noBrowser)
 const ends: (() => unknown)[] = []
 const t = { after: (end: () => unknown) => void ends.push(end) }
-try {
-  await measure()
-} finally {
-  for (const end of ends.toReversed()) await end()
-}
 
 /** One figure for each round; the middle one counts. */
 function say(what: string, aim: string | undefined, given: readonly number[], unit = 'ms'): void {
@@ -45,14 +41,29 @@ function say(what: string, aim: string | undefined, given: readonly number[], un
   )
 }
 
+/** Each has its own calls in the one record, which holds those of every part that is measured. */
+const parts = {
+  list: { fill: fillList, measure: measureList },
+  trace: { fill: fillTrace, measure: measureTrace },
+  compare: { fill: fillRuns, measure: measureComparison },
+}
+
 async function measure(): Promise<void> {
+  const chosen = only.split(',').map((name) => {
+    const part = parts[name as keyof typeof parts]
+    if (part === undefined) throw new Error(`--only takes ${Object.keys(parts).join(', ')}, not "${name}"`)
+    return part
+  })
   buildPage()
   const data = mkdtempSync(join(tmpdir(), 'heddle-page-'))
   t.after(() => rmSync(data, { recursive: true, force: true }))
   const server = await startServer(t, { HEDDLE_DATA: data })
   const browser = await openBrowser({ after: (end) => t.after(end) })
-  await fill(server)
+  for (const part of chosen) await part.fill(server)
+  for (const part of chosen) await part.measure(browser, server)
+}
 
+async function measureList(browser: Browser, server: RunningServer): Promise<void> {
   const firstViews: number[] = []
   const firstWork: number[] = []
   let bytes = 0
@@ -87,7 +98,9 @@ async function measure(): Promise<void> {
   say('frames over 50 ms', 'none', [scrolled.filter((ms) => ms > 50).length], `of ${scrolled.length}`)
   await live(page, server)
   await page.context().close()
+}
 
+async function measureTrace(browser: Browser, server: RunningServer): Promise<void> {
   const traces: number[] = []
   const traceWork: number[] = []
   for (let round = 0; round < rounds; round++) {
@@ -97,9 +110,10 @@ async function measure(): Promise<void> {
     await seen.page.context().close()
   }
   say(`a trace of ${spans} calls, nothing cached`, 'under 1000', traces)
-
   say('processor time of the page for it', undefined, traceWork)
+}
 
+async function measureComparison(browser: Browser, server: RunningServer): Promise<void> {
   const ids = [0, 1, 2, 3].map(runId).join(',')
   const compare = `/ui/${project}/evals/compare?ids=${ids}&sort=diff:scores.judge.score`
   const compared = await firstView(browser, server, compare, '[role=row] .cell-run')
@@ -109,28 +123,35 @@ async function measure(): Promise<void> {
     sorts.push(await sort(compared.page, round % 2 === 0 ? 'high' : 'low'))
   }
   say(`comparison of 4 × ${rows} trials, sorted another way`, 'under 300', sorts)
+  await compared.page.context().close()
 }
 
-async function fill({ post }: RunningServer): Promise<void> {
-  const write = async (batch: readonly object[]) => {
-    for (let from = 0; from < batch.length; from += 1_000) {
-      const part = { batch: batch.slice(from, from + 1_000) }
-      const response = await post(`/v2/${project}/calls/complete`, part)
-      if (!response.ok) throw new Error(await response.text())
-    }
+async function write({ post }: RunningServer, batch: readonly object[]): Promise<void> {
+  for (let from = 0; from < batch.length; from += 1_000) {
+    const part = { batch: batch.slice(from, from + 1_000) }
+    const response = await post(`/v2/${project}/calls/complete`, part)
+    if (!response.ok) throw new Error(await response.text())
   }
+}
+
+async function fillList(server: RunningServer): Promise<void> {
   const answer = 'The answer is a sentence or two, as they are. '.repeat(4)
   for (let from = 0; from < calls; from += 10_000) {
     const count = Math.min(10_000, calls - from)
     await write(
+      server,
       Array.from({ length: count }, (_, index) =>
         chatCall(from + index, `Question ${from + index}?`, answer),
       ),
     )
   }
+}
+
+async function fillTrace(server: RunningServer): Promise<void> {
   const id = (index: number) => `9${String(index).padStart(15, '0')}`
   const at = (ms: number) => new Date(Date.UTC(2025, 0, 2) + ms).toISOString()
   await write(
+    server,
     Array.from({ length: spans }, (_, index) =>
       completeOf({
         id: id(index),
@@ -142,7 +163,10 @@ async function fill({ post }: RunningServer): Promise<void> {
       }),
     ),
   )
-  await write(comparedRuns({ runs: 4, rows }))
+}
+
+async function fillRuns(server: RunningServer): Promise<void> {
+  await write(server, comparedRuns({ runs: 4, rows }))
 }
 
 /** From the address to what is waited for, in a browser that knows nothing yet. */
@@ -253,4 +277,11 @@ function sort(page: Page, way: string): Promise<number> {
     while (rowsNow() === '' || rowsNow() === before) await new Promise(requestAnimationFrame)
     return performance.now() - since
   }, way)
+}
+
+if (noBrowser) throw new Error(noBrowser)
+try {
+  await measure()
+} finally {
+  for (const end of ends.toReversed()) await end()
 }

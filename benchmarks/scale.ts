@@ -5,39 +5,43 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { parseArgs } from 'node:util'
-import { uuidv7 } from 'uuidv7'
-import { startPostgres } from '../test/support/postgres.ts'
+import { startPostgres, type TestPostgres } from '../test/support/postgres.ts'
 import { quantile, sorted } from './figures.ts'
 import { machineFacts } from './machine.ts'
+import { batchFrom, batchSize, callId, evaluation, project_id, root } from './scale-record.ts'
 
 /**
  * Writes and reads over HTTP with one, two and three servers on one PostgreSQL, beside one on SQLite, at several sizes of the record:
- * ingestion in batches, a call by its id, a query of calls, and a page of evaluation results.
- * Run: node benchmarks/scale.ts [--calls 10000,100000] [--servers 1,2,3] [--seconds 5]
+ * ingestion in batches, a call by its id, a query of calls, and a page of evaluation results. The records are made first: that of
+ * PostgreSQL is a copy of that of SQLite. With a folder they stay, so that a run can make them and another one measure.
+ * Run: node benchmarks/scale.ts [--calls 10000,100000] [--servers 0,1,2,3] [--seconds 5] [--folder F] [--only-make] [--rounds 1]
+ * No server means the one on SQLite.
  */
 const { values: options } = parseArgs({
   options: {
     calls: { type: 'string', default: '10000,100000' },
-    servers: { type: 'string', default: '1,2,3' },
+    servers: { type: 'string', default: '0,1,2,3' },
     seconds: { type: 'string', default: '5' },
+    rounds: { type: 'string', default: '1' },
+    folder: { type: 'string' },
+    'only-make': { type: 'boolean', default: false },
   },
 })
 const numbers = (text: string) => text.split(',').map(Number)
+const sizes = numbers(options.calls)
 const seconds = Number(options.seconds)
 const clients = 16
-const batchSize = 200
-const project_id = 'bench/scale'
 const key = 'a-key-of-the-benchmark'
-const text = 'The capital of Chad is on the right bank of the Chari where the Logone joins it. '.repeat(6)
+const folder = options.folder ?? mkdtempSync(join(tmpdir(), 'heddle-scale-'))
+const sqliteOf = (size: number) => ({ HEDDLE_DATA: join(folder, `sqlite-${size}`) })
 
 interface Running {
   address: string
   stop(): Promise<unknown>
 }
 
-async function serve(settings: Record<string, string>): Promise<Running> {
-  const args = ['--max-semi-space-size=4', '--v8-pool-size=2', 'bin/heddle.js']
-  const child = spawn(process.execPath, args, {
+function heddle(args: readonly string[], settings: Record<string, string>) {
+  return spawn(process.execPath, ['--max-semi-space-size=4', '--v8-pool-size=2', 'bin/heddle.js', ...args], {
     cwd: new URL('..', import.meta.url),
     env: {
       PATH: process.env.PATH,
@@ -50,6 +54,10 @@ async function serve(settings: Record<string, string>): Promise<Running> {
     },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
+}
+
+async function serve(settings: Record<string, string>): Promise<Running> {
+  const child = heddle(['serve'], settings)
   const exited = once(child, 'exit')
   const address = await new Promise<string>((resolve, reject) => {
     void exited.then(([code]) => reject(new Error(`a server ended with ${code}`)))
@@ -78,32 +86,54 @@ async function post(address: string, url: string, body: object): Promise<string>
   return said
 }
 
-const ids: string[] = []
+const writeBatch = (address: string, batch: object[]) =>
+  post(address, `/v2/${project_id}/calls/complete`, { batch })
+const countOf = async (address: string) =>
+  (JSON.parse(await post(address, '/calls/query_stats', {})) as { count: number }).count
+const page = { evaluation_call_ids: [evaluation], limit: 50, offset: 100 }
+const results = (address: string) => post(address, `/v2/${project_id}/eval_results/query`, page)
 
-/** One in ten calls is a trial of the evaluation, with its prediction. */
-function batchOf(evaluation: string, from: number): object[] {
-  return Array.from({ length: batchSize }, (_, index) => {
-    const n = from + index
-    const id = uuidv7()
-    const at = Date.UTC(2026, 0, 2) + n * 10
-    const isTrial = n % 10 === 0
-    if (n % 97 === 0) ids.push(id)
-    return {
-      project_id,
-      id,
-      trace_id: isTrial ? evaluation : id,
-      parent_id: isTrial ? evaluation : null,
-      op_name: isTrial ? 'Evaluation.predict_and_score' : `op-${n % 20}`,
-      started_at: new Date(at).toISOString(),
-      ended_at: new Date(at + 500).toISOString(),
-      attributes: {},
-      inputs: isTrial ? { example: { n, question: text }, model: 'm' } : { n, question: text },
-      output: isTrial ? { model_output: n, scores: { right: n % 3 === 0, near: (n % 100) / 100 } } : text,
-      summary: {
-        usage: { m: { prompt_tokens: n % 500, completion_tokens: 10, total_tokens: (n % 500) + 10 } },
-      },
+/** Derived, and its columns packed, which is done behind the writes. */
+async function settled(address: string): Promise<void> {
+  while ((await results(address)).includes('"is_deriving":true')) await new Promise((r) => setTimeout(r, 500))
+  await new Promise((resolve) => setTimeout(resolve, 3_000))
+}
+
+const timed = async (work: () => Promise<unknown>) => {
+  const begun = performance.now()
+  await work()
+  return (performance.now() - begun) / 1000
+}
+
+/** Makes the record of this size on SQLite, or what it lacks, and copies it to PostgreSQL. */
+async function make(postgres: TestPostgres, size: number): Promise<void> {
+  const server = await serve(sqliteOf(size))
+  try {
+    await writeBatch(server.address, [root])
+    const there = (await countOf(server.address)) - 1
+    let next = Math.max(0, Math.floor(there / batchSize) - 8) * batchSize
+    const writer = async () => {
+      while (next < size) {
+        const from = next
+        next += batchSize
+        await writeBatch(server.address, batchFrom(from))
+      }
     }
+    const took = await timed(() => Promise.all([writer(), writer(), writer(), writer()]))
+    await settled(server.address)
+    console.log(`${size} calls on SQLite: ${(size - there).toFixed(0)} written in ${took.toFixed(0)} s`)
+  } finally {
+    await server.stop()
+  }
+  const url = await postgres.database(`calls_${size}`)
+  const copied = await timed(async () => {
+    const child = heddle(['db', 'copy', url], sqliteOf(size))
+    child.stdout.resume()
+    const [code] = await once(child, 'exit')
+    // A record that is no part of a copy stays as it is.
+    if (code !== 0) console.log(`heddle db copy ended with ${code}`)
   })
+  console.log(`${size} calls copied to PostgreSQL in ${copied.toFixed(0)} s`)
 }
 
 /** Requests of all clients for so long, spread over the servers. */
@@ -123,97 +153,66 @@ async function load(servers: readonly Running[], ask: (address: string, n: numbe
   await Promise.all(Array.from({ length: clients }, (_, index) => client(index)))
   const inOrder = sorted(times)
   const of = (share: number) => quantile(inOrder, share).toFixed(1)
-  return { rate: times.length / ((performance.now() - begun) / 1000), half: of(0.5), late: of(0.99) }
+  const rate = times.length / ((performance.now() - begun) / 1000)
+  return { rate, text: `${rate.toFixed(0)}/s, ${of(0.5)}, ${of(0.99)}` }
 }
 
-async function measure(
-  name: string,
-  sizes: readonly number[],
-  serversOf: () => Promise<Running[]>,
-): Promise<void> {
-  const servers = await serversOf()
+const query = {
+  filter: { op_names: ['op-7'] },
+  sort_by: [{ field: 'started_at', direction: 'desc' }],
+  limit: 50,
+}
+
+async function measure(postgres: TestPostgres, count: number, size: number): Promise<void> {
+  const url = count > 0 ? await postgres.database(`calls_${size}`) : ''
+  const settings = (n: number) =>
+    count === 0 ? sqliteOf(size) : { HEDDLE_DATA: join(folder, `server-${n}`), HEDDLE_DATABASE_URL: url }
+  const servers = await Promise.all(Array.from({ length: Math.max(1, count) }, (_, n) => serve(settings(n))))
   try {
-    await measureOn(servers, name, sizes)
+    const [{ address }] = servers as [Running]
+    await settled(address)
+    const there = await countOf(address)
+    for (const server of servers) await results(server.address)
+    const read = await load(servers, (at, n) => post(at, '/call/read', { id: callId((n * 7_919) % size) }))
+    const found = await load(servers, (at) => post(at, '/calls/stream_query', query))
+    const paged = await load(servers, results)
+    // Last: what it adds is derived before anything else is measured on this record.
+    const from = Math.ceil(there / batchSize) * batchSize
+    const written = await load(servers, (at, n) => writeBatch(at, batchFrom(from + n * batchSize)))
+    const name = count === 0 ? 'SQLite' : `PostgreSQL, ${count} server${count > 1 ? 's' : ''}`
+    const rate = (written.rate * batchSize).toFixed(0)
+    console.log(`| ${name} | ${there} | ${rate} | ${read.text} | ${found.text} | ${paged.text} |`)
+    await settled(address)
   } finally {
     for (const server of servers) await server.stop()
   }
 }
 
-async function measureOn(servers: readonly Running[], name: string, sizes: readonly number[]): Promise<void> {
-  const evaluation = uuidv7()
-  ids.length = 0
-  const [first] = servers as readonly [Running]
-  const root = {
-    id: evaluation,
-    trace_id: evaluation,
-    op_name: 'Evaluation.evaluate',
-    started_at: '2026-01-01T00:00:00Z',
-  }
-  const ended = {
-    ended_at: '2026-01-03T00:00:00Z',
-    attributes: {},
-    inputs: { self: 'e', model: 'm' },
-    output: {},
-    summary: {},
-  }
-  await post(first.address, `/v2/${project_id}/calls/complete`, {
-    batch: [{ project_id, ...root, ...ended }],
-  })
-  let written = 0
-  for (const size of sizes) {
-    const begun = performance.now()
-    const before = written
-    const writer = async (index: number) => {
-      const { address } = servers[index % servers.length] as Running
-      while (written < size) {
-        const from = written
-        written += batchSize
-        await post(address, `/v2/${project_id}/calls/complete`, { batch: batchOf(evaluation, from) })
-      }
-    }
-    await Promise.all(Array.from({ length: clients }, (_, index) => writer(index)))
-    const rate = (written - before) / ((performance.now() - begun) / 1000)
-    const page = { evaluation_call_ids: [evaluation], limit: 50, offset: 100 }
-    const results = (address: string) => post(address, `/v2/${project_id}/eval_results/query`, page)
-    // Derived, and its columns packed, which is done behind the writes.
-    while ((await results(first.address)).includes('"is_deriving":true'))
-      await new Promise((r) => setTimeout(r, 500))
-    await new Promise((resolve) => setTimeout(resolve, 3_000))
-    const read = await load(servers, (address, n) => post(address, '/call/read', { id: ids[n % ids.length] }))
-    const query = {
-      filter: { op_names: ['op-7'] },
-      sort_by: [{ field: 'started_at', direction: 'desc' }],
-      limit: 50,
-    }
-    const found = await load(servers, (address) => post(address, '/calls/stream_query', query))
-    const paged = await load(servers, results)
-    const cell = ({ rate: per, half, late }: Awaited<ReturnType<typeof load>>) =>
-      `${per.toFixed(0)}/s, ${half}, ${late}`
-    console.log(
-      `| ${name} | ${written} | ${rate.toFixed(0)} | ${cell(read)} | ${cell(found)} | ${cell(paged)} |`,
-    )
-  }
-}
-
-const folder = mkdtempSync(join(tmpdir(), 'heddle-scale-'))
-const postgres = await startPostgres()
+const postgres = await startPostgres({
+  // As whoever keeps a record would have it: what is acknowledged is on the disk.
+  settings: { fsync: 'on', shared_buffers: '512MB', max_wal_size: '4GB', deadlock_timeout: '1s' },
+  ...(options.folder !== undefined && { folder: join(folder, 'postgres') }),
+})
 try {
   const { cpu, cores, memoryGb, load: busy, node, commit, fsyncMs } = machineFacts(folder)
   console.log(
     `${cpu}, ${cores} cores, ${memoryGb} GB, load ${busy.toFixed(1)}, ${node}, ${commit}, fsync ${JSON.stringify(fsyncMs)}`,
   )
-  console.log(`${clients} clients for ${seconds} s each; reads as requests a second, median and p99 in ms\n`)
-  console.log('| Record | Calls | Written a second | call/read | Query of 50 | Page of 50 results |')
-  console.log('|---|---|---|---|---|---|')
-  const sizes = numbers(options.calls)
-  await measure('SQLite, 1 server', sizes, async () => [await serve({ HEDDLE_DATA: join(folder, 'sqlite') })])
-  for (const count of numbers(options.servers)) {
-    const url = await postgres.createDatabase()
-    const one = (n: number) => serve({ HEDDLE_DATA: join(folder, `${count}-${n}`), HEDDLE_DATABASE_URL: url })
-    const name = `PostgreSQL, ${count} server${count > 1 ? 's' : ''}`
-    await measure(name, sizes, () => Promise.all(Array.from({ length: count }, (_, n) => one(n))))
+  if (options['only-make'] || options.folder === undefined)
+    for (const size of sizes) await make(postgres, size)
+  if (!options['only-make']) {
+    console.log(
+      `${clients} clients for ${seconds} s each; reads as requests a second, median and p99 in ms\n`,
+    )
+    console.log('| Record | Calls | Written a second | call/read | Query of 50 | Page of 50 results |')
+    console.log('|---|---|---|---|---|---|')
+    for (let round = 0; round < Number(options.rounds); round++) {
+      for (const count of numbers(options.servers)) {
+        for (const size of sizes) await measure(postgres, count, size)
+      }
+    }
   }
 } finally {
   await postgres.stop()
-  rmSync(folder, { recursive: true, force: true })
+  if (options.folder === undefined) rmSync(folder, { recursive: true, force: true })
 }

@@ -10,11 +10,12 @@ import { generationOf } from '../test/support/generations.ts'
 import { plainPlan } from '../test/support/model-plan.ts'
 import { benchmarkShape, writeRandomModel } from '../test/support/random-model.ts'
 import { constraints, samplings, turns } from './constraints.ts'
-import { loadNow } from './machine.ts'
+import { childrenOf, loadNow, workOf } from './machine.ts'
 
 /**
  * Tokens a second with a constraint beside those without one, on a model of many tokens that knows nothing (so that nearly
- * all it wants to say is not allowed) or on a given one.
+ * all it wants to say is not allowed) or on a given one. Beside it what the engine works for a token, by its processor time: that
+ * says more on a busy machine, with `--threads 1`, because threads that wait for one another spin.
  */
 const { values } = parseArgs({
   options: {
@@ -38,11 +39,14 @@ const backend = createEmbeddedBackend(
 )
 while (backend.status().state === 'starting') await new Promise((resolve) => setTimeout(resolve, 10))
 
-/** Milliseconds of an answer from the question to its end, and its tokens. */
+/** Microseconds of processor time of the engine so far. */
+const workNow = () => childrenOf(process.pid).reduce((sum, pid) => sum + (workOf(pid)?.all ?? Number.NaN), 0)
+
+/** Milliseconds of an answer from the question to its end, what the engine worked for it, and its tokens. */
 async function answer(
   sampling: Partial<Generation['sampling']>,
   { seed, maxTokens, grammar }: { seed: number; maxTokens: number; grammar?: CompiledGrammar },
-): Promise<{ ms: number; tokens: number }> {
+): Promise<{ ms: number; work: number; tokens: number }> {
   const generation = generationOf({
     prompt: { text: values.prompt, special: true, add: false },
     sampling: { seed: BigInt(seed), ...sampling },
@@ -50,13 +54,21 @@ async function answer(
     text: { skipSpecial: true, spaceSpecial: false },
     ...(grammar !== undefined && { constraint: { grammar, field: 'structured_outputs' } }),
   })
+  const workBefore = workNow()
   const since = performance.now()
   const { events } = await backend.generate(generation, new AbortController().signal)
   let tokens = 0
   for await (const group of events) {
     for (const event of group) if (event.kind === 'tokens') tokens += event.tokens.length
   }
-  return { ms: performance.now() - since, tokens }
+  return { ms: performance.now() - since, work: workNow() - workBefore, tokens }
+}
+
+interface Pair {
+  free: number
+  constrained: number
+  /** What the engine worked for a free one, as a share of that for a constrained one. */
+  ofWork: number
 }
 
 /** Tokens a second of answers with a constraint, and of free ones that have as many tokens. */
@@ -64,9 +76,10 @@ async function pair(
   sampling: Partial<Generation['sampling']>,
   grammar: CompiledGrammar,
   seed: number,
-): Promise<{ free: number; constrained: number }> {
+): Promise<Pair> {
   let tokens = 0
   const ms = { free: 0, constrained: 0 }
+  const work = { free: 0, constrained: 0 }
   for (let number = 0; number < Number(values.answers); number++) {
     const held = await answer(sampling, { seed: seed + number, maxTokens: Number(values.tokens), grammar })
     const free = await answer(sampling, { seed: seed + number, maxTokens: held.tokens })
@@ -75,8 +88,14 @@ async function pair(
     tokens += held.tokens
     ms.free += free.ms
     ms.constrained += held.ms
+    work.free += free.work
+    work.constrained += held.work
   }
-  return { free: (1000 * tokens) / ms.free, constrained: (1000 * tokens) / ms.constrained }
+  return {
+    free: (1000 * tokens) / ms.free,
+    constrained: (1000 * tokens) / ms.constrained,
+    ofWork: work.free / work.constrained,
+  }
 }
 
 const median = (all: number[]) => all.toSorted((a, b) => a - b)[all.length >> 1] ?? Number.NaN
@@ -92,26 +111,34 @@ const grammars = Object.entries({ ...constraints, ...turns }).map(([name, constr
 })
 console.log(`load before: ${loadNow()}\n`)
 const row = (cells: string[]) => console.log(`| ${cells.join(' | ')} |`)
-row(['drawn with', 'constraint', 'free tokens/s', 'constrained tokens/s', 'of free (range)'])
-row(Array(5).fill('---'))
+row([
+  'drawn with',
+  'constraint',
+  'free tokens/s',
+  'constrained tokens/s',
+  'of free (range)',
+  'by work (range)',
+])
+row(Array(6).fill('---'))
 for (const [how, sampling] of Object.entries(samplings)) {
   for (const [name, grammar] of grammars) {
     if (!`${how}, ${name}`.includes(values.only)) continue
-    const found: { free: number; constrained: number }[] = []
+    const found: Pair[] = []
     // The first pass learns the grammar, as the first answer of a server does, and is not counted.
     for (let pass = 0; pass <= Number(values.passes); pass++) {
       // Free and constrained take turns, so that what else the machine does falls on both.
       const both = await pair(sampling, grammar, 100 * pass)
       if (pass > 0) found.push(both)
     }
-    const ratios = found.map(({ free, constrained }) => constrained / free)
-    const range = `${Math.min(...ratios).toFixed(2)}-${Math.max(...ratios).toFixed(2)}`
+    const described = (ratios: number[]) =>
+      `${median(ratios).toFixed(2)} (${Math.min(...ratios).toFixed(2)}-${Math.max(...ratios).toFixed(2)})`
     row([
       how,
       name,
       median(found.map(({ free }) => free)).toPrecision(3),
       median(found.map(({ constrained }) => constrained)).toPrecision(3),
-      `${median(ratios).toFixed(2)} (${range})`,
+      described(found.map(({ free, constrained }) => constrained / free)),
+      described(found.map(({ ofWork }) => ofWork)),
     ])
   }
 }

@@ -4,7 +4,7 @@
 
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { basename, join } from 'node:path'
+import { basename, dirname, extname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { brotliCompressSync, gzipSync } from 'node:zlib'
 
@@ -13,14 +13,17 @@ const source = join(root, 'ui')
 const target = join(root, 'dist', 'ui')
 const stamp = join(target, '.built-from')
 
-/** Of all that the page is made from. */
-function sourceHash() {
-  const hash = createHash('sha256')
-  const files = readdirSync(source, { recursive: true, withFileTypes: true })
+function sourceFiles() {
+  return readdirSync(source, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name))
     .sort()
-  for (const file of [...files, join(root, 'package-lock.json'), fileURLToPath(import.meta.url)]) {
+}
+
+/** Of all that the page is made from. */
+function sourceHash() {
+  const hash = createHash('sha256')
+  for (const file of [...sourceFiles(), join(root, 'package-lock.json'), fileURLToPath(import.meta.url)]) {
     hash.update(file.slice(root.length)).update('\0').update(readFileSync(file)).update('\0')
   }
   return hash.digest('hex')
@@ -82,6 +85,28 @@ async function exportTemplate(bundle) {
     .replace('<script></script>', () => `<script>${script}</script>`)
 }
 
+/**
+ * Each screen that is loaded when it is opened asks for the page itself, too. What the page holds is then reached from all of
+ * them alike, and esbuild keeps it in one file; otherwise it would be a file for each set of screens that share something.
+ */
+const screensShareThePage = {
+  name: 'screens share the page',
+  setup({ onLoad }) {
+    const main = join(source, 'main.tsx')
+    const opened = new Set()
+    for (const file of sourceFiles().filter((path) => /\.tsx?$/.test(path))) {
+      for (const [, path] of readFileSync(file, 'utf8').matchAll(/\bimport\('(\.[^']+)'\)/g)) {
+        opened.add(join(dirname(file), path))
+      }
+    }
+    onLoad({ filter: /\.tsx?$/ }, ({ path }) => {
+      if (!opened.has(path)) return undefined
+      const contents = `import ${JSON.stringify(main)}\n${readFileSync(path, 'utf8')}`
+      return { contents, loader: extname(path).slice(1) }
+    })
+  },
+}
+
 async function build(hash) {
   const { build: bundle } = await import('esbuild')
   const template = await exportTemplate(bundle)
@@ -89,6 +114,7 @@ async function build(hash) {
   const { outputFiles, metafile } = await bundle({
     ...common,
     entryPoints: [join(source, 'main.tsx'), join(source, 'style', 'page.css')],
+    plugins: [screensShareThePage],
     splitting: true,
     format: 'esm',
     metafile: true,
@@ -99,9 +125,16 @@ async function build(hash) {
   const named = new Map(outputFiles.map(({ path, contents }) => [basename(path), contents]))
   const find = (ending) =>
     [...named.keys()].find((name) => /^(main|page)-/.test(name) && name.endsWith(ending))
+  const [style, script] = [find('.css'), find('.js')]
+  // What the script asks for at once is fetched together with it.
+  const needed = Object.entries(metafile.outputs)
+    .find(([path]) => basename(path) === script)[1]
+    .imports.filter(({ kind }) => kind === 'import-statement')
+    .map(({ path }) => `<link rel="modulepreload" href="/ui/${basename(path)}" />`)
   const html = readFileSync(join(source, 'index.html'), 'utf8')
-    .replace('{style}', `/ui/${find('.css')}`)
-    .replace('{script}', `/ui/${find('.js')}`)
+    .replace('{style}', `/ui/${style}`)
+    .replace('{script}', `/ui/${script}`)
+    .replace('{needed}', needed.join('\n    '))
   const assets = new Map([
     ...named,
     ...['icon.svg'].map((name) => [name, readFileSync(join(source, name))]),

@@ -7,7 +7,7 @@ import { SignIn } from './screens/sign-in/screen.tsx'
 import { openEvents } from './server/events.ts'
 import { findSession, who } from './server/session.ts'
 import { isSignedIn } from './server/session-half.ts'
-import { Shell } from './shell.tsx'
+import { fetchScreen, Shell } from './shell.tsx'
 
 function Page() {
   const [failure, setFailure] = useState<Error>()
@@ -34,6 +34,7 @@ function Page() {
   return who.value === undefined ? null : <Shell />
 }
 
+fetchScreen()
 followLinks()
 openEvents()
 listenToKeys()

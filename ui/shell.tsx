@@ -32,6 +32,19 @@ const ReviewScreen = lazily(async () => (await import('./screens/review/screen.t
 const ObjectsScreen = lazily(async () => (await import('./screens/objects/screen.tsx')).ObjectsScreen)
 const ObjectScreen = lazily(async () => (await import('./screens/object/screen.tsx')).ObjectScreen)
 
+/** The screens whose code comes later. */
+const later: Partial<Record<Place['screen'], { ahead(): void }>> = {
+  ...{ trace: TraceScreen, play: PlayScreen, engine: EngineScreen, people: PeopleScreen, me: MeScreen },
+  ...{ charts: ChartsScreen, search: SearchScreen, evals: EvalsScreen, compare: CompareScreen },
+  ...{ queues: QueuesScreen, queue: QueueScreen, review: ReviewScreen },
+  ...{ objects: ObjectsScreen, object: ObjectScreen },
+}
+
+/** While it is found out who this is, the code of the screen comes. */
+export function fetchScreen(): void {
+  later[place.value.screen]?.ahead()
+}
+
 /** What is around every screen. */
 export function Shell() {
   const [front, setFront] = useState<'palette' | 'keys' | undefined>()

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { V7Generator } from 'uuidv7'
+import { clockNow } from './clock.ts'
 
 const generator = new V7Generator()
 
@@ -8,7 +9,7 @@ const generator = new V7Generator()
  * before that gives them its first moment.
  */
 export function newId(): string {
-  return generator.generateOrResetWithTs(Math.max(0, Date.now())).toString()
+  return generator.generateOrResetWithTs(Math.max(0, clockNow())).toString()
 }
 
 const uuid = '[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}'

@@ -1,3 +1,5 @@
+import { clockNow } from './clock.ts'
+
 /** Times are integer microseconds since 1970, as far as a double counts them: the years 1684 to 2255. */
 
 const iso =
@@ -39,11 +41,28 @@ function offsetMinutes(offset: string): number | undefined {
   return (offset.startsWith('-') ? -1 : 1) * (hours * 60 + minutes)
 }
 
+const daySeconds = 86_400
+/** What is listed together mostly began on one day, and a calendar costs more than all the rest of a time. */
+let lastDay = { day: 0, text: '1970-01-01T' }
+
+function textOfDay(day: number): string {
+  if (lastDay.day !== day) {
+    const text = new Date(day * daySeconds * 1000).toISOString().slice(0, -'00:00:00.000Z'.length)
+    lastDay = { day, text }
+  }
+  return lastDay.text
+}
+
+const twoDigits = (value: number) => (value < 10 ? `0${value}` : String(value))
+
 /** `2026-01-02T03:04:05.123456Z`: no fraction when there is none, else three to six digits. */
 export function formatTime(micros: number): string {
   const seconds = Math.floor(micros / 1_000_000)
   const fraction = micros - seconds * 1_000_000
-  const wall = new Date(seconds * 1000).toISOString().slice(0, 19)
+  const day = Math.floor(seconds / daySeconds)
+  const second = seconds - day * daySeconds
+  const [hours, minutes] = [Math.floor(second / 3600), Math.floor(second / 60) % 60]
+  const wall = `${textOfDay(day)}${twoDigits(hours)}:${twoDigits(minutes)}:${twoDigits(second % 60)}`
   if (fraction === 0) return `${wall}Z`
   const digits = String(fraction).padStart(6, '0')
   return `${wall}.${digits.slice(0, 3)}${digits.slice(3).replace(/0+$/, '')}Z`
@@ -54,7 +73,7 @@ export function formatTimeOrNull(micros: number | null): string | null {
 }
 
 export function now(): number {
-  return Date.now() * 1000
+  return clockNow() * 1000
 }
 
 /** How far the last time may be ahead of the clock. A clock that is set back further than that is followed. */

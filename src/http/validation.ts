@@ -1,4 +1,4 @@
-import type { FastifyRequest, FastifySchemaCompiler } from 'fastify'
+import type { FastifySchemaCompiler, preValidationHookHandler } from 'fastify'
 import { z } from 'zod'
 import { described } from '../domain/described.ts'
 import { JsonText } from '../domain/json/text.ts'
@@ -119,11 +119,18 @@ function hasMoreValues(data: unknown, most: number): boolean {
   return false
 }
 
+/** As a user calls it, who knows no `querystring`. */
+const nameOf: Readonly<Record<string, string>> = { querystring: 'query' }
+
 function schemaRefusal(issues: readonly z.core.$ZodIssue[], part: string) {
   const detail = issues.flatMap((issue) => placesOf(issue, [part])).slice(0, 100)
   const first = detail[0] as SchemaIssue
   const place = first.loc.slice(part === 'body' ? 1 : 0).join('.') || 'the body'
-  return refuse('invalid_request', { what: `${place}: ${first.msg}`, field: place }, detail)
+  return refuse(
+    'invalid_request',
+    { part: nameOf[part] ?? part, what: `${place}: ${first.msg}`, field: place },
+    detail,
+  )
 }
 
 function placesOf(issue: z.core.$ZodIssue, base: (string | number)[]): SchemaIssue[] {
@@ -168,11 +175,13 @@ function givenOf(issue: z.core.$ZodIssue): unknown {
 }
 
 /** Fields beyond the contract are ignored, and named in the log at level debug. */
-export function noteUnknownFields(contract: z.ZodObject): (request: FastifyRequest) => Promise<void> {
+export function noteUnknownFields(contract: z.ZodObject): preValidationHookHandler {
   const known = new Set(Object.keys(contract.shape))
-  return async ({ body, log }) => {
-    if (typeof body !== 'object' || body === null || Array.isArray(body)) return
-    const fields = Object.keys(body).filter((name) => !known.has(name))
-    if (fields.length > 0) log.debug({ fields: fields.slice(0, 20) }, 'fields that are ignored')
+  return ({ body, log }, _reply, done) => {
+    if (typeof body === 'object' && body !== null && !Array.isArray(body)) {
+      const fields = Object.keys(body).filter((name) => !known.has(name))
+      if (fields.length > 0) log.debug({ fields: fields.slice(0, 20) }, 'fields that are ignored')
+    }
+    done()
   }
 }

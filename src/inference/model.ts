@@ -106,6 +106,11 @@ export interface Answering {
   widened?: readonly string[]
   /** Names in schemas that are nearly a keyword. */
   notes?: readonly string[]
+  /**
+   * Resolves when the answer has something to say, or takes long to; rejects where it fails before. Absent where it is known
+   * already that it will answer.
+   */
+  underWay?: Promise<unknown> | undefined
   /** What a server elsewhere has counted so far; final when the answer has ended. Absent where tokens are counted here. */
   usage?: () => ToldUsage
 }

@@ -314,6 +314,6 @@ test('a project in a path that is wrong is named', async () => {
   ] as const) {
     const answer = await opened.post(`/v2/${path}/calls/complete`, { batch: [] })
     assert.equal(answer.status, 422)
-    assert.ok(answer.json.reason.startsWith(`The body does not fit the schema: ${field}: expected `))
+    assert.ok(answer.json.reason.startsWith(`The path does not fit the schema: ${field}: expected `))
   }
 })

@@ -56,7 +56,7 @@ for (const driver of allDrivers()) {
         await db.write('upsertCalls', trials(project, from, from + 500))
         most = Math.max(most, (await readPending(db, project, null)).length)
       }
-      assert.equal(most, 1000)
+      assert.equal(most, 400)
       assert.deepEqual(await resultsOf(db, project), [7000, 7000])
     })
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import pg from 'pg'
+import { now } from '../../src/domain/time.ts'
 import type { Database } from '../../src/storage/database.ts'
 import { keepColumns } from '../../src/storage/evaluations/columns/keeping.ts'
 import { readRowSets } from '../../src/storage/evaluations/row-sets.ts'
@@ -10,6 +11,7 @@ import { type Answer, openApp } from '../support/app.ts'
 import { completeOf, project } from '../support/calls.ts'
 import { comparedRuns, runId } from '../support/compared-runs.ts'
 import { startPostgres, type TestPostgres } from '../support/postgres.ts'
+import { until } from '../support/waiting.ts'
 
 /** What grows with what a server is used for. */
 const large =
@@ -116,6 +118,55 @@ describe('plans of queries on PostgreSQL', () => {
         assert.deepEqual(sorts, [], `${path} ${direction}`)
       }
     }
+  })
+
+  // A statement that was prepared is planned without its values in the end: what is rare looks frequent then.
+  test('sweeps and pages of results read no table from its beginning, however often they are asked', async (t) => {
+    const databaseUrl = await server.createDatabase()
+    const place = { databaseUrl, folder: '', queryTimeoutMs: 60_000 }
+    const client = new pg.Client(databaseUrl)
+    await client.connect()
+    t.after(() => client.end())
+    const written = await openRecord(place)
+    const { post } = await openApp(t, { database: written })
+    for (let n = 0; n < 20; n++) {
+      const batch = comparedRuns({ runs: 2, rows: 20 }).map((call) => ({ ...call, project_id: `acme/${n}` }))
+      assert.equal((await post(`/v2/acme/${n}/calls/complete`, { batch })).status, 200)
+    }
+    while (await written.write('deriveNext', { limit: 100, now: now() }));
+    await written.close()
+    await client.query('ANALYZE')
+    // A connection that ends has told what it read.
+    const others = `SELECT 1 FROM pg_stat_activity WHERE datname = current_database()
+      AND backend_type IN ('client backend', 'parallel worker') AND pid <> pg_backend_pid()`
+    const read = async () => {
+      await until('the connections have ended', async () => (await client.query(others)).rowCount === 0)
+      return new Map(
+        (
+          await client.query<{ relname: string; rows: string }>(
+            'SELECT relname, seq_tup_read AS rows FROM pg_stat_user_tables',
+          )
+        ).rows.map(({ relname, rows }) => [relname, Number(rows)]),
+      )
+    }
+    const before = await read()
+    const db = await openRecord(place)
+    const app = await openApp(t, { database: db })
+    for (let time = 0; time < 12; time++) {
+      const step = { now: now(), limit: 200, bytes: 4 << 20 }
+      assert.equal(await db.write('sweepCalls', { ...step, forgetBefore: 0 }), 0)
+      assert.equal(await db.write('sweepResponses', step), 0)
+      const page = { evaluation_call_ids: [runId(0), runId(1)], limit: 3 }
+      const { status, json } = await app.post('/v2/acme/0/eval_results/query', page)
+      assert.deepEqual([status, json.rows.length], [200, 3])
+    }
+    await db.close()
+    const after = await read()
+    const large = ['calls', 'eval_trials', 'responses']
+    assert.deepEqual(
+      large.map((table) => [table, (after.get(table) ?? 0) - (before.get(table) ?? 0)]),
+      large.map((table) => [table, 0]),
+    )
   })
 
   test('no view, no page of evaluation results and no list reads a table from its beginning', async (t) => {

@@ -1,5 +1,14 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
-import { chownSync, cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  chownSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -12,7 +21,9 @@ import type { GuardianOrder, GuardianReport } from './postgres.ts'
  */
 
 const password = process.env.HEDDLE_TEST_POSTGRES_PASSWORD ?? ''
-const folder = mkdtempSync(join(tmpdir(), 'heddle-postgres-'))
+const kept = process.env.HEDDLE_TEST_POSTGRES_FOLDER
+const folder = kept ?? mkdtempSync(join(tmpdir(), 'heddle-postgres-'))
+if (kept !== undefined) mkdirSync(kept, { recursive: true })
 const data = join(folder, 'data')
 const owner = whoOwns()
 let server: ChildProcess | undefined
@@ -85,6 +96,7 @@ function start(postgres: string, port: number): Promise<'ready' | 'ended'> {
     max_connections: 100,
     deadlock_timeout: '50ms',
     lc_messages: 'C',
+    ...(JSON.parse(process.env.HEDDLE_TEST_POSTGRES_SETTINGS ?? '{}') as Record<string, string>),
   }
   const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
   const child = spawn(postgres, ['-D', data, ...flags], {
@@ -123,10 +135,10 @@ function tell(report: GuardianReport): void {
 }
 
 async function leave(): Promise<never> {
-  const impatience = setTimeout(() => server?.kill('SIGKILL'), 10_000)
-  await end('SIGQUIT')
+  const impatience = setTimeout(() => server?.kill('SIGKILL'), kept === undefined ? 10_000 : 60_000)
+  await end(kept === undefined ? 'SIGQUIT' : 'SIGINT')
   clearTimeout(impatience)
-  rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
+  if (kept === undefined) rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
   process.exit(0)
 }
 
@@ -143,7 +155,7 @@ process.once('disconnect', leave)
 
 try {
   const { postgres, initdb } = await findBinaries()
-  initialise(initdb)
+  if (!existsSync(data)) initialise(initdb)
   const port = await startSomewhere(postgres)
   process.on('message', async (order: GuardianOrder) => {
     if (order === 'leave') return leave()

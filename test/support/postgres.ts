@@ -1,6 +1,8 @@
 import { fork } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import pg from 'pg'
 
 /** What the guardian is asked to do. */
@@ -13,6 +15,8 @@ export interface TestPostgres {
   url: string
   /** The address of a fresh empty database, owned by a user who may do nothing else on the server. */
   createDatabase(): Promise<string>
+  /** The address of the database of this name, made where it is not there. */
+  database(name: string): Promise<string>
   /** Stops the server as its administrator would; `resume` starts it again with the same data on the same port. */
   halt(): Promise<void>
   /** Ends every process of the server at once, without a word to its clients. */
@@ -21,14 +25,30 @@ export interface TestPostgres {
   stop(): Promise<void>
 }
 
-/** A real PostgreSQL on 127.0.0.1, gone with its data when it is stopped or this process ends, however it ends. */
-export async function startPostgres(): Promise<TestPostgres> {
-  const password = randomBytes(12).toString('hex')
+export interface PostgresPlace {
+  /** Stays with its data, and is served again where it has some. */
+  folder?: string
+  /** Of postgresql.conf. */
+  settings?: Record<string, string>
+}
+
+const duplicateDatabase = '42P04'
+
+/** A real PostgreSQL on 127.0.0.1, stopped when this process ends, however it ends. Its data goes with it, unless a folder is given. */
+export async function startPostgres({ folder, settings = {} }: PostgresPlace = {}): Promise<TestPostgres> {
+  const secret = folder && join(folder, 'password')
+  const isKept = secret !== undefined && existsSync(secret)
+  const password = isKept ? readFileSync(secret, 'utf8') : randomBytes(12).toString('hex')
   const guardian = fork(new URL('./postgres-guardian.ts', import.meta.url), {
     // Not in the terminal's group: the guardian ends by its channel, in order.
     detached: true,
     execArgv: [],
-    env: { ...process.env, HEDDLE_TEST_POSTGRES_PASSWORD: password },
+    env: {
+      ...process.env,
+      HEDDLE_TEST_POSTGRES_PASSWORD: password,
+      HEDDLE_TEST_POSTGRES_SETTINGS: JSON.stringify(settings),
+      ...(folder && { HEDDLE_TEST_POSTGRES_FOLDER: folder }),
+    },
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   })
 
@@ -75,13 +95,19 @@ export async function startPostgres(): Promise<TestPostgres> {
     }
   }
 
-  await administer(`CREATE ROLE heddle LOGIN PASSWORD '${password}'`)
+  if (!isKept) await administer(`CREATE ROLE heddle LOGIN PASSWORD '${password}'`)
 
   return {
     url,
     async createDatabase() {
       const name = `heddle_${++databases}`
       await administer(`CREATE DATABASE ${name} OWNER heddle`)
+      return address('heddle', name)
+    },
+    async database(name) {
+      await administer(`CREATE DATABASE ${name} OWNER heddle`).catch((error: { code?: string }) => {
+        if (error.code !== duplicateDatabase) throw error
+      })
       return address('heddle', name)
     },
     async halt() {

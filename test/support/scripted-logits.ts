@@ -1,5 +1,10 @@
 import { logSum } from '../../src/inference/sampling/allowed.ts'
-import { isIn, type PositionLogits } from '../../src/inference/sampling/logits.ts'
+import {
+  isIn,
+  type Logits,
+  type PositionLogits,
+  type TokenMask,
+} from '../../src/inference/sampling/logits.ts'
 
 export interface ScriptedLogits extends PositionLogits {
   /** What has been asked for, in order: `best`, `top 40`, `of 3`, `total 0.7`. */
@@ -16,6 +21,7 @@ export function scriptedLogits(values: ArrayLike<number>): ScriptedLogits {
   }
   const at = (token: number) => logits[token] as number
   const asked: string[] = []
+  const maskedBy = new Map<TokenMask, Logits>()
   return {
     asked,
     vocabulary: logits.length,
@@ -37,8 +43,12 @@ export function scriptedLogits(values: ArrayLike<number>): ScriptedLogits {
       return logSum(logits, temperature)
     },
     masked(mask) {
+      const known = maskedBy.get(mask)
+      if (known !== undefined) return known
       const of = scriptedLogits(logits.map((logit, token) => (isIn(mask, token) ? logit : -Infinity)))
-      return { ...of, vocabulary: mask.count }
+      const made = { ...of, vocabulary: mask.count }
+      maskedBy.set(mask, made)
+      return made
     },
   }
 }

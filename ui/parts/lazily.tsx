@@ -2,20 +2,34 @@ import type { FunctionComponent } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { Failed, Skeleton } from './states.tsx'
 
+type Later<Props> = FunctionComponent<Props> & {
+  /** Somebody will go there, and something else is waited for before. */
+  ahead(): void
+}
+
 /** A screen, or a part of one, whose code comes when somebody goes there, so that the first view stays small. */
 export function lazily<Props extends object>(
   load: () => Promise<FunctionComponent<Props>>,
   { isPart = false } = {},
-): FunctionComponent<Props> {
+): Later<Props> {
   const Frame = isPart ? 'div' : 'main'
   let kept: FunctionComponent<Props> | undefined
-  return function Lazily(props: Props) {
+  let loading: Promise<FunctionComponent<Props>> | undefined
+  function begin() {
+    loading ??= load()
+    return loading
+  }
+  /** Whoever goes there tries again, and is told. */
+  const failedAhead = () => {
+    loading = undefined
+  }
+  function Lazily(props: Props) {
     // A component is a function, which a setter of state would call.
     const [there, setThere] = useState({ Screen: kept })
     const [error, setError] = useState<Error>()
     useEffect(() => {
       if (kept !== undefined) return
-      load().then(
+      begin().then(
         (Screen) => {
           kept = Screen
           setThere({ Screen })
@@ -32,4 +46,5 @@ export function lazily<Props extends object>(
       </Frame>
     )
   }
+  return Object.assign(Lazily, { ahead: () => void begin().catch(failedAhead) })
 }

@@ -105,16 +105,20 @@ async function refusalIn(response: Response): Promise<Refused> {
 
 /** Each line as soon as it has come. */
 export async function* askLines(path: string, asked: Asked): AsyncGenerator<string> {
+  for await (const lines of askManyLines(path, asked)) yield* lines
+}
+
+/** The same, all that have come at a time: to wait for each of very many takes longer than to read it. */
+export async function* askManyLines(path: string, asked: Asked): AsyncGenerator<string[]> {
   const { body } = await ask(path, asked)
   if (body === null) return
   let rest = ''
   for await (const piece of decoded(body)) {
-    rest += piece
-    const lines = rest.split('\n')
+    const lines = (rest + piece).split('\n')
     rest = lines.pop() ?? ''
-    for (const line of lines) if (line !== '') yield line
+    yield lines.filter((line) => line !== '')
   }
-  if (rest !== '') yield rest
+  if (rest !== '') yield [rest]
 }
 
 /** Ending the loop early ends the request. */

@@ -3,7 +3,7 @@ import type { TraceCall } from '../../src/operations/views/trace-contract.ts'
 import { questionOf } from '../export/contents.ts'
 import type { Expression } from '../filter/query.ts'
 import { type JsonNode, jsonNode, nodeAt, stringOf } from '../value/json-index.ts'
-import { ask, askJson, askLines } from './ask.ts'
+import { ask, askJson, askLines, askManyLines } from './ask.ts'
 
 /** A call without what it carries. */
 export interface CallRow {
@@ -187,8 +187,8 @@ export type { TraceCall }
 export async function readTrace(project: string, trace: string, signal: AbortSignal): Promise<TraceCall[]> {
   const rows: TraceCall[] = []
   const body = { project_id: project, trace_id: trace, limit: mostOfTrace }
-  for await (const line of askLines('/views/trace', { body, signal })) {
-    rows.push(JSON.parse(line) as TraceCall)
+  for await (const lines of askManyLines('/views/trace', { body, signal })) {
+    for (const row of JSON.parse(`[${lines.join(',')}]`) as TraceCall[]) rows.push(row)
   }
   return rows
 }

@@ -32,7 +32,7 @@ export interface Allowance extends TokenRule {
    */
   allows(token: number): boolean
   /** All that are allowed, when they are few; the same list for the same position of the grammar. */
-  few(): readonly number[] | undefined
+  few(most?: number): readonly number[] | undefined
   /** The answer is a text of the grammar. */
   readonly isComplete: boolean
   /** It is, and nothing can follow. */
@@ -111,10 +111,8 @@ function createConstraint(
   }
   const following = createFollowing(grammar, { withoutMarks: true, spend })
   const remembering = hasMarks(grammar) ? createRemembering(grammar, spend) : undefined
-  const lists = new LRUCache<Position, readonly number[] | 'many', BytePosition>({
-    max: mostLists,
-    memoMethod: (_place, _stale, { context }) => listed(context),
-  })
+  /** What is allowed, or a number that it is more than. */
+  const lists = new LRUCache<Position, readonly number[] | number>({ max: mostLists })
   const runs = createRuns(following)
   const aheadOf = new LRUCache<Position, string>({ max: mostLists, memoMethod: ahead })
   const maskOf = new Map<Position, number>()
@@ -144,12 +142,23 @@ function createConstraint(
     return isComplete(at) ? [...new Set([...found, ...ends])] : found
   }
 
-  function listed(at: BytePosition): readonly number[] | 'many' {
+  /** Undefined when they are more than that. */
+  function listed(at: BytePosition, most: number): readonly number[] | undefined {
     const found: number[] = []
-    eachAllowed(following, at, slices, (token) => found.push(token) <= mostListed)
-    if (found.length > mostListed) return 'many'
+    eachAllowed(following, at, slices, (token) => found.push(token) <= most)
+    if (found.length > most) return undefined
     found.push(...apart(at))
-    return found.length > mostListed ? 'many' : found
+    return found.length > most ? undefined : found
+  }
+
+  function fewOf(at: BytePosition, most: number): readonly number[] | undefined {
+    if (at.begun !== undefined) return listed(at, most)
+    const before = lists.get(at.position)
+    if (typeof before === 'object') return before.length > most ? undefined : before
+    if (before !== undefined && before >= most) return undefined
+    const list = listed(at, most)
+    lists.set(at.position, list ?? most)
+    return list
   }
 
   function ahead(from: Position): string {
@@ -237,10 +246,10 @@ function createConstraint(
         if (ends.has(token) && isDone()) return true
         return after(token) !== undefined && isNew(token)
       },
-      few() {
-        const list = at.begun === undefined ? lists.memo(at.position, { context: at }) : listed(at)
-        if (list === 'many') return undefined
-        return past === undefined ? list : list.filter((token) => (ends.has(token) ? isDone() : isNew(token)))
+      few(most = mostListed) {
+        const list = fewOf(at, most)
+        if (list === undefined || past === undefined) return list
+        return list.filter((token) => (ends.has(token) ? isDone() : isNew(token)))
       },
       wideMask() {
         const mask = at.begun === undefined && past === undefined ? known(at.position) : undefined

@@ -81,8 +81,8 @@ export function createBadWords(words: readonly string[], vocabulary: Vocabulary,
       if (other === undefined) return { allows, few: () => undefined, mask: () => maskOf(state()) }
       return {
         allows: (token) => other.allows(token) && allows(token),
-        few() {
-          const few = other.few()
+        few(most) {
+          const few = other.few(most)
           return few === undefined || few.every(allows) ? few : few.filter(allows)
         },
         mask() {

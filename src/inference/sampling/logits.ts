@@ -45,8 +45,8 @@ export function isIn({ bits }: TokenMask, token: number): boolean {
 /** Which tokens may follow. */
 export interface TokenRule {
   allows(token: number): boolean
-  /** All that are allowed, when they are few. */
-  few(): readonly number[] | undefined
+  /** All that are allowed, when they are few: no more than that many, where it is given. */
+  few(most?: number): readonly number[] | undefined
   /** All that are allowed, however many. */
   mask(): TokenMask
   /** The mask, where it has been made before and allows most tokens. */

@@ -125,14 +125,19 @@ export function createUpstreamModel(server: UpstreamServer, settings: UpstreamMo
       })
       const groups = eventsOf(response, asked, reader, signal)
       const first = groups.next()
-      // Nobody may be left to hear of it.
-      first.catch(() => undefined)
-      await headOf(first, asked, request)
-      return {
-        prompts: reader.prompts,
-        events: readOnce(first, groups, over, clientSignal),
-        usage: reader.usage,
+      const events = readOnce(first, groups, over, clientSignal)
+      const answering = { prompts: reader.prompts, events, usage: reader.usage }
+      if (isNeededFirst(asked, request)) {
+        await first
+        return answering
       }
+      const underWay = inTime(first).catch((error: unknown) => {
+        over()
+        throw error
+      })
+      // Nobody may be left to hear of it.
+      underWay.catch(() => undefined)
+      return { ...answering, underWay }
     } catch (error) {
       over()
       throw error
@@ -223,13 +228,12 @@ function isBroken(error: unknown): boolean {
   )
 }
 
-/** What an answer needs to know before it begins: where its prompt comes back, the tokens of that. */
-function headOf(
-  first: Promise<unknown>,
-  { isWhole }: AskedUpstream,
-  { given }: AnswerRequest,
-): Promise<unknown> {
-  if (isWhole || given?.echo === true) return first
+/** An answer in which its prompt comes back needs the tokens of that before it begins. */
+function isNeededFirst({ isWhole }: AskedUpstream, { given }: AnswerRequest): boolean {
+  return isWhole || given?.echo === true
+}
+
+function inTime(first: Promise<unknown>): Promise<unknown> {
   return new Promise((resolve, reject) => {
     const late = setTimeout(resolve, headMs)
     first.then(resolve, reject).finally(() => clearTimeout(late))

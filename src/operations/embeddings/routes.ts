@@ -1,4 +1,5 @@
 import { endianness } from 'node:os'
+import { clockNow } from '../../domain/clock.ts'
 import type { Routes } from '../../http/contracts.ts'
 import { sendJsonList } from '../../http/streams/streamed-answers.ts'
 import { noteUnknownFields } from '../../http/validation.ts'
@@ -29,7 +30,7 @@ const embeddings: Omit<PoolingQuestion<EmbeddingBody, Embedded>, 'make'> = {
     sendJsonList(reply, 'data', entriesOf(made), {
       id,
       object: 'list',
-      created: Math.floor(Date.now() / 1000),
+      created: Math.floor(clockNow() / 1000),
       model: made.model,
       usage: usageOf(made),
     }),

@@ -1,5 +1,6 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { Caller } from '../../domain/callers.ts'
+import { clockNow } from '../../domain/clock.ts'
 import { Refusal, refuse } from '../../domain/refusals.ts'
 import type { ServedModel } from '../../inference/backend.ts'
 import { type AnswerOfModel, answerOf } from '../../inference/fallbacks.ts'
@@ -42,6 +43,8 @@ export interface Generation {
   notes: readonly string[]
   /** What a server elsewhere has counted, in place of what is counted here. */
   told?: Answering['usage']
+  /** Whoever answers a client waits for it before the head: what fails until then is a refusal. */
+  underWay: Answering['underWay']
 }
 
 /** The fields of the body by which a refusal of the engine is explained. */
@@ -63,7 +66,7 @@ export async function generate(
   const name = served.names[0] as string
   return {
     head: {
-      created: Math.floor(Date.now() / 1000),
+      created: Math.floor(clockNow() / 1000),
       model: name,
       system_fingerprint: fingerprintOf(served),
     },
@@ -84,6 +87,7 @@ export async function generate(
     widened: answering.widened ?? [],
     notes: answering.notes ?? [],
     ...(answering.usage && { told: answering.usage }),
+    underWay: answering.underWay,
   }
 }
 
@@ -102,10 +106,16 @@ async function naming(answering: Promise<AnswerOfModel>, names: FieldNames): Pro
   }
 }
 
+const fingerprints = new WeakMap<ServedModel, string>()
+
 /** Changes when the same request may be answered in another way. */
-function fingerprintOf({ source, bytes, parameters, vocabulary }: ServedModel): string {
-  const hash = createHash('sha256')
-    .update(JSON.stringify([source, bytes, parameters, vocabulary]))
-    .digest('hex')
-  return `heddle-${version}-${hash.slice(0, 8)}`
+function fingerprintOf(served: ServedModel): string {
+  let fingerprint = fingerprints.get(served)
+  if (fingerprint === undefined) {
+    const { source, bytes, parameters, vocabulary } = served
+    const digest = hash('sha256', JSON.stringify([source, bytes, parameters, vocabulary]))
+    fingerprint = `heddle-${version}-${digest.slice(0, 8)}`
+    fingerprints.set(served, fingerprint)
+  }
+  return fingerprint
 }

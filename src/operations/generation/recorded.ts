@@ -16,6 +16,8 @@ export interface Answering {
   head: { model: string }
   /** Read once, and to their end. */
   deltas: AsyncIterable<Delta[]>
+  /** What fails before it is a refusal. */
+  underWay: Promise<unknown> | undefined
 }
 
 interface Observed {
@@ -108,7 +110,9 @@ export function recordAnswer(
       }
     },
     /** Nobody reads any more. */
-    left: () => void end(whyNot(undefined)),
+    left() {
+      if (told === undefined) end(whyNot(undefined))
+    },
   }
 }
 

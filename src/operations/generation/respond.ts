@@ -111,11 +111,15 @@ export async function respond<Body extends GenerationBody, Begun extends Noted &
       log.info({ ...record, completion: id }, 'completion')
     },
   }
-  const [begun] = await Promise.all([begin(parts, body, asking), proof]).catch((error: unknown) => {
+  const refusedBy = (error: unknown) => {
     refused.abort(error)
     recording?.end()
     throw error
-  })
+  }
+  const [begun] = await Promise.all([begin(parts, body, asking), proof]).catch(refusedBy)
+  // What the answer is told with is made while it is waited for.
+  const answer = createAnswer(begun, isStream)
+  await begun.underWay?.catch(refusedBy)
   if (begun.widened.length > 0) reply.header('x-heddle-widened', headerOf(begun.widened))
   if (begun.notes.length > 0) {
     reply.header('x-heddle-schema-notes', headerOf(begun.notes))
@@ -126,7 +130,7 @@ export async function respond<Body extends GenerationBody, Begun extends Noted &
   }
   if (begun.skipped?.length) reply.header('x-heddle-skipped-tools', headerOf(begun.skipped))
   if (recording === undefined) {
-    if (!isStream) return wholeOf(begun, createAnswer(begun, false))
+    if (!isStream) return wholeOf(begun, answer)
     await sendEvents(
       reply,
       chunksOf(begun, async () => {}),
@@ -137,7 +141,7 @@ export async function respond<Body extends GenerationBody, Begun extends Noted &
   }
   reply.header('x-heddle-call-id', recording.callId)
   if (recording.parentMatches > 1) reply.header(matchesHeader, recording.parentMatches)
-  const recorded = recordAnswer(recording, begun, createAnswer(begun, isStream), {
+  const recorded = recordAnswer(recording, begun, answer, {
     measured: () => measured,
     whyNot: (error) => (disconnect.aborted ? 'client disconnected' : asRefusal(error, request).message),
     ...(keep && { keep: (call) => keep(begun, call) }),

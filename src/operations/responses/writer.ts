@@ -1,3 +1,4 @@
+import { clockNow } from '../../domain/clock.ts'
 import type { Refusal } from '../../domain/refusals.ts'
 import type { FinishReason } from '../../inference/backend.ts'
 import type { Delta } from '../generation/deltas.ts'
@@ -70,7 +71,7 @@ export function writerOf(running: RunningResponse): ResponseWriter {
     return {
       ...response,
       status: isComplete ? ('completed' as const) : ('incomplete' as const),
-      completed_at: isComplete ? Math.floor(Date.now() / 1000) : null,
+      completed_at: isComplete ? Math.floor(clockNow() / 1000) : null,
       incomplete_details: why === undefined ? null : { reason: why },
       usage: usageOf(tally.total()),
     }

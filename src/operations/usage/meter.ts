@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify'
+import { clockNow } from '../../domain/clock.ts'
 import { Refusal } from '../../domain/refusals.ts'
 import type { Database } from '../../storage/database.ts'
 import type { UsageDay } from '../../storage/tables/usage.ts'
@@ -23,7 +24,7 @@ export function createUsageMeter(db: Database): UsageMeter {
   let current = { day: 0, of: new Map<string, UsageDay>() }
 
   function today(user: string): UsageDay {
-    const day = Math.floor(Date.now() / dayMs)
+    const day = Math.floor(clockNow() / dayMs)
     if (day !== current.day) current = { day, of: new Map() }
     let found = current.of.get(user)
     if (found === undefined) {

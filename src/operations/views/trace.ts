@@ -7,7 +7,7 @@ import { mostOfTrace, type TraceBody, type TraceCall } from './trace-contract.ts
 
 type Parts = Pick<Asked, 'db'>
 
-/** The calls of one trace by when they began, one JSON text for each. */
+/** The calls of one trace by when they began, a JSON text on a line for each; some lines at a time. */
 export function readTrace(parts: Parts, caller: Caller, body: TraceBody, signal: AbortSignal) {
   requireAccess(caller, body.project_id)
   return linesOf(parts, body, signal)
@@ -18,10 +18,11 @@ async function* linesOf({ db }: Parts, body: TraceBody, signal: AbortSignal): As
   const costsOf = createPricing(db, project)
   const page = { project, trace, limit: body.limit ?? mostOfTrace }
   for await (const rows of streamTrace(db, page, now(), signal)) {
+    const lines: string[] = []
     for (const row of rows) {
       const costs =
         row.usage === null ? undefined : await costsOf({ ...row, summary: `{"usage":${row.usage}}` })
-      yield JSON.stringify({
+      const line = {
         id: row.id,
         parent_id: row.parent_id,
         op_name: row.op_name,
@@ -32,7 +33,9 @@ async function* linesOf({ db }: Parts, body: TraceBody, signal: AbortSignal): As
         cost: costs === undefined ? null : sumOfCosts(costs),
         storage_size_bytes: row.storage_size,
         feedback: row.feedback,
-      } satisfies TraceCall)
+      } satisfies TraceCall
+      lines.push(JSON.stringify(line))
     }
+    yield lines.join('\n')
   }
 }

@@ -9,10 +9,10 @@ import { deriveTrials } from './trials.ts'
 /** Ids of one statement. */
 const idsAtOnce = 200
 
-/** Of a project: the next query derives them first and must not wait long. A write that leaves more derives the rest. */
-const mostPending = 1000
+/** Of a project: the next query derives them first and must not wait long. A write that leaves more derives the first of them. */
+const mostPending = 400
 /** To look whether there are more costs as much as there are, so that a write of fewer trials looks only at random. */
-const lookedAfter = 200
+const lookedAfter = 64
 
 /** Two writes of a trial and of its children at once must see each other; those of two children need not. */
 export const membership = (project: string) => `the trials of ${project}`
@@ -146,11 +146,16 @@ async function markPending(
     )
   }
   if (Math.random() * lookedAfter > trials.length) return
-  const beyond = await tx.all<PendingTrial>(
+  const { count } = (await tx.get<{ count: number }>(
+    sql`SELECT count(*) AS count FROM eval_owed WHERE project_id = ${project}`,
+  )) as { count: number }
+  if (count <= mostPending) return
+  // Of those that came last the children may be yet to come, and then they would be derived again.
+  const first = await tx.all<PendingTrial>(
     sql`SELECT project_id, trial_id, mark FROM eval_owed WHERE project_id = ${project}
-        ORDER BY trial_id, mark LIMIT ${tx.dialect.noLimit} OFFSET ${mostPending}`,
+        ORDER BY trial_id, mark LIMIT ${count - mostPending}`,
   )
-  await settle(tx, project, beyond, now)
+  await settle(tx, project, first, now)
 }
 
 export interface PendingTrial {

@@ -316,7 +316,7 @@ function selectRoots(db: Reader, project: string, ids: readonly string[], time: 
 /** Some call of a trial has expired since the trial was derived. */
 async function hasStaleTrials(db: Reader, project: string, now: number): Promise<boolean> {
   const one = await db.get(
-    sql`SELECT trial_id FROM eval_trials WHERE stale_at <= ${now} AND project_id = ${project} LIMIT 1`,
+    sql`SELECT trial_id FROM eval_trials WHERE stale_at <= ${now} AND project_id = ${project} ORDER BY stale_at LIMIT 1`,
   )
   return one !== undefined
 }

@@ -178,7 +178,7 @@ export async function refreshStale(
 ): Promise<number> {
   const inProject = project_id === null ? trusted('1 = 1') : sql`project_id = ${project_id}`
   const stale = await tx.all<{ project_id: string; trial_id: string }>(
-    sql`SELECT project_id, trial_id FROM eval_trials WHERE stale_at <= ${now} AND ${inProject} LIMIT ${limit}`,
+    sql`SELECT project_id, trial_id FROM eval_trials WHERE stale_at <= ${now} AND ${inProject} ORDER BY stale_at LIMIT ${limit}`,
   )
   const byProject = Map.groupBy(stale, (row) => row.project_id)
   for (const project of [...byProject.keys()].sort()) {

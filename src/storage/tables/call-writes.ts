@@ -108,18 +108,19 @@ export interface SweepStep {
 export const sweepCalls: Command<SweepStep, number> = async (tx, { now, forgetBefore, limit, bytes }) => {
   if (!(await tx.alone('the sweep of calls'))) return 0
   // To empty a row is to free its pages one by one, and to mark it is to write it again.
-  const light = (condition: Sql) =>
+  const light = (condition: Sql, oldest: Sql) =>
     sql`(project_id, id) IN (
       SELECT project_id, id FROM (
         SELECT project_id, id, sum(size) OVER (ORDER BY project_id, id ROWS UNBOUNDED PRECEDING) - size AS before
-        FROM (SELECT project_id, id, start_bytes + end_bytes AS size FROM calls WHERE ${condition} LIMIT ${limit}) AS chosen
+        FROM (SELECT project_id, id, start_bytes + end_bytes AS size FROM calls WHERE ${condition}
+              ORDER BY ${oldest} LIMIT ${limit}) AS chosen
       ) AS summed WHERE before < ${bytes})`
   const expired = await tx.run(
-    sql`UPDATE calls SET deleted_at = expire_at WHERE ${light(sql`expire_at <= ${now} AND deleted_at IS NULL`)}`,
+    sql`UPDATE calls SET deleted_at = expire_at WHERE ${light(sql`expire_at <= ${now} AND deleted_at IS NULL`, trusted('expire_at'))}`,
   )
   const emptied = await tx.all<{ project_id: string; id: string }>(
     sql`UPDATE calls SET attributes = NULL, inputs = NULL, output = NULL, summary = NULL, exception = NULL,
-        ${clearedFacts}, start_bytes = 0, end_bytes = 0, swept_at = ${now} WHERE ${light(trusted('deleted_at IS NOT NULL AND swept_at IS NULL'))} RETURNING project_id, id`,
+        ${clearedFacts}, start_bytes = 0, end_bytes = 0, swept_at = ${now} WHERE ${light(trusted('deleted_at IS NOT NULL AND swept_at IS NULL'), trusted('deleted_at'))} RETURNING project_id, id`,
   )
   for (const [project, calls] of Map.groupBy(emptied, ({ project_id }) => project_id)) {
     await markForSearch(
@@ -140,7 +141,7 @@ export const sweepCalls: Command<SweepStep, number> = async (tx, { now, forgetBe
 /** Their rows go, and what other tables know of them alone. Answers how many went. */
 async function forgetCalls(tx: Transaction, before: number, limit: number): Promise<number> {
   const calls = await tx.all<{ project_id: string; id: string }>(
-    sql`SELECT project_id, id FROM calls WHERE swept_at < ${before} LIMIT ${limit}`,
+    sql`SELECT project_id, id FROM calls WHERE swept_at < ${before} ORDER BY swept_at LIMIT ${limit}`,
   )
   for (const [project, own] of Map.groupBy(calls, ({ project_id }) => project_id)) {
     const ids = own.map(({ id }) => id)

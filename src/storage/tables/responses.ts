@@ -225,7 +225,7 @@ export interface ResponsesSweep {
 export const sweepResponses: Command<ResponsesSweep, number> = async (tx, { now, limit, bytes }) => {
   if (!(await tx.alone('the sweep of responses'))) return 0
   const expired = await tx.all<{ user_name: string; id: string; bytes: number }>(
-    sql`SELECT user_name, id, bytes FROM responses WHERE expire_at <= ${now} LIMIT ${limit}`,
+    sql`SELECT user_name, id, bytes FROM responses WHERE expire_at <= ${now} ORDER BY expire_at LIMIT ${limit}`,
   )
   let freed = 0
   let count = 0

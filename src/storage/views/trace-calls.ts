@@ -25,6 +25,9 @@ const feedback = trusted(
   '(SELECT count(*) FROM feedback WHERE feedback.project_id = calls.project_id AND feedback.call_id = calls.id)',
 )
 
+/** Calls that are read at a time. They are small, so few questions to the thread that reads them cost less than many. */
+const callsAtOnce = 1000
+
 /** By when they began, as far as `limit`. */
 export function streamTrace(
   db: LongReader,
@@ -44,5 +47,5 @@ export function streamTrace(
     order: [trusted('started_at'), trusted('calls.id')],
     page,
   })
-  return db.stream<TraceCall>(statement, { signal })
+  return db.stream<TraceCall>(statement, { signal, rows: callsAtOnce })
 }

@@ -36,7 +36,12 @@ test('P6: a link to a call says the same for every id, with and without credenti
 test('what the page loads is of this server, and lies beside it', async () => {
   const { body } = await get('/')
   const names = [...body.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, name = '']) => name)
-  assert.equal(names.length, 3)
+  assert.deepEqual(names.map((name) => name.replace(/^\/ui\/(\w+).*\.(\w+)$/, '$1.$2')).sort(), [
+    'chunk.js',
+    'icon.svg',
+    'main.js',
+    'page.css',
+  ])
   for (const name of names) {
     const { statusCode, headers } = await get(name)
     assert.equal(statusCode, 200, name)
@@ -101,4 +106,13 @@ test('an operator may do without the page', async () => {
   for (const url of ['/', '/ui/', '/acme/qa/r/call/x']) {
     assert.equal((await bare.inject({ method: 'GET', url })).statusCode, 401)
   }
+})
+
+test('a browser need not read the script to know what else it asks for', async () => {
+  const { body } = await get('/')
+  const script = (await get(/<script[^>]* src="([^"]+)"/.exec(body)?.[1] as string)).body
+  const asked = [...script.matchAll(/\b(?:import|from)\s*"\.\/([^"]+)"/g)].map(([, name]) => `/ui/${name}`)
+  const told = [...body.matchAll(/<link rel="modulepreload" href="([^"]+)"/g)].map(([, name]) => name)
+  assert.ok(asked.length > 0)
+  assert.deepEqual(told, asked)
 })

@@ -85,7 +85,7 @@ for (const method of ['GET', 'DELETE'] as const) {
       status: 422,
       body: {
         reason:
-          'The body does not fit the schema: querystring.project_id: expected string, received undefined.',
+          'The query does not fit the schema: querystring.project_id: expected string, received undefined.',
         code: 'invalid_request',
         detail: [
           {

@@ -259,7 +259,7 @@ function allowing(list: number[], isAllowed: Uint8Array): Allowance {
   const mask = () => masks.of((put) => list.forEach(put))
   return {
     allows: (token) => isAllowed[token] === 1,
-    few: () => (list.length <= 256 ? list : undefined),
+    few: (most = 256) => (list.length <= most ? list : undefined),
     mask,
     wideMask: () => (2 * list.length > isAllowed.length ? mask() : undefined),
     ahead: () => '',
@@ -271,7 +271,9 @@ function allowing(list: number[], isAllowed: Uint8Array): Allowance {
 
 for (const [title, size, few] of [
   ['few', 12, [1, 4, 7]],
+  ['more than are drawn at once', 60, Array.from({ length: 20 }, (_, i) => 3 * i)],
   ['many', 600, Array.from({ length: 300 }, (_, i) => 2 * i)],
+  ['many that are a small part', 3000, Array.from({ length: 300 }, (_, i) => 10 * i)],
 ] as const) {
   test(`a draw without a cut has the probabilities that are left, of ${title}`, async () => {
     const random = createRandom(11n)
@@ -301,6 +303,55 @@ for (const [title, size, few] of [
     assert.ok(distance < 0.06, `${distance}`)
   })
 }
+
+test('the model is not asked where one token is left', async () => {
+  const constraint = createConstraints(vocabulary).of(packGrammar(regexGrammar('[12]é[12]').rules))
+  for (const sampling of [{}, { temperature: 0 }, { topP: 0.5 }]) {
+    const generation = generationOf({ sampling })
+    const plan = { generation, prompt: [0], maxTokens: 10, vocabulary, constraint }
+    const choice = createChoice(planAnswer(plan), 0)
+    const asked: number[] = []
+    for (let place = 0; place < 3; place++) {
+      const logits = scriptedLogits(everyToken.map((token) => (token === id('1') ? 9 : 0)))
+      // Of the two ways to say é the one in pieces is left out here.
+      if (place === 1) choice.accept({ token: letters.length })
+      choice.accept(await choice.next(logits))
+      asked.push(logits.asked.length)
+    }
+    assert.deepEqual(
+      asked.map((times) => times > 0),
+      [true, false, true],
+    )
+  }
+})
+
+test('a seed draws the same whatever was learnt of the grammar before', async () => {
+  const size = 3000
+  const many = listedVocabulary({ tokens: Array.from({ length: size }, (_, i) => `${i} `), eos: size - 1 })
+  // Few, one, some, many and nearly all of the tokens are allowed in turns.
+  const grammar = packGrammar(
+    regexGrammar('(7[0-9]? 1[0-9]{3} [0-9]+ 11 [0-8][0-9]{0,3} 1[0-9]{1,2} )+').rules,
+  )
+  const used = createConstraints(many).of(grammar)
+  const said = async (constraint: typeof used, seed: bigint) => {
+    const generation = generationOf({ sampling: { seed }, ending: { ignoreEos: true } })
+    const choice = createChoice(
+      planAnswer({ generation, prompt: [0], maxTokens: 60, vocabulary: many, constraint }),
+      0,
+    )
+    const random = createRandom(seed)
+    for (;;) {
+      const logits = scriptedLogits(Array.from({ length: size }, () => 2 * random()))
+      if (choice.accept(await choice.next(logits)).finished) return choice.tokens
+    }
+  }
+  for (let seed = 1n; seed < 6n; seed++) {
+    const [first, again] = [await said(used, seed), await said(used, seed)]
+    assert.equal(first.length, 60)
+    assert.deepEqual(again, first)
+    assert.deepEqual(await said(createConstraints(many).of(grammar), seed), first)
+  }
+})
 
 async function story(
   favoured: string[],

@@ -13,6 +13,7 @@ import type { Command, Reader, StreamOptions } from '../../transaction.ts'
 import { createFailedWrites } from '../failed-writes.ts'
 import { loadMigrations, type Migration } from '../migrations.ts'
 import { createUnreadAnswers } from '../unread-answers.ts'
+import { followClock } from './clock.ts'
 import { type ConnectionOptions, type Connections, createConnections, sharesOf } from './connections.ts'
 import { postgresDialect } from './dialect.ts'
 import { postgresFailure } from './failures.ts'
@@ -240,6 +241,18 @@ export async function openPostgres(url: string, options: OpenPostgresOptions = {
     mustExist,
   })
   const database = createPostgresDatabase(url, postgresDialect, commands, settings)
-  // The commands run in this thread, so large texts are decoded here.
-  return { ...database, write: (name, input, tenant) => database.write(name, withTexts(input), tenant) }
+  try {
+    const clock = await followClock(database.get)
+    return {
+      ...database,
+      // The commands run in this thread, so large texts are decoded here.
+      write: (name, input, tenant) => database.write(name, withTexts(input), tenant),
+      async close() {
+        await Promise.all([database.close(), clock.stop()])
+      },
+    }
+  } catch (error) {
+    await database.close()
+    throw error
+  }
 }

@@ -1,0 +1,7 @@
+// Loaded before everything else: a clock that is wrong by TEST_CLOCK_SHIFT milliseconds, and is set back by a day by SIGUSR2.
+const right = Date.now
+let shift = Number(process.env.TEST_CLOCK_SHIFT)
+Date.now = () => right() + shift
+process.on('SIGUSR2', () => {
+  shift -= 86_400_000
+})
