@@ -22,8 +22,8 @@ for (const driver of allDrivers()) {
 const id = (index: number) => String(index).padStart(16, '0')
 const traceId = 'a'.repeat(32)
 
-async function withCalls({ post }: Pick<TestApp, 'post'>, count: number): Promise<void> {
-  const batch = Array.from({ length: count }, (_, index) =>
+async function withCalls({ post }: Pick<TestApp, 'post'>, count: number, first = 0): Promise<void> {
+  const batch = Array.from({ length: count }, (_, place) => first + place).map((index) =>
     completeOf({
       id: id(index),
       trace_id: index % 2 === 0 ? traceId : 'b'.repeat(32),
@@ -164,5 +164,56 @@ function tracesAndFacets(driver: Driver): void {
     assert.deepEqual([facet.values.length, facet.others], [51, 1])
     assert.deepEqual(facet.values[0], { value: 'kind00', count: 2 })
     assert.deepEqual(facet.values.at(-1), { value: null, count: 1 })
+  })
+
+  test('of very much feedback that of the newest calls is counted, and the answer says so', async (t) => {
+    const app = await openApp(t, { database: await driver.open(t) })
+    const calls = 2_100
+    for (let from = 0; from < calls; from += 700) await withCalls(app, 700, from)
+    const say = async (batch: object[]) => {
+      const records = batch.map((one) => ({
+        project_id: project,
+        feedback_type: 'my.type',
+        payload: {},
+        ...one,
+      }))
+      const { status, text } = await app.post('/feedback/batch/create', { batch: records })
+      assert.equal(status, 200, text)
+    }
+    const ofOldest = Array.from({ length: 1_000 }, () => ({ svc_ref: callRef(0) }))
+    for (let turn = 0; turn < 20; turn++) await say(ofOldest)
+    const asked = { project_id: project, fields: ['feedback', 'reaction'] }
+    const facetsOf = async (more = {}) => (await app.post('/views/facets', { ...asked, ...more })).json.facets
+    const [all] = await facetsOf()
+    assert.deepEqual([all.sampled, all.values.at(-1)], [null, { value: null, count: calls - 1 }])
+    const react = (emoji: string) => ({ feedback_type: 'wandb.reaction.1', payload: { emoji } })
+    await say([
+      { svc_ref: callRef(calls - 1), ...react('👍') },
+      { svc_ref: callRef(calls - 1), ...react('👎') },
+      { svc_ref: callRef(calls - 2), ...react('👍') },
+      { svc_ref: callRef(calls - 2) },
+    ])
+    const [feedback, reaction] = await facetsOf()
+    assert.deepEqual(feedback, {
+      field: 'feedback',
+      values: [
+        { value: 'wandb.reaction.1', count: 2 },
+        { value: 'my.type', count: 1 },
+        { value: null, count: 1_998 },
+      ],
+      others: 0,
+      sampled: 2_000,
+    })
+    assert.deepEqual(reaction.values, [
+      { value: '👍', count: 1 },
+      { value: '👎', count: 1 },
+      { value: null, count: 1_998 },
+    ])
+    // Of a view with few calls all are the newest ones.
+    const [few] = await facetsOf({ filter: { call_ids: [id(0), id(1), id(2)] } })
+    assert.deepEqual(
+      [few.sampled, ...few.values],
+      [3, { value: 'my.type', count: 1 }, { value: null, count: 2 }],
+    )
   })
 }

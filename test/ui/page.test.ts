@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
 import { after, test } from 'node:test'
 import { keys } from '../support/app.ts'
 import { assertAccessible, noBrowser, openPage, type Page, watched } from '../support/browser.ts'
@@ -140,6 +141,12 @@ test('P9: digits are shown as they were sent', { skip }, async (t) => {
   await page.waitForSelector('.peek .json >> text=9007199254740993')
   await page.getByRole('tab', { name: 'Output' }).click()
   await page.waitForSelector('.peek .json >> text="1.0"')
+  const [file] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('button', { name: 'Download' }).click(),
+  ])
+  assert.equal(file.suggestedFilename(), 'output.json')
+  assert.equal(await readFile(await file.path(), 'utf8'), '{"one":1.0}')
   assert.deepEqual(problems, [])
 })
 

@@ -60,7 +60,7 @@ test('words are typed, found with their places, and walked by keys', { skip }, a
   await page.getByLabel('Search', { exact: true }).fill('zebra')
   await page.getByText('No call has these words').waitFor()
   await page.getByLabel('Search', { exact: true }).fill('order')
-  await page.getByText('30 so far found').waitFor()
+  await page.getByText('30 found so far').waitFor()
   await page.getByRole('button', { name: 'Show more' }).click()
   await page.getByText('40 found').waitFor()
   assert.notEqual(await page.title(), 'taken')

@@ -5,6 +5,7 @@ import { isFile } from '../export/contents.ts'
 import { AddToDataset } from '../parts/add-to-dataset.tsx'
 import { AddToQueue } from '../parts/add-to-queue.tsx'
 import { Copied } from '../parts/copied.tsx'
+import { DownloadButton } from '../parts/download-button.tsx'
 import { type KeyBinding, useKeys } from '../parts/keys.ts'
 import { Failed, Skeleton } from '../parts/states.tsx'
 import { Status } from '../parts/status.tsx'
@@ -165,8 +166,8 @@ function Shown({ project, id, call, withTrace, isBeside, tab: wanted, choose, ad
       <div class="tab-panel" id="tab-panel" role="tabpanel" aria-labelledby={`tab-${tab}`} tabIndex={0}>
         {tab === 'chat' && <Chat asked={asked ?? []} said={said ?? []} />}
         {tab === 'surprise' && <SurpriseTab {...{ project, inputs }} choices={tokens} />}
-        {tab === 'input' && <Value node={inputs} />}
-        {tab === 'output' && <Value node={output} />}
+        {tab === 'input' && <Value node={inputs} name="input" />}
+        {tab === 'output' && <Value node={output} name="output" />}
         {tab === 'attributes' && <Attributes call={call} />}
         {tab === 'feedback' && <Feedback project={project} call={id} onChanged={onChanged} />}
       </div>
@@ -248,7 +249,7 @@ function Fact({ name, children }: { name: string; children: ComponentChildren })
   )
 }
 
-export function Value({ node }: { node: JsonNode | undefined }) {
+export function Value({ node, name }: { node: JsonNode | undefined; name: string }) {
   if (node === undefined || node.kind === 'null') return <p class="muted">Nothing was written.</p>
   const text = stringOf(node)
   return (
@@ -257,6 +258,10 @@ export function Value({ node }: { node: JsonNode | undefined }) {
         <Copied text={text ?? sourceOf(node)} label="Copy the whole value">
           Copy
         </Copied>
+        <DownloadButton
+          text={text ?? sourceOf(node)}
+          name={`${name}.${text === undefined ? 'json' : 'txt'}`}
+        />
       </div>
       {text === undefined ? <JsonTree node={node} /> : <pre class="plain">{text}</pre>}
     </>
@@ -269,7 +274,7 @@ function Attributes({ call }: { call: JsonNode }) {
       {(['attributes', 'summary'] as const).map((name) => (
         <section key={name}>
           <h3>{name === 'attributes' ? 'Attributes' : 'Summary'}</h3>
-          <Value node={nodeAt(call, name)} />
+          <Value node={nodeAt(call, name)} name={name} />
         </section>
       ))}
       <h3>Call</h3>

@@ -1,11 +1,13 @@
 import { elementScroll, observeElementOffset, observeElementRect, Virtualizer } from '@tanstack/virtual-core'
 import type { ComponentChildren, RefObject } from 'preact'
 import { useLayoutEffect, useReducer, useState } from 'preact/hooks'
+import { rem } from './rem.ts'
 
 interface Props {
   /** What scrolls. */
   scroller: RefObject<HTMLElement | null>
   count: number
+  /** In rem, as the style has it. */
   height: number
   /** Hears which rows are on the screen. */
   onRange?: (first: number, last: number) => void
@@ -17,7 +19,8 @@ interface Props {
 }
 
 /** Only the rows that can be seen are in the document. */
-export function VirtualRows({ scroller, count, height, onRange, active, sought, row }: Props) {
+export function VirtualRows({ scroller, count, height: rems, onRange, active, sought, row }: Props) {
+  const height = rems * rem.value
   const [, redraw] = useReducer((turn: number, _: undefined) => turn + 1, 0)
   const [virtual] = useState(
     () =>
@@ -28,6 +31,7 @@ export function VirtualRows({ scroller, count, height, onRange, active, sought, 
   virtual.setOptions(optionsOf({ scroller, count, height }, () => redraw(undefined)))
   useLayoutEffect(() => virtual._didMount(), [virtual])
   useLayoutEffect(() => virtual._willUpdate())
+  useLayoutEffect(() => virtual.measure(), [virtual, height])
   const items = virtual.getVirtualItems()
   const first = items[0]?.index ?? 0
   const last = items.at(-1)?.index ?? -1

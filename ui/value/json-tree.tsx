@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks'
+import { ShowAll } from '../parts/show-all.tsx'
 import { paths } from '../places.ts'
 import { type JsonMember, type JsonNode, membersOf, sourceOf, stringOf } from './json-index.ts'
 import { type ParsedRef, parseRef } from './ref.ts'
@@ -112,11 +113,7 @@ function Leaf({ node }: { node: JsonNode }) {
   return (
     <span class="json-string">
       {isCut ? text.slice(0, longString) : text}
-      {isCut && (
-        <button type="button" class="quiet" onClick={() => setWhole(true)}>
-          Show all {countText(text.length)} characters
-        </button>
-      )}
+      {isCut && <ShowAll text={text} onShow={() => setWhole(true)} />}
     </span>
   )
 }

@@ -89,28 +89,27 @@ const mostTokens = 1e12
 /** Under the names that prices read. */
 function usageIn(usage: Members): Usage {
   const models = Object.keys(usage)
-  const sumOf = (...names: string[]) => {
-    let sum: number | null = null
-    for (const model of models) {
-      const used = usage[model]
-      if (!isObject(used)) continue
-      for (const name of names) {
-        const count = countIn(used[name])
-        if (count !== undefined) sum = Math.min(mostTokens, (sum ?? 0) + Math.round(count))
-      }
-    }
-    return sum
+  const sums: Usage = {
+    model: models.length === 0 ? null : shortName(models.sort().join(', ')),
+    input_tokens: null,
+    output_tokens: null,
+    cache_read_tokens: null,
+    cache_creation_tokens: null,
   }
-  return {
-    model:
-      models.length === 0
-        ? null
-        : shortName(models.length === 1 ? (models[0] as string) : models.sort().join(', ')),
-    input_tokens: sumOf('prompt_tokens', 'input_tokens'),
-    output_tokens: sumOf('completion_tokens', 'output_tokens'),
-    cache_read_tokens: sumOf('cache_read_input_tokens'),
-    cache_creation_tokens: sumOf('cache_creation_input_tokens'),
+  for (const model of models) {
+    const used = usage[model]
+    if (!isObject(used)) continue
+    sums.input_tokens = plus(plus(sums.input_tokens, used.prompt_tokens), used.input_tokens)
+    sums.output_tokens = plus(plus(sums.output_tokens, used.completion_tokens), used.output_tokens)
+    sums.cache_read_tokens = plus(sums.cache_read_tokens, used.cache_read_input_tokens)
+    sums.cache_creation_tokens = plus(sums.cache_creation_tokens, used.cache_creation_input_tokens)
   }
+  return sums
+}
+
+function plus(sum: number | null, value: unknown): number | null {
+  const count = countIn(value)
+  return count === undefined ? sum : Math.min(mostTokens, (sum ?? 0) + Math.round(count))
 }
 
 function countIn(value: unknown): number | undefined {

@@ -42,8 +42,13 @@ function answerOf({ choices, output, messages, content }: Members): string | und
   return contentOf(content)
 }
 
+/** Words with one space between them: what most texts begin with, and all that is read of them. */
+const plainLine = /^[^\0-\x20\x7f-\xa0]+(?: [^\0-\x20\x7f-\xa0]+)*$/
+
 /** One line, as both engines can hold it. Each stretch of spaces and control characters is one space. */
 function lineOf(text: string): string | null {
+  const start = text.length > longest ? text.slice(0, longest) : text
+  if (plainLine.test(start) && start.isWellFormed()) return start
   let line = ''
   let from = 0
   const end = Math.min(text.length, mostRead)

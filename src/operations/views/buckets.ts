@@ -39,9 +39,10 @@ export async function readFacets(
   const facets = []
   for (const field of new Set(body.fields ?? groupFields)) {
     if (isSaidField(field)) {
-      const { top, without, others } = await topSaid(db, view, field, mostValues, time, signal)
+      const bounds = { most: mostValues, sample: sampledCalls }
+      const { top, without, others, sampled } = await topSaid(db, view, field, bounds, time, signal)
       const none = without > 0 ? [{ value: null, count: without }] : []
-      facets.push({ field, values: [...top, ...none], others, sampled: null })
+      facets.push({ field, values: [...top, ...none], others, sampled })
       continue
     }
     const isOwn = isGroupField(field)

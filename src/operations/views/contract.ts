@@ -136,7 +136,7 @@ export const FacetsAnswer = answer('For each field the values that most calls of
         .meta({ description: 'At most 50, the largest first.' }),
       others: count.meta({ description: 'Calls with any other value; of feedback, with any other type.' }),
       sampled: count.nullable().meta({
-        description: `Where a value inside of calls is counted: the newest so many, at most ${sampledCalls}. Null: all.`,
+        description: `Where only the newest calls are counted, as for values inside of them: how many, at most ${sampledCalls}. Null: all.`,
       }),
     }),
   ),

@@ -15,6 +15,8 @@ export interface SaidGroups {
   without: number
   /** Calls that have some of it beside the largest groups. */
   others: number
+  /** How many calls were looked at; null is all of the view. */
+  sampled: number | null
 }
 
 /** Bytes of a value that is counted by itself. */
@@ -27,21 +29,28 @@ export function isAboutCallOf(db: LongReader, view: CallsView, now: number): Sql
       AND ${allOf([isLive(now), ...conditions])})`
 }
 
-/** By what was said of the calls of a view. */
+/** What a project has of feedback where all of it is read. */
+const mostRead = 20_000
+
+/** By what was said of the calls of a view; where the project has much feedback, of the newest `sample` of them. */
 export async function topSaid(
   db: LongReader,
   view: CallsView,
   field: SaidField,
-  most: number,
+  { most, sample }: { most: number; sample: number },
   now: number,
   signal: AbortSignal,
 ): Promise<SaidGroups> {
-  const of = allOf([
-    sql`project_id = ${view.project} AND call_id IS NOT NULL`,
-    isAboutCallOf(db, view, now),
-    db.dialect.going,
-  ])
-  const said = field === 'feedback' ? kindsOf(of) : lastReactions(db, of)
+  const { project } = view
+  const query = callsQueryOf(db, { ...view, sort: [] })
+  const isSampled = await hasMuchFeedback(db, project, signal)
+  const newest = sql`SELECT calls.id AS call_id ${matchingCalls(db, query, now)}
+    ORDER BY calls.started_at DESC, calls.id DESC LIMIT ${sample}`
+  const own = sql`feedback.project_id = ${project} AND ${db.dialect.going}`
+  const about = isSampled
+    ? sql`FROM (${newest}) AS newest CROSS JOIN feedback WHERE ${own} AND feedback.call_id = newest.call_id`
+    : sql`FROM feedback WHERE ${own} AND feedback.call_id IS NOT NULL AND ${isAboutCallOf(db, view, now)}`
+  const said = field === 'feedback' ? kindsIn(about) : lastReactions(db, about)
   const rows = await allRows<{ place: number; value: string; count: number }>(
     db,
     sql`WITH said AS (${said}),
@@ -55,26 +64,38 @@ export async function topSaid(
     signal,
   )
   const countAt = (place: number) => Number(rows.find((row) => Number(row.place) === place)?.count ?? 0)
-  const query = callsQueryOf(db, { ...view, sort: [] })
-  const all = sql`SELECT count(*) AS count ${matchingCalls(db, query, now)}`
-  const { count } = await onlyRow<{ count: number }>(db, all, signal)
+  const all = isSampled
+    ? sql`SELECT count(*) AS count FROM (${newest}) AS newest`
+    : sql`SELECT count(*) AS count ${matchingCalls(db, query, now)}`
+  const count = Number((await onlyRow<{ count: number }>(db, all, signal)).count)
   const top = rows.filter(({ place }) => Number(place) === 0)
   return {
     top: top.map(({ value, count }) => ({ value, count: Number(count) })),
     // What is said while this is counted must not make it less than none.
-    without: Math.max(0, Number(count) - countAt(1)),
+    without: Math.max(0, count - countAt(1)),
     others: countAt(2),
+    sampled: isSampled ? count : null,
   }
 }
 
-const kindsOf = (of: Sql) => sql`SELECT DISTINCT call_id, feedback_type AS value FROM feedback WHERE ${of}`
+async function hasMuchFeedback(db: LongReader, project: string, signal: AbortSignal): Promise<boolean> {
+  const some = sql`SELECT 1 AS one FROM feedback WHERE project_id = ${project} LIMIT ${mostRead + 1}`
+  const counted = sql`SELECT count(*) AS count FROM (${some}) AS found`
+  return Number((await onlyRow<{ count: number }>(db, counted, signal)).count) > mostRead
+}
+
+/** `about` selects from `feedback`. */
+const kindsIn = (about: Sql) =>
+  sql`SELECT DISTINCT feedback.call_id AS call_id, feedback_type AS value ${about}`
 
 /** The same as the query field `feedback.[wandb.reaction.1].payload.emoji` reads. */
-function lastReactions({ dialect }: LongReader, of: Sql): Sql {
+function lastReactions({ dialect }: LongReader, about: Sql): Sql {
   const { text, exists } = dialect.json(trusted('feedback.payload'), ['emoji'])
-  const place = trusted('row_number() OVER (PARTITION BY call_id ORDER BY created_at DESC, id DESC)')
-  const reactions = sql`SELECT call_id, ${text} AS value, ${place} AS place FROM feedback
-    WHERE feedback_type = 'wandb.reaction.1' AND ${exists} AND ${of}`
+  const place = trusted(
+    'row_number() OVER (PARTITION BY feedback.call_id ORDER BY feedback.created_at DESC, feedback.id DESC)',
+  )
+  const reactions = sql`SELECT feedback.call_id AS call_id, ${text} AS value, ${place} AS place ${about}
+    AND feedback_type = 'wandb.reaction.1' AND ${exists}`
   const short = sql`CASE WHEN ${dialect.bytes(trusted('value'))} <= ${longestValue} THEN value END`
   return sql`SELECT call_id, ${short} AS value FROM (${reactions}) AS reactions WHERE place = 1`
 }

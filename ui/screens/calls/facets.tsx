@@ -111,6 +111,9 @@ function FacetGroup({ field, text, facet, onUnpin }: GroupProps) {
   const isJson = titles[field] === undefined
   const values = facet?.values ?? []
   const chosen = (value: string | null) => isChosen(text, { field, value, isJson })
+  // Most records have no feedback, and who filters by it there wants to see why nothing is left.
+  const isSaid = field === 'reaction' || field === 'feedback'
+  if (isSaid && values.every(({ value }) => value === null && !chosen(value)) && !facet?.others) return null
   const shown = isLong ? values : values.filter(({ value }, index) => index < fewValues || chosen(value))
   const highest = Math.max(1, ...values.map(({ count }) => count))
   return (

@@ -9,7 +9,7 @@ import { costText, countText, durationText, sizeText } from '../../value/units.t
 import type { Column, ColumnName } from './columns.ts'
 
 /** As style/calls.css has it. */
-export const rowHeight = 44
+export const rowHeight = 2.75
 
 interface Props {
   index: number

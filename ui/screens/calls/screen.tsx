@@ -3,6 +3,7 @@ import type { Expression } from '../../filter/query.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { useKeys } from '../../parts/keys.ts'
 import { lazily } from '../../parts/lazily.tsx'
+import { rem } from '../../parts/rem.ts'
 import { SavedViews } from '../../parts/saved-views.tsx'
 import { Empty, Failed } from '../../parts/states.tsx'
 import { VirtualRows } from '../../parts/virtual-rows.tsx'
@@ -56,7 +57,7 @@ export function CallsScreen({ project }: { project: string }) {
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set())
   const isBusy = useRef(false)
   isBusy.current = active >= 0 || chosen.size > 0 || peek !== undefined
-  const isAtTop = () => (scroller.current?.scrollTop ?? 0) < rowHeight
+  const isAtTop = () => (scroller.current?.scrollTop ?? 0) < rowHeight * rem.value
   const list = useMemo(() => createRows(view, () => isAtTop() && !isBusy.current), [view])
   useEffect(() => {
     const unfollow = followEvents(list.hear)

@@ -1,5 +1,6 @@
 import { useMemo, useState } from 'preact/hooks'
 import { Icon } from '../../parts/icon.tsx'
+import { ShowAll } from '../../parts/show-all.tsx'
 import { paths } from '../../places.ts'
 import { setSearch } from '../../routes.ts'
 import type { ResultRow, TrialResult } from '../../server/evaluations.ts'
@@ -202,11 +203,7 @@ function Output({ trial, base }: { trial: TrialResult; base: TrialResult | undef
       ) : (
         <p class="plain-text">{shown}</p>
       )}
-      {isCut && (
-        <button type="button" class="quiet" onClick={() => setWhole(true)}>
-          Show all {countText(text.length)} characters
-        </button>
-      )}
+      {isCut && <ShowAll text={text} onShow={() => setWhole(true)} />}
     </>
   )
 }

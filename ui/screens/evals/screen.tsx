@@ -51,7 +51,8 @@ export function EvalsScreen({ project }: { project: string }) {
     },
     { keys: ['Escape'], does: 'Choose none', run: () => setSearch({ sel: undefined }) },
   ])
-  const scores = commonScores(runs.summaries.value.values()).slice(0, mostColumns)
+  const common = commonScores(runs.summaries.value.values())
+  const scores = common.slice(0, mostColumns)
   const error = runs.error.value
   return (
     <main class="screen evals">
@@ -61,6 +62,7 @@ export function EvalsScreen({ project }: { project: string }) {
           {rows !== undefined &&
             rows.length > 0 &&
             `${countText(rows.length)} of ${countText(runs.total.value)}`}
+          {scores.length < common.length && `, ${scores.length} of ${countText(common.length)} scores`}
         </span>
         <div class="head-tools">
           {chosen.length > 0 && (

@@ -13,7 +13,7 @@ import { lineOf } from '../../value/messages.ts'
 import { countText } from '../../value/units.ts'
 
 /** As style/objects.css has it. */
-const rowHeight = 32
+const rowHeight = 2
 
 /** Beside each other; the rest of a row is in the row itself. */
 const mostColumns = 40

@@ -4,7 +4,7 @@ import { shortOp } from '../../server/calls.ts'
 import type { ItemState, QueueItem } from '../../server/queues.ts'
 
 /** As style/queues.css has it. */
-export const itemHeight = 36
+export const itemHeight = 2.25
 
 export const stateNames: Record<ItemState, string> = {
   unstarted: 'Open',

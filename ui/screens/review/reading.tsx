@@ -85,11 +85,11 @@ function Everything({ call }: { call: JsonNode }) {
     <>
       <section>
         <h2>Input</h2>
-        <Value node={inputs} />
+        <Value node={inputs} name="input" />
       </section>
       <section>
         <h2>Output</h2>
-        <Value node={output} />
+        <Value node={output} name="output" />
       </section>
     </>
   )

@@ -122,7 +122,7 @@ export function SearchScreen({ project }: { project: string }) {
           />
         </div>
         <output class="muted count" aria-live="polite">
-          {state && `${countText(hits.length)}${state.next ? ' so far' : ''} found`}
+          {state && `${countText(hits.length)} found${state.next ? ' so far' : ''}`}
         </output>
       </div>
       {state?.searchable && (

@@ -6,7 +6,7 @@ import type { TimeScale } from './time-scale.ts'
 import type { Branch, Span } from './tree.ts'
 
 /** As style/trace.css has it. */
-export const lineHeight = 30
+export const lineHeight = 1.875
 
 /** Deeper calls stand as far in as these, so that there is room for their names. */
 const deepest = 24
