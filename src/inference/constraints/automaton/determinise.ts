@@ -1,19 +1,24 @@
 import type { Budget } from '../grammar/budget.ts'
 import type { Expr } from '../grammar/expressions.ts'
+import { type Alphabet, alphabetOf } from './alphabet.ts'
 import { type Automaton, type Edge, smallest, trimmed } from './automaton.ts'
 
 /** States that move without reading, and what they move on by reading. */
 interface Loose {
   silent: number[][]
   reading: Edge[][]
+  /** Where characters are read by numbers of their own. */
+  alphabet?: Alphabet | undefined
 }
 
 /** The automaton of a piece of grammar that refers to no rule: all that a regular expression becomes. */
 export function automatonOf(expr: Expr, budget: Budget): Automaton {
-  const loose: Loose = { silent: [], reading: [] }
+  const alphabet = alphabetOf(expr, budget)
+  const loose: Loose = { silent: [], reading: [], alphabet }
   const start = addState(loose, budget)
   const end = lay(expr, start, loose, budget)
-  return smallest(subsets(loose, start, end, budget), budget)
+  const automaton = smallest(subsets(loose, start, end, budget), budget)
+  return alphabet === undefined ? automaton : alphabet.spelled(automaton, budget)
 }
 
 /** The same texts without these symbols. */
@@ -101,8 +106,9 @@ function layReading(
   budget: Budget,
 ): number {
   const end = addState(loose, budget)
-  budget.spend(ranges.length)
-  for (const [first, last] of ranges) loose.reading[from]?.push({ from: first, to: last, target: end })
+  const read = loose.alphabet === undefined ? ranges : loose.alphabet.numbersOf(ranges)
+  budget.spend(read.length)
+  for (const [first, last] of read) loose.reading[from]?.push({ from: first, to: last, target: end })
   return end
 }
 

@@ -16,6 +16,7 @@ import {
 } from './anchored.ts'
 import { assertionsAutomaton, unsupported } from './assertions.ts'
 import { type Flags, flagsWithin, noFlags, rangesOf } from './characters.ts'
+import { leadingAutomaton } from './leading.ts'
 
 const longest = 32_768
 const deepest = 200
@@ -47,9 +48,17 @@ export function regexLanguage(
   { search, budget }: RegexOptions & { budget: Budget },
 ): { expr: Expr } | { automaton: Automaton } {
   const pattern = parse(source, budget)
-  return pattern.alternatives.some((one) => one.elements.some((element) => looksAround(element, false)))
-    ? { automaton: assertionsAutomaton(pattern, search, budget) }
-    : { expr: compileRegex(source, { search, budget }) }
+  const isPlain = (element: AST.Element) => !looksAround(element, false)
+  if (pattern.alternatives.every(({ elements }) => elements.every(isPlain))) {
+    return { expr: compileRegex(source, { search, budget }) }
+  }
+  const leading = leadingAutomaton(pattern, {
+    search,
+    budget,
+    compiled: (elements) => inOrder(elements.map((element) => compileElement(element, noFlags))),
+    looksAround: (element) => !isPlain(element),
+  })
+  return { automaton: leading ?? assertionsAutomaton(pattern, search, budget) }
 }
 
 /** Whether there is an assertion that the ends of an expression cannot tell. */

@@ -34,8 +34,8 @@ export interface TextLanguages {
 /** Tools of one catalogue often have the same patterns. */
 const patternAutomata = new LRUCache<string, { automaton: Automaton; steps: number }>({
   max: 1000,
-  maxSize: 200_000,
-  sizeCalculation: ({ automaton }) => automaton.accepting.length + 1,
+  maxSize: 400_000,
+  sizeCalculation: ({ automaton: { edges } }) => edges.reduce((sum, out) => sum + 1 + out.length, 1),
 })
 
 /** So that what is made of one of them is made once. */

@@ -1,0 +1,120 @@
+import type { Budget } from '../grammar/budget.ts'
+import { type Expr, type Range, united } from '../grammar/expressions.ts'
+import type { Automaton, Edge } from './automaton.ts'
+
+/**
+ * Numbers in place of code points: all that the classes of an expression never tell apart are one. A letter of any alphabet is
+ * one number and not 650 ranges, so a state costs as much as it has ways.
+ */
+export interface Alphabet {
+  /** The numbers of what these ranges hold. */
+  numbersOf(ranges: readonly Range[]): readonly Range[]
+  /** The same automaton over code points. */
+  spelled(automaton: Automaton, budget: Budget): Automaton
+}
+
+/** Fewer ranges are read as they are. */
+const manyRanges = 64
+/** Among more classes it is dearer to find out what they tell apart. */
+const mostClasses = 64
+/** To copy a range is so much cheaper than a step. */
+const copiesOfStep = 8
+
+/** Undefined where the code points themselves are as good. */
+export function alphabetOf(expr: Expr, budget: Budget): Alphabet | undefined {
+  const classes = new Map<string, readonly Range[]>()
+  collect(expr, classes)
+  const ranges = [...classes.values()].reduce((sum, one) => sum + one.length, 0)
+  if (ranges <= manyRanges || classes.size > mostClasses) return undefined
+  budget.spend(ranges)
+  const { segments, numbers } = told(classes)
+  // A class of many ranges is asked for as often as it is counted.
+  const asked = new Map<readonly Range[], readonly Range[]>()
+  return {
+    numbersOf(of) {
+      const own = asked.get(of) ?? numbers.get(of.join())
+      if (own === undefined) throw new Error('a class that is not of the expression')
+      asked.set(of, own)
+      return own
+    },
+    spelled({ edges, accepting }, spelling) {
+      return { accepting, edges: edges.map((out) => spelledEdges(out, segments, spelling)) }
+    },
+  }
+}
+
+function collect(expr: Expr, classes: Map<string, readonly Range[]>): void {
+  switch (expr.kind) {
+    case 'literal':
+      for (const character of expr.text) {
+        const point = character.codePointAt(0) ?? 0
+        classes.set(`${point},${point}`, [[point, point]])
+      }
+      return
+    case 'class':
+      classes.set(expr.ranges.join(), expr.ranges)
+      return
+    case 'repetition':
+      collect(expr.of, classes)
+      return
+    case 'rule':
+      return
+    default:
+      for (const part of expr.of) collect(part, classes)
+  }
+}
+
+/** The code points of each number, and the numbers of each class. */
+function told(classes: ReadonlyMap<string, readonly Range[]>) {
+  const cuts = [...classes].flatMap(([name, ranges]) =>
+    ranges.flatMap(([first, last]) => [
+      { at: first, name, opens: true },
+      { at: last + 1, name, opens: false },
+    ]),
+  )
+  cuts.sort((one, other) => one.at - other.at)
+  const open = new Set<string>()
+  const order = new Map([...classes.keys()].map((name, at) => [name, at]))
+  const known = new Map<string, number>()
+  const segments: Range[][] = []
+  const found = new Map([...classes.keys()].map((name): [string, Set<number>] => [name, new Set()]))
+  for (let i = 0; i < cuts.length; ) {
+    const from = cuts[i]?.at ?? 0
+    for (; i < cuts.length && cuts[i]?.at === from; i++) {
+      const { name, opens } = cuts[i] as (typeof cuts)[number]
+      if (opens) open.add(name)
+      else open.delete(name)
+    }
+    const next = cuts[i]?.at
+    if (open.size === 0 || next === undefined) continue
+    const key = Array.from(open, (name) => order.get(name) ?? -1)
+      .sort((one, other) => one - other)
+      .join()
+    const number = known.get(key) ?? segments.push([]) - 1
+    known.set(key, number)
+    segments[number]?.push([from, next - 1])
+    for (const name of open) found.get(name)?.add(number)
+  }
+  const numbers = new Map(
+    Array.from(found, ([name, own]) => [name, united(Array.from(own, (one): Range => [one, one]))]),
+  )
+  return { segments, numbers }
+}
+
+function spelledEdges(out: readonly Edge[], segments: readonly (readonly Range[])[], budget: Budget): Edge[] {
+  const pieces: Edge[] = []
+  for (const { from, to, target } of out) {
+    for (let number = from; number <= to; number++) {
+      for (const [first, last] of segments[number] ?? []) pieces.push({ from: first, to: last, target })
+    }
+  }
+  budget.spend(Math.ceil(pieces.length / copiesOfStep))
+  pieces.sort((one, other) => one.from - other.from)
+  const edges: { from: number; to: number; target: number }[] = []
+  for (const piece of pieces) {
+    const last = edges.at(-1)
+    if (last !== undefined && last.target === piece.target && last.to + 1 === piece.from) last.to = piece.to
+    else edges.push({ ...piece })
+  }
+  return edges
+}
