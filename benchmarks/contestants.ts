@@ -31,6 +31,7 @@ const scripts = {
   'one by one': server('one-by-one'),
   inline: server('inline'),
   bare: server('bare'),
+  proxy: server('proxy'),
 }
 export type Name = keyof typeof scripts
 

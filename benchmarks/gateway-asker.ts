@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { Agent, type IncomingMessage, request } from 'node:http'
-import type { Heddle } from './chat-contestants.ts'
+import type { Contestant } from './contestants.ts'
 
 export type Kind = 'whole' | 'stream'
 
@@ -22,7 +22,7 @@ const bodies: Record<Kind, string> = {
 }
 
 /** Asks the same question again and again, on a connection that is kept. */
-export function openAsker({ address, headers }: Heddle): Asker {
+export function openAsker({ address, headers }: Pick<Contestant, 'address' | 'headers'>): Asker {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   return {
     async ask(kind) {

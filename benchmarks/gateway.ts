@@ -9,7 +9,7 @@ import { parseArgs } from 'node:util'
 import { benchmarkShape, writeRandomModel } from '../test/support/random-model.ts'
 import { type Aim, aimOf, aimsTable, boundOf } from './aims.ts'
 import { type Heddle, runOf, startHeddle } from './chat-contestants.ts'
-import { measuringKey } from './contestants.ts'
+import { measuringKey, start } from './contestants.ts'
 import { quantile, shown, shownSpread, sorted, spreadOf, table } from './figures.ts'
 import { type Kind, type OneByOne, openAsker } from './gateway-asker.ts'
 import { childrenOf, loadNow, machineFacts, workOf } from './machine.ts'
@@ -37,6 +37,12 @@ const promptLength = 24
 /** What is written behind an answer is work of it. */
 const settlingMs = 100
 const kinds: readonly Kind[] = ['whole', 'stream']
+const ways = ['direct', 'proxy', 'through'] as const
+const shownWays: Record<(typeof ways)[number], string> = {
+  direct: 'direct',
+  proxy: 'a bare proxy',
+  through: 'through',
+}
 
 let asked = 0
 
@@ -96,48 +102,43 @@ async function startPair(source: string, place: string): Promise<Pair> {
   return { behind, front }
 }
 
-/** One request after the other, by both ways in turns: what is added is the difference of two neighbours. */
+/**
+ * One request after the other, by each way in turns: what is added is the difference of neighbours. The order is turned around each
+ * time, so that what a way does behind its answer is felt by all of them alike.
+ */
 async function measureLatency({ behind, front }: Pair, report: Report): Promise<Aim[]> {
-  const direct = openAsker(behind)
-  const through = openAsker(front)
+  const proxy = await start('proxy', { PROXIED: behind.address })
+  const askers = { direct: openAsker(behind), proxy: openAsker(proxy), through: openAsker(front) }
   const rows: string[][] = []
   const aims: Aim[] = []
   try {
     for (const kind of kinds) {
-      for (const asker of [direct, through]) for (let i = 0; i < askedOneByOne; i++) await asker.ask(kind)
-      const series = { direct: [] as Latency[], through: [] as Latency[], added: [] as number[] }
+      for (const way of ways) for (let i = 0; i < askedOneByOne; i++) await askers[way].ask(kind)
+      const series = { direct: [] as Latency[], proxy: [] as Latency[], through: [] as Latency[] }
       for (let round = 0; round < rounds; round++) {
-        const times = { direct: [] as OneByOne[], through: [] as OneByOne[] }
-        const added: number[] = []
+        const times = { direct: [] as OneByOne[], proxy: [] as OneByOne[], through: [] as OneByOne[] }
         for (let i = 0; i < askedOneByOne; i++) {
-          const isFirst = i % 2 === 0
-          const one = await (isFirst ? direct : through).ask(kind)
-          const other = await (isFirst ? through : direct).ask(kind)
-          const [near, far] = isFirst ? [one, other] : [other, one]
-          times.direct.push(near)
-          times.through.push(far)
-          added.push(far.first - near.first)
+          for (const way of i % 2 === 0 ? ways : ways.toReversed())
+            times[way].push(await askers[way].ask(kind))
         }
-        series.direct.push(latencyOf(times.direct))
-        series.through.push(latencyOf(times.through))
-        series.added.push(quantile(sorted(added), 0.5))
+        for (const way of ways) series[way].push(latencyOf(times[way], times.direct))
       }
-      for (const way of ['direct', 'through'] as const) {
+      for (const way of ways) {
         const spread = (pick: (one: Latency) => number) => shownSpread(spreadOf(series[way].map(pick)))
-        const figures = [({ p50 }: Latency) => p50, ({ p99 }: Latency) => p99, ({ end }: Latency) => end]
         rows.push([
           kind,
-          way,
-          ...figures.map(spread),
-          way === 'direct' ? '' : shownSpread(spreadOf(series.added)),
+          shownWays[way],
+          ...[({ p50 }: Latency) => p50, ({ p99 }: Latency) => p99, ({ end }: Latency) => end].map(spread),
+          way === 'direct' ? '' : spread(({ added }) => added),
         ])
       }
       const what = kind === 'whole' ? 'a whole answer of one token' : 'the first token of a stream'
-      aims.push(boundOf(`${what}: added ms at the median`, 1, series.added))
+      const added = series.through.map((one) => one.added)
+      aims.push(boundOf(`${what}: added ms at the median`, 1, added))
     }
   } finally {
-    direct.close()
-    through.close()
+    for (const asker of Object.values(askers)) asker.close()
+    await proxy.stop()
   }
   report.say('### Added latency')
   report.say(
@@ -147,19 +148,21 @@ async function measureLatency({ behind, front }: Pair, report: Report): Promise<
   return aims
 }
 
-/** Milliseconds: of what comes first, and of the end. */
+/** Milliseconds: of what comes first, of the end, and how much later than its direct neighbour the first comes. */
 interface Latency {
   p50: number
   p99: number
   end: number
+  added: number
 }
 
-function latencyOf(times: readonly OneByOne[]): Latency {
+function latencyOf(times: readonly OneByOne[], direct: readonly OneByOne[]): Latency {
   const firsts = sorted(times.map(({ first }) => first))
   return {
     p50: quantile(firsts, 0.5),
     p99: quantile(firsts, 0.99),
     end: quantile(sorted(times.map(({ end }) => end)), 0.5),
+    added: quantile(sorted(times.map(({ first }, i) => first - (direct[i]?.first ?? Number.NaN))), 0.5),
   }
 }
 

@@ -1,3 +1,4 @@
+import type { ModelTask } from '../backend.ts'
 import { kindOfOwner, type UpstreamKind } from './kinds.ts'
 
 /** A model as a server lists it. */
@@ -7,7 +8,11 @@ export interface ListedModel {
   kind: UpstreamKind
   /** Tokens that fit into a conversation; 0 where the server does not tell it. */
   context: number
+  /** What it does; absent where the server does not tell it. */
+  tasks?: readonly ModelTask[]
 }
+
+const allTasks: readonly ModelTask[] = ['answers', 'embeddings', 'ranking']
 
 /** What `GET /models` says: one entry for each model, its aliases beside it where the server tells which they are. */
 export function listedModels(text: string): ListedModel[] {
@@ -20,10 +25,20 @@ export function listedModels(text: string): ListedModel[] {
     // That of vLLM is the folder of the weights, which several models may share.
     const root = kind === 'heddle' && typeof one.root === 'string' ? one.root : one.id
     const model = models.get(root)
-    if (model === undefined) models.set(root, { names: [one.id], kind, context: contextOf(one) })
-    else model.names.push(one.id)
+    if (model !== undefined) model.names.push(one.id)
+    else {
+      const tasks = kind === 'heddle' ? tasksOf(one) : undefined
+      models.set(root, { names: [one.id], kind, context: contextOf(one), ...(tasks && { tasks }) })
+    }
   }
   return [...models.values()]
+}
+
+/** Those that are known here; an older Heddle tells none. */
+function tasksOf({ tasks }: Record<string, unknown>): ModelTask[] | undefined {
+  if (!Array.isArray(tasks)) return undefined
+  const known = allTasks.filter((task) => tasks.includes(task))
+  return known.length > 0 ? known : undefined
 }
 
 function contextOf({ max_model_len, meta }: Record<string, unknown>): number {

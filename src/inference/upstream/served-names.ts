@@ -52,17 +52,20 @@ export function modelsBehind(server: UpstreamServer, settings: NamesBehind): () 
     const there = settings.model ?? found?.names[0] ?? (names[0] as string)
     const kind = found?.kind ?? listed[0]?.kind ?? 'openai'
     const shown = names.length > 0 ? names : (found?.names ?? [there])
-    return [{ names: [...shown], kind, context: found?.context ?? 0, model: there }]
+    const { context = 0, tasks } = found ?? {}
+    return [{ names: [...shown], kind, context, model: there, ...(tasks && { tasks }) }]
   }
 
   function modelOf(listed: Chosen): Model {
     const kind = settings.kind ?? listed.kind
     const context = settings.context || listed.context
     const model = listed.model ?? (listed.names[0] as string)
-    const key = JSON.stringify([listed.names, model, kind, context])
+    const { names, tasks } = listed
+    const key = JSON.stringify([names, model, kind, context, tasks])
     const same = known.get(key)
     if (same !== undefined) return same
-    const made = createUpstreamModel(server, { names: listed.names, model, kind, context, source, created })
+    const told = { names, model, kind, context, source, created, ...(tasks && { tasks }) }
+    const made = createUpstreamModel(server, told)
     known.set(key, made)
     return made
   }

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { refuse } from '../../domain/refusals.ts'
-import type { BackendStatus, ServedModel } from '../backend.ts'
+import type { BackendStatus, ModelTask, ServedModel } from '../backend.ts'
 import type { AnswerEvent, Answering, AnswerRequest, Input, Model } from '../model.ts'
 import { notReady } from '../served-model.ts'
 import { type AskedUpstream, askedOf } from './asked.ts'
@@ -24,6 +24,8 @@ export interface UpstreamModelSettings {
   source: string
   /** Seconds since the epoch. */
   created: number
+  /** What it does, where its server tells it; of what else it is asked, the server says what it cannot do. */
+  tasks?: readonly ModelTask[]
 }
 
 /** A whole answer, with the log-probabilities of its prompt. */
@@ -40,11 +42,18 @@ const hasLine = (piece: Buffer) => piece.includes(0x0a)
 
 /** A model on a server that speaks the wire of OpenAI. */
 export function createUpstreamModel(server: UpstreamServer, settings: UpstreamModelSettings): Model {
-  const { names, model, kind, context, source, created } = settings
+  const {
+    names,
+    model,
+    kind,
+    context,
+    source,
+    created,
+    tasks = ['answers', 'embeddings', 'ranking'],
+  } = settings
   const served: ServedModel = {
     names,
-    // What it cannot do, its server says.
-    tasks: ['answers', 'embeddings', 'ranking'],
+    tasks,
     created,
     source: `${source}#${model}`,
     context,

@@ -238,3 +238,28 @@ test('2,048 inputs of one user hold up no chat of another', async (t) => {
   for (const { status, json } of await Promise.all(embeddings))
     assert.deepEqual([status, json.data.length], [200, 2_048])
 })
+
+test('what the models of a Heddle do is what it lists: a request without a name goes to one that does it', async (t) => {
+  const listed = (id: string, tasks: unknown) => ({ id, owned_by: 'heddle', root: id, tasks })
+  const upstream = await startFakeUpstream(
+    t,
+    saying({ object: 'list', data: [{ index: 0, embedding: base64(1, 0) }], usage }),
+    { models: [listed('writer', ['answers']), listed('pooler', ['embeddings', 'later']), listed('any', [])] },
+  )
+  const { get, post } = await openApp(t, { models: await modelsOfUpstream([upstream.url]) })
+  const { json } = await get('/v1/models')
+  assert.deepEqual(
+    json.data.map(({ id, tasks }: { id: string; tasks: string[] }) => [id, tasks.join()]),
+    [
+      ['writer', 'answers'],
+      ['pooler', 'embeddings'],
+      ['any', 'answers,embeddings,ranking'],
+    ],
+  )
+  assert.equal((await post('/v1/embeddings', { input: 'a' })).json.model, 'pooler')
+  assert.equal(upstream.asked[0]?.body.model, 'pooler')
+  const { error } = (await post('/v1/embeddings', { input: 'a', model: 'writer' })).json
+  assert.deepEqual([error.code, error.param], ['model_lacks', 'model'])
+  assert.match(error.message, /accepted: "pooler", "any"/)
+  assert.equal(upstream.asked.length, 1)
+})
