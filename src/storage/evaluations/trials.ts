@@ -151,13 +151,14 @@ export async function readTrials(
   const trials = new Map<string, Trial>()
   if (trialCalls.length === 0) return trials
   const parents = trialCalls.map(({ id }) => id)
+  // In the order of their index: PostgreSQL, which has seen that most trials have one parent, reads all its calls otherwise.
   // Of a child that is no scorer its output says nothing here, and its inputs only what it is a method of.
   const children = await tx.all<EvaluationCall>(
-    sql`${wantedOf(parents)} SELECT ${small}, summary, ${mentioning('inputs', '"self"', 'inputs')},
-          ${mentioning('output', 'score', 'attributes')} FROM wanted CROSS JOIN calls
-        WHERE project_id = ${project} AND parent_id = wanted.id AND ${isLive(now)} LIMIT ${mostChildren * parents.length}`,
+    sql`SELECT ${small}, summary, ${mentioning('inputs', '"self"', 'inputs')},
+          ${mentioning('output', 'score', 'attributes')} FROM calls
+        WHERE project_id = ${project} AND parent_id IN (${listOf(parents)}) AND ${isLive(now)} ORDER BY parent_id LIMIT ${mostChildren * parents.length}`,
   )
-  // Not in SQL, which would then look for them in the order of all calls of the project.
+  // By their time not in SQL, which would then look for them in the order of all calls of the project.
   children.sort((a, b) => a.started_at - b.started_at || (a.id < b.id ? -1 : 1))
   const byParent = Map.groupBy(children, ({ parent_id }) => parent_id as string)
   for (const call of trialCalls) trials.set(call.id, trialOf(call, byParent.get(call.id) ?? []))
