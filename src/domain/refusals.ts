@@ -659,7 +659,7 @@ export const refusals = {
   write_unconfirmed: {
     status: 503,
     message: 'The record did not confirm the write: it may or may not be stored.',
-    help: 'The connection to the record broke while it committed. Writes with an id are safe to send again.',
+    help: 'The connection to the record broke while it committed, or the disk failed between two parts of a long list. Writes with an id are safe to send again.',
   },
   internal_error: {
     status: 500,

@@ -3,14 +3,21 @@ const sliceMs = 3
 
 export type YieldToLoop = () => Promise<void> | undefined
 
-/** Pieces of work that wait to go on. */
-const waiting: (() => void)[] = []
-
-/** One of them goes on in each turn of the loop: what arrives waits for one slice, and not for as many as there are. */
-function nextSlice(): void {
-  waiting.shift()?.()
-  if (waiting.length > 0) setImmediate(nextSlice)
+/** One of those that wait goes on in each turn of the loop: what arrives waits for one of them, and not for as many as there are. */
+function createTurns(): (goOn: () => void) => void {
+  const waiting: (() => void)[] = []
+  function next(): void {
+    waiting.shift()?.()
+    if (waiting.length > 0) setImmediate(next)
+  }
+  return (goOn) => {
+    if (waiting.length === 0) setImmediate(next)
+    waiting.push(goOn)
+  }
 }
+
+const waitForSlice = createTurns()
+const waitForPiece = createTurns()
 
 /**
  * For work in many small steps. Await the result between steps, and the event loop is never blocked for long. Rejects with
@@ -21,14 +28,18 @@ export function createYieldToLoop(signal?: AbortSignal): YieldToLoop {
   return () => {
     if (performance.now() - since < sliceMs) return undefined
     return new Promise((resolve, reject) => {
-      if (waiting.length === 0) setImmediate(nextSlice)
-      waiting.push(() => {
+      waitForSlice(() => {
         if (signal?.aborted) reject(signal.reason)
         since = performance.now()
         resolve()
       })
     })
   }
+}
+
+/** For work that comes in pieces, each of far less than a slice, such as files: resolves when it is the turn of this one. */
+export function turnOfPiece(): Promise<void> {
+  return new Promise(waitForPiece)
 }
 
 /** Takes a step for each item, and yields to the event loop between them. */

@@ -3,6 +3,7 @@ import type { MultipartFile, MultipartValue } from '@fastify/multipart'
 import multipart from '@fastify/multipart'
 import type { FastifyRequest } from 'fastify'
 import { Refusal, refuse } from '../domain/refusals.ts'
+import { turnOfPiece } from '../domain/yielding.ts'
 import { freeChunk } from './chunks.ts'
 import type { App } from './contracts.ts'
 import { unsupported } from './errors.ts'
@@ -44,13 +45,17 @@ export async function* readForm(request: FastifyRequest): AsyncGenerator<FormPar
   }
 }
 
-/** Each chunk is there until the next one is asked for. */
+/**
+ * Each chunk is there until the next one is asked for. Of all files that are sent at once, one chunk is taken in a turn of the
+ * event loop, so that requests between them wait for one.
+ */
 async function* contentOf(from: Readable, file: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const bytes = file[Symbol.asyncIterator]()
   try {
     for (;;) {
       const next = await inOurWords(bytes.next())
       if (next.done) return
+      await turnOfPiece()
       yield next.value
       freeChunk(from, next.value)
     }

@@ -104,7 +104,7 @@ export function answerHealth(app: App, { database, models, metrics, version }: H
             description: '`record` asks for the record alone: it is there while a model is not.',
           }),
         }),
-        response: { 200: Ready, 500: RefusalBody, 503: NotReady },
+        response: { 200: Ready, 422: RefusalBody, 500: RefusalBody, 503: NotReady },
       },
     },
     async ({ query }, reply) => {

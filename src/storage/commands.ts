@@ -133,4 +133,10 @@ export const undoable: ReadonlySet<string> = new Set<keyof typeof commands>([
   'shareSpending',
 ])
 
+/**
+ * Take a list whose items may be written part by part, so that the writes of others go in between. The answer comes with the last part,
+ * and who gets none sends all of it again.
+ */
+export const divisible: ReadonlySet<string> = new Set<keyof typeof commands>(['upsertCalls'])
+
 export type Commands = typeof commands

@@ -3,10 +3,12 @@ import { refuse } from '../domain/refusals.ts'
 /** Jobs in a queue, taken in rounds: one of each tenant, so that a tenant with many jobs does not delay one with few. */
 export interface FairQueue<Job> {
   readonly size: number
-  /** That have a job in it. */
-  readonly tenants: number
+  /** Whether another than this tenant has a job in it. */
+  hasOthers(tenant: string): boolean
   /** Refuses when the queue of the tenant, or the queue as a whole, is full. */
   add(tenant: string, job: Job): void
+  /** What was taken, or what is left of it, is the tenant's first again. */
+  putBack(tenant: string, job: Job): void
   /** The next job of those that `mayRun` lets pass, of each tenant its first; the others keep their turn. */
   take(mayRun?: (tenant: string, job: Job) => boolean): { tenant: string; job: Job } | undefined
   /** Does nothing when the job has been taken. */
@@ -37,14 +39,16 @@ export function createFairQueue<Job>(most: QueueBounds): FairQueue<Job> {
     get size() {
       return size
     },
-    get tenants() {
-      return queues.size
-    },
+    hasOthers: (tenant) => queues.size > (queues.has(tenant) ? 1 : 0),
     add(tenant, job) {
       const queue = queues.get(tenant) ?? new Set()
       if (queue.size >= most.perTenant || size >= most.total) throw refuse('queue_full')
       queue.add(job)
       queues.set(tenant, queue)
+      size++
+    },
+    putBack(tenant, job) {
+      queues.set(tenant, new Set([job, ...(queues.get(tenant) ?? [])]))
       size++
     },
     take(mayRun = () => true) {

@@ -48,7 +48,7 @@ const ofModels = [200, ...always, 400, 404, 413, 415, 502, 504]
 
 for (const [path, statuses] of Object.entries({
   '/health': [200],
-  '/ready': [200, 500, 503],
+  '/ready': [200, 422, 500, 503],
   '/metrics': [200, ...always, 403],
   '/server_info': [200, ...always],
   '/views/events': [200, ...always, 403, 422],

@@ -164,7 +164,14 @@ function comparable(answer: { status: number; text: string }, names: Names, own:
   const files = made.replace(/"base64":"[^"]*"/g, '"base64":"<bytes>"')
   // The order of a reranking follows the scores, and with `top_n` so does the choice.
   const ranked = files.replace(/"results":\[\{"index":.*\}\](?=,"usage")/, '"results":"<ranked>"')
-  const plain = ranked.replace(/\b(?:[\da-f]{64}|[\da-f]{32}|[\w-]{43})\b/g, '<digest>')
+  // Saved views come in the order of their names.
+  const inOrder = ranked.replace(/(?<="views":\[).*(?=\]\}$)/, (views) =>
+    views
+      .split(/(?<=\}),(?=\{)/)
+      .sort()
+      .join(),
+  )
+  const plain = inOrder.replace(/\b(?:[\da-f]{64}|[\da-f]{32}|[\w-]{43})\b/g, '<digest>')
   return { status, lines: plain.split('\n').sort() }
 }
 

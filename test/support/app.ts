@@ -6,7 +6,7 @@ import { localModels } from '../../src/inference/local-model.ts'
 import type { Model } from '../../src/inference/model.ts'
 import { createModels, type Models } from '../../src/inference/registry.ts'
 import type { Database } from '../../src/storage/database.ts'
-import { openMemoryRecord } from './memory-record.ts'
+import { openAppRecord } from './app-record.ts'
 
 /** Two tenants and someone who reaches everything. */
 export const keys = {
@@ -72,7 +72,7 @@ export async function openApp(
   t: { after(close: () => Promise<void>): void },
   { settings, backend, model, models: given, ...parts }: TestParts = {},
 ): Promise<TestApp> {
-  const database = parts.database ?? openMemoryRecord()
+  const database = parts.database ?? (await openAppRecord())
   const models = given ?? (backend ? localModels(backend) : createModels(model ? [model] : []))
   const shared = { sweep: false, checkAnswers: true, ...parts, database, models }
   const app = await buildApp(testConfig(settings), shared)

@@ -49,6 +49,7 @@ export function playedContext(options: PlayedContextOptions) {
 
   return {
     hasPlainAttention: options.hasPlainAttention ?? true,
+    readsTiles: false,
     bytesOfToken: undefined,
     adapt() {},
     async keep(): Promise<never> {

@@ -229,6 +229,28 @@ for (const colorScheme of ['light', 'dark'] as const) {
   }
 }
 
+test('on a very large screen letters and rows are larger, and rows follow one another', {
+  skip,
+}, async (t) => {
+  const { page, problems } = await open(t, calls, { viewport: { width: 3840, height: 2160 } })
+  await page.waitForSelector(rowText('Question 299?'))
+  const rows = await page.locator('.virtual > [role=row]').evaluateAll((all) =>
+    all.slice(0, 20).map((row) => {
+      const { top, height } = row.getBoundingClientRect()
+      return { top, height, letters: getComputedStyle(row).fontSize }
+    }),
+  )
+  const [first] = rows
+  assert.deepEqual([first?.height, first?.letters], [66, '21px'])
+  assert.deepEqual(
+    rows.map(({ top }) => Math.round(top - (first?.top ?? 0))),
+    rows.map((_, index) => index * 66),
+  )
+  await page.keyboard.press('G')
+  await page.locator(rowText('Question 0?')).waitFor()
+  assert.deepEqual(problems, [])
+})
+
 test('texts of models stay texts in the list', { skip }, async (t) => {
   const { page, problems } = await open(t, `${calls}?q=status:error`)
   await page.waitForSelector(rowText('onerror'))

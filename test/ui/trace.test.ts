@@ -117,6 +117,10 @@ test('a large trace is walked to its end and back, closed and opened', { skip },
   await page.getByRole('tree').evaluate((element) => element.scrollTo({ top: 0 }))
   await page.keyboard.press('l')
   await page.waitForSelector('[role=treeitem]:has-text("step 1")')
+  await page.getByRole('link', { name: 'As a list' }).click()
+  await page.getByText('5,000 calls', { exact: true }).waitFor()
+  await page.goBack()
+  await page.waitForSelector(chosen('step 0'))
   assert.deepEqual(problems, [])
 })
 

@@ -5,6 +5,7 @@ import { connect } from '../../src/storage/engines/sqlite/connection.ts'
 import type { Job, JobResult } from '../../src/storage/engines/sqlite/group.ts'
 import { migrateSqlite } from '../../src/storage/engines/sqlite/migrate.ts'
 import { createWriter } from '../../src/storage/engines/sqlite/writer.ts'
+import { storageFailure } from '../../src/storage/failures.ts'
 import { sql } from '../../src/storage/sql/sql.ts'
 import { pieceBytes } from '../../src/storage/tables/files.ts'
 import { wholePart } from '../support/call-parts.ts'
@@ -12,7 +13,7 @@ import { wholePart } from '../support/call-parts.ts'
 const op_name = 'Evaluation.predict_and_score'
 
 /** A writer on an empty record; `arriving` is seen after each group, one list at a time. */
-function openWriter(t: TestContext, arriving: Job[][]) {
+function openWriter(t: TestContext, arriving: Job[][], options: { isWatched?: () => boolean } = {}) {
   const connection = connect(':memory:', 'write')
   t.after(() => connection.close())
   migrateSqlite(connection, ':memory:', loadMigrations('sqlite'), 0)
@@ -21,11 +22,15 @@ function openWriter(t: TestContext, arriving: Job[][]) {
   const rests: number[] = []
   /** The ids of each group. */
   const groups: number[][] = []
+  /** The calls that there are when a group is answered. */
+  const counts: number[] = []
   const deliver = (results: readonly JobResult[]) => {
     answers.push(...results)
     groups.push(results.map(({ id }) => id))
+    counts.push(connection.get<{ count: number }>(sql`SELECT count(*) AS count FROM calls`)?.count ?? 0)
   }
   const writer = createWriter(connection, deliver, {
+    ...options,
     collect: () => arriving.shift() ?? [],
     clock: {
       // A hundred rows take a millisecond, whatever else the machine does.
@@ -37,7 +42,7 @@ function openWriter(t: TestContext, arriving: Job[][]) {
       },
     },
   })
-  return { writer, answers, groups, rests, connection }
+  return { writer, answers, groups, counts, rests, connection }
 }
 
 const trialsOwed = (id: number, count: number): Job => ({
@@ -80,13 +85,34 @@ test('tenants take turns: a write of one does not wait for all that another has 
 })
 
 test('a write does not wait for a whole group of large ones, also when it comes while they are under way', async (t) => {
-  const large = (id: number): Job => ({ ...trialsOwed(id, 2_000), tenant: 'alice' })
   const { writer, answers } = openWriter(t, [[], [{ ...probe(100), tenant: 'bob' }]])
-  writer.submit([1, 2, 3, 4, 5, 6, 7, 8].map(large))
+  writer.submit([1, 2, 3, 4, 5, 6, 7, 8].map((id) => large(id, 'alice')))
   await writer.idle()
   const position = answers.findIndex(({ id }) => id === 100)
   assert.ok(position < 4, `it is number ${position}`)
   assert.equal(answers.length, 9)
+})
+
+/** A write that is long and cannot be divided. */
+const large = (id: number, tenant: string): Job => ({
+  id,
+  name: 'addPrices',
+  input: Array.from({ length: 2_000 }, (_, n) => ({
+    id: `${id}-${n}`,
+    project_id: 'acme/qa',
+    llm_id: 'm',
+    provider_id: 'p',
+    prompt_token_cost_unit: 'USD',
+    completion_token_cost_unit: 'USD',
+    created_by: tenant,
+    prompt_token_cost: 0,
+    completion_token_cost: 0,
+    cache_read_input_token_cost: 0,
+    cache_creation_input_token_cost: 0,
+    effective_date: 0,
+    created_at: 0,
+  })),
+  tenant,
 })
 
 const piece = (id: number, tenant: string): Job => ({
@@ -118,15 +144,13 @@ test('beside another user they go one by one, and the small writes of the other 
 })
 
 test('a write that is expected to take long waits for the next group, so that a short one goes to the disk alone', async (t) => {
-  const large = (id: number): Job => ({ ...trialsOwed(id, 2_000), tenant: 'alice' })
   const { writer, groups } = openWriter(t, [[], [{ ...probe(9), tenant: 'bob' }], [], []])
-  writer.submit([large(1), large(2), large(3), { ...probe(8), tenant: 'bob' }])
+  writer.submit([large(1, 'alice'), large(2, 'alice'), large(3, 'alice'), { ...probe(8), tenant: 'bob' }])
   await writer.idle()
   assert.deepEqual(groups, [[1], [8, 9], [2], [3]])
 })
 
 test('after a large write its user rests while another writes, and nobody rests for itself', async (t) => {
-  const large = (id: number, tenant: string): Job => ({ ...trialsOwed(id, 2_000), tenant })
   const beside = openWriter(t, [[], [], [{ ...probe(9), tenant: 'bob' }]])
   beside.writer.submit([{ ...probe(8), tenant: 'bob' }, large(1, 'alice'), large(2, 'alice')])
   await beside.writer.idle()
@@ -137,6 +161,75 @@ test('after a large write its user rests while another writes, and nobody rests 
   alone.writer.submit([large(1, 'alice'), large(2, 'alice'), large(3, 'alice')])
   await alone.writer.idle()
   assert.deepEqual([alone.groups, alone.rests], [[[1, 2, 3]], []])
+})
+
+const calls = (id: number, count: number, tenant: string): Job => ({
+  id,
+  name: 'upsertCalls',
+  input: Array.from({ length: count }, (_, n) => wholePart('acme/qa', `${id}-${n}`)),
+  tenant,
+})
+
+test('beside another user a long list is written part by part, the writes of the other in between, and answered once', async (t) => {
+  const { writer, answers, groups, counts } = openWriter(t, [[], [{ ...probe(10), tenant: 'bob' }]])
+  writer.submit([calls(1, 2_000, 'alice'), calls(2, 1, 'alice'), { ...probe(9), tenant: 'bob' }])
+  await writer.idle()
+  assert.deepEqual(
+    answers.map(({ id }) => id),
+    [9, 10, 1, 2],
+  )
+  const [ofOther = 0] = counts
+  assert.ok(groups[0]?.includes(9) && ofOther > 0 && ofOther < 2_000, `${ofOther} of the list were written`)
+  assert.equal(counts.at(-1), 2_001)
+})
+
+test('what was written of a list in parts is told as a whole', async (t) => {
+  const { writer, answers } = openWriter(t, [], { isWatched: () => true })
+  writer.submit([calls(1, 300, 'alice'), { ...probe(9), tenant: 'bob' }])
+  await writer.idle()
+  const told = answers.find(({ id }) => id === 1)
+  const changes = told !== undefined && 'changes' in told ? (told.changes ?? []) : []
+  const ids = changes.flatMap((change) => ('ids' in change ? change.ids : []))
+  assert.equal(new Set(ids).size, 300)
+})
+
+test('a list of which a part fails is answered with that once, and the rest of it is not written', async (t) => {
+  const { writer, answers, counts } = openWriter(t, [])
+  const list = calls(1, 2_000, 'alice')
+  const bad = (list.input as { project_id: unknown }[])[100]
+  if (bad) bad.project_id = null
+  writer.submit([list, { ...probe(9), tenant: 'bob' }])
+  await writer.idle()
+  assert.deepEqual(
+    answers.map(({ id }) => id).sort((one, other) => one - other),
+    [1, 9],
+  )
+  assert.ok('failure' in (answers.find(({ id }) => id === 1) as JobResult))
+  assert.ok((counts.at(-1) ?? 0) <= 64)
+})
+
+test('when the disk is full between two parts of a list nobody says that nothing was stored', async (t) => {
+  const { writer, answers, connection } = openWriter(t, [])
+  connection.handle.exec(
+    "CREATE TEMP TRIGGER full BEFORE INSERT ON main.calls WHEN NEW.id = '1-1000' BEGIN SELECT fill(); END",
+  )
+  connection.handle.function('fill', { deterministic: false }, () => {
+    throw storageFailure('storage_full', new Error('no space'))
+  })
+  writer.submit([calls(1, 2_000, 'alice'), calls(2, 1, 'bob')])
+  await writer.idle()
+  const failure = answers.flatMap((answer) => ('failure' in answer ? [answer] : []))
+  assert.deepEqual(
+    failure.map(({ id, failure }) => [id, failure.kind === 'refusal' && failure.code]),
+    [[1, 'write_unconfirmed']],
+  )
+})
+
+test('a long list of a user who writes alone is one transaction', async (t) => {
+  const { writer, groups } = openWriter(t, [])
+  writer.submit([calls(1, 300, 'alice'), calls(2, 300, 'alice')])
+  await writer.idle()
+  assert.deepEqual(groups, [[1, 2]])
 })
 
 test('when a transaction cannot begin every write is told, and the next ones are tried again', async (t) => {

@@ -42,9 +42,9 @@ test('a write is expected to take as long as the last, or half of what a longer 
 
 test('who writes much beside others rests for as long, three times as long after a long write, and never for ever', () => {
   const { tenants, pass } = open()
-  const wrote = (tenant: string, ms: number, groupMs: number) => {
+  const wrote = (tenant: string, ms: number, groupMs: number, bytes = 0) => {
     tenants.note(tenant, ms)
-    tenants.rest(new Map([[tenant, ms]]), groupMs)
+    tenants.rest(new Map([[tenant, { ms, bytes }]]), groupMs)
     return tenants.restMs(tenant)
   }
   wrote('alice', 50, 60)
@@ -58,7 +58,25 @@ test('who writes much beside others rests for as long, three times as long after
   pass(60)
   assert.equal(wrote('alice', 10, 12), 36, 'the group took no longer')
   pass(36)
-  assert.equal(wrote('alice', 5_000, 6_000), 100)
+  assert.equal(wrote('bob', 1, 1), 1)
+  assert.equal(wrote('alice', 0.2, 0.5, 256 * 1024), 8, 'the disk takes its bytes later')
+  assert.equal(wrote('alice', 5_000, 6_000), 250)
   pass(250)
   assert.equal(wrote('alice', 50, 60) > 0, false, 'the other has stopped')
+})
+
+test('several write while two have within a quarter of a second', () => {
+  const { tenants, pass } = open()
+  assert.equal(tenants.areSeveral, false)
+  tenants.note('alice', 1)
+  tenants.note('alice', 1)
+  tenants.note('', 1)
+  assert.equal(tenants.areSeveral, false)
+  tenants.note('bob', 1)
+  assert.equal(tenants.areSeveral, true)
+  pass(200)
+  tenants.note('bob', 1)
+  assert.equal(tenants.areSeveral, true)
+  pass(50)
+  assert.equal(tenants.areSeveral, false)
 })

@@ -241,13 +241,19 @@ class Reader {
   }
 }
 
+const letterU = 0x75
+
+/** By the code of the letter behind the backslash. */
+const simpleEscapes = new Uint8Array(128)
+for (const letter of '"\\/bfnrt') simpleEscapes[letter.charCodeAt(0)] = 1
+
 const isHex = /^[\da-fA-F]{4}$/
 
 /** Of the escape that begins here; 0 when it is none. */
 function escapeLength(text: string, at: number): number {
-  const letter = text[at + 1]
-  if (letter === 'u') return isHex.test(text.slice(at + 2, at + 6)) ? 6 : 0
-  return letter !== undefined && '"\\/bfnrt'.includes(letter) ? 2 : 0
+  const code = text.charCodeAt(at + 1)
+  if (simpleEscapes[code] === 1) return 2
+  return code === letterU && isHex.test(text.slice(at + 2, at + 6)) ? 6 : 0
 }
 
 /** `__proto__` is a name like any other. */

@@ -15,14 +15,13 @@ export function sharedText(text: string): SharedText {
 /** The texts one behind the other: shared when one of them is. */
 export function joined(texts: readonly (string | SharedText)[]): string | SharedText {
   if (!texts.some(isSharedText)) return texts.join('')
-  const pieces = texts.map((text) => (isSharedText(text) ? text : Buffer.from(text)))
+  const pieces = texts.map((text) => (isSharedText(text) ? Buffer.from(text.buffer) : Buffer.from(text)))
   const length = pieces.reduce((sum, piece) => sum + piece.length, 0)
   const bytes = new Uint8Array(new SharedArrayBuffer(length))
+  const all = Buffer.from(bytes.buffer)
   let at = 0
-  for (const piece of pieces) {
-    bytes.set(piece, at)
-    at += piece.length
-  }
+  // `set` of shared memory takes ten times as long where the two are not aligned alike.
+  for (const piece of pieces) at += piece.copy(all, at)
   return bytes
 }
 

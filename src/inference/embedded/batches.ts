@@ -24,7 +24,7 @@ export interface Part {
 }
 
 export interface BatchParts {
-  context: Pick<NativeContext, 'begin' | 'add'>
+  context: Pick<NativeContext, 'begin' | 'add' | 'readsTiles'>
   tenants: ActiveTenants
   /** Tokens that a batch may have. */
   batch: number
@@ -45,7 +45,7 @@ const oldestEvery = 4
 /** Which of the answers go on in the next batch and how far, by what the last ones took. */
 export function createBatches({ context, tenants, batch, mostRows, longest, drafts: how }: BatchParts) {
   const draftLength = createDraftLength()
-  const pace = createPace()
+  const pace = createPace(context)
   // What background work writes has constraints mostly, and says nothing of how long callers take.
   const backgroundPace = createPace()
   const shares = createTenantShares()

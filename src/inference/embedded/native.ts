@@ -274,6 +274,8 @@ async function openContext(
   const checkpoints = keeps ? await lookAtCheckpoints(binding, addon) : undefined
   return {
     hasPlainAttention: !usesFlash,
+    /** Flash attention takes prompts in tiles, and what is shorter row by row. Other types than these it takes row by row always. */
+    readsTiles: usesFlash && [kv.keys, kv.values].every((type) => type === 'f16' || type === 'f32'),
     /** Undefined where nothing can be kept outside of the context, or is to be. */
     bytesOfToken: checkpoints?.areWhole ? checkpoints.bytesOfToken : undefined,
     /** What a sequence holds goes to a file; answers its bytes. */

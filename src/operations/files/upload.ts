@@ -19,7 +19,7 @@ export function openUpload(db: Database, projectId: string, limit: number): Uplo
   const id = newId()
   const digest = openDigest()
   // Threads share it, and it is written before it is filled again: one serves the whole file, and is never copied.
-  let piece = new Uint8Array(new SharedArrayBuffer(0))
+  let piece = Buffer.from(new SharedArrayBuffer(0))
   let filled = 0
   let size = 0
   let position = 0
@@ -48,13 +48,15 @@ export function openUpload(db: Database, projectId: string, limit: number): Uplo
       size += bytes.length
       if (size > limit) throw refuse('file_too_large', { field: 'file', limit })
       digest.add(bytes)
-      for (let rest = bytes; rest.length > 0; ) {
+      const given = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
+      for (let from = 0; from < given.length; ) {
         if (filled === pieceBytes) await writePiece()
-        if (filled + rest.length > piece.length) piece = grown(piece, filled, rest.length)
-        const part = rest.subarray(0, piece.length - filled)
-        piece.set(part, filled)
-        filled += part.length
-        rest = rest.subarray(part.length)
+        const left = given.length - from
+        if (filled + left > piece.length) piece = grown(piece, filled, left)
+        // `set` of shared memory takes ten times as long where the two are not aligned alike.
+        const copied = given.copy(piece, filled, from)
+        filled += copied
+        from += copied
       }
     },
     async finish() {
@@ -72,9 +74,9 @@ export function openUpload(db: Database, projectId: string, limit: number): Uplo
 }
 
 /** Most files are small, so room for a whole piece is made only when it is needed. */
-function grown(piece: Uint8Array, filled: number, more: number): Uint8Array<SharedArrayBuffer> {
+function grown(piece: Buffer, filled: number, more: number): Buffer<SharedArrayBuffer> {
   const length = Math.min(pieceBytes, Math.max(filled + more, piece.length * 2))
-  const larger = new Uint8Array(new SharedArrayBuffer(length))
-  larger.set(piece.subarray(0, filled))
+  const larger = Buffer.from(new SharedArrayBuffer(length))
+  piece.copy(larger, 0, 0, filled)
   return larger
 }

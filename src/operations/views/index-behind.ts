@@ -3,7 +3,7 @@ import { hasUnread, searchState } from '../../storage/search/indexing.ts'
 import { type BackgroundWork, inBackground } from '../background.ts'
 
 /** So little that a write that waits behind it is hardly later. */
-const atOnce = { limit: 64, characters: 256 * 1024 }
+const atOnce = { limit: 32, characters: 128 * 1024 }
 const droppedAtOnce = { limit: 500 }
 const firstMs = 200
 /** Parts of one call that arrive within this time are read once. */

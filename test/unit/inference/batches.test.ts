@@ -108,6 +108,28 @@ test('pieces of prompts follow the measured speed, and are shorter while others 
   assert.equal(pace.promptTokens(0, 1, false), 64)
 })
 
+test('beside others a prompt is read in tiles where rows are dear without, but for those that take long', () => {
+  const reading = (readsTiles: boolean, perPiece: number, ms: number) => {
+    const pace = createPace({ readsTiles })
+    for (let time = 0; time < 20; time++) pace.read(perPiece, 0, ms)
+    return pace
+  }
+  assert.equal(reading(false, 100, 300).promptTokens(8, 1, false), 25)
+  assert.equal(reading(true, 100, 300).promptTokens(8, 1, false), 64, 'a tile of 192 ms')
+  assert.equal(reading(true, 100, 700).promptTokens(8, 1, false), 16, 'a tile of 448 ms')
+  assert.equal(reading(true, 100, 50).promptTokens(8, 1, false), 150, 'more than a tile fits')
+  assert.equal(reading(true, 100, 300).promptTokens(0, 1, false), 100, 'nobody waits')
+  const rowByRow = reading(true, 64, 200)
+  for (let time = 0; time < 50; time++) rowByRow.read(32, 0, 400)
+  assert.equal(rowByRow.promptTokens(8, 1, false), 64, 'shorter pieces say nothing about tiles')
+  const slow = reading(true, 64, 700)
+  assert.equal(slow.promptTokens(8, 1, false), 16)
+  for (let time = 0; time < 50; time++) slow.read(32, 0, 100)
+  assert.equal(slow.promptTokens(8, 1, false), 64, 'a tile is no slower than its rows')
+  assert.equal(reading(true, 32, 500).promptTokens(8, 1, false), 64, 'no tile has been read: it is tried')
+  assert.equal(reading(true, 32, 3000).promptTokens(8, 1, false), 16, 'that would take long in any way')
+})
+
 test('while tenants share the model a piece takes no longer than a few tokens of an answer', () => {
   const pace = createPace()
   for (let time = 0; time < 20; time++) pace.read(100, 0, 10)

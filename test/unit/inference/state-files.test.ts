@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -20,8 +21,13 @@ function openFiles(t: TestContext, { fingerprint = 'one', folder = newFolder(t) 
     writeFileSync(path, bytes)
     return bytes.length
   }
+  let pause = async () => {}
   const context = {
-    save: async (path: string, sequence: number, tokens: Uint32Array) => save(path, sequence, tokens),
+    async save(path: string, sequence: number, tokens: Uint32Array) {
+      const bytes = save(path, sequence, tokens)
+      await pause()
+      return bytes
+    },
     async load(path: string) {
       loaded.push(readFileSync(path))
       return Uint32Array.of()
@@ -33,6 +39,10 @@ function openFiles(t: TestContext, { fingerprint = 'one', folder = newFolder(t) 
     ...{ files, folder, said, loaded },
     saves(how: typeof save) {
       save = how
+    },
+    /** Before what was written is looked at. */
+    pauses(how: typeof pause) {
+      pause = how
     },
   }
 }
@@ -100,6 +110,44 @@ test('a disk that is full, or takes only a part, leaves nothing and is told once
   }
   assert.deepEqual(said.length, 1)
   assert.match(said[0] ?? '', /could not be kept on disk: ENOSPC/)
+})
+
+test('two servers with one folder write the same prompt at once, and both have it', async (t) => {
+  const one = openFiles(t)
+  one.files.found(100)
+  const other = openFiles(t, { folder: one.folder })
+  other.files.found(100)
+  const begun = Promise.withResolvers<void>()
+  const goOn = Promise.withResolvers<void>()
+  one.pauses(async () => {
+    begun.resolve()
+    await goOn.promise
+  })
+  const slow = one.files.save(0, tokens, 'key')
+  await begun.promise
+  const quick = await other.files.save(0, tokens, 'key')
+  assert.ok(quick)
+  goOn.resolve()
+  assert.deepEqual(await slow, quick)
+  for (const { files } of [one, other]) assert.equal(await files.load(quick, 4, 0, 4), true)
+  assert.equal(readdirSync(one.folder).length, 1)
+  // One of them has removed what the other remembers.
+  one.files.remove(quick)
+  assert.equal(await other.files.load(quick, 4, 0, 4), false)
+  assert.deepEqual(one.said, [])
+})
+
+test('what a process that was killed had begun is removed by the next', async (t) => {
+  const { files, folder, said } = openFiles(t)
+  files.found(100)
+  const ended = spawnSync(process.execPath, ['--version']).pid
+  writeFileSync(join(folder, `aa.${ended}-12ab.part`), 'a part')
+  writeFileSync(join(folder, 'bb.part'), 'of an older version')
+  writeFileSync(join(folder, `bc.${process.pid}-12ab.part`), 'of the same number in another container')
+  writeFileSync(join(folder, `cc.${process.ppid}-12ab.part`), 'being written')
+  assert.deepEqual(files.found(100), [])
+  assert.deepEqual(readdirSync(folder), [`cc.${process.ppid}-12ab.part`])
+  assert.match(said.join(), /3 kept prompts in .* are not finished, and were removed/)
 })
 
 test('whatever becomes of a file, only what was written is ever read by llama.cpp', async (t) => {

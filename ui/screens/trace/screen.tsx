@@ -2,6 +2,7 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { CallDetail } from '../../call/detail.tsx'
 import { ExportButton } from '../../export/button.tsx'
 import { isFile } from '../../export/contents.ts'
+import { toggled } from '../../filter/narrowing.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { useKeys } from '../../parts/keys.ts'
 import { Empty, Failed, Skeleton } from '../../parts/states.tsx'
@@ -15,6 +16,10 @@ import { criticalPath } from './critical-path.ts'
 import { lineHeight, TimeRuler, TraceLine } from './line.tsx'
 import { evenScale, gapsIn, shortenedScale } from './time-scale.ts'
 import { type Branch, costOfTrace, linesOf, type Span, spanOf, treeOf } from './tree.ts'
+
+/** Where all of its calls are, filtered and exported. */
+const asList = (project: string, trace: string) =>
+  paths.calls(project, { q: toggled('', { field: 'trace', value: trace, isJson: false }), all: '1' })
 
 /** One trace: who called whom and when, and the call that is looked at. */
 export function TraceScreen({ project, trace }: { project: string; trace: string }) {
@@ -136,6 +141,7 @@ export function TraceScreen({ project, trace }: { project: string; trace: string
         </span>
         <span>{durationText(span.end - span.start)}</span>
         {cost !== undefined && <span>{costText(cost)}</span>}
+        {!isFile && <a href={asList(project, trace)}>As a list</a>}
         {gaps.length > 0 && (
           <button type="button" class="quiet" aria-pressed={!isEven} onClick={turnGaps}>
             {gapsText(gaps)}, {isEven ? 'in full' : 'shortened'}

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import {
   appendFileSync,
   closeSync,
@@ -68,6 +68,8 @@ const pieceLength = 4 * 1024 * 1024
  */
 export function createStateFiles({ context, folder, fingerprint, say }: StateFilesParts) {
   let isFailing = false
+  /** Another server on this folder may write the same prompt at the same time. */
+  const own = `.${process.pid}-${randomBytes(4).toString('hex')}${unfinished}`
 
   function remove({ path }: Pick<KeptFile, 'path'>): void {
     try {
@@ -101,6 +103,7 @@ export function createStateFiles({ context, folder, fingerprint, say }: StateFil
       for (const name of namesIn(folder)) {
         const path = join(folder, name)
         if (!name.endsWith(ending) && !name.endsWith(unfinished)) continue
+        if (isBeingWritten(name)) continue
         const read = name.endsWith(unfinished) ? 'not finished' : readFound(path, fingerprint, longest)
         if (typeof read === 'object') {
           good.push({ ...read, changed: statSync(path).mtimeMs })
@@ -115,17 +118,17 @@ export function createStateFiles({ context, folder, fingerprint, say }: StateFil
     },
     /** Undefined where it could not be written, which is in the log. */
     async save(sequence: number, tokens: readonly number[], key: string): Promise<KeptFile | undefined> {
-      const own = Uint32Array.from(tokens)
-      const name = createHash('sha256').update(key).update(own).digest('hex').slice(0, 32)
+      const read = Uint32Array.from(tokens)
+      const name = createHash('sha256').update(key).update(read).digest('hex').slice(0, 32)
       const path = join(folder, name + ending)
-      const part = join(folder, name + unfinished)
+      const part = join(folder, name + own)
       try {
         // The mode is that of the file which llama.cpp writes over.
         closeSync(openSync(part, 'w', 0o600))
-        const bytes = await context.save(part, sequence, own)
+        const bytes = await context.save(part, sequence, read)
         const sum = await sumOf(part, bytes)
         if (sum === undefined || sum.length !== bytes) throw new Error('the file is not whole')
-        const trailer: Trailer = { fingerprint, key, tokens: own.length, bytes, crc: sum.crc }
+        const trailer: Trailer = { fingerprint, key, tokens: read.length, bytes, crc: sum.crc }
         const end = trailerBytes(trailer)
         appendFileSync(part, end)
         renameSync(part, path)
@@ -155,6 +158,17 @@ export function createStateFiles({ context, folder, fingerprint, say }: StateFil
       }
     },
     remove,
+  }
+}
+
+/** By another process of this machine that still runs. In a container each start may have the same number. */
+function isBeingWritten(name: string): boolean {
+  const [, pid] = /\.(\d+)-[0-9a-f]+\.part$/.exec(name) ?? []
+  if (pid === undefined || Number(pid) === process.pid) return false
+  try {
+    return process.kill(Number(pid), 0)
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
   }
 }
 

@@ -77,6 +77,21 @@ export function describeFailure(error: unknown): JobFailure {
   return { kind: 'fault', message: fault.message, stack: fault.stack }
 }
 
+/** Of these the message says that nothing was stored. */
+const nothingStored: ReadonlySet<RefusalCode> = new Set([
+  'storage_full',
+  'storage_busy',
+  'storage_read_only',
+  'storage_failed',
+])
+
+/** The failure of a list of which some is stored already. */
+export function partlyStored(failure: JobFailure): JobFailure {
+  if (failure.kind === 'fault' || !nothingStored.has(failure.code)) return failure
+  const cause = `some of a list was stored before: ${failure.cause ?? failure.code}`
+  return { kind: 'refusal', code: 'write_unconfirmed', values: {}, cause }
+}
+
 export function failureError(failure: JobFailure): Error {
   if (failure.kind === 'refusal') {
     return failure.cause === undefined

@@ -2,13 +2,14 @@ import { receiveMessageOnPort, workerData } from 'node:worker_threads'
 import { SqliteError } from 'better-sqlite3'
 import { createFairQueue } from '../../../threads/fair-queue.ts'
 import { ownPort } from '../../../threads/thread.ts'
-import { undoable } from '../../commands.ts'
+import type { Change } from '../../changes.ts'
+import { divisible, undoable } from '../../commands.ts'
 import { type Connection, connect, reclaimPages } from './connection.ts'
-import { describeFailure, type JobFailure } from './failures.ts'
+import { describeFailure, type JobFailure, partlyStored } from './failures.ts'
 import { commitGroup, type Job, type JobResult } from './group.ts'
 import { isLogLong } from './log.ts'
 import { type FileLoss, lossOf, type OpenedFiles, refuseLost } from './opened-files.ts'
-import { createWritingTenants } from './writing-tenants.ts'
+import { createWritingTenants, type Spent } from './writing-tenants.ts'
 
 /** Jobs in one transaction: enough to share an fsync well, few enough that the first is not kept waiting. */
 export const defaultGroupLimit = 256
@@ -20,8 +21,22 @@ export const defaultGroupLimit = 256
 const groupMs = 3
 const groupBytes = 256 * 1024
 
+/** Of a list that is written part by part beside other tenants: the items of a part. */
+const partLength = 64
+
+/** Beside several tenants, what runs behind their writes rests for so many times as long as it took. */
+const behindRests = 3
+
 /** Runs of a job that can wait, before its caller gets an answer. */
 const runsBehind = 64
+
+interface Divided {
+  tenant: string
+  rest: Job
+  /** A part of it. */
+  isStored: boolean
+  changes: Change[]
+}
 
 interface WriterOptions {
   groupLimit?: number
@@ -70,8 +85,11 @@ export function createWriter(
     total: Number.POSITIVE_INFINITY,
   })
   const behind: { job: Job; runs: number }[] = []
+  let behindUntil = 0
+  /** What is left of lists of which a part is written, by their ids. */
+  const divided = new Map<number, Divided>()
   const tenants = createWritingTenants(now)
-  const isShared = (tenant: string) => waiting.tenants > 1 || tenants.hasOthers(tenant)
+  const isShared = (tenant: string) => waiting.hasOthers(tenant) || tenants.hasOthers(tenant)
   let running: Promise<void> | undefined
   let lost: JobFailure | undefined
   let wake = () => {}
@@ -85,24 +103,44 @@ export function createWriter(
 
   type Taken = { tenant: string; job: Job }
 
+  /** Nothing of it is answered before its last part, which takes the others to the disk. */
+  const isUndoable = (tenant: string, { name, input }: Job) =>
+    undoable.has(name) || (divisible.has(name) && itemsOf(input) > partLength && isShared(tenant))
+
+  /** The first part of a list; the rest waits before all else that its tenant has sent. */
+  function partOf({ tenant, job }: Taken): Job {
+    const items = job.input as readonly unknown[]
+    const rest = { ...job, input: items.slice(partLength) }
+    waiting.putBack(tenant, rest)
+    const { isStored = false, changes = [] } = divided.get(job.id) ?? {}
+    divided.set(job.id, { tenant, rest, isStored, changes })
+    return { ...job, input: items.slice(0, partLength) }
+  }
+
   /**
    * Jobs that a power cut may undo go together with their like, so that they wait for no disk and others do. `spent` is told
    * what the jobs of each tenant took.
    */
-  function* nextGroup(first: Taken, spent: Map<string, number>): Generator<Job> {
-    const isUndoable = undoable.has(first.job.name)
+  function* nextGroup(first: Taken, isSoon: boolean, spent: Map<string, Spent>): Generator<Job> {
     const since = now()
     let lookAt = since + groupMs
     let bytes = 0
+    // What came of a part is known before the next one is written.
+    const parts = new Set<number>()
     let next: Taken | undefined = first
     for (let jobs = 1; next !== undefined; jobs++) {
-      const { tenant, job } = next
+      const { tenant } = next
       const began = now()
-      bytes += bytesOf(job.input)
+      const isPart = isSoon && !undoable.has(next.job.name)
+      const job = isPart ? partOf(next) : next.job
+      if (isPart) parts.add(job.id)
+      const own = bytesOf(job.input)
+      bytes += own
       yield job
       const at = now()
       tenants.note(tenant, at - began)
-      spent.set(tenant, (spent.get(tenant) ?? 0) + at - began)
+      const before = spent.get(tenant)
+      spent.set(tenant, { ms: (before?.ms ?? 0) + at - began, bytes: (before?.bytes ?? 0) + own })
       if (jobs === limit) return
       if (options.collect && at > lookAt) {
         take(options.collect())
@@ -113,7 +151,8 @@ export function createWriter(
       next = waiting.take(
         (other, one) =>
           !tenants.rests(other) &&
-          (undoable.has(one.name) === isUndoable || (!isUndoable && !isShared(other))) &&
+          !parts.has(one.id) &&
+          (isUndoable(other, one) === isSoon || (!isSoon && !isShared(other))) &&
           (!isShared(other) || fits(other, one)),
       )
     }
@@ -125,21 +164,39 @@ export function createWriter(
       const first = waiting.take((tenant) => !tenants.rests(tenant))
       if (first !== undefined) {
         const since = now()
-        const spent = new Map<string, number>()
-        const jobs = nextGroup(first, spent)
-        const results = await (undoable.has(first.job.name) ? commitSoon(jobs) : commit(jobs))
+        const spent = new Map<string, Spent>()
+        const isSoon = isUndoable(first.tenant, first.job)
+        const jobs = nextGroup(first, isSoon, spent)
+        const results = await (isSoon ? commitSoon(jobs) : commit(jobs))
         tenants.rest(spent, now() - since)
-        deliver(results)
+        const answers = results.flatMap((result) => answerOf(result, isSoon))
+        if (answers.length > 0) deliver(answers)
         options.committed?.()
-      } else if (behind.length > 0) await runBehind()
-      else if (waiting.size > 0) await nextRested()
+      } else if (behind.length > 0 && now() >= behindUntil) await runBehind()
+      else if (waiting.size > 0 || behind.length > 0) await nextRested()
       else return
     }
   }
 
-  /** All whose writes wait have to rest: until the first has, or somebody else writes. */
+  /** With the changes of all parts where there were several. A part that is not the last is answered when it fails. */
+  function answerOf(result: JobResult, isSoon: boolean): JobResult[] {
+    const list = divided.get(result.id)
+    if (list === undefined) return [result]
+    if ('failure' in result) {
+      waiting.remove(list.tenant, list.rest)
+      divided.delete(result.id)
+      return [list.isStored ? { ...result, failure: partlyStored(result.failure) } : result]
+    }
+    list.isStored = true
+    for (const change of result.changes ?? []) list.changes.push(change)
+    if (isSoon) return []
+    divided.delete(result.id)
+    return [list.changes.length > 0 ? { ...result, changes: list.changes } : result]
+  }
+
+  /** All that waits has to rest: until the first has, or somebody else writes. */
   function nextRested(): Promise<void> {
-    let ms = Number.POSITIVE_INFINITY
+    let ms = behind.length > 0 ? behindUntil - now() : Number.POSITIVE_INFINITY
     waiting.take((tenant) => {
       ms = Math.min(ms, tenants.restMs(tenant))
       return false
@@ -171,7 +228,9 @@ export function createWriter(
 
   async function runBehind(): Promise<void> {
     const [first] = behind as [(typeof behind)[number]]
+    const since = now()
     const results = await commitSoon([first.job])
+    if (tenants.areSeveral) behindUntil = now() + behindRests * (now() - since)
     const hasMore = results.some((result) => 'value' in result && result.value === true)
     if (hasMore && ++first.runs < runsBehind) return
     behind.shift()
@@ -198,10 +257,13 @@ export function createWriter(
   }
 }
 
-/** Of the bytes that a write brings as such, like those of a file. */
+const itemsOf = (input: unknown): number => (Array.isArray(input) ? input.length : 0)
+
+/** Of the bytes that a write brings as such, like those of a file or of a large value. */
 function bytesOf(input: unknown): number {
   if (ArrayBuffer.isView(input) || input instanceof SharedArrayBuffer) return input.byteLength
-  if (typeof input !== 'object' || input === null || Array.isArray(input)) return 0
+  // A long list has to be read to be written, and that is what it takes.
+  if (typeof input !== 'object' || input === null || itemsOf(input) > partLength) return 0
   return Object.values(input).reduce((sum: number, member) => sum + bytesOf(member), 0)
 }
 

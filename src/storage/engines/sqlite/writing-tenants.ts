@@ -8,17 +8,26 @@ const besideMs = 250
 
 /** A rest that is shorter is none, and none is longer. */
 const leastRestMs = 1
-const mostRestMs = 100
+const mostRestMs = 250
 
 /** A write cannot be interrupted: behind one that takes longer than this, others get so many times as long. */
 const longMs = 3
 const longRests = 3
+
+/** Beside others, the bytes of files and of large values come in at 32 MiB a second: who writes next waits for the disk that takes them. */
+const bytesPerMs = 32 * 1024
 
 /** What the writes of one tenant take. */
 interface Cost {
   /** The next one is expected to take about as long. */
   ms: number
   restsUntil: number
+}
+
+/** What the jobs of one tenant took in a group. */
+export interface Spent {
+  ms: number
+  bytes: number
 }
 
 /** Tenants that write beside each other. The server itself, which has no name, is none. */
@@ -45,17 +54,21 @@ export function createWritingTenants(now: () => number) {
     },
     /** Whether others than this tenant have written lately. */
     hasOthers: (tenant: string): boolean => hasOthers(tenant),
+    /** Whether several are writing. */
+    get areSeveral(): boolean {
+      return last !== undefined && now() - lastAt < besideMs && hasOthers(last, besideMs)
+    },
     expectedMs: (tenant: string): number => costs.get(tenant)?.ms ?? 0,
     /**
-     * After a group that took so long, of which the jobs of each tenant took what is given: who writes beside others rests for as
-     * long as it wrote, so that it has half of the writer's time at most, and a quarter with long writes. What it wrote has to
-     * reach the disk too, which takes about as long again where it is much; the flush that each group costs, whatever is in it,
-     * does not count.
+     * After a group that took so long: who writes beside others rests for as long as it wrote, so that it has half of the
+     * writer's time at most, and a quarter with long writes. What it wrote has to reach the disk too, which takes about as long
+     * again where it is much; the flush that each group costs, whatever is in it, does not count.
      */
-    rest(spent: ReadonlyMap<string, number>, groupMs: number): void {
-      for (const [tenant, jobsMs] of spent) {
+    rest(spent: ReadonlyMap<string, Spent>, groupMs: number): void {
+      for (const [tenant, { ms: jobsMs, bytes }] of spent) {
         const took = Math.min(groupMs, 2 * jobsMs)
-        const ms = Math.min(took > longMs ? longRests * took : took, mostRestMs)
+        const restMs = Math.max(took > longMs ? longRests * took : took, bytes / bytesPerMs)
+        const ms = Math.min(restMs, mostRestMs)
         const cost = costs.get(tenant)
         if (cost !== undefined && ms >= leastRestMs && hasOthers(tenant, besideMs))
           cost.restsUntil = now() + ms

@@ -1,0 +1,15 @@
+import type { Database } from '../../src/storage/database.ts'
+import { openRecord } from '../../src/storage/open.ts'
+import { openMemoryRecord } from './memory-record.ts'
+import type { TestPostgres } from './postgres.ts'
+
+let postgres: Promise<TestPostgres> | undefined
+
+/** An empty record for an app: in memory, and in PostgreSQL while `npm run test:postgres` runs the same tests. */
+export async function openAppRecord(): Promise<Database> {
+  if (process.env.npm_lifecycle_event !== 'test:postgres') return openMemoryRecord()
+  const { startPostgres } = await import('./postgres.ts')
+  postgres ??= startPostgres()
+  const databaseUrl = await (await postgres).createDatabase()
+  return openRecord({ databaseUrl, folder: '', queryTimeoutMs: 60_000 })
+}
