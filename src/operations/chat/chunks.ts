@@ -51,11 +51,16 @@ export async function* chunksOf(completion: ChatCompletion): AsyncGenerator<Chat
         if (kind === 'call') calls.begun++
         else if (kind === 'callEnd') calls.ended++
       }
-      const last = said.pop() ?? {}
-      for (const one of said) yield chunk(choice, one)
+      let last = said.pop() ?? {}
       const carries = (withLogprobs || shown.tokenIds) && tokens.length > 0
       // Text that is held back comes with a later chunk.
       if (Object.keys(last).length === 0 && !carries && !finished) continue
+      // Python's openai tells the end of a call by a chunk behind the one that the call began in.
+      if (finished && last.tool_calls) {
+        said.push(last)
+        last = {}
+      }
+      for (const one of said) yield chunk(choice, one)
       yield chunk(choice, last, {
         ...(withLogprobs && {
           logprobs: { content: logprobs.map((one) => logprobShown(one, shown.tokensAsIds)) },

@@ -416,6 +416,20 @@ test('the same beginning goes to the same address', async (t) => {
   )
 })
 
+test('a call that comes whole with the end of its answer has the end in a chunk behind it, where clients look for it', async (t) => {
+  const call = { index: 0, id: 'one', type: 'function', function: { name: 'f', arguments: '{}' } }
+  const { ask } = await open(t, (response) => {
+    const say = beginStream(response)
+    say(delta({ role: 'assistant', tool_calls: [call] }, 'tool_calls'))
+    response.end('data: [DONE]\n\n')
+  })
+  const tools = [{ type: 'function', function: { name: 'f', parameters: { type: 'object' } } }]
+  const { text } = await ask({ stream: true, tools })
+  const [, begun, ended] = eventsOf(text).chunks.map(({ choices: [choice] }) => choice)
+  assert.deepEqual([begun?.delta.tool_calls?.[0]?.function?.arguments, begun?.finish_reason], ['{}', null])
+  assert.deepEqual([ended?.delta, ended?.finish_reason], [{}, 'tool_calls'])
+})
+
 test('the state of the server is told: ready, gone, and back', async (t) => {
   const upstream = await startFakeUpstream(t, sayingWords('Hello'), {
     models: [

@@ -458,3 +458,16 @@ test('as many tokens are guessed as pay, and none where rows are dear or guesses
   assert.equal(dear.choose([0.9], 0, 16), 0)
   assert.equal(dear.choose([], 0, 16), 0)
 })
+
+test('what was dear is tried again some day, once, and is as dear as before', () => {
+  const lengths = createDraftLength()
+  for (const rows of [1, 2, 3, 5, 9, 17]) lengths.decoded(1, rows, rows)
+  let tried = 0
+  const batches = 5000
+  for (let batch = 0; batch < batches; batch++) {
+    const length = lengths.choose([0.6], 0, 16)
+    if (length > 0) tried++
+    lengths.decoded(1, length + 1, length + 1)
+  }
+  assert.ok(tried > 0 && tried < batches / 50, `${tried} of ${batches} batches`)
+})

@@ -16,7 +16,7 @@ const forgetting = 0.998
  */
 export function createDraftLength() {
   /** Milliseconds that the native library takes, by writers and the rows of each. */
-  const decodeMs = new Map<number, number>()
+  const decodeMs = new Map<number, { ms: number; trust: number }>()
   let drawMs = 0.05
 
   const keyOf = (writers: number, rows: number) => writers * 64 + rows
@@ -26,11 +26,11 @@ export function createDraftLength() {
     const known = decodeMs.get(key)
     if (known === undefined) {
       const first = decodeMs.get(keyOf(writers, least))
-      return first && first * (1 + firstGuess * (rows - least))
+      return first && first.ms * (1 + firstGuess * (rows - least))
     }
     // What was dear once is tried again some day: something else may have had the processor.
-    decodeMs.set(key, known * forgetting)
-    return known
+    known.trust *= forgetting
+    return known.ms * known.trust
   }
 
   return {
@@ -58,7 +58,7 @@ export function createDraftLength() {
     },
     decoded(writers: number, rows: number, ms: number): void {
       const key = keyOf(writers, rows)
-      decodeMs.set(key, settled(decodeMs.get(key), ms))
+      decodeMs.set(key, { ms: settled(decodeMs.get(key)?.ms, ms), trust: 1 })
     },
     drew(tokens: number, ms: number): void {
       if (tokens > 0) drawMs = settled(drawMs, ms / tokens)
