@@ -408,7 +408,7 @@ export const refusals = {
   too_busy: {
     status: 503,
     message: 'The server is overloaded; try again shortly.',
-    help: 'The event loop is late. Retry-After says when to try again.',
+    help: 'The event loop is late, or a thread did not start in time. Retry-After says when to try again.',
   },
   queue_full: {
     status: 429,

@@ -62,7 +62,8 @@ export function noteRefusal(
   isProbe = false,
 ): void {
   if (code === 'internal_error') log.error({ err: cause, code }, message)
-  else if (status < 500 || saidOnce.has(code) || isProbe) log.debug({ code }, message)
+  else if (status < 500 || (saidOnce.has(code) && cause === undefined) || isProbe)
+    log.debug({ code }, message)
   else if (cause === undefined) log.warn({ code }, message)
   else log.error({ code, cause: cause instanceof Error ? cause.message : String(cause) }, message)
 }

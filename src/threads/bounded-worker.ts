@@ -1,3 +1,5 @@
+import { type Refusal, refuse } from '../domain/refusals.ts'
+
 /** A question took more time or memory than it may. */
 export class BudgetExceededError extends Error {
   override readonly name = 'BudgetExceededError'
@@ -162,7 +164,7 @@ export function createBoundedWorker<Question, Answer>(
       }),
       failed,
     })
-    setTimer(() => failed(new Error(`a worker did not start within ${bounds.startMs} ms`)), bounds.startMs)
+    setTimer(() => failed(lateStart(bounds.startMs)), bounds.startMs)
     return started
   }
 
@@ -187,4 +189,11 @@ export function createBoundedWorker<Question, Answer>(
       await Promise.all(ending)
     },
   }
+}
+
+/** The machine has too much to do: nothing is wrong with the question, nor with the server. */
+function lateStart(ms: number): Refusal {
+  const refusal = refuse('too_busy')
+  refusal.cause = new Error(`a worker did not start within ${ms} ms`)
+  return refusal
 }
