@@ -149,47 +149,56 @@ test('where flash attention would be used, HEDDLE_FLASH_ATTENTION=off buys the s
   assert.deepEqual(await Promise.all(prompts.map((prompt, i) => told(prompt, `crowd ${i}`))), alone)
 })
 
-test('with flash attention quantized keys and values buy the same logits new, remembered, in a crowd, with guesses and without', async (t) => {
-  const plan = {
-    file: 'models/builtin/heddle-tiny.gguf',
-    flashAttention: 'on',
-    ...{ context: 1024, batch: 512, parallel: 3, queue: 16 },
-    kv: { keys: 'q8_0', values: 'q8_0' },
-  } as const
-  const engine = await startEngine(t, { plan })
-  const unguessed = await startEngine(t, { plan: { ...plan, drafts: false } })
-  const prompts = [80, 530, 300].map((length, i) =>
-    Array.from({ length }, (_, at) => 300 + ((at * 31 + i * 77 + at * i) % 250)),
-  )
-  async function told(by: typeof engine, prompt: number[], salt: string) {
-    const asked = {
-      logprobs: 3,
-      salt,
-      sampling: { temperature: 0 },
-      ending: { maxTokens: 6, ignoreEos: true },
-    }
-    const run = await by.generate(generationOf(prompt, asked), t.signal)
-    const events = (await Array.fromAsync(run.events)).flat()
-    const of = events.filter((event) => event.kind === 'tokens')
-    return {
-      tokens: of.flatMap(({ tokens }) => tokens),
-      logprobs: of.flatMap(({ logprobs }) => logprobs ?? []),
-    }
-  }
-  const alone = []
-  for (const [i, prompt] of prompts.entries()) {
-    const fresh = await told(engine, prompt, `alone ${i}`)
-    assert.equal(fresh.logprobs.length, 6)
-    assert.deepEqual(await told(engine, prompt, `alone ${i}`), fresh, `remembered: ${prompt.length} tokens`)
-    assert.deepEqual(await told(unguessed, prompt, `alone ${i}`), fresh, `unguessed: ${prompt.length} tokens`)
-    const further = [...prompt, ...fresh.tokens, 301, 302, 303]
-    assert.deepEqual(
-      await told(engine, further, `alone ${i}`),
-      await told(engine, further, `anew ${i}`),
-      `with its answer remembered: ${further.length} tokens`,
+for (const [keys, values] of [
+  ['q8_0', 'q8_0'],
+  ['q8_0', 'f16'],
+  ['f16', 'q8_0'],
+] as const)
+  test(`with flash attention ${keys} keys and ${values} values buy the same logits new, remembered, in a crowd, with guesses and without`, async (t) => {
+    const plan = {
+      file: 'models/builtin/heddle-tiny.gguf',
+      flashAttention: 'on',
+      ...{ context: 1024, batch: 512, parallel: 3, queue: 16 },
+      kv: { keys, values },
+    } as const
+    const engine = await startEngine(t, { plan })
+    const unguessed = await startEngine(t, { plan: { ...plan, drafts: false } })
+    const prompts = [80, 530, 300].map((length, i) =>
+      Array.from({ length }, (_, at) => 300 + ((at * 31 + i * 77 + at * i) % 250)),
     )
-    alone.push(fresh)
-  }
-  const crowd = await Promise.all(prompts.map((prompt, i) => told(engine, prompt, `crowd ${i}`)))
-  assert.deepEqual(crowd, alone)
-})
+    async function told(by: typeof engine, prompt: number[], salt: string) {
+      const asked = {
+        logprobs: 3,
+        salt,
+        sampling: { temperature: 0 },
+        ending: { maxTokens: 6, ignoreEos: true },
+      }
+      const run = await by.generate(generationOf(prompt, asked), t.signal)
+      const events = (await Array.fromAsync(run.events)).flat()
+      const of = events.filter((event) => event.kind === 'tokens')
+      return {
+        tokens: of.flatMap(({ tokens }) => tokens),
+        logprobs: of.flatMap(({ logprobs }) => logprobs ?? []),
+      }
+    }
+    const alone = []
+    for (const [i, prompt] of prompts.entries()) {
+      const fresh = await told(engine, prompt, `alone ${i}`)
+      assert.equal(fresh.logprobs.length, 6)
+      assert.deepEqual(await told(engine, prompt, `alone ${i}`), fresh, `remembered: ${prompt.length} tokens`)
+      assert.deepEqual(
+        await told(unguessed, prompt, `alone ${i}`),
+        fresh,
+        `unguessed: ${prompt.length} tokens`,
+      )
+      const further = [...prompt, ...fresh.tokens, 301, 302, 303]
+      assert.deepEqual(
+        await told(engine, further, `alone ${i}`),
+        await told(engine, further, `anew ${i}`),
+        `with its answer remembered: ${further.length} tokens`,
+      )
+      alone.push(fresh)
+    }
+    const crowd = await Promise.all(prompts.map((prompt, i) => told(engine, prompt, `crowd ${i}`)))
+    assert.deepEqual(crowd, alone)
+  })
