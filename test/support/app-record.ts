@@ -5,9 +5,11 @@ import type { TestPostgres } from './postgres.ts'
 
 let postgres: Promise<TestPostgres> | undefined
 
+export const onPostgres = process.env.npm_lifecycle_event === 'test:postgres'
+
 /** An empty record for an app: in memory, and in PostgreSQL while `npm run test:postgres` runs the same tests. */
 export async function openAppRecord(): Promise<Database> {
-  if (process.env.npm_lifecycle_event !== 'test:postgres') return openMemoryRecord()
+  if (!onPostgres) return openMemoryRecord()
   const { startPostgres } = await import('./postgres.ts')
   postgres ??= startPostgres()
   const databaseUrl = await (await postgres).createDatabase()

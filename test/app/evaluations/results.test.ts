@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, test } from 'node:test'
 import { keys, openApp, type TestApp } from '../../support/app.ts'
+import { onPostgres } from '../../support/app-record.ts'
 import { completeOf } from '../../support/calls.ts'
 
 const url = '/v2/acme/qa/eval_results/query'
@@ -444,7 +445,9 @@ test('eval_results: warnings say why nothing stands side by side', async (t) => 
   ])
 })
 
-test('eval_results: what expires is gone at once', async (t) => {
+const ownClock = onPostgres && 'PostgreSQL has a clock of its own, which a test cannot set'
+
+test('eval_results: what expires is gone at once', { skip: ownClock }, async (t) => {
   const app = await openApp(t)
   const hour = 3_600_000
   const expire_at = new Date(Date.now() + hour).toISOString()
@@ -490,7 +493,10 @@ for (const [body, status, code, named] of [
   [{ sort_by: [{ field: 'scores.' }] }, 400, 'invalid_value', 'sort_by.0.field'],
   [{ sort_by: [{ field: `scores.${'a.'.repeat(40)}a` }] }, 400, 'invalid_value', 'sort_by.0.field'],
   [{ sort_by: [{ field: 'inputs.0.0.0.0.0' }] }, 400, 'invalid_value', 'sort_by.0.field'],
-  [{ filters: Array(16).fill(longFilter) }, 422, 'invalid_expression', 'filters.11.query'],
+  // PostgreSQL reads each of these places in one way, and has parameters enough.
+  ...(onPostgres
+    ? []
+    : ([[{ filters: Array(16).fill(longFilter) }, 422, 'invalid_expression', 'filters.11.query']] as const)),
   [{ sort_by: [{ field: 'scores.x', direction: 'up' }] }, 422, 'invalid_request', 'sort_by.0.direction'],
   [{ sort_by: [{ field: 'scores.x', mode: 'x' }] }, 422, 'invalid_request', 'sort_by.0.mode'],
   [{ sort_by: [{ field: 'inputs.x', mode: 'difference' }] }, 400, 'invalid_value', 'sort_by.0.mode'],

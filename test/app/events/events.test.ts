@@ -4,8 +4,10 @@ import { hashKey } from '../../../src/domain/keys.ts'
 import { basic, keys } from '../../support/app.ts'
 import { completeOf, project } from '../../support/calls.ts'
 import { openEvents, type SentEvent, serveApp } from '../../support/event-stream.ts'
+import { openMemoryRecord } from '../../support/memory-record.ts'
 
-const served = await serveApp({ after })
+// On PostgreSQL, whose notices have tests of their own, listening begins with the first stream, which is told to read anew.
+const served = await serveApp({ after }, { database: openMemoryRecord() })
 const { address, post, database } = served
 
 const write = async (given: object = {}, of = project, key = keys.alice) => {
