@@ -149,7 +149,7 @@ export function createLoop(
       else background.callersTook(ms)
     }
     for (const answering of running) admission.release(answering)
-    await kept.keepOnDisk(sequences.all, performance.now() + keepAtEndMs)
+    await kept.keepOnDisk(sequences.all.filter(memory.isThere), performance.now() + keepAtEndMs)
   }
 
   /** Some models cannot forget the last tokens alone: nothing that may be wrong can be read by them. Called while no sequence is in use. */
@@ -185,6 +185,7 @@ export function createLoop(
     const since = performance.now()
     batchSince = since
     await context.decode()
+    memory.copiesAreMade()
     batchSince = undefined
     batches.decoded(parts, performance.now() - since)
   }

@@ -4,7 +4,7 @@ import type { Sequence } from './sequences.ts'
 
 export interface MemoryParts {
   context: Pick<NativeContext, 'copy' | 'forget'>
-  kept: ReturnType<typeof createKeptPrompts>
+  kept: Pick<ReturnType<typeof createKeptPrompts>, 'keep' | 'restore'>
   /** Whether callers write, who wait meanwhile. */
   doOthersWrite(): boolean
 }
@@ -13,6 +13,12 @@ export type SequenceMemory = ReturnType<typeof createSequenceMemory>
 
 /** What a sequence is known to hold, and what llama.cpp has in its memory, change together: here, and between two batches. */
 export function createSequenceMemory({ context, kept, doOthersWrite }: MemoryParts) {
+  /**
+   * llama.cpp notes a copy, and makes it at the beginning of the next batch (`llama_kv_cache::seq_cp`, `update`). Until then what
+   * is copied must stay where it is, and where it goes there is nothing yet that could be kept.
+   */
+  const noted = { from: new Set<Sequence>(), to: new Set<Sequence>() }
+
   function forgetGuesses(sequence: Sequence): void {
     if (sequence.guessed > 0) context.forget(sequence.id, sequence.tokens.length)
     sequence.guessed = 0
@@ -24,10 +30,19 @@ export function createSequenceMemory({ context, kept, doOthersWrite }: MemoryPar
       // The first of several beams that have been read copies before the others have forgotten what was read beside them.
       forgetGuesses(from)
       to.guessed = 0
+      noted.from.add(from)
+      noted.to.add(to)
       await context.copy(from.id, to.id)
       to.tokens = from.tokens.slice()
       to.salt = from.salt
     },
+    /** A batch has been computed, and what was to be copied before it. */
+    copiesAreMade(): void {
+      noted.from.clear()
+      noted.to.clear()
+    },
+    /** Whether what it is known to hold is there already. */
+    isThere: (sequence: Sequence) => !noted.to.has(sequence),
     /** Forgets what comes after the first so many tokens; answers how many are left, for some models cannot forget a part. */
     cut(sequence: Sequence, count: number): number {
       if (sequence.tokens.length > count) {
@@ -39,11 +54,15 @@ export function createSequenceMemory({ context, kept, doOthersWrite }: MemoryPar
     },
     async restore(found: FoundPrompt | undefined, to: Sequence): Promise<void> {
       if (found === undefined) throw new Error('nothing was found to restore')
-      await kept.restore(found, to)
+      if (noted.from.has(to) || noted.to.has(to)) {
+        // It is read anew: that writes behind the copies, where this would write before them.
+        context.forget(to.id, 0)
+        to.tokens = []
+      } else await kept.restore(found, to)
     },
     /** Before a sequence is used for something else, of which so many tokens stay. */
     async keepWhatIsLost(sequence: Sequence, stays = 0): Promise<void> {
-      await kept.keep(sequence, stays, doOthersWrite())
+      if (!noted.to.has(sequence)) await kept.keep(sequence, stays, doOthersWrite())
     },
   }
 }

@@ -97,13 +97,14 @@ function history(connection: Connection): AppliedMigration[] {
 }
 
 function refuseForeign({ handle }: Connection, file: string): void {
-  const id = handle.pragma('application_id', { simple: true })
-  if (id === applicationId) return
+  const isOurs = () => handle.pragma('application_id', { simple: true }) === applicationId
+  if (isOurs()) return
   const tables = handle
     .prepare("SELECT count(*) FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%'")
     .pluck()
     .get()
-  if (tables !== 0) {
+  // Another server may have made it since, on the same empty folder.
+  if (tables !== 0 && !isOurs()) {
     throw new StorageRefusal(
       'foreign',
       `${file} is the database of another program. Set HEDDLE_DATA to a folder of its own.`,
