@@ -20,7 +20,10 @@ json() { node -p "JSON.parse(process.argv[1]).map((word) => word + '\0').join(''
 # The build context: .dockerignore shuts everything out and lets names back in.
 while read -r line; do
   name=${line#!}
-  if [ "$line" != "$name" ] && [ -e "$root/$name" ]; then cp -a "$root/$name" "$work/context/"; fi
+  if [ "$line" != "$name" ] && [ -e "$root/$name" ]; then
+    mkdir -p "$(dirname "$work/context/$name")"
+    cp -a "$root/$name" "$work/context/$name"
+  fi
 done <"$root/.dockerignore"
 
 stage='' folder='' count=0 health='' entry=''
