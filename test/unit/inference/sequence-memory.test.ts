@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import type { FoundPrompt, KeptPrompt } from '../../../src/inference/embedded/kept/prompts.ts'
 import { createSequenceMemory } from '../../../src/inference/embedded/sequence-memory.ts'
-import type { Sequence } from '../../../src/inference/embedded/sequences.ts'
+import { createSequences, type Sequence } from '../../../src/inference/embedded/sequences.ts'
 
 const count = 3
 const place = fc.nat(count - 1)
@@ -27,17 +27,7 @@ const step = fc.oneof(
 function scripted() {
   const held: number[][] = Array.from({ length: count }, () => [])
   const noted: [from: number, to: number][] = []
-  const sequences = held.map(
-    (_, id): Sequence => ({
-      id,
-      tokens: [],
-      salt: undefined,
-      busy: false,
-      guessed: 0,
-      isBackground: false,
-      used: 0,
-    }),
-  )
+  const sequences = createSequences(count, 1).all
   const isRight = ({ id, tokens }: Sequence) =>
     assert.deepEqual(held[id]?.slice(0, tokens.length), tokens, `sequence ${id}`)
   const memory = createSequenceMemory({
