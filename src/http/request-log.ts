@@ -50,7 +50,7 @@ export function nameCallers(app: FastifyInstance): void {
 }
 
 /** These are said once by whoever finds them; every request that meets them has its line with the status. */
-const saidOnce = new Set<RefusalCode>(['too_busy', 'stopping', 'storage_replaced'])
+const saidOnce = new Set<RefusalCode>(['stopping', 'storage_replaced'])
 
 /**
  * The mistakes of callers are no news for the operator. What the server cannot do is, in one line; the stack is for faults of
@@ -61,9 +61,10 @@ export function noteRefusal(
   { code, status, message, cause }: Refusal,
   isProbe = false,
 ): void {
+  // A queue that is full is the callers' doing; what else makes the server too busy is told by its cause.
+  const isFull = code === 'too_busy' && cause === undefined
   if (code === 'internal_error') log.error({ err: cause, code }, message)
-  else if (status < 500 || (saidOnce.has(code) && cause === undefined) || isProbe)
-    log.debug({ code }, message)
+  else if (status < 500 || saidOnce.has(code) || isFull || isProbe) log.debug({ code }, message)
   else if (cause === undefined) log.warn({ code }, message)
   else log.error({ code, cause: cause instanceof Error ? cause.message : String(cause) }, message)
 }
