@@ -191,7 +191,8 @@ Measured over 600 schemas (seed 1), as sent over all 8,846, and lately over 2,50
 | \`@mlc-ai/web-xgrammar\` 0.1.27, beside it over the 600 | 99.2 % | 73.3 % | 95.2 % of 748 | 371 of 1,249 |
 
 Published for all of MaskBench: llguidance passes 79 %, XGrammar 72 to 82 %, llama.cpp 58 %. The valid values that are refused as sent
-mostly have members that their schema does not list. What is refused mostly has branches that combine in too many ways. Over the 2,500 (seed
+mostly have members that their schema does not list. What is refused mostly has branches that combine in too many ways. Thirteen of
+all 8,846 fit no value: they require members of which their \`oneOf\` allows some only. Over the 2,500 (seed
 1), on a quiet machine and by the clock, a schema compiles in 0.7 ms at the median, 48 ms at the 99th percentile and 117 ms at most. With
 128,000 tokens a mask takes 0.04 ms at the median, 0.2 ms at the 99th percentile and 0.8 ms at most, the first of an answer at most 0.4 ms,
 over the first 60 that compile and have a valid value, each place the least of five rounds.
