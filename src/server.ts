@@ -35,7 +35,7 @@ export async function startServer(
   try {
     const app = await buildApp(config, { database, logger, models })
     await releaseStartupMemory()
-    compileSooner()
+    if (models.all.length > 0) compileSooner()
     const address = await app.listen({
       host: config.host,
       port: config.port,
