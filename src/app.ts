@@ -25,6 +25,7 @@ import { requestIds } from './http/request-ids.ts'
 import { logRequests, nameCallers, noteRefusal, quietRequests } from './http/request-log.ts'
 import { type StreamTimes, setStreamTimes } from './http/streams/sse.ts'
 import { cutStalledClients } from './http/streams/stalled-clients.ts'
+import { takeTurns } from './http/turns.ts'
 import { checkAgainstContract } from './http/validation.ts'
 import { createCompiling } from './inference/constraints/compiling.ts'
 import { createModels, type Models } from './inference/registry.ts'
@@ -199,6 +200,7 @@ export async function buildApp(config: Config, parts: Parts): Promise<App> {
   const usage = createUsageMeter(database)
   countRequests(app, usage)
   const limits = limitUsers(app, usage.refused)
+  takeTurns(app)
   refuseUnknownRoutes(app)
   const bodies = createBodyReader(bodyThread, bodyContracts)
   app.addHook('onClose', () => bodies.close())

@@ -10,7 +10,7 @@ import { Question } from './parts/question.tsx'
 import { Empty } from './parts/states.tsx'
 import { ThemeButton } from './parts/theme-button.tsx'
 import { type Place, paths } from './places.ts'
-import { leaving, place } from './routes.ts'
+import { leaving, place, search } from './routes.ts'
 import { CallScreen } from './screens/call.tsx'
 import { CallsScreen } from './screens/calls/screen.tsx'
 import { ProjectsScreen } from './screens/projects/screen.tsx'
@@ -54,6 +54,7 @@ export function Shell() {
     setFront('palette')
   }
   const here = place.value
+  const project = useProject(here)
   const leave = () => void signOut().catch(() => undefined)
   useKeys('Everywhere', [
     { keys: ['Ctrl+k'], does: 'Go to, or paste an id', whileTyping: true, run: () => openPalette() },
@@ -76,16 +77,16 @@ export function Shell() {
           <img src="/ui/icon.svg" alt="" width="22" height="22" />
           Heddle
         </a>
-        {'project' in here && (
+        {project !== undefined && (
           <>
-            <a class="project-here" href={paths.calls(here.project)}>
-              {here.project}
+            <a class="project-here" href={paths.calls(project)}>
+              {project}
             </a>
             <nav class="sections" aria-label="Of the project" ref={sectionLinks}>
               {sections.map(({ name, path, screens }) => (
                 <a
                   key={name}
-                  href={path(here.project)}
+                  href={path(project)}
                   aria-current={screens.includes(here.screen) ? 'page' : undefined}
                 >
                   {name}
@@ -96,7 +97,7 @@ export function Shell() {
         )}
         <nav aria-label="Of the server" class="server-nav">
           {[
-            ['play', paths.play('project' in here ? { p: here.project } : {})] as const,
+            ['play', paths.play(project === undefined ? {} : { p: project })] as const,
             ['engine', paths.engine] as const,
             ...(who.value?.role === 'admin' ? [['people', paths.people] as const] : []),
           ].map(([screen, href]) => (
@@ -148,6 +149,15 @@ export function Shell() {
       {front === 'keys' && <KeySheet onClose={() => setFront(undefined)} />}
     </>
   )
+}
+
+/** The project that the bar is about. On a screen of the server it is the one that somebody comes from, and goes back to. */
+function useProject(here: Place): string | undefined {
+  const last = useRef<string | undefined>(undefined)
+  if ('project' in here) last.current = here.project
+  else if (here.screen === 'play') last.current = search.value.get('p') || last.current
+  else if (serverTitles[here.screen] === undefined) last.current = undefined
+  return last.current
 }
 
 function Screen({ here }: { here: Place }) {

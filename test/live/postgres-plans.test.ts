@@ -5,6 +5,7 @@ import { now } from '../../src/domain/time.ts'
 import type { Database } from '../../src/storage/database.ts'
 import { keepColumns } from '../../src/storage/evaluations/columns/keeping.ts'
 import { readRowSets } from '../../src/storage/evaluations/row-sets.ts'
+import { readTrials } from '../../src/storage/evaluations/trials.ts'
 import { openRecord } from '../../src/storage/open.ts'
 import { type Sql, sql } from '../../src/storage/sql/sql.ts'
 import { type Answer, openApp } from '../support/app.ts'
@@ -167,6 +168,34 @@ describe('plans of queries on PostgreSQL', () => {
       large.map((table) => [table, (after.get(table) ?? 0) - (before.get(table) ?? 0)]),
       large.map((table) => [table, 0]),
     )
+  })
+
+  // Most trials have one parent, and PostgreSQL takes others to have as many children.
+  test('the children of a few trials are found by their parents, however many calls are the children of one', async (t) => {
+    const databaseUrl = await server.createDatabase()
+    const db = await openRecord({ databaseUrl, folder: '', queryTimeoutMs: 60_000 })
+    const { post } = await openApp(t, { database: db })
+    t.after(() => db.close())
+    const batch = comparedRuns({ runs: 1, rows: 3000 }) as { id: string; op_name: string }[]
+    for (let from = 0; from < batch.length; from += 1000) {
+      const part = batch.slice(from, from + 1000)
+      assert.equal((await post(`/v2/${project}/calls/complete`, { batch: part })).status, 200)
+    }
+    const client = new pg.Client(databaseUrl)
+    await client.connect()
+    await client.query('ANALYZE')
+    await client.end()
+    const { record, asked } = watched(db)
+    const ids = batch.filter(({ op_name }) => /predict_and_score/.test(op_name)).map(({ id }) => id)
+    for (const count of [2, 20, 200]) {
+      const trials = await readTrials(record, project, ids.slice(0, count), now())
+      assert.equal(trials.size, count)
+      const [children] = asked().filter(({ text }) => /parent_id IN/.test(text))
+      assert.ok(children)
+      const nodes = await nodesIn(db, children)
+      const found = nodes.filter((node) => /parent_id/.test(node['Index Cond'] ?? ''))
+      assert.equal(found.length, 1, `${count}: ${JSON.stringify(nodes)}`)
+    }
   })
 
   test('no view, no page of evaluation results and no list reads a table from its beginning', async (t) => {

@@ -1,12 +1,17 @@
 import type { CompileQuestion } from '../../src/inference/constraints/constraint.ts'
 import { answerParent } from '../../src/threads/process.ts'
 
-/** Compiles everything to its field, but never comes to an end with what is too much for it. */
+/** Compiles everything to a grammar with the name of its field, but never comes to an end with what is too much for it. */
 
 answerParent(({ constraint, field }: CompileQuestion) => {
   if (constraint.kind === 'regex') for (;;);
   if (constraint.kind === 'choice') throw new Error('a fault')
   const all: unknown[] = []
   if (constraint.kind === 'grammar') for (;;) all.push(new Array(10_000).fill(field))
-  return { grammar: field, widened: [], notes: [] }
+  const none = new Int32Array()
+  return {
+    grammar: { digest: field, start: 0, nodes: none, lists: none, text: '' },
+    widened: [],
+    notes: [],
+  }
 })

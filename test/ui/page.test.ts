@@ -161,6 +161,23 @@ test('a link to a call leads into its trace, also with what Weave prints', { ski
   await page.getByText('There is no such call').waitFor()
 })
 
+test('from the playground and the engine the bar leads back into the project', { skip }, async (t) => {
+  const { page, problems } = await open(t, calls)
+  const bar = page.getByRole('navigation', { name: 'Of the project' })
+  await page.getByRole('link', { name: 'Engine' }).click()
+  await page.waitForURL('**/ui/engine')
+  await bar.getByRole('link', { name: 'Charts' }).waitFor()
+  await page.getByRole('link', { name: 'Playground' }).click()
+  await page.waitForURL(`**/ui/play?p=${encodeURIComponent(project)}`)
+  await page.reload()
+  await bar.getByRole('link', { name: 'Calls' }).click()
+  await page.waitForSelector(rowText('Question 199? → Answer 199.'))
+  await page.getByRole('link', { name: 'Heddle', exact: true }).click()
+  await page.getByRole('link', { name: project }).waitFor()
+  assert.equal(await bar.count(), 0)
+  assert.deepEqual(problems, [])
+})
+
 test('an id that is pasted is found', { skip }, async (t) => {
   const { page, problems } = await open(t, '/ui/')
   await page.keyboard.press('Control+k')

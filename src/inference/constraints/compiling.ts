@@ -5,10 +5,11 @@ import { inProcess } from '../../threads/process.ts'
 import { createWorkerPool, type PoolOptions } from '../../threads/worker-pool.ts'
 import type { CompileAnswer } from './compiling-process.ts'
 import type { Compiled, CompileQuestion } from './constraint.ts'
+import { createLatelyCompiled } from './lately-compiled.ts'
 
 /**
- * Compiles constraints in a process of its own, one after the other: most take a few milliseconds. Steps decide what is too
- * large, on every machine alike; the process bounds the memory, and is replaced without the server or other callers waiting.
+ * Compiles constraints in a process of its own, one after the other: most take a few milliseconds, and what a tenant uses
+ * again is there already. Steps decide what is too large, on every machine alike; the process bounds the memory, and is replaced without the server or other callers waiting.
  */
 export interface Compiling {
   /** The grammar; rejects with a refusal that names the field. `tenant` is whose request it is. */
@@ -45,18 +46,23 @@ export function createCompiling(given: Partial<CompilingOptions> = {}): Compilin
   const { entry, heapMb } = options
   const start = inProcess<CompileQuestion, CompileAnswer>({ entry, heapMb, purpose: 'constraints' })
   const pool = createWorkerPool(start, options)
+  const lately = createLatelyCompiled()
   return {
     async compile(tenant, question, signal) {
       const asked: CompileQuestion =
         options.unknownKeywords === 'refuse'
           ? { ...question, options: { ...question.options, unknownKeywords: 'refuse' } }
           : question
+      const key = lately.keyOf(asked)
+      const known = key === undefined ? undefined : lately.get(tenant, key)
+      if (known !== undefined) return known
       const answer = await pool.ask(tenant, asked, signal).catch((error: unknown) => {
         if (!(error instanceof BudgetExceededError)) throw error
         throw refuse('constraint_too_large', { field: question.field, why: error.message })
       })
-      if ('grammar' in answer) return answer
-      throw refuse(answer.code, answer.values)
+      if ('code' in answer) throw refuse(answer.code, answer.values)
+      if (key !== undefined) lately.set(tenant, key, answer)
+      return answer
     },
     close: () => pool.close(),
   }

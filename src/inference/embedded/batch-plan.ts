@@ -16,6 +16,9 @@ export interface Left {
 const leastPiece = 64
 const mostPiece = 256
 
+/** The end of a prompt is read with what is before it where that makes a batch longer by no more than this share: another would cost more. */
+const endShare = 0.25
+
 /**
  * How many tokens of each sequence go into the next batch, for sequences with so many left to read. One that is writing, or
  * about to with a single token left, goes first; one with none waits. What is left belongs to prompts, to one after the other: those
@@ -34,6 +37,7 @@ export function planBatch(
   const plan: number[] = left.map(({ tokens, isWriting }) => (isWriting || tokens === 1 ? tokens : 0))
   const written = plan.reduce((sum, one) => sum + one, 0)
   let room = Math.min(prompts, batch - written)
+  const further = Math.min(Math.floor(prompts * endShare), batch - written - room)
   const prompting = Array.from(left.entries(), ([index, one]) => ({ index, ...one })).filter(
     ({ tokens, isWriting }) => tokens > 1 && !isWriting,
   )
@@ -47,7 +51,8 @@ export function planBatch(
   let isFirst = true
   for (const { index, tokens, most: bound } of prompting) {
     const wanted = Math.min(tokens, bound, mostPiece)
-    const most = Math.min(wanted, room)
+    const isEnd = wanted === tokens && tokens <= room + further
+    const most = isEnd ? tokens : Math.min(wanted, room)
     const share = tokens - most === 1 ? most - 1 : most
     if (share < 2 || (most < wanted && most < leastPiece && !isFirst)) continue
     plan[index] = share
@@ -61,16 +66,21 @@ export function planBatch(
  * The parts of a batch, which come in the order of their sequences, in the order in which they are added to it. llama.cpp
  * computes neighbours of ascending sequences together, the same number of tokens of each: good for those that write, with as
  * many tokens, but it would take a single row from a prompt beside them. So each prompt stands alone, and all groups descend.
+ * `arePromptsJoined`: prompts of as many tokens are computed together, too, in three quarters of the time where they are short, and
+ * with other last digits.
  */
 export function additionOrder<Part extends { tokens: { length: number }; isPrompt?: boolean }>(
   parts: readonly Part[],
+  arePromptsJoined = false,
 ): Part[] {
   const groups: Part[][] = []
   for (const part of parts) {
     const group = groups.at(-1)
     const last = group?.at(-1)
     const { length } = part.tokens
-    const isAlone = length > 1 && (part.isPrompt !== false || last?.isPrompt !== false)
+    const isPrompt = part.isPrompt !== false
+    const isOther = isPrompt !== (last?.isPrompt !== false)
+    const isAlone = length > 1 && (isOther || (isPrompt && !arePromptsJoined))
     if (last?.tokens.length === length && !isAlone) group?.push(part)
     else groups.push([part])
   }

@@ -44,11 +44,12 @@ const oldestEvery = 4
 
 /** Which of the answers go on in the next batch and how far, by what the last ones took. */
 export function createBatches({ context, tenants, batch, mostRows, longest, drafts: how }: BatchParts) {
-  const draftLength = createDraftLength()
   const pace = createPace(context)
+  const draftLength = createDraftLength(() => pace.readMs(1))
   // What background work writes has constraints mostly, and says nothing of how long callers take.
   const backgroundPace = createPace()
   const shares = createTenantShares()
+  const leastDrafted = () => (how.isPaired ? 1 : 0)
   let turn = 0
   let decodeMs = 0
 
@@ -70,12 +71,12 @@ export function createBatches({ context, tenants, batch, mostRows, longest, draf
   function draftsOf(answerings: readonly Answering[]): { drafts: Map<Answering, Draft>; length: number } {
     const writers = answerings.filter(isWriting)
     const areAlone = writers.length === answerings.length
-    const least = how.isPaired ? 1 : 0
     const room = Math.min(
       longestDraft,
       ...(areAlone ? [Math.floor(Math.min(mostDrafted, batch, mostRows) / writers.length) - 1] : [0]),
       ...writers.map(({ sequence }) => longest - (sequence?.tokens.length ?? 0) - 1),
     )
+    const least = leastDrafted()
     const most = how.areWanted ? Math.max(least, room) : least
     const drafts = new Map<Answering, Draft>()
     if (most > 0) for (const writer of writers) drafts.set(writer, draftOf(writer, most))
@@ -114,16 +115,19 @@ export function createBatches({ context, tenants, batch, mostRows, longest, draf
         { answering, sequence, tokens, guessed, checked, isPrompt, isLast: !isPrompt || count === most },
       ]
     })
-    return additionOrder(parts).map(({ answering, sequence, tokens, guessed, checked, isPrompt, isLast }) => {
-      const { request } = answering
-      const last = tokens.length - 1 - guessed
-      const wanted =
-        request.promptLogprobs !== undefined && !request.isRead
-          ? Uint32Array.from(tokens.keys())
-          : Uint32Array.from({ length: isLast ? 1 + checked : 0 }, (_, further) => last + further)
-      const rows = context.add(sequence.id, sequence.tokens.length, tokens, wanted)
-      return { answering, sequence, tokens, guessed, rows, isPrompt, drawn: 0 }
-    })
+    // Flash attention of plain numbers has other last digits beside others anyhow.
+    return additionOrder(parts, context.readsTiles).map(
+      ({ answering, sequence, tokens, guessed, checked, isPrompt, isLast }) => {
+        const { request } = answering
+        const last = tokens.length - 1 - guessed
+        const wanted =
+          request.promptLogprobs !== undefined && !request.isRead
+            ? Uint32Array.from(tokens.keys())
+            : Uint32Array.from({ length: isLast ? 1 + checked : 0 }, (_, further) => last + further)
+        const rows = context.add(sequence.id, sequence.tokens.length, tokens, wanted)
+        return { answering, sequence, tokens, guessed, rows, isPrompt, drawn: 0 }
+      },
+    )
   }
 
   return {
@@ -169,8 +173,10 @@ export function createBatches({ context, tenants, batch, mostRows, longest, draf
         const by = isBackground ? backgroundPace : pace
         const drawn = parts.reduce((sum, part) => sum + part.drawn, 0)
         draftLength.drew(drawn, ms - decodeMs)
+        // Guesses that were wrong say nothing of how long those who write take together.
+        const isPlain = parts.every(({ guessed }) => guessed <= leastDrafted())
         // Of a batch that brought each of them several tokens, what one took.
-        by.wrote(parts.length, (ms * parts.length) / Math.max(parts.length, drawn))
+        if (isPlain) by.wrote(parts.length, (ms * parts.length) / Math.max(parts.length, drawn))
       }
       if (isBackground) return
       const tokens = new Map<string, number>()

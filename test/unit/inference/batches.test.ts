@@ -81,6 +81,26 @@ test('what has one token stands together in ascending order, and each prompt alo
   assert.deepEqual(order(64, 64, 1), [2, 1, 0])
 })
 
+test('prompts of as many tokens stand together where they are joined, and never with what is written', () => {
+  const order = (...parts: [length: number, isPrompt: boolean][]) =>
+    additionOrder(
+      parts.map(([length, isPrompt], id) => ({ id, tokens: { length }, isPrompt })),
+      true,
+    ).map(({ id }) => id)
+  const prompt: [number, boolean] = [24, true]
+  assert.deepEqual(order(prompt, prompt, prompt), [0, 1, 2])
+  assert.deepEqual(order(prompt, prompt, [25, true], [25, true]), [2, 3, 0, 1])
+  assert.deepEqual(order([24, false], [24, false], prompt, prompt), [2, 3, 0, 1])
+})
+
+test('the end of a prompt is read with what is before it, for up to a quarter more', () => {
+  assert.deepEqual(plan([250], 512, 200), [250])
+  assert.deepEqual(plan([251], 512, 200), [200])
+  assert.deepEqual(plan([125, 125], 512, 200), [125, 125])
+  assert.deepEqual(plan([125, 1, 114], 240, 200), [125, 1, 114])
+  assert.deepEqual(plan([126, 1, 114], 240, 200), [86, 1, 114], 'a batch has its bound')
+})
+
 test('pieces of prompts follow the measured speed, and are shorter while others write', () => {
   const pace = createPace()
   const unknown = pace.promptTokens(0, 1, false)

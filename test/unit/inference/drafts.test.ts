@@ -459,6 +459,24 @@ test('as many tokens are guessed as pay, and none where rows are dear or guesses
   assert.equal(dear.choose([], 0, 16), 0)
 })
 
+test('one try tells how dear the other lengths are, and a prompt what to expect of the first', () => {
+  const tried = (rowMs: number | undefined) => {
+    const lengths = createDraftLength(() => rowMs)
+    lengths.decoded(4, 1, 20)
+    const used = new Set<number>()
+    for (let batch = 0; batch < 100; batch++) {
+      const length = lengths.choose([0.5, 0.5, 0.5, 0.5], 0, 16)
+      used.add(length)
+      lengths.decoded(4, length + 1, length === 0 ? 20 : 60 + 4 * length)
+    }
+    used.delete(0)
+    return used.size
+  }
+  assert.equal(tried(undefined), 1)
+  assert.equal(tried(1.2), 1)
+  assert.equal(tried(5), 0)
+})
+
 test('what was dear is tried again some day, once, and is as dear as before', () => {
   const lengths = createDraftLength()
   for (const rows of [1, 2, 3, 5, 9, 17]) lengths.decoded(1, rows, rows)

@@ -1,7 +1,7 @@
 /** Tokens of a draft that are tried: rows in between cost about as much as the next more. */
 const lengths = [1, 2, 4, 8, 16]
 export const longestDraft = 16
-/** Each token more is taken to cost so much of the first until that has been measured. */
+/** Until a prompt has been read: a row more is taken to cost so much of a batch without guesses. */
 const firstGuess = 0.06
 /** A draft has to be worth this much more than none. */
 const worth = 1.05
@@ -12,25 +12,29 @@ const forgetting = 0.998
 
 /**
  * How many tokens of drafts the next batch reads: as many as bring the most tokens for their time. What batches of so many
- * writers with so many rows take is measured as they come.
+ * writers with so many rows take is measured as they come. `rowMs` is what a row of a prompt takes, as far as that is known.
  */
-export function createDraftLength() {
+export function createDraftLength(rowMs: () => number | undefined = () => undefined) {
   /** Milliseconds that the native library takes, by writers and the rows of each. */
-  const decodeMs = new Map<number, { ms: number; trust: number }>()
+  const decodeMs = new Map<number, Map<number, { ms: number; trust: number }>>()
   let drawMs = 0.05
 
-  const keyOf = (writers: number, rows: number) => writers * 64 + rows
-
   function costOf(writers: number, rows: number, least: number): number | undefined {
-    const key = keyOf(writers, rows)
-    const known = decodeMs.get(key)
-    if (known === undefined) {
-      const first = decodeMs.get(keyOf(writers, least))
-      return first && first.ms * (1 + firstGuess * (rows - least))
+    const measured = decodeMs.get(writers)
+    const plain = measured?.get(least)?.ms
+    if (measured === undefined || plain === undefined) return undefined
+    const known = measured.get(rows)
+    if (known !== undefined) {
+      // What was dear once is tried again some day: something else may have had the processor.
+      known.trust *= forgetting
+      return known.ms * known.trust
     }
-    // What was dear once is tried again some day: something else may have had the processor.
-    known.trust *= forgetting
-    return known.ms * known.trust
+    // A try is dear: two rows take up to three times as long as one. What is near says more than the batch without guesses.
+    const nearest = Array.from(measured.keys()).reduce((near, other) =>
+      Math.abs(other - rows) < Math.abs(near - rows) ? other : near,
+    )
+    const more = (rows - nearest) * writers * (rowMs() ?? firstGuess * plain)
+    return Math.max(plain, (measured.get(nearest)?.ms ?? plain) + more)
   }
 
   return {
@@ -57,8 +61,9 @@ export function createDraftLength() {
       return best
     },
     decoded(writers: number, rows: number, ms: number): void {
-      const key = keyOf(writers, rows)
-      decodeMs.set(key, { ms: settled(decodeMs.get(key)?.ms, ms), trust: 1 })
+      const measured = decodeMs.get(writers) ?? new Map()
+      decodeMs.set(writers, measured)
+      measured.set(rows, { ms: settled(measured.get(rows)?.ms, ms), trust: 1 })
     },
     drew(tokens: number, ms: number): void {
       if (tokens > 0) drawMs = settled(drawMs, ms / tokens)

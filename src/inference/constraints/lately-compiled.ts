@@ -1,0 +1,56 @@
+import { LRUCache } from 'lru-cache'
+import type { Compiled, CompileQuestion } from './constraint.ts'
+import { sizeOfGrammar } from './grammar/compiled-grammar.ts'
+
+/** Of one tenant. */
+const mostKept = 16
+const mostBytes = 1024 * 1024
+const mostTenants = 32
+/** To compare a constraint that is larger or deeper would hold up this thread. */
+const mostWeight = 128 * 1024
+const deepest = 64
+/** Of a value beside its text. */
+const weightOfValue = 16
+
+type Kept = LRUCache<string, Compiled>
+
+/**
+ * What was compiled for each tenant lately: who uses a constraint again does not wait for others who have new ones compiled,
+ * and loses none to them.
+ */
+export function createLatelyCompiled() {
+  const tenants = new LRUCache<string, Kept>({ max: mostTenants })
+
+  return {
+    /** What a question is known by; undefined where it is not kept. */
+    keyOf: ({ constraint, options }: CompileQuestion): string | undefined =>
+      isSmall(constraint) ? JSON.stringify([constraint, options]) : undefined,
+    get: (tenant: string, key: string): Compiled | undefined => tenants.get(tenant)?.get(key),
+    set(tenant: string, key: string, compiled: Compiled): void {
+      const kept: Kept = tenants.get(tenant) ?? new LRUCache({ max: mostKept, maxSize: mostBytes })
+      kept.set(key, compiled, { size: 2 * key.length + sizeOfGrammar(compiled.grammar) })
+      tenants.set(tenant, kept)
+    },
+  }
+}
+
+function isSmall(given: unknown): boolean {
+  let weight = 0
+  let level: unknown[] = [given]
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > deepest) return false
+    const next: unknown[] = []
+    for (const value of level) {
+      weight += weightOfValue
+      if (typeof value === 'string') weight += value.length
+      else if (typeof value === 'object' && value !== null)
+        for (const [name, member] of Object.entries(value)) {
+          weight += name.length
+          next.push(member)
+        }
+      if (weight > mostWeight || next.length * weightOfValue > mostWeight) return false
+    }
+    level = next
+  }
+  return true
+}

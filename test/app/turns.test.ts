@@ -1,0 +1,20 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { keys, openApp } from '../support/app.ts'
+
+test('who asks one thing is answered before the many that somebody else asked at once', async (t) => {
+  const { get } = await openApp(t)
+  // Both are at work, however long a machine takes for what follows.
+  t.mock.method(performance, 'now', () => 1_000)
+  await get('/me', keys.bob)
+  const answered: string[] = []
+  const ask = async (name: 'alice' | 'bob') => {
+    const { status, json } = await get('/me', keys[name])
+    assert.deepEqual([status, json.name], [200, name])
+    answered.push(name)
+  }
+  await Promise.all([...Array.from({ length: 50 }, () => ask('alice')), ask('bob')])
+  assert.equal(answered.length, 51)
+  // Each of hers takes turns of the loop of its own; his takes those that an answer takes anyhow.
+  assert.ok(answered.indexOf('bob') < 25, `bob was number ${answered.indexOf('bob')}`)
+})

@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createTurns } from '../../src/http/turns.ts'
+
+const nextTurn = () => new Promise((resolve) => setImmediate(resolve))
+
+/** What was done so far, in its order. */
+function watched(now = () => 0) {
+  const inTurn = createTurns(now)
+  const done: string[] = []
+  const ask = (...steps: string[]) => {
+    for (const step of steps) inTurn(step.slice(0, 1), () => done.push(step))
+  }
+  return { ask, done }
+}
+
+test('a tenant that is alone waits for nothing', () => {
+  const { ask, done } = watched()
+  ask('a1', 'a2', 'a3')
+  assert.deepEqual(done, ['a1', 'a2', 'a3'])
+})
+
+test('beside another, a tenant has one step in a turn of the loop', async () => {
+  const { ask, done } = watched()
+  ask('b1', 'a1', 'a2', 'a3', 'a4')
+  assert.deepEqual(done, ['b1', 'a1'])
+  await nextTurn()
+  assert.deepEqual(done, ['b1', 'a1', 'a2'])
+  ask('b2')
+  assert.deepEqual(done.at(-1), 'b2', 'who had no step in this turn goes on at once')
+  ask('b3')
+  await nextTurn()
+  assert.deepEqual(done.slice(4), ['b3'], 'who comes with little is not behind who waits with much')
+  for (let turn = 0; turn < 2; turn++) await nextTurn()
+  assert.deepEqual(done.slice(5), ['a3', 'a4'])
+})
+
+test('steps of one tenant stay in their order, also once it is alone again', async () => {
+  let time = 0
+  const { ask, done } = watched(() => time)
+  ask('b1', 'a1', 'a2', 'a3')
+  time = 10_000
+  ask('a4')
+  for (let turn = 0; turn < 4; turn++) await nextTurn()
+  assert.deepEqual(done, ['b1', 'a1', 'a2', 'a3', 'a4'])
+  ask('a5', 'a6')
+  assert.deepEqual(done.slice(5), ['a5', 'a6'])
+})
+
+test('a step that asks for another one waits for the next turn', async () => {
+  const inTurn = createTurns(() => 0)
+  const done: string[] = []
+  inTurn('b', () => done.push('b'))
+  inTurn('a', () => {
+    done.push('a')
+    inTurn('a', () => done.push('again'))
+  })
+  assert.deepEqual(done, ['b', 'a'])
+  await nextTurn()
+  assert.deepEqual(done, ['b', 'a', 'again'])
+})
