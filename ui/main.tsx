@@ -1,5 +1,5 @@
 import { render } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useState } from 'preact/hooks'
 import { listenToKeys } from './parts/keys.ts'
 import { Failed } from './parts/states.tsx'
 import { followLinks } from './routes.ts'
@@ -18,7 +18,8 @@ function Page() {
       if (isSignedIn.value !== false) setFailure(error)
     })
   }
-  useEffect(find, [])
+  // Not behind the first frame, in which there is nothing yet.
+  useLayoutEffect(find, [])
   // Another tab has signed in meanwhile.
   useEffect(() => {
     if (isSignedIn.value && who.value === undefined) find()

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { assertAccessible, noBrowser } from '../support/browser.ts'
+import { assertAccessible, noBrowser, type Page } from '../support/browser.ts'
 import { completeOf, project } from '../support/calls.ts'
 import { pageTests, writeCalls } from '../support/page-app.ts'
 
@@ -52,6 +52,28 @@ const { served, open } = await pageTests(
     },
   },
 )
+
+/** In the page: lines of a trace behind the first come when they are let go. */
+function holdBackAllBut(first: number): void {
+  const ask = window.fetch
+  window.fetch = async (...asked) => {
+    const response = await ask(...asked)
+    if (!response.url.endsWith('/views/trace')) return response
+    const lines = (await response.text()).split('\n')
+    const encode = (of: readonly string[]) => new TextEncoder().encode(of.join('\n'))
+    const body = new ReadableStream({
+      start(controller) {
+        controller.enqueue(encode([...lines.slice(0, first), '']))
+        const rest = () => {
+          controller.enqueue(encode(lines.slice(first)))
+          controller.close()
+        }
+        addEventListener('let go', rest, { once: true })
+      },
+    })
+    return new Response(body, response)
+  }
+}
 
 const chosen = (text: string) => `[role=treeitem][aria-selected=true]:has-text("${text}")`
 
@@ -121,6 +143,30 @@ test('a large trace is walked to its end and back, closed and opened', { skip },
   await page.getByText('5,000 calls', { exact: true }).waitFor()
   await page.goBack()
   await page.waitForSelector(chosen('step 0'))
+  assert.deepEqual(problems, [])
+})
+
+test('the beginning of a large trace is there before its end, which takes nothing away', {
+  skip,
+}, async (t) => {
+  const { page, problems } = await open(t, path(trace))
+  await page.addInitScript(holdBackAllBut, 400)
+  await page.goto(new URL(path(large), page.url()).href)
+  await page.getByText('400 calls so far').waitFor()
+  await page.waitForSelector('[role=tree][aria-busy=true]')
+  await page.waitForSelector(chosen('step 0'))
+  await page.keyboard.press('j')
+  await page.waitForSelector(chosen('step 1'))
+  // What the trace waited for is not known yet.
+  assert.equal(await page.locator('.tree-critical').count(), 0)
+  await page.evaluate(() => dispatchEvent(new Event('let go')))
+  await page.getByText('5,000 calls', { exact: true }).waitFor()
+  await page.waitForSelector('[role=tree][aria-busy=false]')
+  await page.waitForSelector(chosen('step 1'))
+  const { page: atOnce } = await open(t, path(large))
+  await atOnce.waitForSelector('[role=tree][aria-busy=false]')
+  const names = (of: Page) => of.locator('.tree-name').allTextContents()
+  assert.deepEqual(await names(page), await names(atOnce))
   assert.deepEqual(problems, [])
 })
 

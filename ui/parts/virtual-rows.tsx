@@ -35,7 +35,8 @@ export function VirtualRows({ scroller, count, height: rems, onRange, active, so
   const items = virtual.getVirtualItems()
   const first = items[0]?.index ?? 0
   const last = items.at(-1)?.index ?? -1
-  useLayoutEffect(() => onRange?.(first, last), [first, last])
+  // Another list hears of it, too, though the same places are on the screen.
+  useLayoutEffect(() => onRange?.(first, last), [first, last, onRange])
   useLayoutEffect(() => {
     if (active !== undefined && active >= 0) virtual.scrollToIndex(active, { align: 'auto' })
   }, [active, sought])

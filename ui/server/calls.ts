@@ -184,11 +184,24 @@ export const mostOfTrace = 50_000
 
 export type { TraceCall }
 
-export async function readTrace(project: string, trace: string, signal: AbortSignal): Promise<TraceCall[]> {
+/** Fewer than fill a screen are not worth a frame of their own. */
+const leastShown = 200
+
+/** By when they began. `show` gets those that have come, now and then: each time there are four times as many as before. */
+export async function readTrace(
+  project: string,
+  trace: string,
+  signal: AbortSignal,
+  show: (rows: TraceCall[]) => void = () => undefined,
+): Promise<TraceCall[]> {
   const rows: TraceCall[] = []
+  let next = leastShown
   const body = { project_id: project, trace_id: trace, limit: mostOfTrace }
   for await (const lines of askManyLines('/views/trace', { body, signal })) {
     for (const row of JSON.parse(`[${lines.join(',')}]`) as TraceCall[]) rows.push(row)
+    if (rows.length < next) continue
+    show([...rows])
+    next = rows.length * 4
   }
   return rows
 }

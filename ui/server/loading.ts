@@ -1,22 +1,38 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useLayoutEffect, useState } from 'preact/hooks'
 
 /** Something that was asked for. What was there before stays to be shown until the new has come. */
 export interface Loading<T> {
   value?: T
+  /** `value` is the beginning of what was asked for, and the rest is on its way. */
+  isPart?: boolean
   error?: Error
   isLoading: boolean
   again(): void
 }
 
-/** Asks whenever one of `of` has changed, and drops what was asked before. */
-export function useLoading<T>(load: (signal: AbortSignal) => Promise<T>, of: readonly unknown[]): Loading<T> {
+/**
+ * Asks whenever one of `of` has changed, and drops what was asked before. `load` may show the beginning of a long answer, which
+ * is seen where nothing was there before.
+ */
+export function useLoading<T>(
+  load: (signal: AbortSignal, show: (part: T) => void) => Promise<T>,
+  of: readonly unknown[],
+): Loading<T> {
   const [turn, setTurn] = useState(0)
   const [state, setState] = useState<Omit<Loading<T>, 'again'>>({ isLoading: true })
-  useEffect(() => {
+  // Not behind the first frame: what the server does meanwhile is not waited for.
+  useLayoutEffect(() => {
     const controller = new AbortController()
     const { signal } = controller
-    setState((before) => ({ ...(before.value !== undefined && { value: before.value }), isLoading: true }))
-    load(signal).then(
+    setState((before) => {
+      if (before.isLoading) return before
+      return { ...(before.value !== undefined && { value: before.value }), isLoading: true }
+    })
+    const show = (value: T) => {
+      if (!signal.aborted)
+        setState((before) => (isWhole(before) ? before : { value, isPart: true, isLoading: true }))
+    }
+    load(signal, show).then(
       (value) => {
         if (!signal.aborted) setState({ value, isLoading: false })
       },
@@ -28,3 +44,5 @@ export function useLoading<T>(load: (signal: AbortSignal) => Promise<T>, of: rea
   }, [...of, turn])
   return { ...state, again: () => setTurn(turn + 1) }
 }
+
+const isWhole = ({ value, isPart }: Omit<Loading<unknown>, 'again'>) => value !== undefined && !isPart

@@ -89,8 +89,9 @@ const mostTokens = 1e12
 /** Under the names that prices read. */
 function usageIn(usage: Members): Usage {
   const models = Object.keys(usage)
+  const name = models.length > 1 ? models.sort().join(', ') : models[0]
   const sums: Usage = {
-    model: models.length === 0 ? null : shortName(models.sort().join(', ')),
+    model: name === undefined ? null : shortName(name),
     input_tokens: null,
     output_tokens: null,
     cache_read_tokens: null,

@@ -9,7 +9,7 @@ import { Empty, Failed, Skeleton } from '../../parts/states.tsx'
 import { VirtualRows } from '../../parts/virtual-rows.tsx'
 import { paths } from '../../places.ts'
 import { go, search, setSearch } from '../../routes.ts'
-import { mostOfTrace, readTrace } from '../../server/calls.ts'
+import { mostOfTrace, readTrace, type TraceCall } from '../../server/calls.ts'
 import { useLoading } from '../../server/loading.ts'
 import { costText, countText, durationText } from '../../value/units.ts'
 import { criticalPath } from './critical-path.ts'
@@ -25,18 +25,23 @@ const asList = (project: string, trace: string) =>
 export function TraceScreen({ project, trace }: { project: string; trace: string }) {
   const {
     value: rows,
+    isPart = false,
     error,
     again,
-  } = useLoading((signal) => readTrace(project, trace, signal), [project, trace])
+  } = useLoading<TraceCall[]>((signal, show) => readTrace(project, trace, signal, show), [project, trace])
   const [closed, setClosed] = useState<ReadonlySet<string>>(new Set())
   const tree = useMemo(() => treeOf(rows ?? [], Date.now()), [rows])
   const all = useMemo(() => linesOf(tree, new Set()), [tree])
   const lines = useMemo(() => (closed.size === 0 ? all : linesOf(tree, closed)), [tree, closed])
   const span = useMemo(() => spanOf(all), [all])
-  const gaps = useMemo(() => gapsIn(all, span), [all])
+  // What the trace waited for, and when nothing ran, is known when all of it is there.
+  const gaps = useMemo(() => (isPart ? [] : gapsIn(all, span)), [all, isPart])
   const isEven = search.value.get('gaps') === 'all'
   const scale = useMemo(() => (isEven ? evenScale(span) : shortenedScale(span, gaps)), [gaps, isEven])
-  const critical = useMemo(() => criticalPath(tree, (span.end - span.start) / 1_000), [tree])
+  const critical = useMemo(
+    () => criticalPath(isPart ? [] : tree, (span.end - span.start) / 1_000),
+    [tree, isPart],
+  )
   const turnGaps = () => setSearch({ gaps: isEven ? undefined : 'all' })
   const chosen = search.value.get('call') ?? lines[0]?.row.id
   const at = lines.findIndex(({ row }) => row.id === chosen)
@@ -125,7 +130,7 @@ export function TraceScreen({ project, trace }: { project: string; trace: string
     )
   }
   const root = tree[0]?.row
-  const cost = costOfTrace(all)
+  const cost = isPart ? undefined : costOfTrace(all)
   return (
     <main class="screen trace">
       <h1 class="hidden-text">Trace</h1>
@@ -137,9 +142,10 @@ export function TraceScreen({ project, trace }: { project: string; trace: string
         )}
         <span>
           {countText(rows.length)} {rows.length === 1 ? 'call' : 'calls'}
-          {rows.length === mostOfTrace && ', and more that are not shown'}
+          {isPart && ' so far'}
+          {!isPart && rows.length === mostOfTrace && ', and more that are not shown'}
         </span>
-        <span>{durationText(span.end - span.start)}</span>
+        {!isPart && <span>{durationText(span.end - span.start)}</span>}
         {cost !== undefined && <span>{costText(cost)}</span>}
         {!isFile && <a href={asList(project, trace)}>As a list</a>}
         {gaps.length > 0 && (
@@ -168,6 +174,7 @@ export function TraceScreen({ project, trace }: { project: string; trace: string
             class="tree"
             role="tree"
             aria-label="Calls of the trace"
+            aria-busy={isPart}
             tabIndex={0}
             ref={scroller}
             aria-activedescendant={at === -1 ? undefined : `call-${at}`}
