@@ -37,8 +37,20 @@ const promptLength = 24
 /** What is written behind an answer is work of it. */
 const settlingMs = 100
 const kinds: readonly Kind[] = ['whole', 'stream']
+/** Times each way is asked before it is measured, so that its code is compiled. */
+const warming = 1_000
 const ways = ['direct', 'proxy', 'through'] as const
-const shownWays: Record<(typeof ways)[number], string> = {
+type Way = (typeof ways)[number]
+/** In turns: each way follows each other one as often, so that what a way does behind its answer is felt by all of them alike. */
+const orders: readonly (readonly Way[])[] = [
+  ['direct', 'proxy', 'through'],
+  ['direct', 'through', 'proxy'],
+  ['through', 'proxy', 'direct'],
+  ['proxy', 'direct', 'through'],
+  ['proxy', 'through', 'direct'],
+  ['through', 'direct', 'proxy'],
+]
+const shownWays: Record<Way, string> = {
   direct: 'direct',
   proxy: 'a bare proxy',
   through: 'through',
@@ -102,10 +114,7 @@ async function startPair(source: string, place: string): Promise<Pair> {
   return { behind, front }
 }
 
-/**
- * One request after the other, by each way in turns: what is added is the difference of neighbours. The order is turned around each
- * time, so that what a way does behind its answer is felt by all of them alike.
- */
+/** One request after the other, by each way in turns: what is added is the difference of neighbours. */
 async function measureLatency({ behind, front }: Pair, report: Report): Promise<Aim[]> {
   const proxy = await start('proxy', { PROXIED: behind.address })
   const askers = { direct: openAsker(behind), proxy: openAsker(proxy), through: openAsker(front) }
@@ -113,14 +122,19 @@ async function measureLatency({ behind, front }: Pair, report: Report): Promise<
   const aims: Aim[] = []
   try {
     for (const kind of kinds) {
-      for (const way of ways) for (let i = 0; i < askedOneByOne; i++) await askers[way].ask(kind)
+      const inTurns = async (times: number) => {
+        const asked = { direct: [] as OneByOne[], proxy: [] as OneByOne[], through: [] as OneByOne[] }
+        for (let i = 0; i < times; i++) {
+          for (const way of orders[i % orders.length] as readonly Way[])
+            asked[way].push(await askers[way].ask(kind))
+        }
+        return asked
+      }
+      const cold = await inTurns(askedOneByOne)
+      await inTurns(Math.max(0, warming - askedOneByOne))
       const series = { direct: [] as Latency[], proxy: [] as Latency[], through: [] as Latency[] }
       for (let round = 0; round < rounds; round++) {
-        const times = { direct: [] as OneByOne[], proxy: [] as OneByOne[], through: [] as OneByOne[] }
-        for (let i = 0; i < askedOneByOne; i++) {
-          for (const way of i % 2 === 0 ? ways : ways.toReversed())
-            times[way].push(await askers[way].ask(kind))
-        }
+        const times = await inTurns(askedOneByOne)
         for (const way of ways) series[way].push(latencyOf(times[way], times.direct))
       }
       for (const way of ways) {
@@ -129,7 +143,9 @@ async function measureLatency({ behind, front }: Pair, report: Report): Promise<
           kind,
           shownWays[way],
           ...[({ p50 }: Latency) => p50, ({ p99 }: Latency) => p99, ({ end }: Latency) => end].map(spread),
-          way === 'direct' ? '' : spread(({ added }) => added),
+          ...(way === 'direct'
+            ? ['', '']
+            : [spread(({ added }) => added), shown(latencyOf(cold[way], cold.direct).added)]),
         ])
       }
       const what = kind === 'whole' ? 'a whole answer of one token' : 'the first token of a stream'
@@ -142,9 +158,11 @@ async function measureLatency({ behind, front }: Pair, report: Report): Promise<
   }
   report.say('### Added latency')
   report.say(
-    `One request at a time on a kept connection, ${askedOneByOne} by each way in each of ${rounds} rounds, the ways in turns:`,
+    `One request at a time on a kept connection, ${askedOneByOne} by each way in each of ${rounds} rounds, the ways in turns, after ${warming} to warm up; of these the first ${askedOneByOne} stand at the right:`,
   )
-  report.say(table(['answer', 'way', 'p50 ms', 'p99 ms', 'end p50 ms', 'added p50 ms'], rows))
+  report.say(
+    table(['answer', 'way', 'p50 ms', 'p99 ms', 'end p50 ms', 'added p50 ms', 'added at first'], rows),
+  )
   return aims
 }
 

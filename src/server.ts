@@ -7,6 +7,7 @@ import { sourceOf } from './inference/models/find.ts'
 import { createModels, type Models } from './inference/registry.ts'
 import { createServedModel, type ServedModelParts } from './inference/served-model.ts'
 import type { Database } from './storage/database.ts'
+import { compileSooner } from './threads/compile-sooner.ts'
 import { releaseStartupMemory } from './threads/startup-memory.ts'
 
 export interface Server {
@@ -34,6 +35,7 @@ export async function startServer(
   try {
     const app = await buildApp(config, { database, logger, models })
     await releaseStartupMemory()
+    if (models.all.length > 0) compileSooner()
     const address = await app.listen({
       host: config.host,
       port: config.port,

@@ -1,5 +1,5 @@
 /** How long a piece of work may hold the event loop before others run. */
-const sliceMs = 3
+const sliceMs = 1
 
 export type YieldToLoop = () => Promise<void> | undefined
 

@@ -13,7 +13,11 @@ import { wholePart } from '../support/call-parts.ts'
 const op_name = 'Evaluation.predict_and_score'
 
 /** A writer on an empty record; `arriving` is seen after each group, one list at a time. */
-function openWriter(t: TestContext, arriving: Job[][], options: { isWatched?: () => boolean } = {}) {
+function openWriter(
+  t: TestContext,
+  arriving: Job[][],
+  { flushMs = 0, ...options }: { isWatched?: () => boolean; flushMs?: number } = {},
+) {
   const connection = connect(':memory:', 'write')
   t.after(() => connection.close())
   migrateSqlite(connection, ':memory:', loadMigrations('sqlite'), 0)
@@ -29,6 +33,11 @@ function openWriter(t: TestContext, arriving: Job[][], options: { isWatched?: ()
     groups.push(results.map(({ id }) => id))
     counts.push(connection.get<{ count: number }>(sql`SELECT count(*) AS count FROM calls`)?.count ?? 0)
   }
+  const { exec } = connection.handle
+  t.mock.method(connection.handle, 'exec', (text: string) => {
+    if (text === 'COMMIT') slept += flushMs
+    return exec.call(connection.handle, text)
+  })
   const writer = createWriter(connection, deliver, {
     ...options,
     collect: () => arriving.shift() ?? [],
@@ -141,6 +150,21 @@ test('beside another user they go one by one, and the small writes of the other 
   writer.submit([1, 2, 3, 4].map((id) => piece(id, 'alice')).concat({ ...probe(9), tenant: 'bob' }))
   await writer.idle()
   assert.deepEqual(groups, [[1], [9, 10], [2], [3], [4]])
+})
+
+test('beside another user the jobs of a group take about as long as its way to the disk', async (t) => {
+  const longest = async (flushMs: number) => {
+    const { writer, groups } = openWriter(t, [], { flushMs })
+    const heavy = Array.from({ length: 600 }, (_, n) => calls(n, 1, 'alice'))
+    writer.submit([{ ...probe(9_999), tenant: 'bob' }, ...heavy])
+    await writer.idle()
+    assert.equal(groups.flat().length, 601)
+    // The first one learns how long it takes.
+    return Math.max(...groups.slice(1).map(({ length }) => length))
+  }
+  const [fast, slow, slower] = [await longest(0.1), await longest(10), await longest(50)]
+  assert.ok(fast < slow, `${fast} and ${slow} writes`)
+  assert.equal(slower, slow, 'who comes while it is made does not wait for all that the other has')
 })
 
 test('a write that is expected to take long waits for the next group, so that a short one goes to the disk alone', async (t) => {

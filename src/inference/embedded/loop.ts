@@ -33,7 +33,8 @@ export function createLoop(
 ) {
   const { vocabulary } = model
   const copyFrom = 16 + Math.floor(options.context / 128)
-  const sequences = createSequences(options.parallel, copyFrom)
+  const isLostKept = options.promptCache > 0 && context.bytesOfToken !== undefined
+  const sequences = createSequences(options.parallel, copyFrom, { isLostKept })
   const constraints = createConstraints(vocabulary)
   // Each row of logits that is wanted holds a number for each token of the vocabulary until the next batch.
   const mostRows = Math.max(3, Math.floor(2 ** 22 / vocabulary.size))

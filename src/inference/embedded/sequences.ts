@@ -16,11 +16,14 @@ export interface Sequence {
 
 export type Sequences = ReturnType<typeof createSequences>
 
+/** Two rows take twice as long as one where models are small: who makes them three or more gains by being beside them. */
+const fewestBeside = 2
+
 /**
  * `copyFrom`: how many tokens a copy of another sequence's memory must save. It costs as much time as reading a few, more
- * the longer the context is, whatever is in it.
+ * the longer the context is, whatever is in it. `isLostKept`: what a sequence loses can be had again for little.
  */
-export function createSequences(count: number, copyFrom: number) {
+export function createSequences(count: number, copyFrom: number, { isLostKept = false } = {}) {
   const all: Sequence[] = Array.from({ length: count }, (_, id) => ({
     id,
     tokens: [],
@@ -45,6 +48,27 @@ export function createSequences(count: number, copyFrom: number) {
     if (!isBackground) return idle
     const own = idle.filter((sequence) => sequence.isBackground || sequence.tokens.length === 0)
     return own.length > 0 || all.some((sequence) => sequence.isBackground) ? own : idle
+  }
+
+  const isBusyAt = (id: number) => all[id]?.busy === true
+  const busyBeside = ({ id }: Sequence) => Number(isBusyAt(id - 1)) + Number(isBusyAt(id + 1))
+
+  /**
+   * Which is lost rather: what holds nothing, then what background work has left, then what was used longest ago. llama.cpp
+   * computes neighbours together and all others one after the other (`split_equal`), so where several are busy, one beside them
+   * comes before those that were used longest ago.
+   */
+  function isPoorer(one: Sequence, other: Sequence): boolean {
+    if ((one.tokens.length === 0) !== (other.tokens.length === 0)) return one.tokens.length === 0
+    if (one.isBackground !== other.isBackground) return one.isBackground
+    const beside = busyBeside(one) - busyBeside(other)
+    const isCrowd = isLostKept && beside !== 0 && all.filter(({ busy }) => busy).length >= fewestBeside
+    return isCrowd ? beside > 0 : one.used < other.used
+  }
+
+  function closer(best: Shared, other: Shared): Shared {
+    if (other.shared !== best.shared) return other.shared > best.shared ? other : best
+    return isPoorer(other.sequence, best.sequence) ? other : best
   }
 
   /** Of these the one that is missed least. */
@@ -126,18 +150,6 @@ export interface Taken {
 }
 
 type Shared = { sequence: Sequence; shared: number }
-
-function closer(best: Shared, other: Shared): Shared {
-  if (other.shared !== best.shared) return other.shared > best.shared ? other : best
-  return isPoorer(other.sequence, best.sequence) ? other : best
-}
-
-/** Which is lost rather: what holds nothing, then what background work has left, then what was used longest ago. */
-function isPoorer(one: Sequence, other: Sequence): boolean {
-  if ((one.tokens.length === 0) !== (other.tokens.length === 0)) return one.tokens.length === 0
-  if (one.isBackground !== other.isBackground) return one.isBackground
-  return one.used < other.used
-}
 
 export function commonLength(one: ArrayLike<number>, other: ArrayLike<number>): number {
   const most = Math.min(one.length, other.length)

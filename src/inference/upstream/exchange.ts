@@ -132,8 +132,8 @@ export function openConnections(): Connections {
 const mostUnread = 64 * 1024
 
 /**
- * What comes of a body, piece by piece, at the pace of the reader: all that has come since it asked last is one piece. Silence is
- * counted only while somebody waits, and lasts until a piece is a sign of life: a server that sends byte after byte of nothing is
+ * What comes of a body, piece by piece, at the pace of the reader: all that has come since it asked last is one piece, and so are the
+ * chunks that one read of the socket brought. Silence is counted only while somebody waits, and lasts until a piece is a sign of life: a server that sends byte after byte of nothing is
  * silent. By hand, because the iterator of a stream costs each piece more than all that is read of it.
  */
 export function piecesOf(
@@ -164,22 +164,26 @@ export function piecesOf(
   const came = (piece: Buffer) => {
     unread.push(piece)
     unreadBytes += piece.length
-    if (waiting !== undefined) {
-      const { resolve } = waiting
-      waiting = undefined
-      resolve({ done: false, value: taken() })
-    } else if (unreadBytes >= mostUnread) answer.pause()
+    if (waiting === undefined) {
+      if (unreadBytes >= mostUnread) answer.pause()
+    } else if (unread.length === 1) queueMicrotask(give)
+  }
+  const give = () => {
+    if (waiting === undefined || unread.length === 0) return
+    const { resolve } = waiting
+    waiting = undefined
+    resolve({ done: false, value: taken() })
   }
   const failed = (error: unknown) => {
     if (isOver || failure !== undefined) return
     failure = error
     leave()
-    waiting?.reject(error)
+    if (unread.length === 0) waiting?.reject(error)
   }
   const ended = () => {
     isOver = true
     leave()
-    waiting?.resolve({ done: true, value: undefined })
+    if (unread.length === 0) waiting?.resolve({ done: true, value: undefined })
   }
   const closed = () => failed(cutShort())
   function leave(): void {

@@ -89,18 +89,16 @@ export function createUpstreamModel(server: UpstreamServer, settings: UpstreamMo
     return { ...request, ending: { ...ending, maxTokens } }
   }
 
-  async function answer(given: AnswerRequest, clientSignal: AbortSignal): Promise<Answering> {
+  async function answer(given: AnswerRequest, signal: AbortSignal): Promise<Answering> {
     if (status().state !== 'ready') throw notReady(status())
-    const request = await fitting(given, clientSignal)
+    const request = await fitting(given, signal)
     const asked = askedOf(request, { kind, model })
     const slots = given.lane === 'background' ? server.slots.background : callers
-    const slot = await slots.acquire(given.tenant, clientSignal)
+    const slot = await slots.acquire(given.tenant, signal)
     running++
-    // By hand: AbortSignal.any costs a request more than its listener does.
-    const ending = new AbortController()
-    const { signal } = ending
     let isOpen = true
     let reader: AnswerReader | undefined
+    let response: IncomingMessage | undefined
     let done = () => {}
     const over = () => {
       if (!isOpen) return
@@ -108,23 +106,20 @@ export function createUpstreamModel(server: UpstreamServer, settings: UpstreamMo
       running--
       slots.release(slot)
       done()
-      clientSignal.removeEventListener('abort', left)
+      signal.removeEventListener('abort', over)
       // Whatever the server still works on is for nobody. Of a complete answer only the end is missing.
-      if (reader?.isComplete() !== true) ending.abort(new Error('the answer is over'))
+      if (reader?.isComplete() !== true) response?.destroy()
     }
-    const left = () => {
-      ending.abort(clientSignal.reason)
-      over()
-    }
-    if (clientSignal.aborted) left()
-    else clientSignal.addEventListener('abort', left, { once: true })
+    if (signal.aborted) over()
+    else signal.addEventListener('abort', over, { once: true })
     try {
-      const { answer: response, done: finished } = await server.ask(
-        { ...asked, path: asked.path.slice(1), kind },
-        signal,
-      )
-      done = finished
-      if (!isOpen) throw clientSignal.reason
+      const taken = await server.ask({ ...asked, path: asked.path.slice(1), kind }, signal)
+      response = taken.answer
+      if (!isOpen) {
+        taken.done()
+        throw signal.reason
+      }
+      done = taken.done
       reader = createReader({
         kind,
         inputs: asked.inputs,
@@ -134,7 +129,7 @@ export function createUpstreamModel(server: UpstreamServer, settings: UpstreamMo
       })
       const groups = eventsOf(response, asked, reader, signal)
       const first = groups.next()
-      const events = readOnce(first, groups, over, clientSignal)
+      const events = readOnce(first, groups, over, signal)
       const answering = { prompts: reader.prompts, events, usage: reader.usage }
       if (isNeededFirst(asked, request)) {
         await first

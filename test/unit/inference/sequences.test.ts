@@ -50,6 +50,20 @@ test('what holds nothing is lost first, then what was used longest ago', () => {
   assert.equal(take(sequences, '444')?.id, 1)
 })
 
+test('where several are busy, one beside them comes before what was used longest ago, if what it loses is kept', () => {
+  const chosen = (isLostKept: boolean, busy: readonly string[]) => {
+    const sequences = createSequences(5, copyFrom, { isLostKept })
+    const places = ['1111', '2222', '3333', '4444', '5555'].map((text) => take(sequences, text))
+    for (const place of places) place?.give()
+    for (const text of busy) take(sequences, text)
+    return take(sequences, '999')?.id
+  }
+  assert.equal(chosen(true, ['3333', '4444']), 1)
+  assert.equal(chosen(true, ['3333', '5555']), 3, 'between two')
+  assert.equal(chosen(true, ['3333']), 0, 'two rows cost as much as two times one')
+  assert.equal(chosen(false, ['3333', '4444']), 0)
+})
+
 test('a busy sequence lends what it remembers when that saves more than the copy costs', () => {
   const sequences = createSequences(3, copyFrom)
   take(sequences, '12345678')

@@ -176,7 +176,26 @@ function product(
     budget.spend(1 + out.length)
     edges.push(out)
   }
-  return smallest(trimmed(edges, accepting), budget)
+  const made = trimmed(edges, accepting)
+  // What is left of all texts is told apart by the same states as what is taken away.
+  return rightMayFail && isAll(left) && leastStates.has(right) ? least(made) : smallest(made, budget)
+}
+
+function isAll({ edges: [out = [], ...others], accepting }: Automaton): boolean {
+  return (
+    others.length === 0 &&
+    accepting[0] === true &&
+    out.length === everyCodePoint.length &&
+    everyCodePoint.every(([first, last], i) => out[i]?.from === first && out[i]?.to === last)
+  )
+}
+
+/** Those that are known to have as few states as possible. */
+const leastStates = new WeakSet<Automaton>()
+
+function least(automaton: Automaton): Automaton {
+  leastStates.add(automaton)
+  return automaton
 }
 
 /** Without the states that lead nowhere or that nothing leads to, and with the start at 0. */
@@ -246,21 +265,22 @@ export function extent(automaton: Automaton): { shortest: number; longest: numbe
  */
 export function smallest(automaton: Automaton, budget: Budget): Automaton {
   const { edges, accepting } = automaton
+  if (leastStates.has(automaton)) return automaton
   budget.spend(2 * edges.length)
   const shortest = distances(automaton)
   const longest = longestRests(automaton)
   const classes = numbered(accepting.map((yes, state) => `${yes},${shortest[state]},${longest[state]}`))
   refine(classes, edges, budget)
-  if (sizeOf(classes) === edges.length) return automaton
+  if (sizeOf(classes) === edges.length) return least(automaton)
   const kept = new Map<number, number>()
   for (const [state, own] of classes.entries()) if (!kept.has(own)) kept.set(own, state)
   const states = [...kept.values()]
   const order = new Map([...kept.keys()].map((own, number) => [own, number]))
   const numbers = classes.map((own) => order.get(own) ?? -1)
-  return {
+  return least({
     edges: states.map((state) => renumbered(edges[state] ?? [], numbers)),
     accepting: states.map((state) => accepting[state] ?? false),
-  }
+  })
 }
 
 /**

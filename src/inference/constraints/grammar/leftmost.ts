@@ -20,21 +20,25 @@ export function rankRules(
   const finished: number[] = []
   let together = 0
 
-  const first = (node: number): readonly number[] => {
+  /** How many nodes it may begin with, and which. */
+  const parts = (node: number): number => {
     const at = numbersOfNode * node
-    const one = nodes[at + 1] ?? 0
-    const two = nodes[at + 2] ?? 0
     switch (nodes[at]) {
       case nodeKinds.pair:
-        return canBeEmpty[one] === true ? [one, two] : [one]
+        return canBeEmpty[nodes[at + 1] ?? 0] === true ? 2 : 1
       case nodeKinds.any:
-        return Array.from(lists.subarray(one, one + two))
+        return nodes[at + 2] ?? 0
       case nodeKinds.repetition:
       case nodeKinds.rule:
-        return [one]
+        return 1
       default:
-        return []
+        return 0
     }
+  }
+  const part = (node: number, index: number): number => {
+    const at = numbersOfNode * node
+    const one = nodes[at + 1] ?? 0
+    return (nodes[at] === nodeKinds.any ? lists[one + index] : index === 0 ? one : nodes[at + 2]) ?? 0
   }
 
   for (let start = 0; start < count; start++) {
@@ -45,7 +49,8 @@ export function rankRules(
       if (state[node] === unseen) {
         state[node] = entered
         if (isRule) open.push(node)
-        for (const next of first(node)) {
+        for (let index = 0, many = parts(node); index < many; index++) {
+          const next = part(node, index)
           if (state[next] === entered)
             throw new ConstraintError(
               'unsupported',
@@ -58,14 +63,13 @@ export function rankRules(
       stack.pop()
       if (state[node] === left) continue
       state[node] = left
-      const parts = first(node)
-      ways[node] =
-        parts.reduce((sum, part) => sum + (ways[part] ?? 0), 0) +
-        (parts.length === 0 || nodes[numbersOfNode * node] === nodeKinds.repetition ? 1 : 0)
+      const many = parts(node)
+      let own = many === 0 || nodes[numbersOfNode * node] === nodeKinds.repetition ? 1 : 0
+      for (let index = 0; index < many; index++) own += ways[part(node, index)] ?? 0
+      ways[node] = own
       if (!isRule) continue
       open.pop()
       finished.push(node)
-      const own = ways[node] ?? 0
       if (own > mostWays) throw grammarTooLarge('ways to begin in one place', own, mostWays)
       together += own
     }

@@ -57,6 +57,8 @@ export interface Emission {
   holds(value: unknown, node: SchemaNode): boolean
   /** A rule of its own for a piece that is used in several places, or would be nested too deeply. */
   named(hint: string, expr: Expr): Expr
+  /** The same number for equal pieces. */
+  numberOf(expr: Expr): number
   write(automaton: Automaton, encode: (ranges: readonly Range[]) => Expr): Expr
   /** What was asked for so far can be met; a false one is sure, a true one may be wrong. */
   possible(nodes: readonly SchemaNode[], depth: number): boolean

@@ -1,5 +1,7 @@
+import { LRUCache } from 'lru-cache'
 import type { Automaton } from '../automaton/automaton.ts'
 import type { Budget } from '../grammar/budget.ts'
+import { createEqualPieces } from '../grammar/equal-pieces.ts'
 import { SchemaError } from '../grammar/errors.ts'
 import {
   alternatives,
@@ -43,9 +45,6 @@ export interface SchemaSettings {
   remembers: boolean
 }
 
-/** Of numbers, which are the same objects in many schemas. */
-const keys = new WeakMap<Expr, string>()
-
 /** How far it is looked ahead for branches that cannot hold together. */
 const lookahead = 3
 
@@ -77,7 +76,8 @@ export function addWritten(
   const texts = createTextLanguages(budget)
   const holds = createHolds(document, texts, budget)
   const rules = new Map<string, Expr>()
-  const shared = new Map<string, string>()
+  const pieces = createEqualPieces()
+  const shared = new Map<number, string>()
   const names = new Map<string, string>()
   const pending: { name: string; write: () => Expr }[] = []
   let count = 0
@@ -89,13 +89,12 @@ export function addWritten(
   }
 
   const named = (hint: string, expr: Expr): Expr => {
-    const key = keys.get(expr) ?? JSON.stringify(expr)
-    if (hint === 'number') keys.set(expr, key)
-    budget.spend(key.length >> 6)
-    let name = shared.get(key)
+    const { number, walked } = pieces(expr)
+    budget.spend(walked >> 3)
+    let name = shared.get(number)
     if (name === undefined) {
       name = reserve(hint)
-      shared.set(key, name)
+      shared.set(number, name)
       rules.set(name, expr)
     }
     return rule(name)
@@ -189,6 +188,7 @@ export function addWritten(
     value: (nodes) => value(nodes, emission),
     holds,
     named,
+    numberOf: (expr) => pieces(expr).number,
     write(automaton, encode) {
       const written = writtenAutomaton(automaton, encode)
       budget.spend(4 * written.rules.size)
@@ -233,7 +233,7 @@ function hintOf(path: string): string {
 }
 
 function casesExpr(all: readonly Case[], asked: number, emission: Emission): Expr {
-  const ways = new Map<string, Expr>()
+  const ways = new Map<number, Expr>()
   const values: unknown[] = []
   const { alike } = emission
   const composed: { array: number; object: number } = { array: 0, object: 0 }
@@ -252,7 +252,7 @@ function casesExpr(all: readonly Case[], asked: number, emission: Emission): Exp
         all.length > 1 && (type === 'array' || type === 'object')
           ? sharedExpr(type, bases, asked, emission)
           : typeExpr(type, bases, asked, emission)
-      ways.set(JSON.stringify(expr), expr)
+      ways.set(emission.numberOf(expr), expr)
       if (type === 'array' || type === 'object') composed[type]++
       emission.budget.spend(1)
     }
@@ -310,8 +310,14 @@ function typeExpr(type: TypeName, bases: readonly SchemaNode[], asked: number, e
   }
 }
 
+/** Most characters of numbers are one of a few sets of digits. */
+const classes = new LRUCache<string, Expr, readonly Range[]>({
+  max: 1000,
+  memoMethod: (_key, _stale, { context }) => charClass(...context),
+})
+
 function classOf(ranges: readonly Range[]): Expr {
-  return charClass(...ranges)
+  return classes.memo(ranges.join(), { context: ranges })
 }
 
 export function spaces(kind: 'none' | 'bounded'): { space: Expr; gap: Expr } {

@@ -16,9 +16,11 @@ export const defaultGroupLimit = 256
 
 /**
  * While several tenants write, a group is short, and a job that would make it longer waits for the next one: a tenant with
- * large jobs delays the others by one of them, and rests for as long before its next. What weighs many bytes takes its time when it goes to the disk.
+ * large jobs delays the others by one of them, and rests for as long before its next. Its jobs take about as long as its way to
+ * the disk, which whoever is in it waits for anyhow. What weighs many bytes takes its time there.
  */
-const groupMs = 3
+const shortestGroupMs = 1
+const longestGroupMs = 3
 const groupBytes = 256 * 1024
 
 /** Of a list that is written part by part beside other tenants: the items of a part. */
@@ -90,6 +92,8 @@ export function createWriter(
   const divided = new Map<number, Divided>()
   const tenants = createWritingTenants(now)
   const isShared = (tenant: string) => waiting.hasOthers(tenant) || tenants.hasOthers(tenant)
+  /** What a group took lately beside its jobs. */
+  let flushMs = longestGroupMs
   let running: Promise<void> | undefined
   let lost: JobFailure | undefined
   let wake = () => {}
@@ -123,7 +127,8 @@ export function createWriter(
    */
   function* nextGroup(first: Taken, isSoon: boolean, spent: Map<string, Spent>): Generator<Job> {
     const since = now()
-    let lookAt = since + groupMs
+    const groupMs = Math.max(shortestGroupMs, Math.min(longestGroupMs, flushMs))
+    let lookAt = since + longestGroupMs
     let bytes = 0
     // What came of a part is known before the next one is written.
     const parts = new Set<number>()
@@ -144,7 +149,7 @@ export function createWriter(
       if (jobs === limit) return
       if (options.collect && at > lookAt) {
         take(options.collect())
-        lookAt = now() + groupMs
+        lookAt = now() + longestGroupMs
       }
       const fits = (other: string, { input }: Job) =>
         at - since + tenants.expectedMs(other) <= groupMs && bytes + bytesOf(input) <= groupBytes
@@ -168,7 +173,9 @@ export function createWriter(
         const isSoon = isUndoable(first.tenant, first.job)
         const jobs = nextGroup(first, isSoon, spent)
         const results = await (isSoon ? commitSoon(jobs) : commit(jobs))
-        tenants.rest(spent, now() - since)
+        const tookMs = now() - since
+        if (!isSoon) flushMs = (flushMs + tookMs - workMs(spent)) / 2
+        tenants.rest(spent, tookMs)
         const answers = results.flatMap((result) => answerOf(result, isSoon))
         if (answers.length > 0) deliver(answers)
         options.committed?.()
@@ -256,6 +263,9 @@ export function createWriter(
     },
   }
 }
+
+const workMs = (spent: ReadonlyMap<string, Spent>): number =>
+  Array.from(spent.values()).reduce((sum, { ms }) => sum + ms, 0)
 
 const itemsOf = (input: unknown): number => (Array.isArray(input) ? input.length : 0)
 

@@ -1,0 +1,91 @@
+import { createHash } from 'node:crypto'
+import { type CompiledGrammar, nodeKinds, numbersOfNode } from './compiled-grammar.ts'
+import { grammarTooLarge } from './errors.ts'
+import { createInternedRows } from './interned-rows.ts'
+import { rankRules } from './leftmost.ts'
+import { isMark } from './marks.ts'
+
+const mostBytes = 4 * 1024 * 1024
+
+/** The number of what is no text at all, which has no node. */
+export const never = -1
+
+/** Equal nodes are one, so that what follows a text finds equal ways to be the same. */
+export function createNodeTable() {
+  const nodes = createInternedRows()
+  const lists = createInternedRows()
+  const isEmpty: boolean[] = []
+  const names = new Map<number, string>()
+  const texts = new Map<string, number>()
+  let text = ''
+
+  const node = (kind: number, one: number, two: number, canBeEmpty: boolean): number => {
+    const made = nodes.add([kind, one, two]) / numbersOfNode
+    if (made < isEmpty.length) return made
+    if (4 * (nodes.length + lists.length) + 2 * text.length > mostBytes) {
+      throw grammarTooLarge('bytes', mostBytes + 1, mostBytes)
+    }
+    return isEmpty.push(canBeEmpty) - 1
+  }
+  const empty = node(nodeKinds.empty, 0, 0, true)
+
+  return {
+    empty,
+    point: (ranges: readonly number[]) =>
+      // What follows a mark may be what a rule begins with.
+      ranges.length === 0
+        ? never
+        : node(nodeKinds.point, lists.add(ranges), ranges.length / 2, isMark(ranges[0] ?? 0)),
+    literal(of: string) {
+      const at = texts.get(of) ?? text.length
+      if (!texts.has(of)) {
+        texts.set(of, at)
+        text += of
+      }
+      return node(nodeKinds.literal, at, of.length, false)
+    },
+    pair(one: number, two: number) {
+      if (one === never || two === never) return never
+      if (one === empty || two === empty) return one === empty ? two : one
+      return node(nodeKinds.pair, one, two, isEmpty[one] === true && isEmpty[two] === true)
+    },
+    any(ways: readonly number[]) {
+      const of = [...new Set(ways)].filter((one) => one !== never)
+      if (of.length <= 1) return of[0] ?? never
+      return node(
+        nodeKinds.any,
+        lists.add(of),
+        of.length,
+        of.some((one) => isEmpty[one]),
+      )
+    },
+    repetition(of: number, min: number, max: number) {
+      if (of === never || of === empty) return min === 0 ? empty : of
+      return node(
+        nodeKinds.repetition,
+        of,
+        lists.add([min, Number.isFinite(max) ? max : -1]),
+        min === 0 || isEmpty[of] === true,
+      )
+    },
+    /** Its body is defined later. */
+    rule(name: string, canBeEmpty: boolean) {
+      const made = node(nodeKinds.rule, -1 - names.size, 0, canBeEmpty)
+      names.set(made, name)
+      return made
+    },
+    define(rule: number, body: number) {
+      nodes.change(numbersOfNode * rule + 1, body)
+    },
+    packed(start: number): CompiledGrammar {
+      const packed = { start, nodes: nodes.taken(), lists: lists.taken(), text }
+      const ranks = rankRules(packed, isEmpty, (rule) => names.get(rule) ?? '')
+      for (const [rule, rank] of ranks) {
+        packed.nodes[numbersOfNode * rule + 2] = 2 * rank + (isEmpty[rule] === true ? 1 : 0)
+      }
+      const hash = createHash('sha256').update(`${start} ${nodes.length} ${lists.length} `)
+      const digest = hash.update(packed.nodes).update(packed.lists).update(text).digest('base64')
+      return { digest, ...packed }
+    },
+  }
+}

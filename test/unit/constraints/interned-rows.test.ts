@@ -1,0 +1,32 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createInternedRows } from '../../../src/inference/constraints/grammar/interned-rows.ts'
+import { seededRandom } from '../../support/seeded-random.ts'
+
+test('equal rows lie at one place and others at their own, also beyond the first size', () => {
+  const random = seededRandom(7)
+  const rows = createInternedRows()
+  const places = new Map<string, number>()
+  for (let i = 0; i < 30_000; i++) {
+    const row = Array.from({ length: Math.floor(random() * 5) }, () => Math.floor(random() * 12) - 2)
+    const at = rows.add(row)
+    assert.equal(at, places.get(row.join()) ?? at)
+    places.set(row.join(), at)
+  }
+  const taken = rows.taken()
+  assert.equal(taken.length, rows.length)
+  for (const [key, at] of places) {
+    const row = key === '' ? [] : key.split(',').map(Number)
+    assert.deepEqual([...taken.subarray(at, at + row.length)], row)
+  }
+  const most = [...places.keys()].reduce((sum, key) => sum + (key === '' ? 0 : key.split(',').length), 0)
+  assert.equal(rows.length, most)
+})
+
+test('a row that is changed is no longer found', () => {
+  const rows = createInternedRows()
+  const at = rows.add([1, 2, 3])
+  rows.change(at + 1, 9)
+  assert.deepEqual([...rows.taken()], [1, 9, 3])
+  assert.notEqual(rows.add([1, 2, 3]), at)
+})
