@@ -1,5 +1,5 @@
-import { IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
+import { IncomingMessage } from '../threads/node-http.ts'
 
 /** Less is not worth it, and may be what a parser keeps for itself. */
 const least = 16 * 1024

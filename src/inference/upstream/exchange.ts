@@ -1,11 +1,7 @@
-import {
-  type IncomingMessage,
-  Agent as PlainAgent,
-  request as plainRequest,
-  type RequestOptions,
-} from 'node:http'
+import type { IncomingMessage, RequestOptions } from 'node:http'
 import { Agent as SecureAgent, request as secureRequest } from 'node:https'
 import { Refusal, refuse } from '../../domain/refusals.ts'
+import { Agent as PlainAgent, request as plainRequest } from '../../threads/node-http.ts'
 
 /** Connections to the servers behind models. They are kept, so that a request does not wait for a handshake. */
 export interface Connections {
