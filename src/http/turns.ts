@@ -56,8 +56,15 @@ export function takeTurns(app: FastifyInstance): void {
     else inTurn(caller.name, done)
   })
   app.addHook('onSend', ({ caller }, _reply, payload, done) => {
-    const go = () => done(null, payload)
-    if (caller === undefined) go()
-    else inTurn(caller.name, go)
+    if (caller === undefined) done(null, payload)
+    else
+      inTurn(caller.name, () => {
+        // A header that cannot be sent is a fault of this answer. Where it has waited, nobody above would catch it.
+        try {
+          done(null, payload)
+        } catch (error) {
+          done(error as Error)
+        }
+      })
   })
 }

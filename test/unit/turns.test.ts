@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createTurns } from '../../src/http/turns.ts'
+import fastify from 'fastify'
+import { createTurns, takeTurns } from '../../src/http/turns.ts'
 
 const nextTurn = () => new Promise((resolve) => setImmediate(resolve))
 
@@ -58,4 +59,29 @@ test('a step that asks for another one waits for the next turn', async () => {
   assert.deepEqual(done, ['b', 'a'])
   await nextTurn()
   assert.deepEqual(done, ['b', 'a', 'again'])
+})
+
+test('an answer that cannot be sent is a 500 of its own, also where it has waited for its turn', async (t) => {
+  const app = fastify()
+  t.after(() => app.close())
+  app.decorateRequest('caller')
+  app.addHook('onRequest', async (request) => {
+    Object.assign(request, { caller: { name: String(request.headers['x-user']) } })
+  })
+  takeTurns(app)
+  app.get('/', async (_request, reply) => {
+    reply.header('x-text', 'two\nlines')
+    return {}
+  })
+  const address = await app.listen({ host: '127.0.0.1', port: 0 })
+  const ask = async (user: string) => {
+    const answer = await fetch(address, { headers: { 'x-user': user } })
+    await answer.text()
+    return answer.status
+  }
+  const users = Array.from({ length: 40 }, (_, n) => (n % 10 === 0 ? 'light' : 'heavy'))
+  assert.deepEqual(
+    await Promise.all(users.map(ask)),
+    users.map(() => 500),
+  )
 })
