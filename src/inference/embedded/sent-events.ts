@@ -51,12 +51,13 @@ function sentLogprobs(all: readonly TokenLogprob[]): SentLogprobs {
 }
 
 function receivedLogprobs({ tokens, logprobs, ends, bytes: text, tops }: SentLogprobs): TokenLogprob[] {
-  const bytes = new Uint8Array(Buffer.from(text, 'latin1'))
+  const { buffer, byteOffset } = Buffer.from(text, 'latin1')
   let next = 0
   const take = (): Candidate => {
+    const from = ends[next - 1] ?? 0
     const candidate = {
       token: tokens[next] as number,
-      bytes: bytes.subarray(ends[next - 1] ?? 0, ends[next]),
+      bytes: new Uint8Array(buffer, byteOffset + from, (ends[next] as number) - from),
       logprob: logprobs[next] as number,
     }
     next++
