@@ -16,7 +16,11 @@ const op_name = 'Evaluation.predict_and_score'
 function openWriter(
   t: TestContext,
   arriving: Job[][],
-  { flushMs = 0, ...options }: { isWatched?: () => boolean; flushMs?: number } = {},
+  {
+    flushMs = 0,
+    lookMs = 0,
+    ...options
+  }: { isWatched?: () => boolean; flushMs?: number; lookMs?: number } = {},
 ) {
   const connection = connect(':memory:', 'write')
   t.after(() => connection.close())
@@ -42,11 +46,16 @@ function openWriter(
     ...options,
     collect: () => arriving.shift() ?? [],
     clock: {
-      // A hundred rows take a millisecond, whatever else the machine does.
-      now: () =>
-        slept + (connection.get<{ rows: number }>(sql`SELECT total_changes() AS rows`)?.rows ?? 0) / 100,
+      // A hundred rows take a millisecond, whatever else the machine does, and to look at the clock takes `lookMs`.
+      now() {
+        slept += lookMs
+        return (
+          slept + (connection.get<{ rows: number }>(sql`SELECT total_changes() AS rows`)?.rows ?? 0) / 100
+        )
+      },
       async sleep(ms) {
         slept += ms
+        assert.ok(ms >= 0, `sleeps for ${ms} ms`)
         rests.push(Math.round(ms))
       },
     },
@@ -185,6 +194,16 @@ test('after a large write its user rests while another writes, and nobody rests 
   alone.writer.submit([large(1, 'alice'), large(2, 'alice'), large(3, 'alice')])
   await alone.writer.idle()
   assert.deepEqual([alone.groups, alone.rests], [[[1, 2, 3]], []])
+})
+
+test('a rest that is over while the writer looks at the clock is none', async (t) => {
+  for (let lookMs = 1; lookMs <= 9; lookMs++) {
+    const arriving = [10, 11, 12, 13, 14].map((id) => [{ ...probe(id), tenant: 'bob' }])
+    const { writer, groups } = openWriter(t, arriving, { lookMs })
+    writer.submit([{ ...probe(8), tenant: 'bob' }, large(1, 'alice'), large(2, 'alice')])
+    await writer.idle()
+    assert.equal(groups.flat().length, 8)
+  }
 })
 
 const calls = (id: number, count: number, tenant: string): Job => ({

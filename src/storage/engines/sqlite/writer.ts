@@ -208,7 +208,8 @@ export function createWriter(
       ms = Math.min(ms, tenants.restMs(tenant))
       return false
     })
-    return sleep(ms, (call) => {
+    // It may be over by now.
+    return sleep(Math.max(0, ms), (call) => {
       wake = call
     })
   }
