@@ -33,8 +33,8 @@ does: \`HEDDLE_MODEL_NAME=qwen,claude-haiku-4-5\`. Its system message and its to
 \`HEDDLE_CONTEXT\` should be at least 32768. What one request has read is not read again by the next: the line of its system
 message that differs each time is taken out.
 
-The tests send what Claude Code sends; the program itself is not run in them. By hand, version 2.1.197 (\`claude -p\`,
-24 tools, a prompt of 75,000 characters) read a file with its \`Bash\` tool and said what was in it, against a model that plays its part.
+The tests send what Claude Code sends; the program itself is not run in them. By hand, version 2.1.330 (\`claude -p\`,
+12 tools, a request of 50,000 characters) read a file with its \`Bash\` tool and said what was in it, against a model that plays its part.
 
 ## Fields
 

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 import { z } from 'zod'
 import { acceptedCacheSize, acceptedDiskSize, bytesOf, cacheSizeOf, diskSizeOf } from './domain/byte-sizes.ts'
-import { kvTypes } from './domain/kv-types.ts'
+import { kvChoices } from './domain/kv-types.ts'
 import { nearestName } from './domain/nearest.ts'
 
 export interface ConfiguredUser {
@@ -146,7 +146,7 @@ const sizeBy = <Size>(read: (text: string) => Size | undefined, accepted: string
   })
 
 /** What a sequence remembers of each token is kept as numbers of one of these types. */
-const kvType = z.enum(kvTypes)
+const kvType = z.enum(kvChoices)
 
 const adapters = z.string().transform((text, context): { name: string; path: string }[] => {
   const given = text.split(',').filter((part) => part.trim() !== '')
@@ -392,10 +392,10 @@ export const settings = {
   ),
   kv_keys: setting(
     kvType,
-    'f16',
-    'The numbers by which sequences remember keys: f32, f16, bf16, q8_0, q5_1, q5_0, q4_1 or q4_0. Smaller ones take less memory, and answers become others.',
+    'auto',
+    'The numbers by which sequences remember keys: f32, f16, bf16, q8_0, q5_1, q5_0, q4_1, q4_0, or `auto`, which is f16 but for the built-in model (docs/models.md). Smaller ones take less memory, and answers become others.',
   ),
-  kv_values: setting(kvType, 'f16', 'The same for values; the quantized ones need flash attention.'),
+  kv_values: setting(kvType, 'auto', 'The same for values; the quantized ones need flash attention.'),
   flash_attention: setting(
     z.enum(['auto', 'on', 'off']),
     'auto',

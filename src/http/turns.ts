@@ -1,8 +1,20 @@
 import type { FastifyInstance } from 'fastify'
+import { LRUCache } from 'lru-cache'
 import { createFairQueue } from '../threads/fair-queue.ts'
 
 /** Steps that come one after the other are closer together than this. */
 const besideMs = 250
+
+/**
+ * A tenant that asks while others do rests for twice as long as its turns took, beyond a few milliseconds at once, so that it has a third
+ * of the thread's time. A turn of the loop that takes longer is not its own work alone.
+ */
+const timesItsTurns = 3
+const longestTurnMs = 1
+const atOnceMs = 5
+
+/** Who has asked this lately is beside it. */
+const restsBesideMs = 50
 
 /** Bounded by the connections and by what their requests may hold. */
 const unbounded = { perTenant: Number.POSITIVE_INFINITY, total: Number.POSITIVE_INFINITY }
@@ -10,16 +22,24 @@ const unbounded = { perTenant: Number.POSITIVE_INFINITY, total: Number.POSITIVE_
 /**
  * Answers a function that calls a step at once where its tenant is alone. While several tenants are at work each has one step in a turn of
  * the loop, and what it has beyond that waits, one step a turn for all who wait: what arrives goes on behind one step, and not
- * behind as many as somebody else has brought at once.
+ * behind as many as somebody else has brought at once. Who takes much rests, so that not every processor is busy with one tenant when
+ * another asks.
  */
-export function createTurns(now = () => performance.now()): (tenant: string, step: () => void) => void {
+export function createTurns(
+  now = () => performance.now(),
+  after: (ms: number, call: () => void) => void = (ms, call) => void setTimeout(call, ms),
+): (tenant: string, step: () => void) => void {
   const waiting = createFairQueue<() => void>(unbounded)
   /** Who had a step in this turn. */
   const served = new Set<string>()
+  let began = 0
   let last: string | undefined
   let lastAt = Number.NEGATIVE_INFINITY
   /** When another than the last had a step. */
   let othersAt = Number.NEGATIVE_INFINITY
+  /** Until when the turns of a tenant are its part of the time. */
+  const tookUntil = new LRUCache<string, number>({ max: 1_000 })
+  let isPlanned = false
 
   function isAlone(tenant: string): boolean {
     if (tenant !== last) othersAt = lastAt
@@ -28,23 +48,52 @@ export function createTurns(now = () => performance.now()): (tenant: string, ste
     return lastAt - othersAt >= besideMs
   }
 
-  function nextTurn(): void {
+  function restMs(tenant: string): number {
+    const isBeside =
+      waiting.hasOthers(tenant) || now() - (tenant === last ? othersAt : lastAt) < restsBesideMs
+    return isBeside ? (tookUntil.get(tenant) ?? 0) - atOnceMs - now() : 0
+  }
+
+  function endTurn(): void {
+    const each = (timesItsTurns * Math.min(now() - began, longestTurnMs)) / served.size
+    for (const tenant of served) tookUntil.set(tenant, Math.max(tookUntil.get(tenant) ?? 0, began) + each)
     served.clear()
-    const next = waiting.take()
-    if (next === undefined) return
-    begin(next.tenant, next.job)
+    goOn()
+  }
+
+  /** Begins a turn with the next one who does not rest, or comes back when the first has rested. */
+  function goOn(): void {
+    let leastMs = Number.POSITIVE_INFINITY
+    const next = waiting.take((tenant) => {
+      const ms = restMs(tenant)
+      if (ms > 0) leastMs = Math.min(leastMs, ms)
+      return ms <= 0
+    })
+    if (next !== undefined) begin(next.tenant, next.job)
+    else if (waiting.size > 0 && !isPlanned) {
+      isPlanned = true
+      after(leastMs, () => {
+        isPlanned = false
+        if (served.size === 0) goOn()
+      })
+    }
   }
 
   function begin(tenant: string, step: () => void): void {
-    if (served.size === 0) setImmediate(nextTurn)
+    if (served.size === 0) {
+      began = now()
+      setImmediate(endTurn)
+    }
     served.add(tenant)
     step()
   }
 
   return (tenant, step) => {
     if (isAlone(tenant) && waiting.size === 0) step()
-    else if (served.has(tenant)) waiting.add(tenant, step)
-    else begin(tenant, step)
+    else if (served.has(tenant) || waiting.has(tenant) || restMs(tenant) > 0) {
+      waiting.add(tenant, step)
+      if (served.size === 0) goOn()
+    } else begin(tenant, step)
   }
 }
 

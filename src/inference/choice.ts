@@ -12,7 +12,7 @@ import { createAdjustments, planAdjustments } from './sampling/adjustments.ts'
 import { onlyAllowed } from './sampling/allowed.ts'
 import { type BadWords, createBadWords } from './sampling/bad-words.ts'
 import { type Logits, type PositionLogits, remembered, type TokenRule } from './sampling/logits.ts'
-import { tokenLogprob } from './sampling/logprobs.ts'
+import { likeliest, tokenLogprob } from './sampling/logprobs.ts'
 import { randomOf } from './sampling/random.ts'
 import { createSampler } from './sampling/sampler.ts'
 import type { Vocabulary } from './vocabulary.ts'
@@ -140,7 +140,12 @@ export function createChoice(plan: AnswerPlan, index: number) {
     async next(logits: PositionLogits): Promise<Drawn> {
       const position = logprobs === undefined ? logits : remembered(logits)
       const forced = thinking?.forced((token) => allowance?.allows(token) ?? true)
-      const token = forced ?? (await sample(position, tokens))
+      const shows = logprobs !== undefined && allowance === undefined
+      const [token] = await Promise.all([
+        forced ?? sample(position, tokens),
+        // It is remembered there, and asked for together with what the draw needs.
+        shows && likeliest(position, logprobs),
+      ])
       if (token === undefined) throw noTokenPossible(generation, tokens.length)
       const drawn: Drawn = forced === undefined ? { token } : { token, isForced: true }
       if (logprobs === undefined) return drawn

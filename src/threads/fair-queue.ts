@@ -3,6 +3,8 @@ import { refuse } from '../domain/refusals.ts'
 /** Jobs in a queue, taken in rounds: one of each tenant, so that a tenant with many jobs does not delay one with few. */
 export interface FairQueue<Job> {
   readonly size: number
+  /** Whether this tenant has a job in it. */
+  has(tenant: string): boolean
   /** Whether another than this tenant has a job in it. */
   hasOthers(tenant: string): boolean
   /** Refuses when the queue of the tenant, or the queue as a whole, is full. */
@@ -39,6 +41,7 @@ export function createFairQueue<Job>(most: QueueBounds): FairQueue<Job> {
     get size() {
       return size
     },
+    has: (tenant) => queues.has(tenant),
     hasOthers: (tenant) => queues.size > (queues.has(tenant) ? 1 : 0),
     add(tenant, job) {
       const queue = queues.get(tenant) ?? new Set()

@@ -6,13 +6,13 @@ import { StorageRefusal } from '../../src/storage/failures.ts'
 import { sqliteFile } from '../../src/storage/open.ts'
 import { type Answer, keys, openApp } from '../support/app.ts'
 import { completeOf, project } from '../support/calls.ts'
+import { campaign } from '../support/campaign/length.ts'
 import { evaluationRunsOf } from '../support/evaluation-runs.ts'
 import { storeOneOfEach } from '../support/one-of-each.ts'
 import { seededRandom } from '../support/seeded-random.ts'
 import { newFolder } from '../support/server.ts'
 
-const seed = Number(process.env.SEED ?? 1)
-const rounds = Number(process.env.ROUNDS ?? 8)
+const rounds = 8 * campaign.faults
 
 type Read = [method: 'GET' | 'POST', url: string, body?: object]
 
@@ -123,8 +123,8 @@ function faultOf({ status, text, headers }: Answer): string | undefined {
 }
 
 test('a damaged record: no answer is a 500, and none is a 200 with what is no JSON', async (t) => {
-  t.diagnostic(`SEED=${seed} ROUNDS=${rounds}`)
-  const random = seededRandom(seed)
+  t.diagnostic(`seed ${campaign.seed}`)
+  const random = seededRandom(campaign.seed)
   const { bytes, reads } = await wholeRecord(t)
   for (let round = 0; round < rounds; round++) {
     const damaged = Buffer.from(bytes)

@@ -28,11 +28,12 @@ const commands: Record<string, { command: string; file: string; skip: string | f
   },
 }
 
+const settings = new Set(['yaml', 'toml', 'json'])
 let count = 0
 for (const [, title = '', section = ''] of page.matchAll(/^## (.+)\n([\s\S]*?)(?=^## |(?![\s\S]))/gm)) {
   for (const [, language = '', snippet = ''] of section.matchAll(/^```(\w+)\n([\s\S]*?)^```$/gm)) {
     // A file of settings is no program.
-    if (language === 'yaml') continue
+    if (settings.has(language)) continue
     const number = ++count
     const { command, file, skip } = commands[language] ?? assert.fail(`a snippet in ${language}`)
     test(`${title}, snippet ${number}`, { skip }, async () => {

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import type { TraceColumns } from '../../src/operations/views/trace-contract.ts'
 import { conditionOf } from '../../ui/filter/narrowing.ts'
 import { queryOf } from '../../ui/filter/query.ts'
+import { traceReader } from '../../ui/server/trace-columns.ts'
 import { recordsOf } from '../support/answers.ts'
 import { openApp, type TestApp } from '../support/app.ts'
 import { completeOf, project } from '../support/calls.ts'
@@ -65,6 +67,21 @@ function tracesAndFacets(driver: Driver): void {
         index % 5 === 0 ? 'error' : 'success',
         2,
         Number(index === 4),
+      ]),
+    )
+    const { rows: shown, read } = traceReader()
+    const columns = await app.post('/views/trace', {
+      project_id: project,
+      trace_id: traceId,
+      layout: 'columns',
+    })
+    for (const line of recordsOf(columns)) read(line as TraceColumns)
+    assert.deepEqual(
+      shown.map(({ start, end, ...row }) => [row, start, end]),
+      rows.map(({ started_at, ended_at, ...row }) => [
+        row,
+        Date.parse(String(started_at)),
+        Date.parse(String(ended_at)),
       ]),
     )
     const first = await app.post('/views/trace', { project_id: project, trace_id: traceId, limit: 2 })

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { parseExpressionText } from '../../src/domain/expressions/parse.ts'
 import type { CallsFilter } from '../../src/operations/calls/contract.ts'
+import { connect } from '../../src/storage/engines/sqlite/connection.ts'
 import { readLabels } from '../../src/storage/objects/object-labels.ts'
 import { deleteObjects, keepObject, readValues, readVersions } from '../../src/storage/objects/objects.ts'
 import { takeNextItem } from '../../src/storage/queues/progress.ts'
@@ -17,6 +18,29 @@ import { openPlanned } from '../support/query-plans.ts'
 import { queueRow } from '../support/stored-queues.ts'
 
 const project = 'acme/qa'
+
+test('what a parameter is bound to is no reason to plan a statement anew, and nothing else comes of it', (t) => {
+  const connection = connect(':memory:', 'write')
+  t.after(() => connection.close())
+  const { prepare } = connection.handle
+  const prepared: string[] = []
+  t.mock.method(connection.handle, 'prepare', (text: string) => {
+    prepared.push(text)
+    return prepare.call(connection.handle, text)
+  })
+  connection.run(trusted('CREATE TABLE things (number INTEGER, text TEXT)'))
+  connection.run(sql`INSERT INTO things (number, text) VALUES (${1}, ${'one'}), (${2}, ${null})`)
+  connection.run(sql`UPDATE things SET number = ${7} WHERE text IS ${null}`)
+  const found = (number: number | string, text: string | null) =>
+    connection.all(sql`SELECT number, text FROM things WHERE number = ${number} AND text IS ${text}`)
+  assert.deepEqual(found('1', 'one'), [{ number: 1, text: 'one' }])
+  assert.deepEqual(found(7, null), [{ number: 7, text: null }])
+  assert.deepEqual(found(7, 'one'), [])
+  assert.deepEqual(prepared.slice(2), [
+    'UPDATE things SET number = +? WHERE text IS +?',
+    'SELECT number, text FROM things WHERE number = +? AND text IS +?',
+  ])
+})
 
 test('the feedback of a thing is found by the thing, in its order', (t) => {
   const { tx, planOf } = openPlanned(t)

@@ -61,6 +61,63 @@ test('a step that asks for another one waits for the next turn', async () => {
   assert.deepEqual(done, ['b', 'a', 'again'])
 })
 
+test('of many tenants each has its first step before any has its second, and so on', async () => {
+  const { ask, done } = watched()
+  const names = Array.from({ length: 20 }, (_, n) => String.fromCharCode(97 + n))
+  ask('z0')
+  ask(...names.flatMap((name) => [1, 2, 3].map((n) => name + n)))
+  for (let turn = 0; turn < 40; turn++) await nextTurn()
+  const rounds = [1, 2, 3].map((n) => names.map((name) => name + n))
+  assert.deepEqual(
+    [done.slice(1, 21), done.slice(21, 41).toSorted(), done.slice(41).toSorted()],
+    rounds,
+    'they were asked for in this order',
+  )
+})
+
+test('beside others a tenant has a third of the time and rests meanwhile; others go on, and alone it does not rest', async () => {
+  let time = 0
+  const planned: { ms: number; call: () => void }[] = []
+  const inTurn = createTurns(
+    () => time,
+    (ms, call) => planned.push({ ms, call }),
+  )
+  const done: string[] = []
+  const ask = (name: string, takesMs: number) =>
+    inTurn(name.slice(0, 1), () => {
+      done.push(name)
+      time += takesMs
+    })
+  const turns = async (count: number) => {
+    for (let turn = 0; turn < count; turn++) await nextTurn()
+  }
+  ask('b1', 0)
+  for (let n = 1; n <= 9; n++) ask(`a${n}`, 1)
+  await turns(9)
+  // Three turns of 1 ms stand for 9 ms. 3 have passed, and 5 may be taken ahead.
+  assert.deepEqual(done, ['b1', 'a1', 'a2', 'a3'])
+  assert.deepEqual(
+    planned.map(({ ms }) => ms),
+    [1],
+  )
+  ask('b2', 0)
+  assert.equal(done.at(-1), 'b2', 'who has taken little does not wait for it')
+  time += 1
+  planned.shift()?.call()
+  await turns(9)
+  assert.deepEqual(done.slice(5), ['a4'])
+  assert.equal(planned[0]?.ms, 2)
+  ask('b3', 40)
+  await turns(1)
+  ask('b4', 0)
+  assert.deepEqual(done.slice(6), ['b3', 'a5', 'b4'], 'of whom nothing waits rests for nothing')
+  time += 50
+  planned.shift()?.call()
+  await turns(9)
+  assert.deepEqual(done.slice(9), ['a6', 'a7', 'a8', 'a9'])
+  assert.equal(planned.length, 0)
+})
+
 test('an answer that cannot be sent is a 500 of its own, also where it has waited for its turn', async (t) => {
   const app = fastify()
   t.after(() => app.close())

@@ -42,9 +42,9 @@ test('a write is expected to take as long as the last, or half of what a longer 
 
 test('who writes much beside others rests for as long, three times as long after a long write, and never for ever', () => {
   const { tenants, pass } = open()
-  const wrote = (tenant: string, ms: number, groupMs: number, bytes = 0) => {
+  const wrote = (tenant: string, ms: number, groupMs: number, { bytes = 0, jobs = 1 } = {}) => {
     tenants.note(tenant, ms)
-    tenants.rest(new Map([[tenant, { ms, bytes }]]), groupMs)
+    tenants.rest(new Map([[tenant, { jobs, ms, bytes }]]), groupMs)
     return tenants.restMs(tenant)
   }
   wrote('alice', 50, 60)
@@ -59,7 +59,16 @@ test('who writes much beside others rests for as long, three times as long after
   assert.equal(wrote('alice', 10, 12), 36, 'the group took no longer')
   pass(36)
   assert.equal(wrote('bob', 1, 1), 1)
-  assert.equal(wrote('alice', 0.2, 0.5, 256 * 1024), 8, 'the disk takes its bytes later')
+  assert.equal(wrote('alice', 0.2, 0.5, { bytes: 256 * 1024 }), 8, 'the disk takes its bytes later')
+  pass(8)
+  assert.equal(
+    wrote('alice', 0.2, 1.5, { jobs: 4 }),
+    1.5,
+    'it has more that waits, and sends it in fewer groups',
+  )
+  pass(1.5)
+  assert.equal(wrote('alice', 0.2, 2_000, { jobs: 4 }), 3, 'a disk that hangs is not its fault')
+  pass(3)
   assert.equal(wrote('alice', 5_000, 6_000), 250)
   pass(250)
   assert.equal(wrote('alice', 50, 60) > 0, false, 'the other has stopped')

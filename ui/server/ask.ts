@@ -105,20 +105,15 @@ async function refusalIn(response: Response): Promise<Refused> {
 
 /** Each line as soon as it has come. */
 export async function* askLines(path: string, asked: Asked): AsyncGenerator<string> {
-  for await (const lines of askManyLines(path, asked)) yield* lines
-}
-
-/** The same, all that have come at a time: to wait for each of very many takes longer than to read it. */
-export async function* askManyLines(path: string, asked: Asked): AsyncGenerator<string[]> {
   const { body } = await ask(path, asked)
   if (body === null) return
   let rest = ''
   for await (const piece of decoded(body)) {
     const lines = (rest + piece).split('\n')
     rest = lines.pop() ?? ''
-    yield lines.filter((line) => line !== '')
+    for (const line of lines) if (line !== '') yield line
   }
-  if (rest !== '') yield [rest]
+  if (rest !== '') yield rest
 }
 
 /** Ending the loop early ends the request. */

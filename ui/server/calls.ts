@@ -1,9 +1,10 @@
 import type { LightCall } from '../../src/operations/views/contract.ts'
-import type { TraceCall } from '../../src/operations/views/trace-contract.ts'
+import type { TraceColumns } from '../../src/operations/views/trace-contract.ts'
 import { questionOf } from '../export/contents.ts'
 import type { Expression } from '../filter/query.ts'
 import { type JsonNode, jsonNode, nodeAt, stringOf } from '../value/json-index.ts'
-import { ask, askJson, askLines, askManyLines } from './ask.ts'
+import { ask, askJson, askLines } from './ask.ts'
+import { type TraceCall, traceReader } from './trace-columns.ts'
 
 /** A call without what it carries. */
 export interface CallRow {
@@ -182,7 +183,7 @@ export async function readPayloads(
 /** So many calls of one trace are shown. */
 export const mostOfTrace = 50_000
 
-export type { TraceCall }
+export type { TraceCall } from './trace-columns.ts'
 
 /** Fewer than fill a screen are not worth a frame of their own. */
 const leastShown = 200
@@ -194,11 +195,11 @@ export async function readTrace(
   signal: AbortSignal,
   show: (rows: TraceCall[]) => void = () => undefined,
 ): Promise<TraceCall[]> {
-  const rows: TraceCall[] = []
+  const { rows, read } = traceReader()
   let next = leastShown
-  const body = { project_id: project, trace_id: trace, limit: mostOfTrace }
-  for await (const lines of askManyLines('/views/trace', { body, signal })) {
-    for (const row of JSON.parse(`[${lines.join(',')}]`) as TraceCall[]) rows.push(row)
+  const body = { project_id: project, trace_id: trace, limit: mostOfTrace, layout: 'columns' }
+  for await (const line of askLines('/views/trace', { body, signal })) {
+    read(JSON.parse(line) as TraceColumns)
     if (rows.length < next) continue
     show([...rows])
     next = rows.length * 4

@@ -1,12 +1,15 @@
 import type { createKeptPrompts } from './kept/prompts.ts'
+import type { NativeContext } from './native.ts'
 import type { OpenRequests } from './open-requests.ts'
 import { type Answering, notePause } from './request.ts'
 import type { SequenceMemory } from './sequence-memory.ts'
 import { mostRemembered, type Sequence, type Sequences } from './sequences.ts'
+import { leftForTile } from './tiles.ts'
 import type { ActiveTenants } from './turns/active-tenants.ts'
 import { keyOf } from './turns/adapter-turns.ts'
 
 export interface AdmissionParts {
+  context: Pick<NativeContext, 'readsTiles'>
   open: OpenRequests
   sequences: Sequences
   memory: SequenceMemory
@@ -17,7 +20,8 @@ export interface AdmissionParts {
 export type Admission = ReturnType<typeof createAdmission>
 
 /** Which of the answers that wait get a sequence, and which sequence: always between two batches. */
-export function createAdmission({ open, sequences, memory, kept, tenants }: AdmissionParts) {
+export function createAdmission({ context, open, sequences, memory, kept, tenants }: AdmissionParts) {
+  const { readsTiles } = context
   const { running, queue, behind, queueOf, runningOf } = open
 
   function start(answering: Answering, sequence: Sequence): void {
@@ -77,6 +81,7 @@ export function createAdmission({ open, sequences, memory, kept, tenants }: Admi
     if (from === 'elsewhere') await memory.restore(found, sequence)
     else if (from !== undefined) await memory.copy(from, sequence)
     answering.cached = memory.cut(sequence, shared)
+    if (readsTiles) answering.cached = memory.shorten(sequence, leftForTile(prompt.length, answering.cached))
     sequence.salt = salt
     start(answering, sequence)
     request.leader ??= answering

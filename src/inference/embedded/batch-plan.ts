@@ -1,3 +1,5 @@
+import { tile } from './tiles.ts'
+
 /** What one sequence has left to read. */
 export interface Left {
   tokens: number
@@ -19,6 +21,14 @@ const mostPiece = 256
 /** The end of a prompt is read with what is before it where that makes a batch longer by no more than this share: another would cost more. */
 const endShare = 0.25
 
+export interface Plan {
+  /** Tokens of the whole batch, and of all prompts in it. */
+  batch: number
+  prompts: number
+  oldestFirst: boolean
+  inTiles?: boolean
+}
+
 /**
  * How many tokens of each sequence go into the next batch, for sequences with so many left to read. One that is writing, or
  * about to with a single token left, goes first; one with none waits. What is left belongs to prompts, to one after the other: those
@@ -28,12 +38,10 @@ const endShare = 0.25
  *
  * No piece is a single token, and none leaves one: llama.cpp computes the attention of a single row in another way than
  * that of several, and the sums differ in their last digits. A prompt of more than one token is read as rows of several,
- * however it is cut and however much of it is remembered, so its logits are always the same.
+ * however it is cut and however much of it is remembered, so its logits are always the same. `inTiles`: nor does one leave
+ * less than a tile, where it is a tile itself.
  */
-export function planBatch(
-  left: readonly Left[],
-  { batch, prompts, oldestFirst }: { batch: number; prompts: number; oldestFirst: boolean },
-): number[] {
+export function planBatch(left: readonly Left[], { batch, prompts, oldestFirst, inTiles }: Plan): number[] {
   const plan: number[] = left.map(({ tokens, isWriting }) => (isWriting || tokens === 1 ? tokens : 0))
   const written = plan.reduce((sum, one) => sum + one, 0)
   let room = Math.min(prompts, batch - written)
@@ -53,13 +61,19 @@ export function planBatch(
     const wanted = Math.min(tokens, bound, mostPiece)
     const isEnd = wanted === tokens && tokens <= room + further
     const most = isEnd ? tokens : Math.min(wanted, room)
-    const share = tokens - most === 1 ? most - 1 : most
+    const share = shareOf(tokens, most, inTiles)
     if (share < 2 || (most < wanted && most < leastPiece && !isFirst)) continue
     plan[index] = share
     room -= share
     isFirst = false
   }
   return plan
+}
+
+function shareOf(tokens: number, most: number, inTiles = false): number {
+  const remains = tokens - most
+  if (inTiles && remains > 0 && remains < tile && tokens >= 2 * tile) return tokens - tile
+  return remains === 1 ? most - 1 : most
 }
 
 /**

@@ -97,7 +97,12 @@ export function createBatches({ context, tenants, batch, mostRows, longest, draf
       arrival: request.since,
       isWriting: isWriting(answering),
     }))
-    const counts = planBatch(left, { batch, prompts, oldestFirst: turn % oldestEvery === 0 })
+    const counts = planBatch(left, {
+      batch,
+      prompts,
+      oldestFirst: turn % oldestEvery === 0,
+      inTiles: context.readsTiles,
+    })
     context.begin(counts.reduce((sum, count) => sum + count, 0))
     const parts = inOrder.flatMap(({ answering, tokens: most }, index) => {
       const { sequence, request } = answering

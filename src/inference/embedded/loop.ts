@@ -49,7 +49,7 @@ export function createLoop(
   const kept = createKeptPrompts({ context, bound, disk, least: copyFrom, readMs: batches.readMs })
   const doOthersWrite = () => runningOf(false).length > 0
   const memory = createSequenceMemory({ context, kept, doOthersWrite })
-  const admission = createAdmission({ open, sequences, memory, kept, tenants })
+  const admission = createAdmission({ context, open, sequences, memory, kept, tenants })
   const outbox = createOutbox(listener, open.counts)
   const answersOf = createAnswers({ model, drafts, open, memory, outbox, finish })
   const afterBatch = createAfterBatch({ vocabulary, context, open, memory, admission, outbox })

@@ -23,6 +23,7 @@ import type { EngineLogger } from './engine-log.ts'
 import { type EngineProcess, startEngineProcess } from './engine-process.ts'
 import { type Answer, type EngineOptions, keepAtEndMs, type Load, type Question } from './protocol.ts'
 import { createRunEvents, type RunEvents } from './run-events.ts'
+import { receivedEvent } from './sent-events.ts'
 
 /** A backend whose engine is a process of its own: when it dies, what runs in it ends with a refusal, and nothing else. */
 export interface EmbeddedBackend extends Backend {
@@ -188,7 +189,7 @@ export function createEmbeddedBackend(
         return
       case 'happened':
         load = answer.load
-        for (const [id, event] of answer.events) passOn(id, event)
+        for (const [id, event] of answer.events) passOn(id, receivedEvent(event))
         return
       case 'pooled': {
         load = answer.load

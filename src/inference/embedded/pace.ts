@@ -1,3 +1,5 @@
+import { tile } from './tiles.ts'
+
 /** Others wait for their next token: short enough to look steady. */
 const whileOthersWriteMs = 75
 /** A writer beside many requests that come at once: it is over soon, and then all write together. */
@@ -16,12 +18,7 @@ const first = 32
 /** Small pieces cost more for each token, so a slow machine must not be made slower by ever smaller ones. */
 const fewestBesideOthers = 16
 const fewestAlone = 64
-/**
- * Flash attention with plain numbers takes so many rows of a prompt at once, and fewer one by one: behind 2,000 tokens of a model of
- * 135 million parameters 64 rows took 330 ms, 63 took 825 and 16 took 220. So where a piece would be shorter, it is a tile …
- */
-const tile = 64
-/** … unless that takes longer than this: there the weights are what takes the time. */
+/** Where a piece would be shorter than a tile, it is one, unless that takes longer than this: there the weights are what takes the time. */
 const longestTileMs = 400
 /** Before a tile has been read: about so many times as fast as rows. */
 const rowsAreDearer = 3

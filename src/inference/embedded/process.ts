@@ -9,6 +9,7 @@ import { createLoop, type Loop } from './loop.ts'
 import { loadModel, type NativeContext, type NativeModel } from './native.ts'
 import { openPooling } from './pooling/engine.ts'
 import type { Answer, EngineOptions, Question } from './protocol.ts'
+import { sentEvent } from './sent-events.ts'
 
 /** The engine process: loads one model, and answers what the server asks until it closes, or until the server is gone. */
 function say(answer: Answer): void {
@@ -47,7 +48,12 @@ async function openEngine(model: NativeModel, options: EngineOptions): Promise<E
     context,
     { ...options, disk },
     {
-      happened: (events) => say({ kind: 'happened', events, load: loop.load() }),
+      happened: (events) =>
+        say({
+          kind: 'happened',
+          events: events.map(([id, event]) => [id, sentEvent(event)]),
+          load: loop.load(),
+        }),
       refused: refuse,
     },
   )

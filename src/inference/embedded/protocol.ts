@@ -1,14 +1,8 @@
 import type { RefusalCode, RefusalValues } from '../../domain/refusals.ts'
-import type {
-  DraftCounts,
-  Generation,
-  GenerationEvent,
-  ModelTask,
-  PromptCacheLoad,
-  ServedModel,
-} from '../backend.ts'
+import type { DraftCounts, Generation, ModelTask, PromptCacheLoad, ServedModel } from '../backend.ts'
 import type { KvTypes } from '../models/kv-types.ts'
 import type { Pooled, PoolingRequest } from '../pooling.ts'
+import type { SentEvent } from './sent-events.ts'
 
 /** In order of preference. */
 export const gpuBuilds = ['cuda', 'vulkan', 'metal'] as const
@@ -95,7 +89,7 @@ export type Answer =
   /** An input has been read. */
   | { kind: 'pooled'; id: number; pooled: Pooled; isLast: boolean; load: Load }
   /** All that one batch brought, for all requests. */
-  | { kind: 'happened'; events: [id: number, event: GenerationEvent][]; load: Load }
+  | { kind: 'happened'; events: [id: number, event: SentEvent][]; load: Load }
 
 /** How busy it is. */
 export interface Load {

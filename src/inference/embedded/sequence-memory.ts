@@ -52,6 +52,11 @@ export function createSequenceMemory({ context, kept, doOthersWrite }: MemoryPar
       }
       return sequence.tokens.length
     },
+    /** Forgets what comes after the first so many tokens, where the model can forget a part; answers how many are left. */
+    shorten(sequence: Sequence, count: number): number {
+      if (sequence.tokens.length > count && context.forget(sequence.id, count)) sequence.tokens.length = count
+      return sequence.tokens.length
+    },
     async restore(found: FoundPrompt | undefined, to: Sequence): Promise<void> {
       if (found === undefined) throw new Error('nothing was found to restore')
       if (noted.from.has(to) || noted.to.has(to)) {

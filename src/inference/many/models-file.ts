@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { acceptedCacheSize, acceptedDiskSize, cacheSizeOf, diskSizeOf } from '../../domain/byte-sizes.ts'
 import { described } from '../../domain/described.ts'
-import { kvTypes } from '../../domain/kv-types.ts'
+import { kvChoices } from '../../domain/kv-types.ts'
 import { nearestName } from '../../domain/nearest.ts'
 import { mostModels } from '../../domain/user-settings.ts'
 
@@ -158,11 +158,11 @@ const Model = z.strictObject({
     .optional()
     .meta({ description: 'With `file`: as HEDDLE_PROMPT_CACHE_DISK, such as `20GiB` or `off`.' }),
   kv_keys: z
-    .enum(kvTypes, oneOf(kvTypes))
+    .enum(kvChoices, oneOf(kvChoices))
     .optional()
     .meta({ description: 'With `file`: as HEDDLE_KV_KEYS.' }),
   kv_values: z
-    .enum(kvTypes, oneOf(kvTypes))
+    .enum(kvChoices, oneOf(kvChoices))
     .optional()
     .meta({ description: 'With `file`: as HEDDLE_KV_VALUES.' }),
   flash_attention: z

@@ -11,7 +11,8 @@ import { type DeviceSearch, prepareModel } from '../models/plan.ts'
 import { type BringParts, bringModel, notReady } from '../served-model.ts'
 import { inWordsOf, type LocalEntry, settingsOf } from './entry-settings.ts'
 import type { ListedModel, ManySettings } from './listed-model.ts'
-import { type Hold, type Load, type Loaded, type Need, type Room, statusOf } from './room.ts'
+import { type Hold, type Load, type Loaded, type Need, statusOf } from './resident.ts'
+import type { Room } from './room.ts'
 
 export interface OnDemandParts extends LocalModelParts {
   room: Room<LoadedModel>

@@ -15,7 +15,8 @@ import type { ListedModel, ManySettings } from './listed-model.ts'
 import type { ModelEntry } from './models-file.ts'
 import { createOnDemandModel, type LoadedModel } from './on-demand.ts'
 import { type ModelsSpec, readModels } from './read-models.ts'
-import { createRoom, type Need, type RoomOptions } from './room.ts'
+import type { Need } from './resident.ts'
+import { createRoom, type RoomOptions } from './room.ts'
 import { watchFiles } from './watch-files.ts'
 
 export interface ManyParts {

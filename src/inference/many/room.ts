@@ -1,58 +1,9 @@
 import { type Refusal, refuse } from '../../domain/refusals.ts'
-import type { BackendStatus } from '../backend.ts'
 import { shownBytes } from '../models/memory.ts'
 import { ModelError } from '../models/model-error.ts'
 import { notReady } from '../served-model.ts'
-
-/** Bytes of the machine and of its GPU. */
-export interface Need {
-  machine: number
-  device: number
-}
-
-/** Something that takes memory while it is loaded. */
-export interface Load<Thing> {
-  need: Need
-  /** Rejects when it cannot be loaded. Ends early when the signal aborts. */
-  open(signal: AbortSignal): Promise<Loaded<Thing>>
-}
-
-export interface Loaded<Thing> {
-  thing: Thing
-  /** Resolves with the reason when it has ended for good, by no will of ours. */
-  lost: Promise<string>
-  close(): Promise<void>
-}
-
-export interface Asker {
-  tenant: string
-  /** Nobody waits for it: it takes the memory of no caller, and gives it back when a caller wants it. */
-  isBackground: boolean
-}
-
-/** Somebody uses it, so it stays. */
-export interface Hold<Thing> {
-  thing: Thing
-  /** Aborts when it has to be given back; of background work alone. */
-  signal?: AbortSignal
-  release(): void
-}
-
-export interface Resident<Thing> {
-  /** The thing, which is loaded if it is not. Waits for memory where others use it. */
-  hold(asker: Asker, signal: AbortSignal): Promise<Hold<Thing>>
-  /** Loads it if there is memory that nobody uses. */
-  preload(signal: AbortSignal): Promise<void>
-  /** What is there of it. */
-  readonly state: ResidentState<Thing>
-  /** It takes nobody more, finishes what it does, and is closed. */
-  retire(): Promise<void>
-}
-
-export type ResidentState<Thing> =
-  | { at: 'out' | 'waiting' | 'loading' }
-  | { at: 'in'; thing: Thing }
-  | { at: 'failed'; reason: string }
+import { fewestToGo, fits, usedBy, whoMakesRoom } from './making-room.ts'
+import type { Asker, Hold, Inside, Load, Loaded, Need, Resident, ResidentState, Waiter } from './resident.ts'
 
 export interface RoomOptions {
   bound: Need
@@ -70,31 +21,6 @@ export interface RoomEvents {
   loaded(name: string, ms: number): void
   unloaded(name: string): void
   failed(name: string, reason: string, againInMs: number): void
-}
-
-interface Waiter {
-  asker: Asker
-  grant(): void
-  fail(error: unknown): void
-}
-
-interface Inside<Thing> {
-  name: string
-  plan: () => Promise<Load<Thing>>
-  phase: 'out' | 'planning' | 'loading' | 'in' | 'leaving'
-  load?: Load<Thing> | undefined
-  loaded?: Loaded<Thing> | undefined
-  cancel?: AbortController | undefined
-  waiters: Waiter[]
-  holds: Set<{ asker: Asker; giveBack?: AbortController }>
-  /** As `performance.now()` counts. */
-  lastAsked: number
-  staysUntil: number
-  failure?: { reason: string; attempts: number; until: number } | undefined
-  isRetired: boolean
-  /** Its loading or closing, while one goes on. */
-  work: Promise<void>
-  gone: PromiseWithResolvers<void>
 }
 
 /** Half a minute at first, ten minutes in the end. */
@@ -125,36 +51,7 @@ export function createRoom<Thing>(
   let preloading: Promise<void> = Promise.resolve()
   let isClosed = false
 
-  const isHere = ({ phase }: Inside<Thing>) => phase === 'loading' || phase === 'in' || phase === 'leaving'
   const now = () => performance.now()
-
-  function used(): Need {
-    const needs = [...all].filter(isHere).map(({ load }) => load?.need ?? { machine: 0, device: 0 })
-    return {
-      machine: needs.reduce((sum, { machine }) => sum + machine, 0),
-      device: needs.reduce((sum, { device }) => sum + device, 0),
-    }
-  }
-
-  function fits(need: Need, without: readonly Inside<Thing>[] = []): boolean {
-    const taken = used()
-    for (const { load } of without) {
-      taken.machine -= load?.need.machine ?? 0
-      taken.device -= load?.need.device ?? 0
-    }
-    return taken.machine + need.machine <= bound.machine && taken.device + need.device <= bound.device
-  }
-
-  /** The fewest, in their order, that have to go. Undefined where all of them are too few. */
-  function victims(need: Need, candidates: readonly Inside<Thing>[]): Inside<Thing>[] | undefined {
-    const leaving = [...all].filter(({ phase }) => phase === 'leaving')
-    const chosen: Inside<Thing>[] = []
-    for (const one of candidates) {
-      if (fits(need, [...leaving, ...chosen])) break
-      chosen.push(one)
-    }
-    return fits(need, [...leaving, ...chosen]) ? chosen : undefined
-  }
 
   /** Does whatever can be done now. It is called after each change. */
   function move(): void {
@@ -172,7 +69,7 @@ export function createRoom<Thing>(
         next.work = planned(next)
         return
       }
-      if (!fits(next.load.need)) {
+      if (!fits(all, bound, next.load.need)) {
         makeRoom(next.load.need)
         return
       }
@@ -204,26 +101,22 @@ export function createRoom<Thing>(
   }
 
   function makeRoom(need: Need): void {
-    const byUse = [...all].filter(({ phase }) => phase === 'in').sort((a, b) => a.lastAsked - b.lastAsked)
-    const unwanted = [...all].filter(({ phase, waiters }) => phase === 'loading' && waiters.length === 0)
-    const idle = byUse.filter(({ holds }) => holds.size === 0)
-    const behind = byUse.filter(({ holds }) => holds.size > 0 && [...holds].every((hold) => hold.giveBack))
-    const busy = byUse.filter((one) => !idle.includes(one) && !behind.includes(one))
-    const chosen = victims(need, [...unwanted, ...idle, ...behind, ...busy])
-    if (chosen === undefined) return
-    for (const one of chosen) {
-      if (unwanted.includes(one)) one.cancel?.abort(new Error('others need its memory'))
-      else if (idle.includes(one)) closeSoon(one)
-      else if (behind.includes(one)) {
-        yielding.add(one)
-        for (const { giveBack } of one.holds)
-          giveBack?.abort(refuse('model_not_ready', { why: 'callers need its memory' }))
-      } else if (one.staysUntil <= now()) yielding.add(one)
-      else {
+    for (const { by, one } of whoMakesRoom(all, bound, need, now())) {
+      if (by === 'cancelling') one.cancel?.abort(new Error('others need its memory'))
+      else if (by === 'closing') closeSoon(one)
+      else if (by === 'staying') {
         clearTimeout(alarm)
         alarm = setTimeout(move, one.staysUntil - now()).unref()
+      } else {
+        yielding.add(one)
+        if (by === 'giving back') giveBack(one)
       }
     }
+  }
+
+  function giveBack({ holds }: Inside<Thing>): void {
+    for (const { giveBack } of holds)
+      giveBack?.abort(refuse('model_not_ready', { why: 'callers need its memory' }))
   }
 
   async function bring(one: Inside<Thing>, load: Load<Thing>): Promise<void> {
@@ -344,7 +237,7 @@ export function createRoom<Thing>(
     const forgotten = [...all].filter(
       ({ phase, holds, lastAsked }) => phase === 'in' && holds.size === 0 && now() - lastAsked > forgottenMs,
     )
-    if (victims(need, forgotten) === undefined) throw busy()
+    if (fewestToGo(all, bound, need, forgotten) === undefined) throw busy()
   }
 
   async function hold(one: Inside<Thing>, asker: Asker, signal: AbortSignal): Promise<Hold<Thing>> {
@@ -394,7 +287,7 @@ export function createRoom<Thing>(
   return {
     bound,
     get used() {
-      return used()
+      return usedBy(all)
     },
     add(name: string, plan: () => Promise<Load<Thing>>): Resident<Thing> {
       const one: Inside<Thing> = {
@@ -447,10 +340,3 @@ export type Room<Thing> = ReturnType<typeof createRoom<Thing>>
 
 const replaced = (): Refusal =>
   refuse('model_not_ready', { why: 'the list of models was changed; ask again' })
-
-/** What can be said of a resident without the thing itself. */
-export function statusOf({ at }: { at: 'out' | 'waiting' | 'loading' }): BackendStatus {
-  if (at === 'out') return { state: 'unloaded' }
-  const doing = at === 'waiting' ? 'waiting for the memory of another model' : 'loading the model'
-  return { state: 'starting', doing }
-}

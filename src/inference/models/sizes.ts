@@ -1,7 +1,7 @@
 import type { Config } from '../../config.ts'
 import type { Device } from '../embedded/device.ts'
 import type { GgufHeader } from './gguf-header.ts'
-import { checkKvTypes, usualKvTypes } from './kv-types.ts'
+import { checkKvTypes, chosenKvTypes, type KvTypes, usualKvTypes } from './kv-types.ts'
 import type { Machine } from './machine.ts'
 import {
   cacheBytesOfToken,
@@ -21,7 +21,7 @@ export type SizesGiven = Pick<
   Config,
   'context' | 'parallel' | 'threads' | 'batch' | 'gpu_layers' | 'memory_check'
 > &
-  Partial<Pick<Config, 'prompt_cache' | 'kv_keys' | 'kv_values' | 'flash_attention'>>
+  Partial<Pick<Config, 'model' | 'prompt_cache' | 'kv_keys' | 'kv_values' | 'flash_attention'>>
 
 /** Models below this run faster on one thread: several would wait for each other longer than they calculate. */
 const tinyParameters = 30_000_000
@@ -67,8 +67,8 @@ export function chooseSizes(
     )
   }
   const pools = header.pooling !== undefined
-  const { prompt_cache = 'auto', kv_keys: keys, kv_values: values, flash_attention = 'auto' } = given
-  const kv = { keys: keys ?? usualKvTypes.keys, values: values ?? usualKvTypes.values }
+  const { model = '', prompt_cache = 'auto', flash_attention = 'auto' } = given
+  const kv = kvOf(given, chosenKvTypes({ ...given, model, flash_attention }, machine.device === undefined))
   checkKvTypes(shownName, header, kv, flash_attention)
   const readsAtOnce = pools && !readsInPieces(header)
   const candidates = (pools ? poolingWishes : wishes).map(([parallel, length]) => {
@@ -99,6 +99,12 @@ export function chooseSizes(
   const promptCache =
     pools || prompt_cache !== 'auto' ? sizes.promptCache : usualPromptCache(header, sizes, machine)
   return { ...sizes, promptCache, threads: given.threads || threads }
+}
+
+function kvOf({ kv_keys: keys = 'auto', kv_values: values = 'auto' }: SizesGiven, chosen: KvTypes): KvTypes {
+  // One that is set is set beside the usual other: what is chosen was measured together.
+  const usual = keys === 'auto' && values === 'auto' ? chosen : usualKvTypes
+  return { keys: keys === 'auto' ? usual.keys : keys, values: values === 'auto' ? usual.values : values }
 }
 
 /** So many times what the sequences take, while it is at most such a share of what is left. */

@@ -1,6 +1,6 @@
 import type { Candidate, PromptLogprobs, TokenLogprob } from '../backend.ts'
 import type { Vocabulary } from '../vocabulary.ts'
-import type { Logits } from './logits.ts'
+import type { Candidates, Logits } from './logits.ts'
 
 /** What cannot be drawn has no logarithm that JSON could carry. */
 const leastLogprob = -9999
@@ -15,6 +15,11 @@ export function candidateOf(
   return { token, bytes: vocabulary.bytes(token), logprob: Math.max(logit - logTotal, leastLogprob) }
 }
 
+/** What log-probabilities are told from, all asked for at once: whoever reads the logits is woken once. */
+export function likeliest(logits: Logits, count: number): Promise<[Candidates, number]> {
+  return Promise.all([logits.top(Math.max(1, count)), logits.logTotal(1)])
+}
+
 /** How likely the drawn token was and which ones were the likeliest, before any setting had its effect. */
 export async function tokenLogprob(
   logits: Logits,
@@ -22,8 +27,7 @@ export async function tokenLogprob(
   count: number,
   vocabulary: Vocabulary,
 ): Promise<TokenLogprob> {
-  const top = await logits.top(Math.max(1, count))
-  const total = await logits.logTotal(1)
+  const [top, total] = await likeliest(logits, count)
   const index = top.tokens.indexOf(token)
   const [logit] = index === -1 ? await logits.of([token]) : top.logits.subarray(index)
   return {

@@ -12,7 +12,7 @@ import { FeedbackBucketsAnswer, FeedbackBucketsBody } from './feedback-contract.
 import { searchCalls } from './search.ts'
 import { SearchAnswer, SearchBody } from './search-contract.ts'
 import { readTrace } from './trace.ts'
-import { TraceBody, TraceCall } from './trace-contract.ts'
+import { TraceBody, TraceLine } from './trace-contract.ts'
 
 const tags = ['views']
 
@@ -26,10 +26,10 @@ export const viewRoutes = family(
     rule: (parts, { caller, body }, reply) => listCalls(parts, caller, body, disconnectSignal(reply)),
   }),
   operation('POST', '/views/trace', {
-    summary: 'Read the calls of a trace without what they carry, one JSON text a line',
+    summary: 'Read the calls of a trace without what they carry, as lines of JSON',
     tags,
     body: TraceBody,
-    answer: jsonLinesOf(TraceCall),
+    answer: jsonLinesOf(TraceLine),
     refusals: ['query_too_slow'],
     rule: (parts, { caller, body }, reply) =>
       sendJsonLines(reply, readTrace(parts, caller, body, disconnectSignal(reply))),

@@ -11,6 +11,11 @@ export const TraceBody = z.object({
     default: mostOfTrace,
     description: 'The calls that began first.',
   }),
+  layout: z.enum(['rows', 'columns']).nullish().meta({
+    default: 'rows',
+    description:
+      '`rows` is a call on each line, `columns` many calls on each, in less than a fifth of the bytes.',
+  }),
 })
 export type TraceBody = z.output<typeof TraceBody>
 
@@ -29,3 +34,29 @@ export const TraceCall = LightCall.pick({
   feedback: z.int().min(0).meta({ description: 'How often something was said of it.' }),
 })
 export type TraceCall = z.output<typeof TraceCall>
+
+const place = z.int().min(0)
+const sparse = (value: z.ZodNumber, description: string) =>
+  z.array(z.tuple([place, value])).meta({ description: `The place of a call and ${description}.` })
+
+/** Many calls at once, what most of them share said once. Places count from 0 over all lines. */
+export const TraceColumns = z.object({
+  kinds: z
+    .array(TraceCall.pick({ op_name: true, display_name: true, status: true }))
+    .meta({ description: 'Those that no line before has.' }),
+  id: z.array(z.string()),
+  kind: z.array(place).meta({ description: 'The place in `kinds` of all lines so far.' }),
+  parent: z.array(z.union([place, z.string(), z.null()])).meta({
+    description: 'The place of the call that called it, or its id where it has not come yet.',
+  }),
+  after: z.array(place).meta({
+    description: 'Microseconds between the start of the call before and its own; of the first, since 1970.',
+  }),
+  took: z.array(z.int().nullable()).meta({ description: 'Microseconds; null of a call that runs.' }),
+  storage_size_bytes: z.array(place),
+  cost: sparse(z.number(), 'its cost, where it has one'),
+  feedback: sparse(z.int().min(1), 'how often something was said of it, where anything was'),
+})
+export type TraceColumns = z.output<typeof TraceColumns>
+
+export const TraceLine = z.union([TraceCall, TraceColumns])

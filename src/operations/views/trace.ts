@@ -1,13 +1,17 @@
 import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { formatTime, formatTimeOrNull, now } from '../../domain/time.ts'
-import { streamTrace } from '../../storage/views/trace-calls.ts'
+import { streamTrace, type TraceCall as TraceRow } from '../../storage/views/trace-calls.ts'
 import { createPricing } from '../calls/costs.ts'
 import { type Asked, sumOfCosts } from './calls.ts'
+import { columnsOfTrace } from './trace-columns.ts'
 import { mostOfTrace, type TraceBody, type TraceCall } from './trace-contract.ts'
 
 type Parts = Pick<Asked, 'db'>
 
-/** The calls of one trace by when they began, a JSON text on a line for each; some lines at a time. */
+/** A row with what it cost, where that is known. */
+export type PricedRow = TraceRow & { cost: number | null }
+
+/** The calls of one trace by when they began, as lines of JSON; some lines at a time. */
 export function readTrace(parts: Parts, caller: Caller, body: TraceBody, signal: AbortSignal) {
   requireAccess(caller, body.project_id)
   return linesOf(parts, body, signal)
@@ -17,12 +21,22 @@ async function* linesOf({ db }: Parts, body: TraceBody, signal: AbortSignal): As
   const { project_id: project, trace_id: trace } = body
   const costsOf = createPricing(db, project)
   const page = { project, trace, limit: body.limit ?? mostOfTrace }
+  const write = body.layout === 'columns' ? columnsOfTrace() : writeRows
   for await (const rows of streamTrace(db, page, now(), signal)) {
-    const lines: string[] = []
+    const priced: PricedRow[] = []
     for (const row of rows) {
       const costs =
         row.usage === null ? undefined : await costsOf({ ...row, summary: `{"usage":${row.usage}}` })
-      const line = {
+      priced.push(Object.assign(row, { cost: costs === undefined ? null : sumOfCosts(costs) }))
+    }
+    yield write(priced)
+  }
+}
+
+const writeRows = (rows: readonly PricedRow[]): string =>
+  rows
+    .map((row) =>
+      JSON.stringify({
         id: row.id,
         parent_id: row.parent_id,
         op_name: row.op_name,
@@ -30,12 +44,9 @@ async function* linesOf({ db }: Parts, body: TraceBody, signal: AbortSignal): As
         started_at: formatTime(row.started_at),
         ended_at: formatTimeOrNull(row.ended_at),
         status: row.status as TraceCall['status'],
-        cost: costs === undefined ? null : sumOfCosts(costs),
+        cost: row.cost,
         storage_size_bytes: row.storage_size,
         feedback: row.feedback,
-      } satisfies TraceCall
-      lines.push(JSON.stringify(line))
-    }
-    yield lines.join('\n')
-  }
-}
+      } satisfies TraceCall),
+    )
+    .join('\n')

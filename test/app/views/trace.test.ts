@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { TraceColumns } from '../../../src/operations/views/trace-contract.ts'
+import { traceReader } from '../../../ui/server/trace-columns.ts'
 import { recordsOf } from '../../support/answers.ts'
 import { openApp } from '../../support/app.ts'
-import { completeOf, project } from '../../support/calls.ts'
+import { completeOf, project, startOf } from '../../support/calls.ts'
 import { assertCommonRefusals } from '../../support/common-refusals.ts'
+import { giveFeedback } from '../../support/feedback.ts'
 import { pricesOf } from '../../support/prices.ts'
 
 const url = '/views/trace'
@@ -15,6 +18,7 @@ test('views/trace: refusals in order', async (t) => {
   const { post } = await openApp(t)
   for (const [body, status, code] of [
     [{ limit: 0 }, 422, 'invalid_request'],
+    [{ layout: 'tree' }, 422, 'invalid_request'],
     [{ limit: 50_001 }, 422, 'invalid_request'],
     [{ trace_id: 'a\0' }, 422, 'invalid_request'],
     [{ project_id: 'globex/qa' }, 403, 'entity_forbidden'],
@@ -73,4 +77,57 @@ test('the calls of one trace by when they began, without what they carry', async
   await post('/calls/delete', { project_id: project, call_ids: [id(2)] })
   assert.equal(recordsOf(await post(url, { project_id: project, trace_id })).length, 2)
   assert.deepEqual(recordsOf(await post(url, { project_id: project, trace_id: 'none' })), [])
+})
+
+test('columns say what rows say, over several lines, whoever came first', async (t) => {
+  const { post } = await openApp(t)
+  const count = 2_500
+  const batch = Array.from({ length: count }, (_, index) =>
+    completeOf({
+      id: id(index),
+      trace_id,
+      // Some are called by calls that begin later, and some by one that is not there.
+      parent_id: index % 5 === 0 ? id(count - index) : index % 7 === 0 ? 'f'.repeat(16) : id(index >> 1),
+      op_name: `op${index % 3}`,
+      display_name: [null, '', '=', `call ${index % 11}`][index % 4],
+      started_at: new Date(Date.UTC(2026, 0, 2) + (index >> 2)).toISOString(),
+      // Clocks differ.
+      ended_at: new Date(Date.UTC(2026, 0, 2) + (index >> 2) + (index % 9) - 1).toISOString(),
+      exception: index % 13 === 0 ? 'Error: no' : null,
+      summary: index % 17 === 0 ? { usage: { small: { prompt_tokens: index } } } : {},
+    }),
+  )
+  await post('/cost/create', pricesOf({ small: { prompt_token_cost: 0.1, completion_token_cost: 0.2 } }))
+  for (let from = 0; from < count; from += 1_000) {
+    const part = { batch: batch.slice(from, from + 1_000) }
+    const written = await post(`/v2/${project}/calls/complete`, part)
+    assert.equal(written.status, 200, written.text)
+  }
+  const running = startOf({
+    id: id(count),
+    trace_id,
+    op_name: 'op0',
+    started_at: '2026-02-02T00:00:00.000001Z',
+  })
+  await post('/call/start', { start: running })
+  await giveFeedback(post, { svc_ref: `weave:///${project}/call/${id(2_000)}` })
+
+  const rows = recordsOf(await post(url, { project_id: project, trace_id }))
+  const lines = recordsOf(await post(url, { project_id: project, trace_id, layout: 'columns' }))
+  const { rows: shown, read } = traceReader()
+  for (const line of lines) read(line as TraceColumns)
+  assert.equal(rows.length, count + 1)
+  assert.deepEqual(
+    shown.map(({ start, end, ...row }) => ({
+      ...row,
+      started_at: Math.floor(start),
+      ended_at: end === null ? null : Math.floor(end),
+    })),
+    rows.map(({ started_at, ended_at, ...row }) => ({
+      ...row,
+      started_at: Date.parse(String(started_at)),
+      ended_at: ended_at === null ? null : Date.parse(String(ended_at)),
+    })),
+  )
+  assert.equal(shown.at(-1)?.start, Date.UTC(2026, 1, 2) + 0.001)
 })

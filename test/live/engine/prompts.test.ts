@@ -25,6 +25,15 @@ test('a prompt is read from where it differs from one that is remembered, and th
   assert.equal(later.prefilled.cachedTokens, turn.length - 1, 'what began like it has not cut it off')
 })
 
+test('where prompts are read in tiles, what is new of one is a tile, and the count says what is read again', async (t) => {
+  const engine = await startEngine(t, { plan: { flashAttention: 'on' } })
+  const first = await generate(engine, story)
+  const turn = [...first.promptTokens, ...Array.from({ length: 50 }, (_, at) => 33 + at)]
+  const cached = async () => (await generate(engine, turn)).prefilled.cachedTokens
+  assert.equal(await cached(), turn.length - 64)
+  assert.equal(await cached(), turn.length - 2, 'two rows are fewer than a tile by far')
+})
+
 test('what is remembered for one salt is not there for another', async (t) => {
   const engine = await startEngine(t)
   const cached = async (salt?: string) =>

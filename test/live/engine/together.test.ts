@@ -149,15 +149,17 @@ test('where flash attention would be used, HEDDLE_FLASH_ATTENTION=off buys the s
   assert.deepEqual(await Promise.all(prompts.map((prompt, i) => told(prompt, `crowd ${i}`))), alone)
 })
 
-for (const [keys, values] of [
-  ['q8_0', 'q8_0'],
-  ['q8_0', 'f16'],
-  ['f16', 'q8_0'],
+for (const [keys, values, flashAttention] of [
+  ['q8_0', 'q8_0', 'on'],
+  ['q8_0', 'f16', 'on'],
+  ['f16', 'q8_0', 'on'],
+  ['q8_0', 'bf16', 'off'],
+  ['f16', 'f16', 'off'],
 ] as const)
-  test(`with flash attention ${keys} keys and ${values} values buy the same logits new, remembered, in a crowd, with guesses and without`, async (t) => {
+  test(`with flash attention ${flashAttention} ${keys} keys and ${values} values buy the same logits new, remembered, in a crowd, with guesses and without`, async (t) => {
     const plan = {
       file: 'models/builtin/heddle-tiny.gguf',
-      flashAttention: 'on',
+      flashAttention,
       ...{ context: 1024, batch: 512, parallel: 3, queue: 16 },
       kv: { keys, values },
     } as const

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { additionOrder, planBatch } from '../../../src/inference/embedded/batch-plan.ts'
 import { createPace } from '../../../src/inference/embedded/pace.ts'
+import { leftForTile, tile } from '../../../src/inference/embedded/tiles.ts'
 
 const most = Number.POSITIVE_INFINITY
 
@@ -31,6 +32,29 @@ test('the prompt that has waited longest has its turn before shorter ones', () =
   assert.deepEqual(plan([1, 20, 1000], 512, 100, true), [1, 20, 80])
 })
 
+test('where tiles are read, a piece is cut so that what it leaves is a tile', () => {
+  const first = (tokens: number, prompts: number) =>
+    planBatch([{ tokens, most, arrival: 0 }], { batch: 512, prompts, oldestFirst: false, inTiles: true })
+  assert.deepEqual(first(300, 240), [236])
+  assert.deepEqual(first(310, 240), [240], 'more than a tile is left')
+  assert.deepEqual(first(290, 256), [226])
+  assert.deepEqual(first(127, 80), [80], 'there are no two tiles')
+})
+
+test('of what is remembered a few tokens are read again where a tile is faster than what is nearly one', () => {
+  const rows = (remembered: number, added: number) =>
+    remembered + added - leftForTile(remembered + added, remembered)
+  assert.deepEqual(
+    [47, 48, 63, 64, 65].map((added) => rows(300, added)),
+    [47, 64, 64, 64, 65],
+  )
+  assert.equal(rows(200, 60), 60, 'little is before them')
+  assert.deepEqual(
+    [39, 40].map((added) => rows(2000, added)),
+    [39, 64],
+  )
+})
+
 test('a bound of its own holds a prompt back, for the good of the others', () => {
   const left = [
     { tokens: 1000, most: 4, arrival: 0 },
@@ -54,8 +78,9 @@ test('no batch is too large, nobody gets more than there is, and no batch is emp
       fc.integer({ min: 16, max: 512 }),
       fc.integer({ min: 8, max: 512 }),
       fc.boolean(),
-      (all, batch, prompts, oldestFirst) => {
-        const counts = planBatch(all, { batch, prompts, oldestFirst })
+      fc.boolean(),
+      (all, batch, prompts, oldestFirst, inTiles) => {
+        const counts = planBatch(all, { batch, prompts, oldestFirst, inTiles })
         const sum = counts.reduce((total, count) => total + count, 0)
         assert.ok(sum <= batch)
         for (const [i, count] of counts.entries()) {
@@ -63,6 +88,8 @@ test('no batch is too large, nobody gets more than there is, and no batch is emp
           assert.ok(count >= 0 && count <= Math.min(tokens, bound))
           if (tokens > 1) assert.ok(count !== 1 && tokens - count !== 1, 'no row of a prompt stands alone')
           if (tokens === 1) assert.equal(count, 1)
+          const isCut = inTiles && tokens >= 2 * tile && count >= tile && count < tokens
+          if (isCut) assert.ok(tokens - count >= tile, 'what is left behind a tile is none less')
         }
         assert.equal(
           sum > 0,

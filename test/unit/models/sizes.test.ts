@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import type { Device } from '../../../src/inference/embedded/device.ts'
 import type { GgufHeader } from '../../../src/inference/models/gguf-header.ts'
+import { chosenKvTypes, usualKvTypes } from '../../../src/inference/models/kv-types.ts'
 import { lookAtMachine } from '../../../src/inference/models/machine.ts'
 import { ModelError } from '../../../src/inference/models/model-error.ts'
 import { chooseSizes, type SizesGiven } from '../../../src/inference/models/sizes.ts'
@@ -264,5 +265,28 @@ test('keys and values of fewer bits leave room for more, and what cannot be had 
     new ModelError(
       'HEDDLE_KV_KEYS: given q8_0, whose blocks have 32 values, and the heads of m.gguf have 16; accepted: f32, f16, bf16.',
     ),
+  )
+})
+
+test('the types of keys and values that nobody sets are f16, but for the built-in model on a CPU of x64', () => {
+  const ours = { model: 'builtin', batch: 0, flash_attention: 'auto' } as const
+  const fast = { keys: 'q8_0', values: 'bf16' }
+  assert.deepEqual(chosenKvTypes(ours, true, 'x64'), fast)
+  assert.deepEqual(chosenKvTypes({ ...ours, flash_attention: 'off', batch: 512 }, true, 'x64'), fast)
+  for (const [given, isOnCpu, arch] of [
+    [ours, true, 'arm64'],
+    [ours, false, 'x64'],
+    [{ ...ours, flash_attention: 'on' }, true, 'x64'],
+    [{ ...ours, batch: 1024 }, true, 'x64'],
+    [{ ...ours, model: './models/tiny.gguf' }, true, 'x64'],
+  ] as const)
+    assert.deepEqual(chosenKvTypes(given, isOnCpu, arch), usualKvTypes)
+  const kvOf = (given: Partial<SizesGiven>) =>
+    chooseSizes('m', { ...tiny, keyLength: 32 }, { ...nothing, ...given }, machine(4)).kv
+  assert.deepEqual(kvOf({ kv_keys: 'auto', kv_values: 'auto' }), usualKvTypes)
+  assert.deepEqual(
+    kvOf({ model: 'builtin', kv_keys: 'q8_0' }),
+    { keys: 'q8_0', values: 'f16' },
+    'what was measured together is chosen together',
   )
 })

@@ -1,6 +1,6 @@
 import { Icon } from '../../parts/icon.tsx'
 import { Status } from '../../parts/status.tsx'
-import { latencyOf, nameOf } from '../../server/calls.ts'
+import { nameOf } from '../../server/calls.ts'
 import { durationText } from '../../value/units.ts'
 import type { TimeScale } from './time-scale.ts'
 import type { Branch, Span } from './tree.ts'
@@ -28,7 +28,6 @@ interface Props {
 export function TraceLine(props: Props) {
   const { index, top, branch, scale, critical, isChosen, isClosed, onChoose, onToggle } = props
   const { row, depth, children } = branch
-  const latency = latencyOf(row)
   return (
     <div
       id={`call-${index}`}
@@ -77,7 +76,7 @@ export function TraceLine(props: Props) {
             <Stretch key={one.start} kind="tree-critical" {...{ scale, ...one }} />
           ))}
         </span>
-        <span class="tree-took">{latency === undefined ? 'running' : durationText(latency)}</span>
+        <span class="tree-took">{row.end === null ? 'running' : durationText(row.end - row.start)}</span>
       </span>
     </div>
   )

@@ -17,10 +17,9 @@ export interface Branch {
 export function treeOf(rows: readonly TraceCall[], now: number): Branch[] {
   const byId = new Map<string, Branch>()
   for (const row of rows) {
-    const start = Date.parse(row.started_at)
-    const end = row.ended_at === null ? now : Date.parse(row.ended_at)
+    const { start, end } = row
     // Clocks differ: no call ends before it began.
-    byId.set(row.id, { row, depth: 0, start, end: Math.max(start, end), children: [] })
+    byId.set(row.id, { row, depth: 0, start, end: Math.max(start, end ?? now), children: [] })
   }
   const roots: Branch[] = []
   for (const branch of byId.values()) {

@@ -31,22 +31,33 @@ interface Query {
   most: number
   deadline: number
   limitMs: number
+  /** What it asks now. */
+  since: number
 }
+
+/** Once a query takes longer, its thread gives way, and those that follow too: a thread does not come back. */
+const shortMs = 20
 
 /** Where `startThread` finds this file, before and after the build. */
 export const readerThread = import.meta.url
 
 /** What the thread does: one query at a time. */
 export function serve(): void {
-  giveWay()
   const port = ownPort()
   const { file, left } = workerData as ReaderThreadData
   const leftCells = new Int32Array(left)
   let connection: Connection | undefined
   let query: Query | undefined
+  let givesWay = false
+
+  function giveWayOnce(): void {
+    if (!givesWay) giveWay()
+    givesWay = true
+  }
 
   function checkRunning(): void {
     if (Atomics.load(leftCells, 0) === 1) throw new Error('the reader has left')
+    if (query !== undefined && performance.now() - query.since > shortMs) giveWayOnce()
     if (query !== undefined && performance.now() > query.deadline)
       throw refuse('query_too_slow', { limit: query.limitMs })
   }
@@ -58,6 +69,7 @@ export function serve(): void {
       most: rows,
       deadline: Number.POSITIVE_INFINITY,
       limitMs,
+      since: Number.POSITIVE_INFINITY,
     }
   }
 
@@ -85,13 +97,15 @@ export function serve(): void {
     }
     try {
       if (question.kind === 'empty log') {
+        giveWayOnce()
         connection ??= connect(file, 'read', checkRunning)
         connection.handle.pragma('wal_checkpoint(PASSIVE)')
         return { kind: 'closed' }
       }
       if (question.kind === 'open') query = open(question)
       if (query === undefined) throw new Error('there is no query to continue')
-      query.deadline = performance.now() + query.limitMs
+      query.since = performance.now()
+      query.deadline = query.since + query.limitMs
       const rows = next(query, binaries)
       if (rows.kind === 'rows' && rows.done) close()
       return rows

@@ -144,8 +144,8 @@ export function createWriter(
       yield job
       const at = now()
       tenants.note(tenant, at - began)
-      const before = spent.get(tenant)
-      spent.set(tenant, { ms: (before?.ms ?? 0) + at - began, bytes: (before?.bytes ?? 0) + own })
+      const before = spent.get(tenant) ?? { jobs: 0, ms: 0, bytes: 0 }
+      spent.set(tenant, { jobs: before.jobs + 1, ms: before.ms + at - began, bytes: before.bytes + own })
       if (jobs === limit) return
       if (options.collect && at > lookAt) {
         take(options.collect())

@@ -26,6 +26,7 @@ interface Cost {
 
 /** What the jobs of one tenant took in a group. */
 export interface Spent {
+  jobs: number
   ms: number
   bytes: number
 }
@@ -62,12 +63,14 @@ export function createWritingTenants(now: () => number) {
     /**
      * After a group that took so long: who writes beside others rests for as long as it wrote, so that it has half of the
      * writer's time at most, and a quarter with long writes. What it wrote has to reach the disk too, which takes about as long
-     * again where it is much; the flush that each group costs, whatever is in it, does not count.
+     * again where it is much. The flush that each group costs, whatever is in it, counts for who had several jobs in it, up to the
+     * length of a long write: who has many waiting sends them in fewer groups.
      */
     rest(spent: ReadonlyMap<string, Spent>, groupMs: number): void {
-      for (const [tenant, { ms: jobsMs, bytes }] of spent) {
+      for (const [tenant, { jobs, ms: jobsMs, bytes }] of spent) {
         const took = Math.min(groupMs, 2 * jobsMs)
-        const restMs = Math.max(took > longMs ? longRests * took : took, bytes / bytesPerMs)
+        const flushMs = jobs > 1 ? Math.min(groupMs, longMs) : 0
+        const restMs = Math.max(took > longMs ? longRests * took : took, flushMs, bytes / bytesPerMs)
         const ms = Math.min(restMs, mostRestMs)
         const cost = costs.get(tenant)
         if (cost !== undefined && ms >= leastRestMs && hasOthers(tenant, besideMs))

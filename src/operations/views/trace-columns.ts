@@ -1,0 +1,52 @@
+import type { PricedRow } from './trace.ts'
+import type { TraceCall, TraceColumns } from './trace-contract.ts'
+
+/** Writes the calls of one trace as columns, one line for the rows of each call. It remembers the lines before. */
+export function columnsOfTrace(): (rows: readonly PricedRow[]) => string {
+  const placeOfCall = new Map<string, number>()
+  const placeOfKind = new Map<string, number>()
+  let before = 0
+  return (rows) => {
+    const columns: TraceColumns = {
+      kinds: [],
+      id: [],
+      kind: [],
+      parent: [],
+      after: [],
+      took: [],
+      storage_size_bytes: [],
+      cost: [],
+      feedback: [],
+    }
+    for (const row of rows) {
+      const place = placeOfCall.size
+      columns.id.push(row.id)
+      columns.kind.push(kindOf(row, placeOfKind, columns.kinds))
+      columns.parent.push(row.parent_id === null ? null : (placeOfCall.get(row.parent_id) ?? row.parent_id))
+      // Only now: a call that says it called itself stands behind no other.
+      placeOfCall.set(row.id, place)
+      columns.after.push(row.started_at - before)
+      before = row.started_at
+      columns.took.push(row.ended_at === null ? null : row.ended_at - row.started_at)
+      columns.storage_size_bytes.push(row.storage_size)
+      if (row.cost !== null) columns.cost.push([place, row.cost])
+      if (row.feedback > 0) columns.feedback.push([place, row.feedback])
+    }
+    return JSON.stringify(columns)
+  }
+}
+
+/** The place of a kind; one that is new is added to the line. */
+function kindOf(
+  { status, op_name, display_name }: PricedRow,
+  places: Map<string, number>,
+  kinds: TraceColumns['kinds'],
+): number {
+  const name = display_name === null ? '' : `=${display_name}`
+  const key = `${status} ${op_name.length} ${op_name}${name}`
+  const known = places.get(key)
+  if (known !== undefined) return known
+  kinds.push({ op_name, display_name, status: status as TraceCall['status'] })
+  places.set(key, places.size)
+  return places.size - 1
+}
