@@ -19,9 +19,9 @@ import { traceMaker } from './traces.ts'
 
 const { values: options } = parseArgs({
   options: {
-    rounds: { type: 'string', default: '10' },
+    rounds: { type: 'string', default: '8' },
     /** Of calls, for each server in each round. */
-    calls: { type: 'string', default: '12000' },
+    calls: { type: 'string', default: '20000' },
     only: { type: 'string', default: 'batches,small batches,starts' },
   },
 })
