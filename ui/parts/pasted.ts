@@ -1,5 +1,5 @@
-/** An id or an address is no longer. */
-const mostCharacters = 2_000
+/** A call as JSON may be long, a book is none. */
+const mostCharacters = 20_000
 
 /** What is pasted where nobody is typing. Ends with what it returns. */
 export function hearPasted(hear: (text: string) => void): () => void {

@@ -131,6 +131,18 @@ export async function readItems(
   return answer.items
 }
 
+/** The item of this id, where the queue has it. */
+export async function readItemOf(
+  project: string,
+  queue: string,
+  item: string,
+  signal: AbortSignal,
+): Promise<QueueItem | undefined> {
+  const body = { project_id: project, filter: { id: item }, limit: 1 }
+  const answer = await askJson<{ items: QueueItem[] }>(`${pathOf(queue)}/items/query`, { body, signal })
+  return answer.items[0]
+}
+
 export async function readRules(project: string, queue: string, signal: AbortSignal): Promise<QueueRule[]> {
   const search = new URLSearchParams({ project_id: project })
   return (await askJson<{ rules: QueueRule[] }>(`${pathOf(queue)}/rules?${search}`, { signal })).rules

@@ -1,12 +1,14 @@
-import { useLayoutEffect, useState } from 'preact/hooks'
+import { useLayoutEffect, useMemo, useState } from 'preact/hooks'
+import { Dialog } from '../parts/dialog.tsx'
+import { viewPath } from '../parts/saved-views.tsx'
+import { nextTheme } from '../parts/theme.ts'
 import { paths } from '../places.ts'
 import { go, place } from '../routes.ts'
 import { useLoading } from '../server/loading.ts'
-import { readProjects } from '../server/projects.ts'
+import { type ProjectRow, readProjects } from '../server/projects.ts'
 import { readSavedViews } from '../server/saved-views.ts'
-import { Dialog } from './dialog.tsx'
-import { viewPath } from './saved-views.tsx'
-import { nextTheme } from './theme.ts'
+import { findIds } from './found.ts'
+import { type Named, type Names, namesIn } from './names.ts'
 
 interface Choice {
   text: string
@@ -37,6 +39,11 @@ export function Palette({ onClose, showKeys, signOut, pasted = '' }: Props) {
   const goTo = (to: string) => () => go(to)
   const acts: Choice[] = [
     { text: 'Projects', hint: 'go', run: goTo(paths.projects) },
+    ...(project === undefined ? [] : screensOf(project)).map(({ text: name, path }) => ({
+      text: name,
+      hint: project as string,
+      run: goTo(path),
+    })),
     ...(projects ?? []).map(({ project: name }) => ({
       text: name,
       hint: 'project',
@@ -58,19 +65,38 @@ export function Palette({ onClose, showKeys, signOut, pasted = '' }: Props) {
   ]
   const wanted = text.trim()
   const fitting = acts.filter(({ text: name }) => name.toLowerCase().includes(wanted.toLowerCase()))
-  const choices = [...meantBy(wanted, project), ...fitting.slice(0, 12), ...searchFor(wanted, project)]
+  const names = useMemo(() => namesIn(wanted), [wanted])
+  const found = useLoading(
+    async (signal) => ({
+      of: names,
+      isWhole: projects !== undefined,
+      named: await findIds(names.ids, inOrder(names, project, projects ?? []), signal),
+    }),
+    [names, projects],
+  )
+  const isFound = found.value?.of === names && found.value.isWhole
+  const isLookedFor = names.ids.length > 0 && !isFound && found.error === undefined
+  const choiceOf = ({ text: name, hint, path }: Named): Choice => ({ text: name, hint, run: goTo(path) })
+  const meant = [...names.named, ...(isFound ? (found.value?.named ?? []) : [])]
+  const choices = [
+    ...meant.map(choiceOf),
+    ...perhaps(wanted, project, names),
+    ...fitting.slice(0, 12),
+    ...(isLookedFor ? [] : searchFor(wanted, project)),
+  ]
   const chosen = Math.min(at, choices.length - 1)
   const run = (choice: Choice | undefined) => {
     if (choice === undefined) return
     onClose()
     choice.run()
   }
-  // Until the projects are there an id may mean nothing yet. Whoever has pressed Enter meanwhile need not do so again.
+  // Until an id is found it means nothing yet. Whoever has pressed Enter meanwhile need not do so again.
   const [isAwaited, setAwaited] = useState(false)
-  const enter = () => (choices.length === 0 ? setAwaited(projects === undefined) : run(choices[chosen]))
+  const isKnown = projects !== undefined && !isLookedFor
+  const enter = () => (choices.length === 0 ? setAwaited(!isKnown) : run(choices[chosen]))
   useLayoutEffect(() => {
-    if (isAwaited && projects !== undefined) enter()
-  }, [isAwaited, projects])
+    if (isAwaited && isKnown) enter()
+  }, [isAwaited, isKnown])
   return (
     <Dialog label="Go to" onClose={onClose} bare>
       <div class="palette">
@@ -80,7 +106,7 @@ export function Palette({ onClose, showKeys, signOut, pasted = '' }: Props) {
           aria-controls="palette-choices"
           aria-label="Go to, or paste an id"
           aria-activedescendant={`choice-${chosen}`}
-          placeholder="Go to, or paste a call id, a trace id, a reference or a traceparent"
+          placeholder="Go to, or paste any id, a link, a line of a log"
           spellcheck={false}
           value={text}
           onInput={({ currentTarget }) => {
@@ -96,6 +122,11 @@ export function Palette({ onClose, showKeys, signOut, pasted = '' }: Props) {
             event.preventDefault()
           }}
         />
+        {names.ids.length > 0 && meant.length === 0 && (
+          <p class="palette-note muted" role="status">
+            {isLookedFor ? 'Looking for it …' : (found.error?.message ?? nothingOf(names.ids))}
+          </p>
+        )}
         <div role="listbox" id="palette-choices" aria-label="Choices">
           {choices.map((choice, index) => (
             <div
@@ -115,35 +146,41 @@ export function Palette({ onClose, showKeys, signOut, pasted = '' }: Props) {
   )
 }
 
+const screensOf = (project: string) => [
+  { text: 'Calls', path: paths.calls(project) },
+  { text: 'Search', path: paths.search(project) },
+  { text: 'Charts', path: paths.charts(project) },
+  { text: 'Evaluations', path: paths.evals(project) },
+  { text: 'Queues', path: paths.queues(project) },
+  { text: 'Objects', path: paths.objects(project) },
+]
+
+/** First the project that the text speaks of, then the one that is open, then the others. */
+function inOrder({ project: named }: Names, here: string | undefined, all: readonly ProjectRow[]): string[] {
+  const reached = all.map(({ project }) => project)
+  const first = [named, here].filter((one) => one !== undefined && reached.includes(one))
+  return [...new Set([...(first as string[]), ...reached])]
+}
+
+const nothingOf = (ids: readonly string[]) =>
+  ids.length === 1
+    ? 'Nothing that you reach has this id.'
+    : `Nothing that you reach has one of these ${ids.length} ids.`
+
+/** Words are no longer. */
+const longestSearch = 200
+
 /** Whatever was typed may be words of a call. */
 function searchFor(text: string, project: string | undefined): Choice[] {
-  if (project === undefined || !/[\p{L}\p{N}]/u.test(text)) return []
+  if (project === undefined || text.length > longestSearch || !/[\p{L}\p{N}]/u.test(text)) return []
   return [
     { text: `Search calls for “${text}”`, hint: project, run: () => go(paths.search(project, { q: text })) },
   ]
 }
 
-/** What somebody may have pasted. */
-export function meantBy(text: string, project: string | undefined): Choice[] {
-  const ref = /^[a-z]+:\/\/\/([^/]+)\/([^/]+)\/call\/([^/\s]+)$/.exec(text)
-  if (ref) {
-    const [, entity, name, call] = ref.map((part) => decodeURIComponent(part))
-    return [
-      {
-        text: `Call ${call}`,
-        hint: `${entity}/${name}`,
-        run: () => go(paths.call(`${entity}/${name}`, call as string)),
-      },
-    ]
-  }
-  const link = /^https?:\/\/[^/]+(\/.+\/(?:r\/call|call|trace|weave\/calls)\/[^/\s]+)$/.exec(text)?.[1]
-  if (link) return [{ text: 'Open this link here', hint: link, run: () => go(link) }]
-  if (project === undefined) return []
-  const parent = /^[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}$/.exec(text)
-  if (parent) {
-    const [, trace = ''] = parent
-    return [{ text: `Trace ${trace}`, hint: project, run: () => go(paths.trace(project, trace)) }]
-  }
+/** Ids may have other forms than ours; whether there is such a call or trace is seen there. */
+function perhaps(text: string, project: string | undefined, { ids, named }: Names): Choice[] {
+  if (project === undefined || ids.length + named.length > 0) return []
   if (!/^[\w-]{8,128}$/.test(text) || !/\d/.test(text)) return []
   return [
     { text: `Call ${text}`, hint: project, run: () => go(paths.call(project, text)) },

@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { noBrowser, type Page } from '../support/browser.ts'
+import { project } from '../support/calls.ts'
+import { giveFeedback } from '../support/feedback.ts'
+import { create } from '../support/objects.ts'
+import { idOf, pageTests, traceCalls, writeCalls } from '../support/page-app.ts'
+import { type FilledQueue, fillQueue } from '../support/queues.ts'
+
+const skip = noBrowser
+const other = 'acme/other'
+
+interface Filled extends FilledQueue {
+  feedbackId: string
+  digest: string
+}
+
+const { open, served } = await pageTests<Filled>(
+  { after },
+  {
+    async fill(page) {
+      await writeCalls(page, traceCalls(1))
+      await writeCalls(
+        page,
+        traceCalls(2).map((call) => ({ ...call, project_id: other })),
+        other,
+      )
+      const weave_ref = `weave:///${project}/call/${idOf('search', 1)}`
+      const feedbackId = await giveFeedback(page.post, { svc_ref: weave_ref })
+      const digest = await create(page, 'capitals', { rows: 3 })
+      return { ...(await fillQueue(page.post, 2)), feedbackId, digest }
+    },
+  },
+)
+
+async function paste(page: Page, text: string): Promise<void> {
+  await page.evaluate((given) => {
+    const clipboardData = new DataTransfer()
+    clipboardData.setData('text/plain', given)
+    document.body.dispatchEvent(new ClipboardEvent('paste', { clipboardData, bubbles: true }))
+  }, text)
+}
+
+test('an id of anything is found, whatever it is of and wherever it is', { skip }, async (t) => {
+  const { queueId, itemIds, feedbackId, digest } = served()
+  const callId = idOf('search', 1)
+  for (const [text, option, path] of [
+    [callId, `Call ${callId}`, `/ui/${project}/trace/${idOf('trace', 1)}`],
+    [idOf('trace', 1), '3 calls, acme/qa', `/ui/${project}/trace/${idOf('trace', 1)}`],
+    [queueId, 'Queue Hard questions', `/ui/${project}/queues/${queueId}`],
+    [itemIds[1] as string, 'item of Hard questions', `/ui/${project}/queues/${queueId}/review`],
+    [feedbackId, `Feedback on call ${callId}`, `/ui/${project}/trace/${idOf('trace', 1)}`],
+    [digest, 'Object capitals', `/ui/${project}/data/capitals`],
+    // Another project than the one that is open.
+    [idOf('answer', 2), `Call ${idOf('answer', 2)}`, `/ui/${other}/trace/${idOf('trace', 2)}`],
+    [
+      `level=error span=${callId} msg="too slow"`,
+      `Call ${callId}`,
+      `/ui/${project}/trace/${idOf('trace', 1)}`,
+    ],
+    [
+      JSON.stringify({ call: { project_id: other, id: idOf('agent', 2), inputs: {} } }, null, 2),
+      `Call ${idOf('agent', 2)}`,
+      `/ui/${other}/trace/${idOf('trace', 2)}`,
+    ],
+  ] as const) {
+    const { page, problems } = await open(t, `/ui/${project}/objects`)
+    await paste(page, text)
+    await page.locator('[role=option][aria-selected=true]').filter({ hasText: option }).waitFor()
+    await page.keyboard.press('Enter')
+    await page.waitForFunction((wanted) => location.pathname === wanted, path)
+    assert.deepEqual(problems, [])
+    await page.context().close()
+  }
+})
+
+test('an id of nothing says so, and its words can be searched for', { skip }, async (t) => {
+  const { page, problems } = await open(t, `/ui/${project}/objects`)
+  await paste(page, 'f'.repeat(16))
+  await page.getByText('Nothing that you reach has this id.').waitFor()
+  await page.getByRole('option', { name: /Search calls for/ }).waitFor()
+  assert.deepEqual(problems, [])
+})
+
+test('the screens of the project are gone to by their names', { skip }, async (t) => {
+  const { page, problems } = await open(t, `/ui/${project}/objects`)
+  await page.keyboard.press('Control+k')
+  await page.keyboard.type('eval')
+  await page.locator('[role=option][aria-selected=true]').filter({ hasText: 'Evaluations' }).waitFor()
+  await page.keyboard.press('Enter')
+  await page.getByText('No evaluations yet').waitFor()
+  assert.deepEqual(problems, [])
+})
