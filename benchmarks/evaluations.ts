@@ -20,6 +20,7 @@ import { keepColumns } from '../src/storage/evaluations/columns/keeping.ts'
 import { readPending } from '../src/storage/evaluations/pending.ts'
 import { listOf, sql } from '../src/storage/sql/sql.ts'
 import type { CallPart } from '../src/storage/tables/call-parts.ts'
+import { type Aim, aimsTable, boundOf } from './aims.ts'
 import { quantile, sorted } from './figures.ts'
 import { machineFacts } from './machine.ts'
 
@@ -27,7 +28,7 @@ import { machineFacts } from './machine.ts'
  * Evaluation results at four sizes: what a page, a sort, a filter and the summary cost, beside the obvious way, which
  * reads every call of the evaluations, groups and sorts in memory, each before and after the columns are kept; what the writes of evaluations cost beside the same
  * calls that are none, with their results derived behind them; and how much memory a process takes that only asks.
- * Run: node benchmarks/evaluations.ts [--sizes 1000,10000,40000,100000]
+ * Run: node benchmarks/evaluations.ts [--sizes 1000,10000,40000,100000] [--only writes]
  */
 const { values: options } = parseArgs({
   options: {
@@ -36,6 +37,8 @@ const { values: options } = parseArgs({
     /** Asks a file that is there everything once and tells the memory that this took. */
     file: { type: 'string' },
     evaluations: { type: 'string', default: '' },
+    /** `writes` leaves out what is asked, and what goes over HTTP. */
+    only: { type: 'string' },
   },
 })
 const evaluationCount = 4
@@ -107,9 +110,16 @@ interface Ingestion {
   seconds: { derived: number; plain: number }
   /** Of all threads, with what was derived behind the writes, and with making the calls up. */
   cpuSeconds: { derived: number; plain: number }
+  /** How much dearer evaluations were in each pair of turns, in percent. */
+  dearer: { seconds: number[]; cpuSeconds: number[] }
   /** From the last write of a turn until the results of all trials are derived, at worst. */
   behindMs: number
 }
+
+const sides = [
+  ['derived', 'Evaluation.predict_and_score'],
+  ['plain', 'other'],
+] as const
 
 interface Target {
   into: 'derived' | 'plain'
@@ -133,23 +143,29 @@ async function ingest(
   const ingestion: Ingestion = {
     seconds: { derived: 0, plain: 0 },
     cpuSeconds: { derived: 0, plain: 0 },
+    dearer: { seconds: [], cpuSeconds: [] },
     behindMs: 0,
   }
   for (let first = 0; first < trials; first += turn) {
     const last = Math.min(trials, first + turn)
+    const before = structuredClone(ingestion)
     for (const { into, op, record, write } of first % (2 * turn) === 0 ? targets : targets.toReversed()) {
       const cpuBefore = process.cpuUsage()
       for (let from = first; from < last; from += batchSize) {
         const parts = trialsFrom(from, last, evaluations, op)
-        const before = performance.now()
+        const sent = performance.now()
         await write(parts)
-        ingestion.seconds[into] += (performance.now() - before) / 1000
+        ingestion.seconds[into] += (performance.now() - sent) / 1000
       }
       const written = performance.now()
       await untilDerived(record)
       ingestion.behindMs = Math.max(ingestion.behindMs, performance.now() - written)
       const { user, system } = process.cpuUsage(cpuBefore)
       ingestion.cpuSeconds[into] += (user + system) / 1e6
+    }
+    for (const clock of ['seconds', 'cpuSeconds'] as const) {
+      const [one, other] = sides.map(([into]) => ingestion[clock][into] - before[clock][into])
+      ingestion.dearer[clock].push(((one ?? Number.NaN) / (other ?? Number.NaN) - 1) * 100)
     }
   }
   return ingestion
@@ -158,11 +174,6 @@ async function ingest(
 async function untilDerived(record: Database): Promise<void> {
   while ((await readPending(record, null, 1)).length > 0) await sleep(1)
 }
-
-const sides = [
-  ['derived', 'Evaluation.predict_and_score'],
-  ['plain', 'other'],
-] as const
 
 const fail = (error: unknown) => {
   throw error
@@ -374,8 +385,19 @@ async function questionsAnswered(
   return figures
 }
 
-async function measure(size: number): Promise<void> {
+interface Measured {
+  size: number
+  ingestion: Ingestion
+  figures: Record<string, Cost>
+}
+
+async function measure(size: number): Promise<Measured> {
   const { db, file, evaluations, ingestion } = await build(size)
+  console.log(`${size} trials, written to the record: ${compared(size, ingestion)}`)
+  if (options.only === 'writes') {
+    await db.close()
+    return { size, ingestion, figures: {} }
+  }
   const unkept = await questionsAnswered(db, evaluations, size)
   const kept = await timed(async () => {
     for (const of of await findUnkept(db, evaluationCount)) await keepColumns(db, of, signal)
@@ -385,31 +407,58 @@ async function measure(size: number): Promise<void> {
   figures['the columns are kept'] = kept
   figures['the obvious way, all calls'] = await timed(() => obvious(db, evaluations, true), 1)
   figures['the obvious way, trials alone'] = await timed(() => obvious(db, evaluations, false), 1)
-  const owed = 5000
   for (let from = 0; from < owed; from += batchSize) {
     await db.write('upsertCalls', trialsFrom(from, owed, evaluations, 'Evaluation.predict_and_score'))
   }
-  figures[`first page, ${owed} trials owed`] = await timed(
-    () => ask(db, questions(evaluations, size)['first page'] ?? {}),
-    1,
-  )
+  figures[behindOwed] = await timed(() => ask(db, questions(evaluations, size)['first page'] ?? {}), 1)
   await db.close()
   for (const key of ['ms', 'cpuMs'] as const) {
     const rounded = Object.entries(figures).map(([name, cost]) => [name, Number(cost[key].toFixed(1))])
     const unit = key === 'ms' ? 'ms' : 'ms of processors'
     console.log(`${size} trials, ${unit}:`, JSON.stringify(Object.fromEntries(rounded)))
   }
-  console.log(`${size} trials, written to the record: ${compared(size, ingestion)}`)
   const sent = Math.min(size, 10_000)
   console.log(`${sent} trials, sent to the server: ${compared(sent, await ingestOverHttp(sent))}`)
   console.log(
     `${size} trials, memory of a process that asks: ${memoryOfAsking(file, evaluations)} MB at most`,
   )
+  return { size, ingestion, figures }
+}
+
+const owed = 5000
+const behindOwed = `first page, ${owed} trials owed`
+
+/** Of each size, and of the largest beside the one that has a tenth of it. */
+function aimsOf(all: readonly Measured[]): Aim[] {
+  const aims: Aim[] = []
+  for (const { size, ingestion, figures } of all) {
+    const { seconds, cpuSeconds } = ingestion.dearer
+    aims.push(
+      boundOf(`${size} trials: written as evaluations, % dearer`, 35, seconds),
+      boundOf(`${size} trials: the same by processor time`, 35, cpuSeconds),
+    )
+    const behind = figures[behindOwed]
+    if (behind) aims.push(boundOf(`${size} trials: ${behindOwed}, ms`, 200, [behind.ms]))
+  }
+  const large = all.at(-1)
+  const small = all.find(({ size }) => size * 10 === large?.size)
+  if (large === undefined || small === undefined) return aims
+  for (const name of Object.keys(questions([], 0))) {
+    const [one, other] = [large.figures[name], small.figures[name]]
+    if (one === undefined || other === undefined) continue
+    aims.push(
+      boundOf(`${large.size} trials: ${name}, ms`, 40, [one.ms]),
+      boundOf(`${large.size} trials: ${name}, of ${small.size}`, 2, [one.ms / other.ms]),
+    )
+  }
+  return aims
 }
 
 if (options.file === undefined) {
   console.log(JSON.stringify(machineFacts(folder)))
-  for (const size of options.sizes.split(',').map(Number)) await measure(size)
+  const all: Measured[] = []
+  for (const size of options.sizes.split(',').map(Number)) all.push(await measure(size))
+  console.log(`\n${aimsTable(aimsOf(all))}`)
 } else {
   const db = await openSqlite({ file: options.file })
   for (const body of Object.values(questions(options.evaluations.split(','), 1000))) await ask(db, body)

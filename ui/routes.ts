@@ -1,5 +1,6 @@
 import { computed, signal } from '@preact/signals'
 import { contents } from './export/contents.ts'
+import { enter } from './history.ts'
 import { placeOf } from './places.ts'
 
 /** In a file the place stands behind the #: a file has no paths of its own. */
@@ -54,7 +55,7 @@ function isHeld(to: URL): boolean {
 export function go(to: string, { replaces = false }: Going = {}): void {
   const next = new URL(to, here())
   if (next.href === here().href || isHeld(next)) return
-  history[replaces ? 'replaceState' : 'pushState'](null, '', hrefOf(next))
+  enter(hrefOf(next), replaces)
   address.value = next
 }
 
@@ -76,7 +77,7 @@ export function followLinks(): void {
   addEventListener('popstate', () => {
     const to = here()
     // The browser has gone already.
-    if (isHeld(to)) history.pushState(null, '', hrefOf(address.value))
+    if (isHeld(to)) enter(hrefOf(address.value), false)
     else address.value = to
   })
   document.addEventListener('click', (event) => {

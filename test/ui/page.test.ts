@@ -90,6 +90,40 @@ test('a project is walked by keys alone: list, look, trace, back', { skip }, asy
   assert.deepEqual(problems, [])
 })
 
+test('who comes back finds the list where it was left, without loading the page anew', {
+  skip,
+}, async (t) => {
+  const { page, problems } = await open(t, calls)
+  await page.waitForSelector(rowText('Question 199?'))
+  await page.evaluate(() => Object.assign(window, { isSame: true }))
+  const grid = page.getByRole('grid')
+  const top = () => grid.evaluate((element) => element.scrollTop)
+  await grid.evaluate((element) => element.scrollTo({ top: 4_000 }))
+  const row = page.locator(rowText('Question 100?'))
+  await row.locator('a').click()
+  await page.waitForSelector(treeText('heddle.chat.completions'))
+  for (const _ of [1, 2]) {
+    await page.goBack()
+    await page.waitForSelector(`${rowText('Question 100?')}[aria-current=true]`)
+    assert.equal(await top(), 4_000)
+    await page.goForward()
+    await page.waitForSelector(treeText('heddle.chat.completions'))
+  }
+  // Another list, and another way there, begin at the top.
+  await page.goBack()
+  await page.waitForSelector(`${rowText('Question 100?')}[aria-current=true]`)
+  await page.getByLabel('Filter', { exact: true }).fill('"question 1"')
+  await page.getByText('111 calls').waitFor()
+  assert.equal(await top(), 0)
+  await page.locator(rowText('Question 199?')).locator('a').click()
+  await page.waitForSelector(treeText('heddle.chat.completions'))
+  await page.getByRole('link', { name: 'Calls', exact: true }).click()
+  await page.waitForSelector(rowText('Question 199?'))
+  assert.equal(await top(), 0)
+  assert.equal(await page.evaluate(() => 'isSame' in window), true)
+  assert.deepEqual(problems, [])
+})
+
 test('a filter stands in the address, so that a link shows the same', { skip }, async (t) => {
   const { page, problems } = await open(t, calls)
   await page.waitForSelector(rowText('Question 199?'))

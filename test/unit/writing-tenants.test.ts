@@ -61,6 +61,18 @@ test('who writes much beside others rests for as long, three times as long after
   assert.equal(wrote('bob', 1, 1), 1)
   assert.equal(wrote('alice', 0.2, 0.5, { bytes: 256 * 1024 }), 8, 'the disk takes its bytes later')
   pass(8)
+  wrote('bob', 1, 1)
+  const large = 8 * 1024 * 1024
+  assert.equal(
+    wrote('alice', 5, 12, { bytes: large }),
+    384,
+    'it was one transaction, and the disk takes it later',
+  )
+  pass(384)
+  wrote('bob', 1, 1)
+  assert.equal(wrote('alice', 5, 12, { bytes: 128 * large }), 1_000)
+  pass(1_000)
+  wrote('bob', 1, 1)
   assert.equal(
     wrote('alice', 0.2, 1.5, { jobs: 4 }),
     1.5,

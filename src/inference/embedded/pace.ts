@@ -20,6 +20,8 @@ const fewestBesideOthers = 16
 const fewestAlone = 64
 /** Where a piece would be shorter than a tile, it is one, unless that takes longer than this: there the weights are what takes the time. */
 const longestTileMs = 400
+/** Two tiles at once take three quarters of the time of one after the other, where that is no longer than this. */
+const longestTwoTilesMs = 600
 /** Before a tile has been read: about so many times as fast as rows. */
 const rowsAreDearer = 3
 
@@ -65,6 +67,12 @@ export function createPace({ readsTiles = false } = {}) {
     return tile / Math.max(inTilesPerMs ?? rowsAreDearer * perMs, perMs)
   }
 
+  /** The least that it is worth to read of a prompt beside writers. */
+  function tilesBeside(perMs: number): number {
+    const ms = tileMs(perMs)
+    return 2 * ms <= longestTwoTilesMs ? 2 * tile : ms <= longestTileMs ? tile : 0
+  }
+
   return {
     /** How many of the writers go into it: all, or one after the other. */
     abreast(writers: number): number {
@@ -95,8 +103,7 @@ export function createPace({ readsTiles = false } = {}) {
         Math.floor(tokensPerMs * (writers === 0 ? aloneMs : whileOthersWriteMs * crowd)),
       )
       const single = writtenMs(1)
-      const isTile = readsTiles && writers > 0 && usual < tile && tileMs(tokensPerMs) <= longestTileMs
-      const piece = isTile ? tile : usual
+      const piece = readsTiles && writers > 0 ? Math.max(usual, tilesBeside(tokensPerMs)) : usual
       if (!isShared || single === undefined) return piece
       // Tenants pay for their time, so that smaller pieces would only waste it.
       return Math.min(piece, Math.max(fewestAlone, Math.floor(tokensPerMs * besideTenantsSteps * single)))

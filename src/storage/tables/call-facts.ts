@@ -1,12 +1,13 @@
-import { endFacts, startFacts } from '../../domain/call-facts/facts.ts'
+import { endFactNames, endFacts, startFactNames, startFacts } from '../../domain/call-facts/facts.ts'
 import { membership } from '../evaluations/pending.ts'
 import { join, sql, trusted } from '../sql/sql.ts'
 import type { Command, Reader, Transaction } from '../transaction.ts'
-import { endFactColumns, startFactColumns } from './call-parts.ts'
 
-/** For what is emptied: previews are a part of what was asked and answered. */
-export const clearedFacts = trusted(
-  [...startFactColumns, ...endFactColumns].map((column) => `${column} = NULL`).join(', '),
+const payload = ['attributes', 'inputs', 'output', 'summary', 'exception']
+
+/** Takes away what was asked and answered; previews are a part of it. */
+export const withoutPayload = trusted(
+  [...payload, ...startFactNames, ...endFactNames].map((column) => `${column} = NULL`).join(', '),
 )
 
 interface Position {
@@ -96,11 +97,11 @@ async function keepFacts(tx: Transaction, project: string, call: StoredCall): Pr
   const { id, op_name, inputs, ended_at, exception, output, summary } = call
   if (op_name !== null && inputs !== null) {
     const facts = whereReadable(() => startFacts({ op_name, inputs }))
-    for (const column of startFactColumns) values.push([column, facts?.[column] ?? null])
+    for (const column of startFactNames) values.push([column, facts?.[column] ?? null])
   }
   if (ended_at !== null && summary !== null) {
     const facts = whereReadable(() => endFacts({ exception, output, summary }))
-    for (const column of endFactColumns) values.push([column, facts?.[column] ?? null])
+    for (const column of endFactNames) values.push([column, facts?.[column] ?? null])
   }
   if (values.length === 0) return
   const set = values.map(([column, value]) => sql`${trusted(column)} = ${value}`)

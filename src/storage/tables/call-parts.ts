@@ -1,4 +1,4 @@
-import { type EndFacts, endFacts, type StartFacts, startFacts } from '../../domain/call-facts/facts.ts'
+import { endFactNames, endFacts, startFactNames, startFacts } from '../../domain/call-facts/facts.ts'
 import { asText, type SharedText } from '../../domain/json/text.ts'
 import { type Columns, namesOf, type RowOf } from '../sql/columns.ts'
 import { insertInto } from '../sql/inserts.ts'
@@ -37,23 +37,10 @@ export type CallStart = RowOf<typeof startKinds>
 /** What an end tells; `output` and `summary` are JSON. */
 export type CallEnd = RowOf<typeof endKinds>
 
-/** What follows from a part for lists and charts; it is written with the part. */
-export const startFactColumns = ['op', 'asked_model', 'input_preview'] as const satisfies (keyof StartFacts)[]
-export const endFactColumns = [
-  'status',
-  'model',
-  'input_tokens',
-  'output_tokens',
-  'cache_read_tokens',
-  'cache_creation_tokens',
-  'first_token_us',
-  'output_preview',
-] as const satisfies (keyof EndFacts)[]
-
 const startNames = namesOf(startKinds)
 const endNames = namesOf(endKinds)
-const startColumns = [...startNames, ...startFactColumns]
-const endColumns = [...endNames, ...endFactColumns]
+const startColumns = [...startNames, ...startFactNames]
+const endColumns = [...endNames, ...endFactNames]
 
 type WithBytes<T, Kept extends keyof T> = {
   [Key in keyof T]: Key extends Kept ? T[Key] | SharedText : T[Key]
@@ -122,7 +109,7 @@ function valuesOf({ project_id, id, display_name, start, end }: CallPart): SqlVa
   if (start) {
     for (const column of startNames) values.push(start[column])
     const facts = startFacts({ op_name: start.op_name, inputs: asText(start.inputs) })
-    for (const column of startFactColumns) values.push(facts[column])
+    for (const column of startFactNames) values.push(facts[column])
   }
   if (end) {
     for (const column of endNames) if (!start || column !== 'trace_id') values.push(end[column])
@@ -132,7 +119,7 @@ function valuesOf({ project_id, id, display_name, start, end }: CallPart): SqlVa
       output: output === null ? null : asText(output),
       summary: asText(summary),
     })
-    for (const column of endFactColumns) values.push(facts[column])
+    for (const column of endFactNames) values.push(facts[column])
   }
   return values
 }

@@ -7,7 +7,7 @@ import { followRules, forgetScores, watchCalls } from '../queues/ended-calls.ts'
 import { markForSearch } from '../search/marks.ts'
 import { listOf, type Sql, sql, trusted } from '../sql/sql.ts'
 import type { Command, Transaction } from '../transaction.ts'
-import { clearedFacts } from './call-facts.ts'
+import { withoutPayload } from './call-facts.ts'
 import { type CallPart, mergeIntoCalls } from './call-parts.ts'
 import { removeCompletions, removeSwept } from './completions.ts'
 import { removeResponses, removeSweptResponses } from './response-removals.ts'
@@ -119,8 +119,7 @@ export const sweepCalls: Command<SweepStep, number> = async (tx, { now, forgetBe
     sql`UPDATE calls SET deleted_at = expire_at WHERE ${light(sql`expire_at <= ${now} AND deleted_at IS NULL`, trusted('expire_at'))}`,
   )
   const emptied = await tx.all<{ project_id: string; id: string }>(
-    sql`UPDATE calls SET attributes = NULL, inputs = NULL, output = NULL, summary = NULL, exception = NULL,
-        ${clearedFacts}, start_bytes = 0, end_bytes = 0, swept_at = ${now} WHERE ${light(trusted('deleted_at IS NOT NULL AND swept_at IS NULL'), trusted('deleted_at'))} RETURNING project_id, id`,
+    sql`UPDATE calls SET ${withoutPayload}, start_bytes = 0, end_bytes = 0, swept_at = ${now} WHERE ${light(trusted('deleted_at IS NOT NULL AND swept_at IS NULL'), trusted('deleted_at'))} RETURNING project_id, id`,
   )
   for (const [project, calls] of Map.groupBy(emptied, ({ project_id }) => project_id)) {
     await markForSearch(

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { endFactNames, startFactNames } from '../../../src/domain/call-facts/facts.ts'
 import type { Database } from '../../../src/storage/database.ts'
 import { backfillPosition } from '../../../src/storage/tables/call-facts.ts'
-import { endFactColumns, startFactColumns } from '../../../src/storage/tables/call-parts.ts'
 import { histogramSize, readBuckets, topGroups } from '../../../src/storage/views/groups.ts'
 import { readLightCalls } from '../../../src/storage/views/light-calls.ts'
 import { endPart, newProject, startedAt, startPart, storedRows, wholePart } from '../../support/call-parts.ts'
 import type { Driver } from '../../support/drivers.ts'
 
-const columns = [...startFactColumns, ...endFactColumns]
+const columns = [...startFactNames, ...endFactNames]
 const start = {
   op_name: 'weave:///acme/qa/op/answer:v1',
   inputs: '{"model":"small","prompt":"Once\\u0000 upon 🐟"}',

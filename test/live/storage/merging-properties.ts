@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import { endFacts, startFacts } from '../../../src/domain/call-facts/facts.ts'
+import { endFactNames, endFacts, startFactNames, startFacts } from '../../../src/domain/call-facts/facts.ts'
 import { asText } from '../../../src/domain/json/text.ts'
 import type { Database } from '../../../src/storage/database.ts'
-import { type CallPart, endFactColumns, startFactColumns } from '../../../src/storage/tables/call-parts.ts'
+import type { CallPart } from '../../../src/storage/tables/call-parts.ts'
 import type { CallName } from '../../../src/storage/tables/call-writes.ts'
 import { endPart, newProject, startedAt, startPart, storedRows, wholePart } from '../../support/call-parts.ts'
 import type { Driver } from '../../support/drivers.ts'
@@ -41,7 +41,7 @@ const emptyColumns = {
   ...{ started_at: null, ended_at: null, exception: null, user_id: null, run_id: null, run_step: null },
   ...{ run_step_end: null, expire_at: null, deleted_at: null, swept_at: null, start_bytes: 0, end_bytes: 0 },
   ...{ attributes: null, inputs: null, output: null, summary: null, renamed: null, moved_from: null },
-  ...Object.fromEntries([...startFactColumns, ...endFactColumns].map((column) => [column, null])),
+  ...Object.fromEntries([...startFactNames, ...endFactNames].map((column) => [column, null])),
 }
 
 const ids = ['a', 'b', 'c']

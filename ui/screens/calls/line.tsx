@@ -23,6 +23,8 @@ interface Props {
   /** It was deleted while it was shown. */
   isGone: boolean
   onOpen(): void
+  /** Somebody follows its link. */
+  onLeave(): void
   onChoose(extends_: boolean): void
 }
 
@@ -63,7 +65,10 @@ export function CallLine(props: Props) {
       aria-selected={isChosen}
       aria-current={isActive}
       ref={place}
-      onClick={props.onOpen}
+      onClick={({ target }) => {
+        // Links go where they lead.
+        if (!(target as Element).closest('a')) props.onOpen()
+      }}
     >
       <div role="gridcell" class="cell-choose">
         <input
@@ -85,7 +90,7 @@ export function CallLine(props: Props) {
           class="call-name"
           tabIndex={-1}
           href={paths.trace(project, row.trace_id, row.id)}
-          onClick={(event) => event.stopPropagation()}
+          onClick={props.onLeave}
         >
           {nameOf(row)}
         </a>

@@ -1,5 +1,6 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { Expression } from '../../filter/query.ts'
+import { keptHere } from '../../history.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { useKeys } from '../../parts/keys.ts'
 import { lazily } from '../../parts/lazily.tsx'
@@ -27,6 +28,14 @@ const CallDetail = lazily(async () => (await import('../../call/detail.tsx')).Ca
 
 /** From this width on there is room for facets beside the list, unless somebody has closed them. */
 const roomy = matchMedia('(min-width: 90rem)')
+
+/** Where somebody was in the list who comes back to it. */
+interface Left {
+  /** Which list. */
+  of: string
+  top: number
+  active: number
+}
 
 /** All calls of a project, newest first, and the one that is looked at beside them. */
 export function CallsScreen({ project }: { project: string }) {
@@ -66,13 +75,25 @@ export function CallsScreen({ project }: { project: string }) {
       list.close()
     }
   }, [list])
+  const of = JSON.stringify([project, roots, text, sortText])
+  const { left: before, keep } = useMemo(() => keptHere<Left>(), [list])
+  const left = before?.of === of ? before : undefined
   useLayoutEffect(() => {
-    setActive(-1)
+    setActive(left?.active ?? -1)
     setChosen(new Set())
     scroller.current?.scrollTo({ top: 0 })
   }, [list])
 
   const count = list.count.value
+  const isCounted = count !== undefined
+  // Before it is known how many there are there is no room to scroll.
+  useLayoutEffect(() => {
+    if (isCounted && left) scroller.current?.scrollTo({ top: left.top })
+  }, [list, isCounted])
+  const keepPlace = (at = active) => {
+    if (isCounted) keep({ of, top: scroller.current?.scrollTop ?? 0, active: at })
+  }
+  useEffect(() => keepPlace(), [list, isCounted, active])
   const rowAt = (index: number) => list.rows.value.get(index)
   const move = (by: number): number => {
     if (!count) return -1
@@ -177,6 +198,7 @@ export function CallsScreen({ project }: { project: string }) {
             aria-busy={count === undefined}
             aria-multiselectable="true"
             tabIndex={0}
+            onScroll={() => keepPlace()}
             ref={(element) => {
               scroller.current = element
               element?.style.setProperty('--shown', widths)
@@ -205,6 +227,7 @@ export function CallsScreen({ project }: { project: string }) {
                       setActive(index)
                       setSearch({ peek: row?.id })
                     }}
+                    onLeave={() => keepPlace(index)}
                     onChoose={(isRange) => {
                       choose(isRange && active >= 0 ? between(active, index) : [index], isRange)
                       setActive(index)

@@ -162,7 +162,13 @@ function RunLine({ project, row, scores, summary, cost, isActive, isChosen, onTo
   const name = row.display_name ?? (refName(row.model_ref) || row.evaluation_call_id)
   const stats = new Map((summary?.scorer_stats ?? []).map((one) => [fieldOf(one), one]))
   return (
-    <tr class={`${isActive ? 'is-active' : ''} ${isChosen ? 'is-chosen' : ''}`} onClick={onToggle}>
+    <tr
+      class={`${isActive ? 'is-active' : ''} ${isChosen ? 'is-chosen' : ''}`}
+      onClick={({ target }) => {
+        // Links go where they lead.
+        if (!(target as Element).closest('a')) onToggle()
+      }}
+    >
       <td>
         <input
           type="checkbox"
@@ -174,12 +180,7 @@ function RunLine({ project, row, scores, summary, cost, isActive, isChosen, onTo
         />
       </td>
       <td class="run-name">
-        <a
-          href={paths.compare(project, { ids: row.evaluation_call_id })}
-          onClick={(event) => event.stopPropagation()}
-        >
-          {name}
-        </a>
+        <a href={paths.compare(project, { ids: row.evaluation_call_id })}>{name}</a>
         <span class="muted">
           {[refName(row.evaluation_ref), row.display_name !== null && refName(row.model_ref)]
             .filter(Boolean)

@@ -66,11 +66,7 @@ export function ItemLine({ index, top, project, queue, item, isActive, onChoose 
         <StateName state={item.annotation_state} />
       </div>
       <div role="gridcell" class="item-call" title={item.call_id}>
-        <a
-          tabIndex={-1}
-          href={paths.review(project, queue, item.id)}
-          onClick={(event) => event.stopPropagation()}
-        >
+        <a tabIndex={-1} href={paths.review(project, queue, item.id)}>
           {item.preview ?? shortOp(item.call_op_name)}
         </a>{' '}
         <span class="muted">{item.preview === null ? item.call_id : shortOp(item.call_op_name)}</span>

@@ -143,6 +143,7 @@ async function readPreviewed(
 }
 
 const firstItems = (project: string, queue: string) =>
-  `curl ${location.origin}/annotation_queues/${queue}/items \\
-  -H "Authorization: Bearer $KEY" -H 'Content-Type: application/json' \\
-  -d '{"project_id": "${project}", "call_ids": ["…"], "display_fields": ["inputs.question"]}'`
+  `api() { curl -s -H "Authorization: Bearer $KEY" -H 'Content-Type: application/json' "${location.origin}$1" -d "$2"; }
+# the newest call of the project
+CALL=$(api /views/calls '{"project_id": "${project}", "limit": 1}' | sed 's/.*"calls":\\[{"id":"\\([^"]*\\)".*/\\1/')
+api /annotation_queues/${queue}/items '{"project_id": "${project}", "call_ids": ["'$CALL'"]}'`

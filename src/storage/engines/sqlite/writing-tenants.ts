@@ -6,9 +6,10 @@ const activeMs = 10_000
 /** Writes that come one after the other are closer together than this. */
 const besideMs = 250
 
-/** A rest that is shorter is none, and none is longer. */
+/** A rest that is shorter is none, and none is longer, but for bytes that are on their way to the disk. */
 const leastRestMs = 1
 const mostRestMs = 250
+const mostBytesRestMs = 1_000
 
 /** A write cannot be interrupted: behind one that takes longer than this, others get so many times as long. */
 const longMs = 3
@@ -16,6 +17,10 @@ const longRests = 3
 
 /** Beside others, the bytes of files and of large values come in at 32 MiB a second: who writes next waits for the disk that takes them. */
 const bytesPerMs = 32 * 1024
+
+/** More than this came in one transaction, behind which others have waited: the same bytes rest half as long again. */
+const longBytes = 1024 * 1024
+const longBytesRests = 1.5
 
 /** What the writes of one tenant take. */
 interface Cost {
@@ -70,8 +75,9 @@ export function createWritingTenants(now: () => number) {
       for (const [tenant, { jobs, ms: jobsMs, bytes }] of spent) {
         const took = Math.min(groupMs, 2 * jobsMs)
         const flushMs = jobs > 1 ? Math.min(groupMs, longMs) : 0
-        const restMs = Math.max(took > longMs ? longRests * took : took, flushMs, bytes / bytesPerMs)
-        const ms = Math.min(restMs, mostRestMs)
+        const restMs = Math.max(took > longMs ? longRests * took : took, flushMs)
+        const bytesMs = ((bytes > longBytes ? longBytesRests : 1) * bytes) / bytesPerMs
+        const ms = Math.max(Math.min(restMs, mostRestMs), Math.min(bytesMs, mostBytesRestMs))
         const cost = costs.get(tenant)
         if (cost !== undefined && ms >= leastRestMs && hasOthers(tenant, besideMs))
           cost.restsUntil = now() + ms
