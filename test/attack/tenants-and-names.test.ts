@@ -171,7 +171,12 @@ function comparable(answer: { status: number; text: string }, names: Names, own:
       .sort()
       .join(),
   )
-  const plain = inOrder.replace(/\b(?:[\da-f]{64}|[\da-f]{32}|[\w-]{43})\b/g, '<digest>')
+  // So do aliases and tags.
+  const sorted = inOrder.replace(
+    /"(aliases|tags)":\[([^\]]*)\]/g,
+    (_, member, names) => `"${member}":[${names.split(',').sort().join()}]`,
+  )
+  const plain = sorted.replace(/\b(?:[\da-f]{64}|[\da-f]{32}|[\w-]{43})\b/g, '<digest>')
   return { status, lines: plain.split('\n').sort() }
 }
 

@@ -65,18 +65,23 @@ export async function* exportRecords(
   const counted = (kind: ExportKind, by = 1) => {
     counts[kind] = (counts[kind] ?? 0) + by
   }
-  const calls = { view: view ?? everyCall(project), after, isSome: view !== undefined || after !== undefined }
+  // Before the first line, which cannot be taken back: a query that cannot be asked is refused here.
+  const calls = callPages(db, view ?? everyCall(project), after, now(), signal)
+  const isSome = view !== undefined || after !== undefined
   yield { export: headOf({ project, kinds: wanted }) }
   if (kinds.includes('files')) yield* filePieces(db, project, counted, signal)
   if (kinds.includes('tables')) yield* tableRows(db, project, counted, signal)
   if (kinds.includes('objects')) yield* objectVersions(db, project, counted, signal)
-  if (kinds.includes('calls')) yield* callsWith(db, calls, kinds, counted, signal)
-  else if (kinds.includes('feedback') && calls.isSome) {
-    for await (const rows of callPages(db, calls.view, after, now(), signal)) {
-      yield* feedbackOf(db, project, rows, counted, signal)
+  if (kinds.includes('calls')) {
+    for await (const rows of calls) {
+      for (const row of rows) yield { call: callRecord(row, {}) }
+      counted('calls', rows.length)
+      if (isSome && kinds.includes('feedback')) yield* feedbackOf(db, project, rows, counted, signal)
     }
+  } else if (kinds.includes('feedback') && isSome) {
+    for await (const rows of calls) yield* feedbackOf(db, project, rows, counted, signal)
   }
-  if (kinds.includes('feedback') && !calls.isSome) {
+  if (kinds.includes('feedback') && !isSome) {
     for await (const rows of feedbackPages(db, project, signal)) {
       for (const row of rows) yield feedbackRecord(row)
       counted('feedback', rows.length)
@@ -95,20 +100,6 @@ const everyCall = (project: string): CallsView => ({
 })
 
 type Counted = (kind: ExportKind, by?: number) => void
-
-async function* callsWith(
-  db: Database,
-  { view, after, isSome }: { view: CallsView; after: CallPlace | undefined; isSome: boolean },
-  kinds: readonly ExportKind[],
-  counted: Counted,
-  signal: AbortSignal,
-): AsyncGenerator<ExportRecord> {
-  for await (const rows of callPages(db, view, after, now(), signal)) {
-    for (const row of rows) yield { call: callRecord(row, {}) }
-    counted('calls', rows.length)
-    if (isSome && kinds.includes('feedback')) yield* feedbackOf(db, view.project, rows, counted, signal)
-  }
-}
 
 async function* feedbackOf(
   db: Database,

@@ -110,6 +110,21 @@ test('what it does not take is refused by name', async () => {
   }
 })
 
+test('a query that cannot be asked is refused also where the calls come behind much else', async () => {
+  const project_id = 'acme/much'
+  const rows = Array.from({ length: 40 }, (_, n) => ({ n, text: randomBytes(4_000).toString('hex') }))
+  for (const row of rows) {
+    const stored = await post('/table/create', { table: { project_id, rows: [row] } })
+    assert.equal(stored.status, 200, stored.text)
+  }
+  const query = { $expr: { $eq: [{ $getField: 'colour' }, { $literal: 'red' }] } }
+  for (const kinds of [undefined, ['tables', 'feedback'], ['tables']]) {
+    const { status, json } = await post(url, { project_id, query, ...(kinds && { kinds }) })
+    assert.equal(status, 422)
+    assert.match(json.reason, /^query: there is no field "colour"/)
+  }
+})
+
 test('a project without anything is a first and a last line', async () => {
   const { status, text } = await post(url, { project_id: 'acme/nothing' })
   assert.equal(status, 200)
