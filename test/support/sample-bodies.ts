@@ -474,7 +474,7 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
     limit: 10,
     after: '5',
   }),
-  '/views/trace': (project_id) => ({ project_id, trace_id: ids.trace_id, limit: 10 }),
+  '/views/trace': (project_id) => ({ project_id, trace_id: ids.trace_id, limit: 10, layout: 'columns' }),
   '/views/buckets': (project_id) => ({
     project_id,
     filter,

@@ -184,6 +184,25 @@ test('P9: digits are shown as they were sent', { skip }, async (t) => {
   assert.deepEqual(problems, [])
 })
 
+test('of a long list its length is said, and all of it is shown', { skip }, async (t) => {
+  const many = Array.from({ length: 1_000 }, (_, index) => `item ${index}`)
+  const batch = [chatCall(401, 'x', 'y', { inputs: { many } })]
+  const { status, text } = await served().post(`/v2/${project}/calls/complete`, { batch })
+  assert.equal(status, 200, text)
+  const { page, problems } = await open(t, `${calls}?peek=${idOf('chat', 401)}`)
+  await page.getByRole('tab', { name: 'Input' }).click()
+  const tree = page.locator('.peek .json')
+  await tree.getByText('100 of 1,000').waitFor()
+  assert.equal(await tree.getByText('item 100', { exact: true }).count(), 0)
+  await tree.getByRole('button', { name: 'Show 400' }).click()
+  await tree.getByText('item 399', { exact: true }).waitFor()
+  await tree.getByText('400 of 1,000').waitFor()
+  await tree.getByRole('button', { name: 'Show all 1,000' }).click()
+  await tree.getByText('item 999', { exact: true }).waitFor()
+  assert.equal(await tree.getByRole('button', { name: 'Show all 1,000' }).count(), 0)
+  assert.deepEqual(problems, [])
+})
+
 test('a link to a call leads into its trace, also with what Weave prints', { skip }, async (t) => {
   for (const path of [`/acme/qa/r/call/${idOf('search', 300)}`, `/ui/acme/qa/call/${idOf('search', 300)}`]) {
     const { page, problems } = await open(t, path)

@@ -1,9 +1,10 @@
-import { useState } from 'preact/hooks'
+import { useMemo, useState } from 'preact/hooks'
+import { DownloadButton } from '../parts/download-button.tsx'
 import { ShowAll } from '../parts/show-all.tsx'
+import { ShowMore } from '../parts/show-more.tsx'
 import { paths } from '../places.ts'
 import { type JsonMember, type JsonNode, membersOf, sourceOf, stringOf } from './json-index.ts'
 import { type ParsedRef, parseRef } from './ref.ts'
-import { countText } from './units.ts'
 
 /** So many members are drawn at once; more come when they are asked for. */
 const pageSize = 100
@@ -41,27 +42,18 @@ export function JsonTree({ node, open = node.end - node.start <= smallText ? 32 
 
 function Members({ node, open }: { node: JsonNode; open: number }) {
   const [shown, setShown] = useState(pageSize)
-  const members: JsonMember[] = []
-  let more = false
-  for (const member of membersOf(node)) {
-    if (members.length === shown) {
-      more = true
-      break
-    }
-    members.push(member)
-  }
+  const members = useMemo(() => [...membersOf(node)], [node.text, node.start])
   if (members.length === 0) return <span class="json-empty">{node.kind === 'array' ? '[ ]' : '{ }'}</span>
   return (
     <ul>
-      {members.map((member, index) => (
+      {members.slice(0, shown).map((member, index) => (
         // Names may come twice; the place is what tells members apart.
         <Member key={index} {...member} open={open} isOfArray={node.kind === 'array'} />
       ))}
-      {more && (
+      {members.length > shown && (
         <li>
-          <button type="button" class="quiet" onClick={() => setShown(shown * 4)}>
-            Show more than {countText(shown)}
-          </button>
+          <ShowMore shown={shown} count={members.length} onShow={setShown} />
+          <DownloadButton text={sourceOf(node)} name="value.json" />
         </li>
       )}
     </ul>

@@ -1,4 +1,5 @@
 import { useMemo, useState } from 'preact/hooks'
+import { ShowMore } from '../../parts/show-more.tsx'
 import { Failed, Skeleton } from '../../parts/states.tsx'
 import { tableOf } from '../../server/datasets.ts'
 import { useLoading } from '../../server/loading.ts'
@@ -92,9 +93,9 @@ function RowChanges({ old, fresh }: { old: Side; fresh: Side }) {
         ))}
       </ol>
       {changes.length > shown && (
-        <button type="button" onClick={() => setShown(shown * 4)}>
-          Show more than {countText(shown)} of {countText(changes.length)} changes
-        </button>
+        <p>
+          <ShowMore shown={shown} count={changes.length} onShow={setShown} />
+        </p>
       )}
     </>
   )
