@@ -6,15 +6,18 @@ import { createFairQueue } from '../threads/fair-queue.ts'
 const besideMs = 250
 
 /**
- * A tenant that asks while others do rests for twice as long as its turns took, beyond a few milliseconds at once, so that it has a third
- * of the thread's time. A turn of the loop that takes longer is not its own work alone.
+ * A tenant that asks beside one who asks for little rests for twice as long as its turns took, beyond a few milliseconds at once, so that
+ * it has a third of the thread's time. A turn of the loop that takes longer is not its own work alone. Tenants who all ask for much do
+ * not rest for each other: the thread would stand still while there is work.
  */
 const timesItsTurns = 3
 const longestTurnMs = 1
 const atOnceMs = 5
 
-/** Who has asked this lately is beside it. */
+/** Who asked for little this lately is beside the others. */
 const restsBesideMs = 50
+/** Who had more than its part this lately does not ask for little. */
+const littleForMs = 100
 
 /** Bounded by the connections and by what their requests may hold. */
 const unbounded = { perTenant: Number.POSITIVE_INFINITY, total: Number.POSITIVE_INFINITY }
@@ -37,8 +40,12 @@ export function createTurns(
   let lastAt = Number.NEGATIVE_INFINITY
   /** When another than the last had a step. */
   let othersAt = Number.NEGATIVE_INFINITY
-  /** Until when the turns of a tenant are its part of the time. */
-  const tookUntil = new LRUCache<string, number>({ max: 1_000 })
+  /** Until when the turns of a tenant are its part of the time, and when it had more than that. */
+  const taken = new LRUCache<string, { until: number; aheadAt: number }>({ max: 1_000 })
+  /** The last who asked for little, and when another than that one did. */
+  let light: string | undefined
+  let lightAt = Number.NEGATIVE_INFINITY
+  let otherLightAt = Number.NEGATIVE_INFINITY
   let isPlanned = false
 
   function isAlone(tenant: string): boolean {
@@ -48,15 +55,31 @@ export function createTurns(
     return lastAt - othersAt >= besideMs
   }
 
+  /** How much longer than its part of the time the turns of a tenant took. */
+  const aheadMs = (tenant: string) => (taken.get(tenant)?.until ?? 0) - atOnceMs - now()
+
+  function noteLight(tenant: string): void {
+    if (now() - (taken.get(tenant)?.aheadAt ?? Number.NEGATIVE_INFINITY) < littleForMs) return
+    if (tenant !== light) otherLightAt = lightAt
+    light = tenant
+    lightAt = now()
+  }
+
   function restMs(tenant: string): number {
-    const isBeside =
-      waiting.hasOthers(tenant) || now() - (tenant === last ? othersAt : lastAt) < restsBesideMs
-    return isBeside ? (tookUntil.get(tenant) ?? 0) - atOnceMs - now() : 0
+    const isBeside = now() - (tenant === light ? otherLightAt : lightAt) < restsBesideMs
+    return isBeside ? aheadMs(tenant) : 0
   }
 
   function endTurn(): void {
     const each = (timesItsTurns * Math.min(now() - began, longestTurnMs)) / served.size
-    for (const tenant of served) tookUntil.set(tenant, Math.max(tookUntil.get(tenant) ?? 0, began) + each)
+    // Who did not rest because nobody asked for little has not to make up for all of it once somebody does.
+    const most = now() + atOnceMs + timesItsTurns * longestTurnMs
+    for (const tenant of served) {
+      const before = taken.get(tenant)
+      const until = Math.min(most, Math.max(before?.until ?? 0, began) + each)
+      const aheadAt = until - atOnceMs > now() ? now() : (before?.aheadAt ?? Number.NEGATIVE_INFINITY)
+      taken.set(tenant, { until, aheadAt })
+    }
     served.clear()
     goOn()
   }
@@ -89,6 +112,7 @@ export function createTurns(
   }
 
   return (tenant, step) => {
+    noteLight(tenant)
     if (isAlone(tenant) && waiting.size === 0) step()
     else if (served.has(tenant) || waiting.has(tenant) || restMs(tenant) > 0) {
       waiting.add(tenant, step)

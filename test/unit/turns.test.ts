@@ -118,6 +118,45 @@ test('beside others a tenant has a third of the time and rests meanwhile; others
   assert.equal(planned.length, 0)
 })
 
+test('tenants who all ask for much do not rest for each other; beside one who asks for little they do', async () => {
+  let time = 0
+  const planned: { ms: number; call: () => void }[] = []
+  const inTurn = createTurns(
+    () => time,
+    (ms, call) => planned.push({ ms, call }),
+  )
+  const steps = { a: 0, b: 0, light: 0 }
+  const ask = (name: 'a' | 'b' | 'light', takesMs: number) =>
+    inTurn(name, () => {
+      steps[name]++
+      time += takesMs
+    })
+  /** Two who always have ten steps waiting, for so long. */
+  let asked = 0
+  async function work(ms: number): Promise<{ done: number; rests: number }> {
+    const [before, until] = [steps.a + steps.b, time + ms]
+    let rests = 0
+    while (time < until) {
+      for (; asked < steps.a + steps.b + 20; asked++) ask(asked % 2 === 0 ? 'a' : 'b', 1)
+      await nextTurn()
+      const rest = planned.shift()
+      if (rest === undefined) continue
+      rests++
+      time += rest.ms
+      rest.call()
+    }
+    return { done: steps.a + steps.b - before, rests }
+  }
+  await work(300)
+  assert.deepEqual(await work(300), { done: 300, rests: 0 })
+  ask('light', 0)
+  const beside = await work(45)
+  assert.ok(beside.rests > 0 && beside.done <= 40, JSON.stringify(beside))
+  await work(300)
+  assert.deepEqual(await work(300), { done: 300, rests: 0 })
+  assert.equal(steps.light, 1)
+})
+
 test('an answer that cannot be sent is a 500 of its own, also where it has waited for its turn', async (t) => {
   const app = fastify()
   t.after(() => app.close())
