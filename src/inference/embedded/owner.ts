@@ -21,9 +21,9 @@ import {
 } from './checks.ts'
 import type { EngineLogger } from './engine-log.ts'
 import { type EngineProcess, startEngineProcess } from './engine-process.ts'
+import { createRunEvents, type RunEvents } from './events/run-events.ts'
+import { receivedEvent } from './events/sent-events.ts'
 import { type Answer, type EngineOptions, keepAtEndMs, type Load, type Question } from './protocol.ts'
-import { createRunEvents, type RunEvents } from './run-events.ts'
-import { receivedEvent } from './sent-events.ts'
 
 /** A backend whose engine is a process of its own: when it dies, what runs in it ends with a refusal, and nothing else. */
 export interface EmbeddedBackend extends Backend {

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { Refusal } from '../../domain/refusals.ts'
 import type { PoolingRequest } from '../pooling.ts'
 import { checkTokens } from './checks.ts'
+import { sentEvent } from './events/sent-events.ts'
 import { fingerprintOf } from './kept/fingerprint.ts'
 import type { KeptOnDisk } from './kept/prompts.ts'
 import { createStateFiles } from './kept/state-files.ts'
@@ -9,7 +10,6 @@ import { createLoop, type Loop } from './loop.ts'
 import { loadModel, type NativeContext, type NativeModel } from './native.ts'
 import { openPooling } from './pooling/engine.ts'
 import type { Answer, EngineOptions, Question } from './protocol.ts'
-import { sentEvent } from './sent-events.ts'
 
 /** The engine process: loads one model, and answers what the server asks until it closes, or until the server is gone. */
 function say(answer: Answer): void {

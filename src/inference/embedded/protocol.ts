@@ -2,7 +2,7 @@ import type { RefusalCode, RefusalValues } from '../../domain/refusals.ts'
 import type { DraftCounts, Generation, ModelTask, PromptCacheLoad, ServedModel } from '../backend.ts'
 import type { KvTypes } from '../models/kv-types.ts'
 import type { Pooled, PoolingRequest } from '../pooling.ts'
-import type { SentEvent } from './sent-events.ts'
+import type { SentEvent } from './events/sent-events.ts'
 
 /** In order of preference. */
 export const gpuBuilds = ['cuda', 'vulkan', 'metal'] as const

@@ -1,5 +1,8 @@
-import type { PricedRow } from './trace.ts'
+import type { TraceCall as TraceRow } from '../../storage/views/trace-calls.ts'
 import type { TraceCall, TraceColumns } from './trace-contract.ts'
+
+/** A row with what it cost, where that is known. */
+export type PricedRow = TraceRow & { cost: number | null }
 
 /** Writes the calls of one trace as columns, one line for the rows of each call. It remembers the lines before. */
 export function columnsOfTrace(): (rows: readonly PricedRow[]) => string {

@@ -1,15 +1,12 @@
 import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { formatTime, formatTimeOrNull, now } from '../../domain/time.ts'
-import { streamTrace, type TraceCall as TraceRow } from '../../storage/views/trace-calls.ts'
+import { streamTrace } from '../../storage/views/trace-calls.ts'
 import { createPricing } from '../calls/costs.ts'
 import { type Asked, sumOfCosts } from './calls.ts'
-import { columnsOfTrace } from './trace-columns.ts'
+import { columnsOfTrace, type PricedRow } from './trace-columns.ts'
 import { mostOfTrace, type TraceBody, type TraceCall } from './trace-contract.ts'
 
 type Parts = Pick<Asked, 'db'>
-
-/** A row with what it cost, where that is known. */
-export type PricedRow = TraceRow & { cost: number | null }
 
 /** The calls of one trace by when they began, as lines of JSON; some lines at a time. */
 export function readTrace(parts: Parts, caller: Caller, body: TraceBody, signal: AbortSignal) {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { GenerationEvent } from '../../../src/inference/backend.ts'
-import { createRunEvents } from '../../../src/inference/embedded/run-events.ts'
+import { createRunEvents } from '../../../src/inference/embedded/events/run-events.ts'
 
 const logprob = { token: 1, bytes: Uint8Array.of(97), logprob: -1, top: [] }
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import type { GenerationEvent } from '../../../src/inference/backend.ts'
-import { receivedEvent, sentEvent } from '../../../src/inference/embedded/sent-events.ts'
+import { receivedEvent, sentEvent } from '../../../src/inference/embedded/events/sent-events.ts'
 
 const candidate = {
   token: fc.nat(200_000),

@@ -1,4 +1,4 @@
-import type { GenerationEvent } from '../backend.ts'
+import type { GenerationEvent } from '../../backend.ts'
 
 type Tokens = Extract<GenerationEvent, { kind: 'tokens' }>
 

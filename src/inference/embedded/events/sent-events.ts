@@ -1,4 +1,4 @@
-import type { Candidate, GenerationEvent, TokenLogprob } from '../backend.ts'
+import type { Candidate, GenerationEvent, TokenLogprob } from '../../backend.ts'
 
 type Tokens = Extract<GenerationEvent, { kind: 'tokens' }>
 
