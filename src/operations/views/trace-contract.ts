@@ -49,8 +49,9 @@ export const TraceColumns = z.object({
   parent: z.array(z.union([place, z.string(), z.null()])).meta({
     description: 'The place of the call that called it, or its id where it has not come yet.',
   }),
-  after: z.array(place).meta({
-    description: 'Microseconds between the start of the call before and its own; of the first, since 1970.',
+  after: z.array(z.int()).meta({
+    description:
+      'Microseconds between the start of the call before and its own; of the first, since 1970, or below 0 before it.',
   }),
   took: z.array(z.int().nullable()).meta({ description: 'Microseconds; null of a call that runs.' }),
   storage_size_bytes: z.array(place),

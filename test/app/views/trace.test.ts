@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { TraceColumns } from '../../../src/operations/views/trace-contract.ts'
+import { TraceColumns } from '../../../src/operations/views/trace-contract.ts'
 import { traceReader } from '../../../ui/server/trace-columns.ts'
 import { recordsOf } from '../../support/answers.ts'
 import { openApp } from '../../support/app.ts'
@@ -90,8 +90,8 @@ test('columns say what rows say, over several lines, whoever came first', async 
       parent_id: index % 5 === 0 ? id(count - index) : index % 7 === 0 ? 'f'.repeat(16) : id(index >> 1),
       op_name: `op${index % 3}`,
       display_name: [null, '', '=', `call ${index % 11}`][index % 4],
-      started_at: new Date(Date.UTC(2026, 0, 2) + (index >> 2)).toISOString(),
-      // Clocks differ.
+      // Clocks differ, and one is before 1970.
+      started_at: new Date(index === 0 ? -1_000 : Date.UTC(2026, 0, 2) + (index >> 2)).toISOString(),
       ended_at: new Date(Date.UTC(2026, 0, 2) + (index >> 2) + (index % 9) - 1).toISOString(),
       exception: index % 13 === 0 ? 'Error: no' : null,
       summary: index % 17 === 0 ? { usage: { small: { prompt_tokens: index } } } : {},
@@ -115,7 +115,7 @@ test('columns say what rows say, over several lines, whoever came first', async 
   const rows = recordsOf(await post(url, { project_id: project, trace_id }))
   const lines = recordsOf(await post(url, { project_id: project, trace_id, layout: 'columns' }))
   const { rows: shown, read } = traceReader()
-  for (const line of lines) read(line as TraceColumns)
+  for (const line of lines) read(TraceColumns.parse(line))
   assert.equal(rows.length, count + 1)
   assert.deepEqual(
     shown.map(({ start, end, ...row }) => ({
