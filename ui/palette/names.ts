@@ -21,7 +21,8 @@ export interface Names {
 /** Of a longer text the first ones count. */
 const mostNames = 8
 
-const refs = /\b[a-z][a-z0-9+.-]*:\/\/\/[^\s"'<>,;()]+/g
+/** The length of a scheme is bounded: it is looked for from every word on. */
+const refs = /\b[a-z][a-z0-9+.-]{0,20}:\/\/\/[^\s"'<>,;()]+/g
 const links = /https?:\/\/[^\s"'<>]+/g
 const traceparents = /\b[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}\b/g
 const uuids = /\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/gi
@@ -64,12 +65,23 @@ function namedByLink(given: string): Named | undefined {
   if (url === undefined) return undefined
   const object = /^\/([^/]+)\/([^/]+)\/weave\/objects\/([^/]+)(?:\/versions\/([^/]+))?$/.exec(url.pathname)
   if (object) {
-    const [, entity, name, id = '', version] = object
-    const path = paths.object(`${entity}/${name}`, decodeURIComponent(id), version)
-    return { text: `Object ${decodeURIComponent(id)}`, hint: `${entity}/${name}`, path }
+    const [, entity, name, given = '', version] = object
+    const id = decoded(given)
+    if (id === undefined) return undefined
+    const path = paths.object(`${entity}/${name}`, id, version)
+    return { text: `Object ${id}`, hint: `${entity}/${name}`, path }
   }
   const { screen } = placeOf(url.pathname)
   if (screen === 'nowhere' || screen === 'projects') return undefined
   const path = `${url.pathname}${url.search}`
   return { text: 'Open this link here', hint: path, path }
+}
+
+/** A percent sign of its own is no part of a name. */
+function decoded(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return undefined
+  }
 }

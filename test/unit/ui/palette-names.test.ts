@@ -39,6 +39,8 @@ test('references and links lead where they lead', () => {
     'https://example.com/',
     'https://example.com/x',
     'http://%',
+    'https://wandb.ai/acme/qa/weave/objects/%E0%A4',
+    'a.'.repeat(200_000),
     'weave:///acme/qa/table/abc',
   ])
     assert.deepEqual(namesIn(text), { named: [], ids: [], project: undefined })
