@@ -12,11 +12,13 @@ import { fetchScreen, Shell } from './shell.tsx'
 function Page() {
   const [failure, setFailure] = useState<Error>()
   const find = () => {
-    setFailure(undefined)
-    findSession().catch((error: Error) => {
-      // Whoever is not signed in sees that by the form.
-      if (isSignedIn.value !== false) setFailure(error)
-    })
+    findSession().then(
+      () => setFailure(undefined),
+      (error: Error) => {
+        // Whoever is not signed in sees that by the form.
+        if (isSignedIn.value !== false) setFailure(error)
+      },
+    )
   }
   // Not behind the first frame, in which there is nothing yet.
   useLayoutEffect(find, [])
@@ -24,7 +26,7 @@ function Page() {
   useEffect(() => {
     if (isSignedIn.value && who.value === undefined) find()
   }, [isSignedIn.value])
-  if (failure) {
+  if (failure && isSignedIn.value !== false) {
     return (
       <main class="screen">
         <Failed error={failure} again={find} />

@@ -143,6 +143,30 @@ test('stopping frees the slot, and who waits is told', { skip }, async (t) => {
   assert.deepEqual(problems, [])
 })
 
+test('an answer is seen while it is written', { skip }, async (t) => {
+  let goOn = () => {}
+  const isSeen = new Promise<void>((resolve) => {
+    goOn = resolve
+  })
+  backend.script = async function* (request, signal) {
+    yield prefilled(request)
+    yield tokens('Once ', request)
+    await isSeen
+    yield tokens('upon a time', request)
+    await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+  }
+  const { page, problems } = await open(t, inProject)
+  await page.getByLabel('Message 1', { exact: true }).fill('Tell me more')
+  await page.keyboard.press('Control+Enter')
+  await page.getByText(/^writing/).waitFor()
+  goOn()
+  await page.waitForSelector('.answer >> text=Once upon a time')
+  await page.getByText(/^writing/).waitFor()
+  await page.getByLabel('Answer').getByRole('button', { name: 'Stop' }).click()
+  await backend.idle()
+  assert.deepEqual(problems, [])
+})
+
 test('an answer goes on from another token', { skip }, async (t) => {
   backend.script = saying('Hello')
   const { page, problems } = await open(

@@ -39,6 +39,42 @@ const shown = (page: Page): Promise<string[]> =>
     .locator('[role=row] .preview')
     .evaluateAll((rows) => rows.map((row) => /\d+/.exec(row.textContent ?? '')?.[0] ?? ''))
 
+test('a screen that is opened while the server is away comes by itself when it is back', {
+  skip,
+}, async (t) => {
+  const settings = { HEDDLE_DATA: await newFolder(t) }
+  const first = await startServer(t, settings)
+  const { address } = first
+  assert.ok(browser)
+  const { page } = await openPage(browser, t, `${address}${calls}#key=${keys.alice}`)
+  await page.getByText('No calls yet').waitFor()
+  await first.end('SIGKILL')
+  // Neither its code nor what it shows is there.
+  await page.getByRole('link', { name: 'Queues' }).click()
+  await page.getByText('The server does not answer. It is tried again by itself.').waitFor()
+  await startServer(t, { ...settings, HEDDLE_PORT: new URL(address).port })
+  await page
+    .getByText('No queues yet')
+    .or(page.getByRole('button', { name: 'New queue' }))
+    .first()
+    .waitFor()
+
+  let refusals = 0
+  await page.route('**/views/buckets', async (route) => {
+    if (++refusals > 2) return route.continue()
+    const body = JSON.stringify({ reason: 'The record rests.', code: 'record_refuses_writes' })
+    await route.fulfill({
+      status: 503,
+      headers: { 'retry-after': '1' },
+      contentType: 'application/json',
+      body,
+    })
+  })
+  await page.getByRole('link', { name: 'Charts' }).click()
+  await page.getByText('The record rests. It is tried again by itself.').waitFor()
+  await page.getByText('No call in this time').waitFor()
+})
+
 for (const [storage, settingsOf] of Object.entries(storages)) {
   test(`a server on ${storage} is killed under seven tabs that follow it, and started again`, {
     skip,

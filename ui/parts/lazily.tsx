@@ -1,5 +1,6 @@
 import type { FunctionComponent } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
+import { ask, isPassing } from '../server/ask.ts'
 import { Failed, Skeleton } from './states.tsx'
 
 type Later<Props> = FunctionComponent<Props> & {
@@ -16,17 +17,18 @@ export function lazily<Props extends object>(
   let kept: FunctionComponent<Props> | undefined
   let loading: Promise<FunctionComponent<Props>> | undefined
   function begin() {
-    loading ??= load()
+    loading ??= load().catch((error: unknown) => {
+      // What is asked for next is asked of the server.
+      loading = undefined
+      throw error
+    })
     return loading
-  }
-  /** Whoever goes there tries again, and is told. */
-  const failedAhead = () => {
-    loading = undefined
   }
   function Lazily(props: Props) {
     // A component is a function, which a setter of state would call.
     const [there, setThere] = useState({ Screen: kept })
     const [error, setError] = useState<Error>()
+    const [turn, setTurn] = useState(0)
     useEffect(() => {
       if (kept !== undefined) return
       begin().then(
@@ -34,17 +36,31 @@ export function lazily<Props extends object>(
           kept = Screen
           setThere({ Screen })
         },
-        // A server that was updated meanwhile has other files.
-        () => setError(new Error('This part of the page could not be loaded.')),
+        () => failure().then(setError),
       )
-    }, [])
+    }, [turn])
     const { Screen } = there
     if (Screen !== undefined) return <Screen {...props} />
     return (
       <Frame class="screen">
-        {error ? <Failed error={error} again={() => location.reload()} /> : <Skeleton rows={12} />}
+        {error ? (
+          <Failed
+            error={error}
+            again={isPassing(error) ? () => setTurn(turn + 1) : () => location.reload()}
+          />
+        ) : (
+          <Skeleton rows={12} />
+        )}
       </Frame>
     )
   }
-  return Object.assign(Lazily, { ahead: () => void begin().catch(failedAhead) })
+  // Whoever goes there tries again, and is told.
+  return Object.assign(Lazily, { ahead: () => void begin().catch(() => undefined) })
 }
+
+/** Why code did not come: the server is away, or it was updated meanwhile and has other files. */
+const failure = (): Promise<Error> =>
+  ask('/health').then(
+    () => new Error('This part of the page could not be loaded.'),
+    (error: Error) => error,
+  )

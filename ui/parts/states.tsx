@@ -2,6 +2,7 @@ import type { ComponentChildren } from 'preact'
 import { paths } from '../places.ts'
 import { Refused } from '../server/ask.ts'
 import { Copied } from './copied.tsx'
+import { useTryingAgain } from './trying-again.ts'
 
 interface EmptyProps {
   title: string
@@ -26,12 +27,17 @@ export function Empty({ title, children, command }: EmptyProps) {
   )
 }
 
+/** What will pass is tried again by itself, and by hand. */
 export function Failed({ error, again }: { error: Error; again?: () => void }) {
+  const isTried = useTryingAgain(error, again)
   if (error instanceof Refused && error.status === 403) return <Forbidden why={error.message} />
   return (
     <div class="state is-failed" role="alert">
       <h2>This could not be read</h2>
-      <p>{error.message}</p>
+      <p>
+        {error.message}
+        {isTried && ' It is tried again by itself.'}
+      </p>
       {again && (
         <button type="button" onClick={again}>
           Try again

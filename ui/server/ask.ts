@@ -7,16 +7,25 @@ export class Refused extends Error {
   readonly code: string
   /** The path of the field that is wrong, where the server names one. */
   readonly field: string | undefined
-  constructor(status: number, code: string, reason: string, field?: string) {
+  /** When it may be asked again, where the server says so. */
+  readonly retryMs: number | undefined
+  constructor(status: number, code: string, reason: string, field?: string, retryMs?: number) {
     super(reason)
     this.status = status
     this.code = code
     this.field = field
+    this.retryMs = retryMs
   }
 }
 
 /** There was no answer: the server is away, or the network is. */
 export class Unreachable extends Error {}
+
+const passing = new Set([429, 502, 503, 504])
+
+/** A moment later the same question may be answered. */
+export const isPassing = (error: unknown): boolean =>
+  error instanceof Unreachable || (error instanceof Refused && passing.has(error.status))
 
 export interface Asked {
   method?: 'GET' | 'POST' | 'PUT' | 'DELETE'
@@ -92,7 +101,8 @@ async function refusalIn(response: Response): Promise<Refused> {
     given = JSON.parse(text)
   } catch {
     // A proxy in between answers in its own way.
-    return new Refused(response.status, 'unknown', `${response.status} ${response.statusText}`.trim())
+    const reason = `${response.status} ${response.statusText}`.trim()
+    return new Refused(response.status, 'unknown', reason, undefined, retryMsOf(response))
   }
   const reason = given.reason ?? given.error?.message ?? `${response.status}`
   return new Refused(
@@ -100,7 +110,14 @@ async function refusalIn(response: Response): Promise<Refused> {
     given.code ?? given.error?.code ?? 'unknown',
     reason,
     given.error?.param ?? undefined,
+    retryMsOf(response),
   )
+}
+
+/** In seconds, as this server says it; a date is read as nothing. */
+function retryMsOf({ headers }: Response): number | undefined {
+  const said = headers.get('retry-after') ?? ''
+  return /^\d+$/.test(said) ? Number(said) * 1_000 : undefined
 }
 
 /** Each line as soon as it has come. */

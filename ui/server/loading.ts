@@ -1,4 +1,4 @@
-import { useLayoutEffect, useState } from 'preact/hooks'
+import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 
 /** Something that was asked for. What was there before stays to be shown until the new has come. */
 export interface Loading<T> {
@@ -20,12 +20,17 @@ export function useLoading<T>(
 ): Loading<T> {
   const [turn, setTurn] = useState(0)
   const [state, setState] = useState<Omit<Loading<T>, 'again'>>({ isLoading: true })
+  const lastTurn = useRef(turn)
   // Not behind the first frame: what the server does meanwhile is not waited for.
   useLayoutEffect(() => {
     const controller = new AbortController()
     const { signal } = controller
+    // Who tries again sees why until there is something else to see.
+    const isSame = lastTurn.current !== turn
+    lastTurn.current = turn
     setState((before) => {
       if (before.isLoading) return before
+      if (isSame && before.error !== undefined) return { ...before, isLoading: true }
       return { ...(before.value !== undefined && { value: before.value }), isLoading: true }
     })
     const show = (value: T) => {

@@ -37,6 +37,7 @@ export function createRows(view: Compared, order: RowOrder | undefined) {
       batch(() => {
         rows.value = next
         places.value = known
+        error.value = undefined
         if (found.rows.length > 0 || page === 0) count.value = contents?.rows ?? found.total
         const more = found.warnings.filter((text) => !warnings.value.includes(text))
         if (more.length > 0) warnings.value = [...warnings.value, ...more]
@@ -59,6 +60,12 @@ export function createRows(view: Compared, order: RowOrder | undefined) {
     error,
     places,
     see,
+    /** What failed before is asked for when it is looked at. */
+    again(): void {
+      asked.clear()
+      sought.clear()
+      see(0, 0)
+    },
     /** Asks the server where a row is, and reads it. */
     seek(digest: string): void {
       if (sought.has(digest) || places.value.has(digest)) return

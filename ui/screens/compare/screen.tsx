@@ -5,6 +5,7 @@ import { useKeys } from '../../parts/keys.ts'
 import { Empty, Failed, Skeleton } from '../../parts/states.tsx'
 import { paths } from '../../places.ts'
 import { setSearch } from '../../routes.ts'
+import { isPassing } from '../../server/ask.ts'
 import { type EvaluationSummary, readSummary } from '../../server/evaluations.ts'
 import { useLoading } from '../../server/loading.ts'
 import { fieldOf, refName } from '../../value/scores.ts'
@@ -90,6 +91,11 @@ function Comparison({ view }: { view: ReturnType<typeof viewOf> }) {
     setSearch({ q: filterText([...view.terms, ...terms]), row: undefined }, { replaces: false })
 
   const failure = error ?? list?.error.value
+  const tryAgain = () => {
+    if (error) again()
+    else if (isPassing(failure)) list?.again()
+    else setSearch({ sort: undefined })
+  }
   const count = list?.count.value
   const warnings = [...new Set([...(value?.warnings ?? []), ...(list?.warnings.value ?? [])])]
   const isLost = open !== undefined && list?.places.value.get(open) === null
@@ -128,7 +134,7 @@ function Comparison({ view }: { view: ReturnType<typeof viewOf> }) {
       )}
       {failure ? (
         <div class="in-place">
-          <Failed error={failure} again={() => (error ? again() : setSearch({ sort: undefined }))} />
+          <Failed error={failure} again={tryAgain} />
         </div>
       ) : (
         <div class="compare-body">

@@ -28,29 +28,44 @@ export function createRuns(project: string) {
     }
   }
 
-  const more = () =>
-    guarded(async () => {
-      const known = rows.value ?? []
-      error.value = undefined
-      const page = await readEvaluations(project, { offset: known.length, limit: pageSize }, closed)
-      rows.value = [...known, ...page.evaluations]
-      total.value = page.total
-      const ids = page.evaluations.map(({ evaluation_call_id }) => evaluation_call_id)
-      if (ids.length === 0) return
-      const view = { project, ids, filters: [], intersect: false }
-      const [{ summary }, found] = await Promise.all([
-        readSummary(view, closed),
-        readCosts(project, ids, closed),
-      ])
-      summaries.value = new Map([
-        ...summaries.value,
-        ...summary.evaluations.map((one): [string, EvaluationSummary] => [one.evaluation_call_id, one]),
-      ])
-      costs.value = new Map([...costs.value, ...found])
-    })
+  /** Runs that are shown and whose figures are not there. */
+  let owed: readonly string[] = []
 
+  async function readMore(): Promise<void> {
+    const known = rows.value ?? []
+    const page = await readEvaluations(project, { offset: known.length, limit: pageSize }, closed)
+    error.value = undefined
+    rows.value = [...known, ...page.evaluations]
+    total.value = page.total
+    owed = [...owed, ...page.evaluations.map(({ evaluation_call_id }) => evaluation_call_id)]
+    await readFigures()
+  }
+
+  async function readFigures(): Promise<void> {
+    const ids = owed
+    if (ids.length === 0) return
+    const view = { project, ids, filters: [], intersect: false }
+    const [{ summary }, found] = await Promise.all([
+      readSummary(view, closed),
+      readCosts(project, ids, closed),
+    ])
+    error.value = undefined
+    owed = owed.filter((id) => !ids.includes(id))
+    summaries.value = new Map([
+      ...summaries.value,
+      ...summary.evaluations.map((one): [string, EvaluationSummary] => [one.evaluation_call_id, one]),
+    ])
+    costs.value = new Map([...costs.value, ...found])
+  }
+
+  const more = () => guarded(readMore)
   void more()
-  return { rows, total, summaries, costs, error, more, close: () => closing.abort() }
+  return {
+    ...{ rows, total, summaries, costs, error, more },
+    /** What failed, and nothing further. */
+    again: () => guarded(owed.length > 0 ? readFigures : readMore),
+    close: () => closing.abort(),
+  }
 }
 
 /** The scores that most of the evaluations have, most common first. */

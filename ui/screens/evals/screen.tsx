@@ -75,7 +75,7 @@ export function EvalsScreen({ project }: { project: string }) {
           </button>
         </div>
       </div>
-      {error && <Failed error={error} again={() => void runs.more()} />}
+      {error && <Failed error={error} again={() => void runs.again()} />}
       {!error && rows === undefined && <Skeleton rows={10} />}
       {rows?.length === 0 && <NoEvaluations project={project} />}
       {rows !== undefined && rows.length > 0 && (

@@ -65,6 +65,16 @@ export interface AnswerPart {
   usage?: Usage | null
 }
 
+/** As it is now: what has not changed is not drawn again, so each drawing gets choices of its own. */
+export const asOfNow = (answer: Answer): Answer => ({
+  ...answer,
+  choices: answer.choices.map((choice) => ({
+    ...choice,
+    calls: choice.calls.map((call) => ({ ...call })),
+    tokens: [...choice.tokens],
+  })),
+})
+
 const newChoice = (): Choice => ({ content: '', thought: '', calls: [], tokens: [] })
 
 export function addPart(answer: Answer, { choices = [], usage }: AnswerPart): void {

@@ -1,7 +1,7 @@
 import { type Signal, signal } from '@preact/signals'
 import { Refused } from '../../server/ask.ts'
 import { askChat } from '../../server/chat.ts'
-import { type Answer, type AnswerPart, addPart } from './answer.ts'
+import { type Answer, type AnswerPart, addPart, asOfNow } from './answer.ts'
 import { type Settings, withSetting } from './settings.ts'
 import { bodyOf, openFields, type Turn } from './turns.ts'
 
@@ -58,14 +58,14 @@ export function createRunner(): Runner {
   function draw(current: Run): void {
     frame ??= requestAnimationFrame(() => {
       frame = undefined
-      run.value = { ...current }
+      run.value = { ...current, answer: asOfNow(current.answer) }
     })
   }
 
   function drawNow(current: Run): void {
     if (frame !== undefined) cancelAnimationFrame(frame)
     frame = undefined
-    run.value = { ...current }
+    run.value = { ...current, answer: asOfNow(current.answer) }
   }
 
   async function listen(current: Run, asked: Parameters<Runner['ask']>[0], signal: AbortSignal) {

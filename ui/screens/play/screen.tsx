@@ -30,7 +30,7 @@ export function PlayScreen() {
 function Playground({ project }: { project: string }) {
   const [play] = useState(() => createPlay(() => search.value.get('p') ?? project))
   const [isCopying, setCopying] = useState(false)
-  const { value: engine, error } = useLoading(readEngine, [])
+  const { value: engine, error, again } = useLoading(readEngine, [])
   useEffect(() => play.open(), [play])
   const isBusy = isAnyBusy(play)
   const isEmpty = play.turns.value.every(
@@ -56,7 +56,7 @@ function Playground({ project }: { project: string }) {
       <PlayBar {...{ play, project, isBusy, isEmpty, ask }} copy={() => setCopying(true)} />
       <div class="play-body">
         <div class="play-main">
-          {error && <Failed error={error} />}
+          {error && <Failed error={error} again={again} />}
           {engine?.models.length === 0 && (
             <p class="notice">
               No model is served here, so nothing will answer. Start the server with <code>HEDDLE_MODEL</code>

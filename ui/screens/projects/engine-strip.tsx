@@ -1,3 +1,4 @@
+import { useTryingAgain } from '../../parts/trying-again.ts'
 import { paths } from '../../places.ts'
 import { askJson, Refused } from '../../server/ask.ts'
 import { useLoading } from '../../server/loading.ts'
@@ -10,7 +11,8 @@ interface ServedModel {
 
 /** What is served, in one line. */
 export function EngineStrip() {
-  const { value, error } = useLoading(readModels, [])
+  const { value, error, again } = useLoading(readModels, [])
+  useTryingAgain(error, again)
   const text = () => {
     if (error) return `No model can be asked: ${error.message}`
     if (value === undefined) return 'Looking for the model'

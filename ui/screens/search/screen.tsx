@@ -48,10 +48,10 @@ export function SearchScreen({ project }: { project: string }) {
     reading.current?.abort()
     const controller = new AbortController()
     reading.current = controller
-    setError(undefined)
     searchCalls(project, text, after, controller.signal).then(
       ({ found, next, searchable }) => {
         if (controller.signal.aborted) return
+        setError(undefined)
         const before = after !== undefined && state?.of === text ? state.hits : []
         setState({ of: text, hits: [...before, ...found], next, searchable })
       },
@@ -62,8 +62,11 @@ export function SearchScreen({ project }: { project: string }) {
   }
   useLayoutEffect(() => setActive(-1), [project, text, turn])
   useEffect(() => {
-    if (!/[\p{L}\p{N}]/u.test(text)) setState(undefined)
-    else read()
+    if (/[\p{L}\p{N}]/u.test(text)) read()
+    else {
+      setState(undefined)
+      setError(undefined)
+    }
     return () => reading.current?.abort()
   }, [project, text, turn])
   const apply = (next: string) => {

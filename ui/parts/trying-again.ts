@@ -1,0 +1,22 @@
+import { useEffect, useRef } from 'preact/hooks'
+import { isPassing, Refused } from '../server/ask.ts'
+
+/** How soon it is tried again: later each time, as long as it fails. */
+const pausesMs = [1_000, 2_000, 4_000, 8_000]
+
+/** Tries again by itself what will pass, not before the server wants it; says whether it does. */
+export function useTryingAgain(error: Error | undefined, again: (() => void) | undefined): boolean {
+  const isTried = again !== undefined && isPassing(error)
+  const failures = useRef(0)
+  const trying = useRef(again)
+  trying.current = again
+  useEffect(() => {
+    if (error === undefined) failures.current = 0
+    if (!isTried) return
+    const pause = pausesMs[Math.min(failures.current++, pausesMs.length - 1)] as number
+    const wanted = error instanceof Refused ? (error.retryMs ?? 0) : 0
+    const timer = setTimeout(() => trying.current?.(), Math.max(pause, wanted))
+    return () => clearTimeout(timer)
+  }, [error, isTried])
+  return isTried
+}
