@@ -85,6 +85,12 @@ export function planAnswer(parts: AnswerParts) {
       markers: markersOf(vocabulary, text.markers),
     },
     constraint,
+    /** What a constraint leaves no choice of is not drawn: nothing else forbids a token, or is about single ones. */
+    isSure:
+      allowed === undefined &&
+      sampling.badWords.length === 0 &&
+      sampling.bias.length === 0 &&
+      ending.minTokens === 0,
     thinking: thinking && { ...thinking, closing },
   }
 }
@@ -132,8 +138,14 @@ export function createChoice(plan: AnswerPlan, index: number) {
   const text = createAnswerText(vocabulary, plan.text)
   const tokens: number[] = []
 
+  function sure(): readonly number[] {
+    return plan.isSure && thinking?.isOver !== false ? (allowance?.sure() ?? none) : none
+  }
+
   return {
     tokens,
+    /** The tokens that come next whatever the model says, and so without asking it; often none. */
+    sure,
     /** The text that the constraint leaves as the only one; often none. */
     ahead: () => allowance?.ahead() ?? '',
     /** Draws what comes after the answer so far. Rejects with a refusal when no token is possible. */
@@ -142,7 +154,7 @@ export function createChoice(plan: AnswerPlan, index: number) {
       const forced = thinking?.forced((token) => allowance?.allows(token) ?? true)
       const shows = logprobs !== undefined && allowance === undefined
       const [token] = await Promise.all([
-        forced ?? sample(position, tokens),
+        forced ?? sure()[0] ?? sample(position, tokens),
         // It is remembered there, and asked for together with what the draw needs.
         shows && likeliest(position, logprobs),
       ])
@@ -205,6 +217,7 @@ export function writeToken(
   }
 }
 
+const none: readonly number[] = []
 const over: End = { reason: 'stop', stop: null }
 
 export function noTokenPossible({ sampling, ending, constraint }: Generation, tokens: number): Error {

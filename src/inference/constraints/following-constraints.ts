@@ -12,6 +12,7 @@ import { isSymbol, otherControlToken, symbolOfMarker } from './grammar/symbols.t
 import { eachAllowed, putAllowed } from './mask/allowed-tokens.ts'
 import { afterBytes, type BytePosition } from './mask/byte-following.ts'
 import { createRuns } from './mask/runs.ts'
+import { createSureTokens } from './mask/sure-tokens.ts'
 import { createMasks, type Masks } from './mask/token-masks.ts'
 import { unrepeatedTokens } from './mask/unrepeated-tokens.ts'
 import { sliceVocabulary, type VocabularySlices } from './mask/vocabulary-slices.ts'
@@ -37,6 +38,11 @@ export interface Allowance extends TokenRule {
   readonly isComplete: boolean
   /** It is, and nothing can follow. */
   readonly isOver: boolean
+  /**
+   * The tokens that come next, where the grammar leaves one text alone, as the tokenizer cuts it; often none, and never one that
+   * ends the answer. Those that are left stay the same until another token is accepted.
+   */
+  sure(): readonly number[]
   /** The text that comes next, where only one is left but for white space; of a long one, the beginning. */
   ahead(): string
   /** The answer goes on with this token, which is allowed. False when it only ends the answer, and is no part of it. */
@@ -64,12 +70,13 @@ const mostBytes = 8 * 1024 * 1024
 
 /**
  * Puts the vocabulary in order, which takes a moment: once, when the model is loaded. Grammars that are used again are read
- * once, and what was learnt of them stays.
+ * once, and what was learnt of them stays. `spell` cuts a text as the tokenizer does; without it nothing is sure.
  */
-export function createConstraints(vocabulary: Vocabulary): Constraints {
+export function createConstraints(vocabulary: Vocabulary, spell: Spell = () => []): Constraints {
   const ends = new Set(vocabulary.ends)
   const tokens: Tokens = {
     vocabulary,
+    spell,
     ends,
     controls: Array.from(controlTokensOf(vocabulary).values()).flat(),
     slices: sliceVocabulary(vocabulary),
@@ -92,8 +99,11 @@ export function createConstraints(vocabulary: Vocabulary): Constraints {
   }
 }
 
+type Spell = (text: string) => readonly number[]
+
 interface Tokens {
   vocabulary: Vocabulary
+  spell: Spell
   ends: ReadonlySet<number>
   controls: readonly number[]
   slices: VocabularySlices
@@ -102,7 +112,7 @@ interface Tokens {
 
 function createConstraint(
   grammar: CompiledGrammar,
-  { vocabulary, ends, controls, slices, masks }: Tokens,
+  { vocabulary, spell, ends, controls, slices, masks }: Tokens,
   markers: Markers,
 ): Constraint {
   let steps = 0
@@ -115,6 +125,7 @@ function createConstraint(
   const lists = new LRUCache<Position, readonly number[] | number>({ max: mostLists })
   const runs = createRuns(following)
   const aheadOf = new LRUCache<Position, string>({ max: mostLists, memoMethod: ahead })
+  const sureFrom = createSureTokens({ vocabulary, following, spell, few: fewOf, after: afterToken })
   const maskOf = new Map<Position, number>()
 
   const isComplete = ({ position, begun }: BytePosition) => begun === undefined && position.isComplete
@@ -130,6 +141,13 @@ function createConstraint(
   function afterSymbol({ position, begun }: BytePosition, symbol: number): BytePosition | undefined {
     const next = begun === undefined ? following.after(position, symbol) : undefined
     return next && { position: next, begun: undefined }
+  }
+
+  function afterToken(at: BytePosition, token: number): BytePosition | undefined {
+    const symbol = symbolOfToken(token)
+    if (symbol !== undefined) return afterSymbol(at, symbol)
+    const bytes = vocabulary.bytes(token)
+    return bytes.length > 0 && !ends.has(token) ? afterBytes(following, at, bytes) : undefined
   }
 
   /** The control tokens that are allowed, and those that end the answer. */
@@ -164,7 +182,7 @@ function createConstraint(
   function ahead(from: Position): string {
     let text = ''
     for (let at: Position | undefined = from; at !== undefined && !at.isComplete; ) {
-      const point = following.onlyPoint(at)
+      const point = following.onlyPoint(at, 'orSpace')
       if (point === undefined || isSymbol(point) || text.length >= longestAhead) break
       text += String.fromCodePoint(point)
       at = following.after(at, point)
@@ -235,16 +253,11 @@ function createConstraint(
       return position && { position, begun: undefined }
     }
     const isNew = (token: number) => past === undefined || pastAfter(token) !== undefined
-    const after = (token: number) => {
-      const symbol = symbolOfToken(token)
-      if (symbol !== undefined) return afterSymbol(at, symbol)
-      const bytes = vocabulary.bytes(token)
-      return bytes.length > 0 && !ends.has(token) ? afterBytes(following, at, bytes) : undefined
-    }
+    let sure: readonly number[] = []
     return {
       allows(token) {
         if (ends.has(token) && isDone()) return true
-        return after(token) !== undefined && isNew(token)
+        return afterToken(at, token) !== undefined && isNew(token)
       },
       few(most = mostListed) {
         const list = fewOf(at, most)
@@ -254,6 +267,11 @@ function createConstraint(
       wideMask() {
         const mask = at.begun === undefined && past === undefined ? known(at.position) : undefined
         return mask && 2 * mask.count > vocabulary.size ? mask : undefined
+      },
+      sure() {
+        const isKnown = sure.length > 0 || at.begun !== undefined || past !== undefined
+        if (!isKnown) sure = sureFrom(at.position)
+        return sure
       },
       ahead: () => (at.begun === undefined ? aheadOf.memo(at.position) : ''),
       mask() {
@@ -267,13 +285,14 @@ function createConstraint(
         return isDone() && at.position.isOver
       },
       accept(token) {
-        const next = after(token)
+        const next = afterToken(at, token)
         if (next === undefined && ends.has(token)) return false
         if (next === undefined || !isNew(token)) {
           throw new Error(`the grammar does not allow the token ${token}`)
         }
         past = pastAfter(token)
         at = next
+        sure = sure[0] === token ? sure.slice(1) : []
         return true
       },
     }

@@ -5,7 +5,9 @@ import type { Predicted } from './predicted.ts'
 /** What may come next in an answer. */
 export interface Draft {
   tokens: readonly number[]
-  /** How likely each of them is right where those before it are. */
+  /** So many of them come next whatever the model says. */
+  sure: number
+  /** How likely each of the others is right where those before it are. */
   chance: number
 }
 
@@ -13,13 +15,15 @@ export type Drafting = ReturnType<typeof createDrafting>
 
 export interface DraftedAnswer {
   tokens: readonly number[]
+  /** What comes next whatever the model says. */
+  sure(): readonly number[]
   /** What its constraint leaves as the only text, as tokens; they may be others. */
   forced(most: number): readonly number[]
   /** What the request says that it will be like. It is followed by whoever writes the answer. */
   predicted?: Predicted | undefined
 }
 
-const none: Draft = { tokens: [], chance: 0 }
+const nothing: readonly number[] = []
 
 /**
  * Guesses how an answer goes on, from its own text, from what its request foretells and from its constraint. How often that is right is measured, also where
@@ -28,7 +32,7 @@ const none: Draft = { tokens: [], chance: 0 }
 export function createDrafting(prompt: readonly number[], answer: DraftedAnswer, ofAll: GuessChances) {
   let copied: ReturnType<typeof createCopied> | undefined
   const own = { copied: ofAll.copied.slice(), forced: ofAll.forced }
-  let foreseen: readonly number[] = []
+  let foreseen = nothing
   let foreseenAt = 0
 
   function heard(matched: number, wasRight: boolean): void {
@@ -48,22 +52,36 @@ export function createDrafting(prompt: readonly number[], answer: DraftedAnswer,
   }
 
   return {
-    /** What may come next, at most so many tokens. */
-    next(most: number): Draft {
+    /** What may come next, at most so many tokens, and before them at most so many that are sure. */
+    next(most: number, mostSure: number): Draft {
       copied ??= createCopied(prompt, answer.tokens)
       copied.follow(heard)
       compareForced()
-      foreseen = answer.forced(most)
-      foreseenAt = answer.tokens.length
+      const sure = answer.sure()
+      if (sure.length > mostSure) return { tokens: sure.slice(0, mostSure), sure: mostSure, chance: 0 }
+      const all = sure.length + most
+      foreseen = behind(sure, answer.forced(all))
+      foreseenAt = answer.tokens.length + sure.length
       const { predicted } = answer
       const ofCopied = copied.matched === 0 ? 0 : (own.copied[kindOfMatch(copied.matched)] ?? 0)
       const ofPredicted = predicted?.chance ?? 0
-      if (foreseen.length === 0 && ofCopied === 0 && ofPredicted === 0) return none
-      const tokens = predicted && ofPredicted >= ofCopied ? predicted.ahead(most) : copied.ahead(most)
-      if (foreseen.length === 0) return { tokens, chance: Math.max(ofCopied, ofPredicted) }
+      const usesPredicted = predicted && ofPredicted >= ofCopied
+      const tokens = behind(sure, usesPredicted ? predicted.ahead(all) : copied.ahead(all))
       // What was copied or foretold goes on where the constraint leaves more than one way.
-      const isLonger = tokens.length > foreseen.length && foreseen.every((token, at) => token === tokens[at])
-      return { tokens: isLonger ? tokens : foreseen, chance: own.forced }
+      const isLonger = tokens.length > foreseen.length && behind(foreseen, tokens).length > 0
+      const guess = foreseen.length === 0 || isLonger ? tokens : foreseen
+      const chance = foreseen.length > 0 ? own.forced : Math.max(ofCopied, ofPredicted)
+      return {
+        tokens: sure.length === 0 ? guess : [...sure, ...guess],
+        sure: sure.length,
+        chance: guess.length === 0 ? 0 : chance,
+      }
     },
   }
+}
+
+/** What comes behind these tokens in a text that begins with them; nothing where it begins otherwise. */
+function behind(first: readonly number[], text: readonly number[]): readonly number[] {
+  if (first.length === 0) return text
+  return first.every((token, at) => token === text[at]) ? text.slice(first.length) : nothing
 }
