@@ -1,7 +1,7 @@
 import { refuse } from '../domain/refusals.ts'
 import type { Generation, GenerationEvent, TokenLogprob } from './backend.ts'
 import { createConstrainedSampler, type PositionSampler } from './constraints/constrained-sampler.ts'
-import type { Allowance, Constraint } from './constraints/following-constraints.ts'
+import type { Allowance, Constraint, Spacing } from './constraints/following-constraints.ts'
 import { shownLogits } from './constraints/mask/allowed-logits.ts'
 import { markersOf } from './control-tokens.ts'
 import { type AnswerText, createAnswerText } from './output/answer-text.ts'
@@ -146,8 +146,11 @@ export function createChoice(plan: AnswerPlan, index: number) {
     tokens,
     /** The tokens that come next whatever the model says, and so without asking it; often none. */
     sure,
-    /** The text that the constraint leaves as the only one; often none. */
-    ahead: () => allowance?.ahead() ?? '',
+    /** The text that the constraint leaves as the only one but for white space; often none. */
+    ahead(space: Spacing): string {
+      const last = tokens.at(-1)
+      return allowance?.ahead(space, last === undefined ? last : vocabulary.bytes(last).at(-1)) ?? ''
+    },
     /** Draws what comes after the answer so far. Rejects with a refusal when no token is possible. */
     async next(logits: PositionLogits): Promise<Drawn> {
       const position = logprobs === undefined ? logits : remembered(logits)

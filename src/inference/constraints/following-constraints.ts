@@ -25,6 +25,8 @@ export interface Constraint {
   behind(continued: ContinuedText, field: string): Constraint
 }
 
+export type Spacing = 'dense' | 'spaced'
+
 /** Which tokens the grammar allows after the answer so far. */
 export interface Allowance extends TokenRule {
   /**
@@ -43,8 +45,11 @@ export interface Allowance extends TokenRule {
    * ends the answer. Those that are left stay the same until another token is accepted.
    */
   sure(): readonly number[]
-  /** The text that comes next, where only one is left but for white space; of a long one, the beginning. */
-  ahead(): string
+  /**
+   * The text that comes next, where only one is left but for white space; of a long one, the beginning. It has no such space, or
+   * one behind each colon and comma; `last` is the byte before it.
+   */
+  ahead(space: Spacing, last: number | undefined): string
   /** The answer goes on with this token, which is allowed. False when it only ends the answer, and is no part of it. */
   accept(token: number): boolean
 }
@@ -64,6 +69,8 @@ const mostLists = 512
 const mostMaskedPositions = 8192
 /** Characters of what is left as the only text. */
 const longestAhead = 64
+const space = 0x20
+const spacedBehind = /[:,]$/
 const mostKept = 32
 /** Of the grammars that are kept. */
 const mostBytes = 8 * 1024 * 1024
@@ -124,7 +131,8 @@ function createConstraint(
   /** What is allowed, or a number that it is more than. */
   const lists = new LRUCache<Position, readonly number[] | number>({ max: mostLists })
   const runs = createRuns(following)
-  const aheadOf = new LRUCache<Position, string>({ max: mostLists, memoMethod: ahead })
+  const aheadOf = new LRUCache<Position, string>({ max: mostLists, memoMethod: (at) => ahead(at, false) })
+  const spacedFrom = new LRUCache<Position, string>({ max: mostLists, memoMethod: (at) => ahead(at, true) })
   const sureFrom = createSureTokens({ vocabulary, following, spell, few: fewOf, after: afterToken })
   const maskOf = new Map<Position, number>()
 
@@ -179,15 +187,27 @@ function createConstraint(
     return list
   }
 
-  function ahead(from: Position): string {
+  function ahead(from: Position, isSpaced: boolean): string {
     let text = ''
     for (let at: Position | undefined = from; at !== undefined && !at.isComplete; ) {
-      const point = following.onlyPoint(at, 'orSpace')
+      const spaced: Position | undefined =
+        isSpaced && spacedBehind.test(text) ? following.after(at, space) : undefined
+      if (spaced !== undefined) {
+        text += ' '
+        at = spaced
+      }
+      const point = following.onlyPoint(at) ?? following.onlyPoint(at, 'orSpace')
       if (point === undefined || isSymbol(point) || text.length >= longestAhead) break
       text += String.fromCodePoint(point)
       at = following.after(at, point)
     }
     return text
+  }
+
+  function spacedAhead(from: Position, last: number | undefined): string {
+    const isBehind = last !== undefined && spacedBehind.test(String.fromCharCode(last))
+    const spaced = isBehind && !from.isComplete ? following.after(from, space) : undefined
+    return spaced === undefined ? spacedFrom.memo(from) : ` ${spacedFrom.memo(spaced)}`
   }
 
   function masked(at: BytePosition): TokenMask {
@@ -273,7 +293,10 @@ function createConstraint(
         if (!isKnown) sure = sureFrom(at.position)
         return sure
       },
-      ahead: () => (at.begun === undefined ? aheadOf.memo(at.position) : ''),
+      ahead(space, last) {
+        if (at.begun !== undefined) return ''
+        return space === 'dense' ? aheadOf.memo(at.position) : spacedAhead(at.position, last)
+      },
       mask() {
         const mask = at.begun === undefined ? remembered(at.position, at) : masked(at)
         return past === undefined ? mask : unrepeated(mask, past)

@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { type Accepted, type AnswerPlan, type Choice, createChoice, type Drawn } from '../choice.ts'
+import type { Spacing } from '../constraints/following-constraints.ts'
 import { type BeamParts, beamSearch } from './beam-answers.ts'
 import { firstChances } from './drafts/chances.ts'
 import { createDrafting, type Drafting } from './drafts/drafting.ts'
@@ -24,8 +25,8 @@ export function createAnswers({ model, drafts, ...parts }: AnswersParts) {
   })
 
   function draftingOf(prompt: readonly number[], choice: Choice, predicted?: Predicted): Drafting {
-    const forced = (most: number) => {
-      const text = choice.ahead()
+    const forced = (space: Spacing, most: number) => {
+      const text = choice.ahead(space)
       return text === '' ? [] : spelled.memo(text).slice(0, most)
     }
     const { tokens, sure } = choice

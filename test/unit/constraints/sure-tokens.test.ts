@@ -163,3 +163,15 @@ test('a request that says which tokens may come is asked for each', () => {
   ])
     assert.deepEqual(choiceOf(parts).sure(), [])
 })
+
+test('the text ahead has no white space that may be left out, or a space behind colons and commas', () => {
+  const grammar = compiled(object({ kind: { const: 'of, na' }, name: { type: 'boolean' } }), 'bounded')
+  const allowance = constraints.of(grammar).begin()
+  assert.equal(allowance.ahead('dense', undefined), '{"kind":"of, na","name":')
+  assert.equal(allowance.ahead('spaced', undefined), '{"kind": "of, na", "name": ')
+  for (const token of spell('{"kind":')) allowance.accept(token)
+  assert.equal(allowance.ahead('dense', 0x3a), '"of, na","name":')
+  assert.equal(allowance.ahead('spaced', 0x3a), ' "of, na", "name": ')
+  const none = constraints.of(compiled(object({ kind: { const: 'of' } }))).begin()
+  assert.equal(none.ahead('spaced', undefined), '{"kind":"of"}', 'where none may stand there is none')
+})

@@ -1,3 +1,4 @@
+import type { Spacing } from '../../constraints/following-constraints.ts'
 import { type GuessChances, kindOfMatch, moved, weight, weightOfAll } from './chances.ts'
 import { createCopied } from './copied.ts'
 import type { Predicted } from './predicted.ts'
@@ -17,8 +18,8 @@ export interface DraftedAnswer {
   tokens: readonly number[]
   /** What comes next whatever the model says. */
   sure(): readonly number[]
-  /** What its constraint leaves as the only text, as tokens; they may be others. */
-  forced(most: number): readonly number[]
+  /** What its constraint leaves as the only text but for white space, as tokens; they may be others. */
+  forced(space: Spacing, most: number): readonly number[]
   /** What the request says that it will be like. It is followed by whoever writes the answer. */
   predicted?: Predicted | undefined
 }
@@ -31,8 +32,8 @@ const nothing: readonly number[] = []
  */
 export function createDrafting(prompt: readonly number[], answer: DraftedAnswer, ofAll: GuessChances) {
   let copied: ReturnType<typeof createCopied> | undefined
-  const own = { copied: ofAll.copied.slice(), forced: ofAll.forced }
-  let foreseen = nothing
+  const own = { copied: ofAll.copied.slice(), forced: { ...ofAll.forced } }
+  let foreseen = { dense: nothing, spaced: nothing }
   let foreseenAt = 0
 
   function heard(matched: number, wasRight: boolean): void {
@@ -42,12 +43,14 @@ export function createDrafting(prompt: readonly number[], answer: DraftedAnswer,
   }
 
   function compareForced(): void {
-    const since = Math.min(foreseen.length, answer.tokens.length - foreseenAt)
-    for (let at = 0; at < since; at++) {
-      const wasRight = foreseen[at] === answer.tokens[foreseenAt + at]
-      own.forced = moved(own.forced, wasRight, weight)
-      ofAll.forced = moved(ofAll.forced, wasRight, weightOfAll)
-      if (!wasRight) break
+    for (const space of ['dense', 'spaced'] as const) {
+      const since = Math.min(foreseen[space].length, answer.tokens.length - foreseenAt)
+      for (let at = 0; at < since; at++) {
+        const wasRight = foreseen[space][at] === answer.tokens[foreseenAt + at]
+        own.forced[space] = moved(own.forced[space], wasRight, weight)
+        ofAll.forced[space] = moved(ofAll.forced[space], wasRight, weightOfAll)
+        if (!wasRight) break
+      }
     }
   }
 
@@ -60,7 +63,12 @@ export function createDrafting(prompt: readonly number[], answer: DraftedAnswer,
       const sure = answer.sure()
       if (sure.length > mostSure) return { tokens: sure.slice(0, mostSure), sure: mostSure, chance: 0 }
       const all = sure.length + most
-      foreseen = behind(sure, answer.forced(all))
+      foreseen = {
+        dense: behind(sure, answer.forced('dense', all)),
+        spaced: behind(sure, answer.forced('spaced', all)),
+      }
+      const space = own.forced.spaced > own.forced.dense ? 'spaced' : 'dense'
+      const forced = foreseen[space]
       foreseenAt = answer.tokens.length + sure.length
       const { predicted } = answer
       const ofCopied = copied.matched === 0 ? 0 : (own.copied[kindOfMatch(copied.matched)] ?? 0)
@@ -68,9 +76,9 @@ export function createDrafting(prompt: readonly number[], answer: DraftedAnswer,
       const usesPredicted = predicted && ofPredicted >= ofCopied
       const tokens = behind(sure, usesPredicted ? predicted.ahead(all) : copied.ahead(all))
       // What was copied or foretold goes on where the constraint leaves more than one way.
-      const isLonger = tokens.length > foreseen.length && behind(foreseen, tokens).length > 0
-      const guess = foreseen.length === 0 || isLonger ? tokens : foreseen
-      const chance = foreseen.length > 0 ? own.forced : Math.max(ofCopied, ofPredicted)
+      const isLonger = tokens.length > forced.length && behind(forced, tokens).length > 0
+      const guess = forced.length === 0 || isLonger ? tokens : forced
+      const chance = forced.length > 0 ? own.forced[space] : Math.max(ofCopied, ofPredicted)
       return {
         tokens: sure.length === 0 ? guess : [...sure, ...guess],
         sure: sure.length,
