@@ -50,6 +50,13 @@ interface ChosenDraft extends Draft {
 const mostDrafted = 48
 const nothing: Draft = { tokens: [], sure: 0, chance: 0 }
 
+/**
+ * Tiny models compute one prompt after the other, in one batch or in several: the first is done sooner where the next comes in a
+ * batch of its own. Beside so many writers, who are in each batch, more of them would cost more than that brings.
+ */
+const mostOfTiny = 256
+const mostBesideTiny = 3
+
 /** Of so many batches one reads of the prompt that has waited longest. */
 const oldestEvery = 4
 
@@ -204,7 +211,10 @@ export function createBatches({ context, tenants, batch, mostRows, longest, draf
       const writers = answerings.filter(isWriting).length
       return batchOf(
         answerings.map((answering) => ({ answering, tokens: waits(answering) ? 0 : leftToRead(answering) })),
-        pace.promptTokens(writers, answerings.length - writers, isShared || areTenantsActive),
+        Math.min(
+          pace.promptTokens(writers, answerings.length - writers, isShared || areTenantsActive),
+          how.isPaired && writers <= mostBesideTiny ? mostOfTiny : batch,
+        ),
       )
     },
     /** The native library took so long. */

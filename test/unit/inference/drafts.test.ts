@@ -46,11 +46,12 @@ interface Case {
 
 interface Played extends Partial<PlayedContextOptions> {
   drafts: boolean
+  batch?: number
 }
 
 /** What each client has seen, events of one choice put together as far as they may come in other groups. */
-async function played({ generations, leaves }: Case, { drafts, ...others }: Played) {
-  const options = { parallel: 3, context: 256, batch: 64 }
+async function played({ generations, leaves }: Case, { drafts, batch = 64, ...others }: Played) {
+  const options = { parallel: 3, context: others.context ?? 256, batch }
   const context = playedContext({
     vocabulary: vocabulary.size,
     sequences: options.parallel,
@@ -325,6 +326,26 @@ test('who writes in pairs never reads one row, and a model that cannot forget ne
   const rows: number[][] = []
   await played(given, { drafts: true, canForget: false, decoded: (batch) => rows.push(batch) })
   assert.ok(rows.slice(-20).every((batch) => batch.every((count) => count === 1)))
+})
+
+test('of prompts that come at once a tiny model reads one after the other', async () => {
+  const generations = ['x', 'y', 'z'].map((letter) =>
+    generationOf({
+      prompt: { text: letter.repeat(600), special: false, add: false },
+      ending: { maxTokens: 4, ignoreEos: true },
+    }),
+  )
+  const sums: number[] = []
+  await played(
+    { generations, leaves: generations.map(() => undefined) },
+    {
+      ...{ drafts: true, context: 1024, batch: 512 },
+      decoded: (rows) => sums.push(rows.reduce((sum, count) => sum + count, 0)),
+    },
+  )
+  assert.equal(sums.reduce((sum, count) => sum + count) >= 1800, true)
+  // A piece of 256, the end of a prompt beside it, and who writes.
+  assert.ok(Math.max(...sums) < 256 + 64 + 2 * 17, `${sums}`)
 })
 
 test('a beam search is the same beside answers that are guessed ahead', async () => {
