@@ -196,15 +196,19 @@ export const dateTime = z
  */
 export function withAliases<Shape extends z.ZodType>(aliases: Record<string, string>, schema: Shape) {
   const pairs = Object.entries(aliases)
+  const isStrict = schema instanceof z.ZodObject && schema.def.catchall instanceof z.ZodNever
   const aliased = z.preprocess((value, context) => {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
     const given = value as Record<string, unknown>
     for (const [alias, name] of pairs) {
-      if (given[alias] == null) continue
-      if (given[name] == null) given[name] = given[alias]
-      else if (!isSame(given[alias], given[name])) {
+      const other = given[alias]
+      // What refuses names that it does not know does not know this one.
+      if (isStrict) delete given[alias]
+      if (other == null) continue
+      if (given[name] == null) given[name] = other
+      else if (!isSame(other, given[name])) {
         const message = `expected the value of ${name}, which is the same field, or none`
-        context.issues.push({ code: 'custom', input: given[alias], path: [alias], message })
+        context.issues.push({ code: 'custom', input: other, path: [alias], message })
       }
     }
     return given

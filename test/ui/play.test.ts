@@ -2,6 +2,13 @@ import assert from 'node:assert/strict'
 import { after, type TestContext, test } from 'node:test'
 import { assertAccessible, noBrowser } from '../support/browser.ts'
 import { project } from '../support/calls.ts'
+import {
+  beginStream,
+  delta,
+  modelsOfUpstream,
+  sayingWords,
+  startFakeUpstream,
+} from '../support/fake-upstream.ts'
 import { chatCall, idOf, pageTests, servePageApp, writeCalls } from '../support/page-app.ts'
 import { partsModel } from '../support/parts-model.ts'
 import { prefilled, saying, scriptedBackend, tokens } from '../support/scripted-backend.ts'
@@ -288,6 +295,35 @@ test('it says when nothing is recorded, and when there is no model', { skip }, a
   const without = await open(t, inProject, { at: none })
   await without.page.getByText('No model is served here').waitFor()
   assert.deepEqual(without.problems, [])
+})
+
+test('the page asks a server behind that counts tokens only at the end', { skip }, async (t) => {
+  const upstream = await startFakeUpstream(t, sayingWords('Hello ', 'from ', 'afar'))
+  const models = await modelsOfUpstream([upstream.url])
+  const other = await servePageApp(t, { models })
+  const { page } = await open(t, inProject, { at: other })
+  await page.getByLabel('Message 1', { exact: true }).fill('Hi')
+  await page.keyboard.press('Control+Enter')
+  await page.getByText(/^done, 3 tokens/).waitFor()
+  await page.waitForSelector('.answer >> text=Hello from afar')
+  upstream.answer = (response) => beginStream(response)(delta({ content: 'Well, ' }))
+  await page.keyboard.press('Control+Enter')
+  await page.getByText(/^writing/).waitFor()
+  await page.getByLabel('Answer').getByRole('button', { name: 'Stop' }).click()
+  await page.getByText(/^stopped/).waitFor()
+  // What somebody asks for is refused at its field and not left out.
+  await page.getByLabel('top_k', { exact: true }).fill('5')
+  await page.keyboard.press('Control+Enter')
+  await page.locator('.field[data-wrong=true]').getByText('the server behind this model').waitFor()
+  upstream.answer = (response) => {
+    response.writeHead(500, { 'content-type': 'text/html' })
+    response.end('<h1>Oh no</h1>')
+  }
+  await page.getByLabel('top_k', { exact: true }).fill('')
+  await page.keyboard.press('Control+Enter')
+  await page.getByText('The server behind this model cannot be asked: it answered 500.').waitFor()
+  await page.getByRole('link', { name: 'Engine', exact: true }).first().click()
+  await page.getByText('0 answers under way, nobody waits').waitFor()
 })
 
 for (const colorScheme of ['light', 'dark'] as const) {

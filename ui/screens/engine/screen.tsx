@@ -115,8 +115,16 @@ function ModelPanel({ model }: { model: Engine['models'][number] }) {
 /** Of a model that another server runs, not everything is told. */
 const known = (value: number, text: (value: number) => string) => (value === 0 ? 'not known' : text(value))
 
-/** A box for each slot, filled where it works, and in words. */
+/** A box for each slot, filled where it works, and in words. A model of another server has its slots there. */
 function Slots({ total, running, waiting }: { total: number; running: number; waiting: number }) {
+  const waits = waiting === 0 ? 'nobody waits' : `${countText(waiting)} ${waiting === 1 ? 'waits' : 'wait'}`
+  if (total === 0) {
+    return (
+      <p>
+        {countText(running)} {running === 1 ? 'answer' : 'answers'} under way, {waits}
+      </p>
+    )
+  }
   return (
     <div class="slots">
       <span class="slot-boxes" aria-hidden="true">
@@ -125,8 +133,7 @@ function Slots({ total, running, waiting }: { total: number; running: number; wa
         ))}
       </span>
       <span>
-        {running} of {total} slots answer,{' '}
-        {waiting === 0 ? 'nobody waits' : `${countText(waiting)} ${waiting === 1 ? 'waits' : 'wait'}`}
+        {running} of {total} slots answer, {waits}
       </span>
     </div>
   )

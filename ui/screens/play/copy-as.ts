@@ -1,4 +1,4 @@
-import { type JsonNode, jsonNode, membersOf, sourceOf, stringOf } from '../../value/json-index.ts'
+import { type JsonNode, jsonNode, membersOf, nodeAt, sourceOf, stringOf } from '../../value/json-index.ts'
 
 interface Asked {
   origin: string
@@ -13,54 +13,99 @@ export type Form = (typeof forms)[number]
 
 /** The same question for a terminal or a program. No key is in it. */
 export function copyAs(form: Form, { origin, project, thread, body }: Asked): string {
-  const headers = [['x-heddle-project', project], ...(thread ? [['x-heddle-thread', thread]] : [])]
-  switch (form) {
-    case 'curl':
-      return [
-        `curl ${origin}/v1/chat/completions`,
-        '-H "Authorization: Bearer $HEDDLE_KEY"',
-        "-H 'Content-Type: application/json'",
-        ...headers.map(([name, value]) => `-H ${quoted(`${name}: ${value}`)}`),
-        `-d ${quoted(laidOut(jsonNode(body), jsonWords))}`,
-      ].join(' \\\n  ')
-    case 'JavaScript':
-      return `import OpenAI from 'openai'
+  const headers = [
+    ['x-heddle-project', project],
+    ...(thread ? [['x-heddle-thread', thread]] : []),
+  ] as Header[]
+  const stream = nodeAt(jsonNode(body), 'stream')
+  const isStream = stream !== undefined && sourceOf(stream) === 'true'
+  const copied = { origin, headers, body, isStream }
+  if (form === 'curl') return curl(copied)
+  return form === 'JavaScript' ? javaScript(copied) : python(copied)
+}
+
+type Header = [name: string, value: string]
+
+interface Copied {
+  origin: string
+  headers: Header[]
+  body: string
+  isStream: boolean
+}
+
+/** A system takes no longer argument of a command than 128 KiB; a picture in a message has more. */
+const longestArgument = 100_000
+
+function curl({ origin, headers, body, isStream }: Copied): string {
+  const json = laidOut(jsonNode(body), ofJson)
+  const isLong = new TextEncoder().encode(json).length > longestArgument
+  const command = [
+    `curl ${isStream ? '-N ' : ''}${quoted(`${origin}/v1/chat/completions`)}`,
+    '-H "Authorization: Bearer $HEDDLE_KEY"',
+    "-H 'Content-Type: application/json'",
+    ...headers.map(([name, value]) => `-H ${quoted(`${name}: ${value}`)}`),
+    isLong ? "--data-binary @- <<'END'" : `-d ${quoted(json)}`,
+  ].join(' \\\n  ')
+  // No line of JSON is this one: the lines of its texts are escaped.
+  return isLong ? `${command}\n${json}\nEND\n` : command
+}
+
+function javaScript({ origin, headers, body, isStream }: Copied): string {
+  const given = headers.map(([name, value]) => `'${name}': ${headerInJavaScript(value)}`)
+  const shown = isStream
+    ? 'for await (const { choices } of answer) console.log(choices[0]?.delta)'
+    : 'console.log(answer.choices[0].message)'
+  return `import OpenAI from 'openai'
 
 const client = new OpenAI({
   baseURL: '${origin}/v1',
   apiKey: process.env.HEDDLE_KEY,
-  defaultHeaders: { ${headers.map(([name, value]) => `'${name}': ${JSON.stringify(value)}`).join(', ')} },
+  defaultHeaders: { ${given.join(', ')} },
 })
-const answer = await client.chat.completions.create(${laidOut(withModel(body), jsonWords)})
-console.log(answer.choices[0].message)
+const answer = await client.chat.completions.create(${laidOut(withModel(body), ofJavaScript)})
+${shown}
 `
-    case 'Python': {
-      const members = [...membersOf(withModel(body))]
-      const own = members.filter(({ name }) => openAiFields.has(name))
-      const others = members.filter(({ name }) => !openAiFields.has(name))
-      const given = own.map(({ name, node }) => `    ${name}=${laidOut(node, pythonWords, '    ')},`)
-      if (others.length > 0) {
-        const extra = others.map(
-          ({ name, node }) => `        ${JSON.stringify(name)}: ${laidOut(node, pythonWords, '        ')},`,
-        )
-        given.push(`    extra_body={\n${extra.join('\n')}\n    },`)
-      }
-      return `import os
+}
+
+function python({ origin, headers, body, isStream }: Copied): string {
+  const members = [...membersOf(withModel(body))]
+  const own = members.filter(({ name }) => openAiFields.has(name))
+  const others = members.filter(({ name }) => !openAiFields.has(name))
+  const given = own.map(({ name, node }) => `    ${name}=${laidOut(node, ofPython, '    ')},`)
+  if (others.length > 0) {
+    const extra = others.map(
+      ({ name, node }) => `        ${JSON.stringify(name)}: ${laidOut(node, ofPython, '        ')},`,
+    )
+    given.push(`    extra_body={\n${extra.join('\n')}\n    },`)
+  }
+  const shown = isStream
+    ? `for chunk in answer:
+    if chunk.choices:
+        print(chunk.choices[0].delta)`
+    : 'print(answer.choices[0].message)'
+  return `import os
 from openai import OpenAI
 
 client = OpenAI(
     base_url="${origin}/v1",
     api_key=os.environ["HEDDLE_KEY"],
-    default_headers={${headers.map(([name, value]) => `"${name}": ${JSON.stringify(value)}`).join(', ')}},
+    default_headers={${headers.map(([name, value]) => `"${name}": ${headerInPython(value)}`).join(', ')}},
 )
 answer = client.chat.completions.create(
 ${given.join('\n')}
 )
-print(answer.choices[0].message)
+${shown}
 `
-    }
-  }
 }
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: whatever is beyond ASCII
+const isAscii = (text: string) => /^[\x00-\x7f]*$/.test(text)
+
+/** Headers hold bytes. Those of UTF-8 are given as `fetch` takes them, a character for each. */
+const headerInJavaScript = (value: string) =>
+  isAscii(value) ? JSON.stringify(value) : `Buffer.from(${JSON.stringify(value)}).toString('latin1')`
+
+const headerInPython = (value: string) => `${JSON.stringify(value)}${isAscii(value) ? '' : '.encode()'}`
 
 /** The SDKs want a model; the first one answers to an empty name. */
 function withModel(body: string): JsonNode {
@@ -72,27 +117,46 @@ function withModel(body: string): JsonNode {
 /** Of a shell: what is between single quotes is as it is written. */
 const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`
 
-interface Words {
-  true: string
-  false: string
-  null: string
+/** How a language writes what JSON has. */
+interface Language {
+  word: Readonly<Record<'true' | 'false' | 'null', string>>
+  number(source: string): string
+  name(name: string): string
 }
 
-const jsonWords: Words = { true: 'true', false: 'false', null: 'null' }
-const pythonWords: Words = { true: 'True', false: 'False', null: 'None' }
+const ofJson: Language = {
+  word: { true: 'true', false: 'false', null: 'null' },
+  number: (source) => source,
+  name: (name) => JSON.stringify(name),
+}
+
+const ofJavaScript: Language = {
+  ...ofJson,
+  // A number of JavaScript would lose digits.
+  number: (source) => (isExact(source) ? source : `JSON.rawJSON('${source}')`),
+  // Without brackets it would be the prototype.
+  name: (name) => (name === '__proto__' ? '["__proto__"]' : JSON.stringify(name)),
+}
+
+const ofPython: Language = { ...ofJson, word: { true: 'True', false: 'False', null: 'None' } }
+
+function isExact(source: string): boolean {
+  const value = Number(source)
+  return /^-?\d+$/.test(source) ? Number.isSafeInteger(value) : Number.isFinite(value)
+}
 
 /** Indented, with the digits that its numbers have. */
-function laidOut(node: JsonNode, words: Words, indent = ''): string {
+function laidOut(node: JsonNode, language: Language, indent = ''): string {
   const source = sourceOf(node)
   const text = stringOf(node)
   if (text !== undefined) return JSON.stringify(text)
-  if (node.kind === 'boolean' || node.kind === 'null') return words[source as keyof Words]
-  if (node.kind === 'number') return source
+  if (node.kind === 'boolean' || node.kind === 'null') return language.word[source as keyof Language['word']]
+  if (node.kind === 'number') return language.number(source)
   const deeper = `${indent}  `
   const isObject = node.kind === 'object'
   const members = [...membersOf(node)].map(
     ({ name, node: value }) =>
-      `${deeper}${isObject ? `${JSON.stringify(name)}: ` : ''}${laidOut(value, words, deeper)}`,
+      `${deeper}${isObject ? `${language.name(name)}: ` : ''}${laidOut(value, language, deeper)}`,
   )
   const [open, close] = isObject ? ['{', '}'] : ['[', ']']
   return members.length === 0 ? open + close : `${open}\n${members.join(',\n')}\n${indent}${close}`

@@ -30,13 +30,24 @@ export interface Runner {
 }
 
 /** What the page asks for by itself: an answer that comes as it is written, and how many tokens it has. */
-export function ownFields(turns: readonly Turn[], settings: Settings): Settings {
+export function ownFields(turns: readonly Turn[], settings: Settings, countsAtEnd: boolean): Settings {
   const fields = new Map(openFields(turns))
   const isStream = !settings.has('stream') || settings.get('stream') === 'true'
-  if (isStream) fields.set('stream', 'true')
-  if (isStream) fields.set('stream_options', '{"include_usage":true,"continuous_usage_stats":true}')
+  if (isStream) {
+    fields.set('stream', 'true')
+    fields.set('stream_options', `{"include_usage":true,"continuous_usage_stats":${!countsAtEnd}}`)
+  }
   return fields
 }
+
+/** Models, as requests name them, whose server counts tokens at the end only. */
+const countingAtEnd = new Set<string>()
+
+/** The page has asked for counts while the answer is written, and the server behind the model gives none. */
+const isOfCounts = (error: unknown): boolean =>
+  error instanceof Refused &&
+  error.code === 'upstream_lacks' &&
+  error.field === 'stream_options.continuous_usage_stats'
 
 export function createRunner(): Runner {
   const run = signal<Run | undefined>(undefined)
@@ -64,8 +75,16 @@ export function createRunner(): Runner {
       asked.settings.get('stream') === 'true'
         ? withSetting(asked.settings, 'stream', undefined)
         : asked.settings
-    const body = bodyOf(turns, settings, ownFields(turns, settings))
-    const { callId, widened, events, isStream } = await askChat({ project, thread, body, signal })
+    const model = settings.get('model') ?? ''
+    const send = () => {
+      const body = bodyOf(turns, settings, ownFields(turns, settings, countingAtEnd.has(model)))
+      return askChat({ project, thread, body, signal })
+    }
+    const { callId, widened, events, isStream } = await send().catch((error: unknown) => {
+      if (!isOfCounts(error) || settings.has('stream_options')) throw error
+      countingAtEnd.add(model)
+      return send()
+    })
     current.callId = callId ?? null
     if (widened !== undefined) current.widened = widened
     drawNow(current)
@@ -73,7 +92,7 @@ export function createRunner(): Runner {
       addPart(current.answer, JSON.parse(text) as AnswerPart)
       if (!isStream) current.answer.json = text
       const now = performance.now()
-      if (current.state === 'waiting' && (current.answer.usage?.completion_tokens ?? 0) > 0) {
+      if (current.state === 'waiting' && hasBegun(current.answer)) {
         current.state = 'writing'
         current.firstAt = now
       }
@@ -109,6 +128,12 @@ export function createRunner(): Runner {
     },
     stop: () => controller?.abort(),
   }
+}
+
+/** Tokens that are not shown, such as the first of a call, are counted only by servers that count as they write. */
+function hasBegun({ usage, choices }: Answer): boolean {
+  if ((usage?.completion_tokens ?? 0) > 0) return true
+  return choices.some(({ content, thought, calls }) => content !== '' || thought !== '' || calls.length > 0)
 }
 
 export const isBusy = (run: Run | undefined): boolean => run?.state === 'waiting' || run?.state === 'writing'

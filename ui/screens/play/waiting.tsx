@@ -40,7 +40,7 @@ function wordsOf(engine: Engine | undefined): string {
       const name = names[0] ?? 'The model'
       if (slots === null) return `${name}: ${doing ?? state}.`
       const { total, running, waiting } = slots
-      return `${name} answers ${running} of ${total} at once; ${waiting === 0 ? 'none waits' : `${waiting} in its queue`}.`
+      return `${name} answers ${running}${total === 0 ? '' : ` of ${total}`} at once; ${waiting === 0 ? 'none waits' : `${waiting} in its queue`}.`
     })
     .join(' ')
 }
