@@ -173,6 +173,17 @@ export const traceId = z
 
 const beyondMicroseconds = /:\d{2}[.,]\d{6}\d*[1-9]/
 
+/** The times that a double counts in microseconds end in the middle of these years. */
+const [firstYear, lastYear] = [1684, 2255]
+
+function expectedTime(text: string): string {
+  if (beyondMicroseconds.test(text))
+    return 'expected at most six digits behind the seconds (microseconds), and zeros behind those'
+  const year = Number(/^(\d{4})-/.exec(text)?.[1])
+  if (year <= firstYear || year >= lastYear) return `expected a year from ${firstYear + 1} to ${lastYear - 1}`
+  return 'expected a date-time such as 2026-01-31T12:00:00Z'
+}
+
 /** ISO 8601 with any offset; the rules see integer microseconds. */
 export const dateTime = z
   .string()
@@ -182,9 +193,7 @@ export const dateTime = z
     context.issues.push({
       code: 'custom',
       input: text,
-      message: beyondMicroseconds.test(text)
-        ? 'expected at most six digits behind the seconds (microseconds), and zeros behind those'
-        : 'expected a date-time such as 2026-01-31T12:00:00Z',
+      message: expectedTime(text),
     })
     return z.NEVER
   })
