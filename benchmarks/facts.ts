@@ -154,7 +154,7 @@ try {
 for (const hasFacts of [true, false]) {
   const db = new Sqlite(sqliteFile(dataOf(hasFacts)), { readonly: true })
   const { all, known } = db
-    .prepare('SELECT count(*) AS "all", count(input_preview) AS known FROM calls')
+    .prepare('SELECT count(*) AS "all", count(op) AS known FROM calls')
     .get() as Record<'all' | 'known', number>
   db.close()
   if (all === 0 || known !== (hasFacts ? all : 0)) throw new Error(`${known} of ${all} calls have facts`)

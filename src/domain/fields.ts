@@ -173,6 +173,17 @@ export const traceId = z
 
 const beyondMicroseconds = /:\d{2}[.,]\d{6}\d*[1-9]/
 
+/** The times that a double counts in microseconds end in the middle of these years. */
+const [firstYear, lastYear] = [1684, 2255]
+
+function expectedTime(text: string): string {
+  if (beyondMicroseconds.test(text))
+    return 'expected at most six digits behind the seconds (microseconds), and zeros behind those'
+  const year = Number(/^(\d{4})-/.exec(text)?.[1])
+  if (year <= firstYear || year >= lastYear) return `expected a year from ${firstYear + 1} to ${lastYear - 1}`
+  return 'expected a date-time such as 2026-01-31T12:00:00Z'
+}
+
 /** ISO 8601 with any offset; the rules see integer microseconds. */
 export const dateTime = z
   .string()
@@ -182,9 +193,7 @@ export const dateTime = z
     context.issues.push({
       code: 'custom',
       input: text,
-      message: beyondMicroseconds.test(text)
-        ? 'expected at most six digits behind the seconds (microseconds), and zeros behind those'
-        : 'expected a date-time such as 2026-01-31T12:00:00Z',
+      message: expectedTime(text),
     })
     return z.NEVER
   })
@@ -196,15 +205,19 @@ export const dateTime = z
  */
 export function withAliases<Shape extends z.ZodType>(aliases: Record<string, string>, schema: Shape) {
   const pairs = Object.entries(aliases)
+  const isStrict = schema instanceof z.ZodObject && schema.def.catchall instanceof z.ZodNever
   const aliased = z.preprocess((value, context) => {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
     const given = value as Record<string, unknown>
     for (const [alias, name] of pairs) {
-      if (given[alias] == null) continue
-      if (given[name] == null) given[name] = given[alias]
-      else if (!isSame(given[alias], given[name])) {
+      const other = given[alias]
+      // What refuses names that it does not know does not know this one.
+      if (isStrict) delete given[alias]
+      if (other == null) continue
+      if (given[name] == null) given[name] = other
+      else if (!isSame(other, given[name])) {
         const message = `expected the value of ${name}, which is the same field, or none`
-        context.issues.push({ code: 'custom', input: given[alias], path: [alias], message })
+        context.issues.push({ code: 'custom', input: other, path: [alias], message })
       }
     }
     return given

@@ -487,6 +487,12 @@ export const refusals = {
     message: '{field}: {given} is not available in this version; accepted: {accepted}.',
     help: 'The field is known, and is refused rather than ignored. docs/chat-parameters.md says which values work.',
   },
+  thread_unsupported_request: {
+    status: 400,
+    message:
+      '{field}: {given} is not available in this version; accepted: null, and the whole conversation in messages.',
+    help: 'No conversation is held between requests of /v1/messages. The tool runner of Anthropic’s SDK knows the code, and sends the whole conversation from then on.',
+  },
   priority_off: {
     status: 400,
     message: 'priority: {given} needs priority scheduling, which is switched off; accepted: 0.',

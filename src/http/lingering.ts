@@ -20,7 +20,9 @@ const leaving = new WeakSet<Socket>()
  */
 export function dropWhatFollows(app: FastifyInstance): void {
   app.addHook('onRequest', (request, reply, done) => {
-    if (leaving.has(request.raw.socket)) reply.hijack()
+    const { socket } = request.raw
+    // Node hands on what came in one piece with a request, also when the answer to that has ended the connection.
+    if (leaving.has(socket) || socket.writableEnded) reply.hijack()
     else done()
   })
 }

@@ -9,7 +9,7 @@ export const query = jsonObject()
 
 export const sortBy = (longestField = 1024) =>
   z
-    .array(z.object({ field: z.string().min(1).max(longestField), direction: z.enum(['asc', 'desc']) }))
+    .array(z.strictObject({ field: z.string().min(1).max(longestField), direction: z.enum(['asc', 'desc']) }))
     .max(16)
     .nullish()
 
@@ -22,7 +22,7 @@ const count = z
   .transform(Number)
 
 /** The page of a list in the query of its URL. */
-export const ListQuery = z.object({
+export const ListQuery = z.strictObject({
   limit: count.optional(),
   offset: count.optional().meta({ default: '0' }),
 })

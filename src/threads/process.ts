@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import { flushCompileCache } from 'node:module'
 import { BudgetExceededError, type Start } from './bounded-worker.ts'
-import { giveWay } from './priority.ts'
+import { processGivesWay } from './priority.ts'
 
 export interface ProcessOptions {
   entry: URL
@@ -22,7 +22,8 @@ export function inProcess<Question extends object, Answer>(options: ProcessOptio
   return (listener) => {
     const child = fork(entry, args, {
       serialization: 'advanced',
-      execArgv: [`--max-old-space-size=${heapMb}`, '--max-semi-space-size=4'],
+      // On few processors, threads that collect garbage together take more time than one.
+      execArgv: [`--max-old-space-size=${heapMb}`, '--max-semi-space-size=4', '--v8-pool-size=1'],
       // What Node needs, and the time zone for templates, without the secrets of the server. Undefined ones are left out.
       env: { SystemRoot, TZ, NODE_COMPILE_CACHE },
       // V8 would print a report about a full heap.
@@ -75,8 +76,11 @@ async function ended(child: ChildProcess): Promise<void> {
 }
 
 /** Inside such a process: answers one question at a time of its parent, and ends with it. */
-export function answerParent<Question, Answer>(answer: (question: Question) => Answer): void {
-  giveWay()
+export function answerParent<Question, Answer>(
+  answer: (question: Question) => Answer,
+  { givesWay = true } = {},
+): void {
+  if (givesWay) processGivesWay()
   process.on('message', (question: Question) => process.send?.(answer(question)))
   // Ctrl+C reaches every process of a terminal. The server finishes its requests first, and this process ends with it.
   process.on('SIGINT', () => undefined)

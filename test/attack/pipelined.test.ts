@@ -80,3 +80,22 @@ test('thousands that follow an unfinished request wait, and are all answered', a
   assert.equal(answers, followers + 1)
   await until('nothing is in work any more', async () => (await running()) === 0)
 })
+
+for (const [why, head, body] of [
+  ['it is no JSON', '', '{'],
+  ['its client asked for that', 'Connection: close\r\n', JSON.stringify({ start: startOf() })],
+] as const) {
+  test(`what follows the last answer of a connection is not done: ${why}`, async (t) => {
+    const { open, post, running } = await openPort(t)
+    const socket = await open()
+    const gone = new Promise((resolve) => socket.once('close', resolve))
+    const followers = Array.from({ length: 4 }, () => startOf())
+    const last = postOf('/call/start', {}).replace(/Content-Length: .*/s, '')
+    const bodies = followers.map((start) => postOf('/call/start', { start }))
+    socket.resume().write(`${last}${head}Content-Length: ${body.length}\r\n\r\n${body}${bodies.join('')}`)
+    await inTime('the end of the connection', gone)
+    await until('nothing is in work any more', async () => (await running()) === 0)
+    for (const { id } of followers)
+      assert.equal((await post('/call/read', { project_id: project, id })).status, 404)
+  })
+}

@@ -867,6 +867,7 @@ describe('P2: every field is honoured, or refused by its name', () => {
     modalities: noEffect(['text'], null)('modalities', [{ modalities: ['text', 'audio'] }]),
     audio: takesNull('audio', { voice: 'x', format: 'wav' }),
     web_search_options: takesNull('web_search_options', {}),
+    moderation: takesNull('moderation', { model: 'omni-moderation-latest' }),
     user: noEffect('me', null)('user', [{ user: 5 }]),
     store: noEffect(true, null)('store', [{ store: 'x' }]),
     metadata: noEffect({ a: 'b' }, null)('metadata', [{ metadata: 5 }]),

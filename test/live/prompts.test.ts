@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { getPriority } from 'node:os'
 import { type TestContext, test } from 'node:test'
 import { Refusal } from '../../src/domain/refusals.ts'
 import { createPrompts, type PromptOptions } from '../../src/inference/prompt/prompts.ts'
@@ -30,6 +32,23 @@ const isAlive = (pid: number) => {
     return false
   }
 }
+
+/** Of all threads of the processes that render what is from there. */
+function prioritiesOf(from: string): number[] {
+  const started = readdirSync('/proc').filter((pid) => isOwnChild(pid) && commandOf(pid).includes(from))
+  const threads = started.flatMap((pid) => readdirSync(`/proc/${pid}/task`))
+  return [...new Set(threads.map((thread) => getPriority(Number(thread))))]
+}
+
+const statusOf = (pid: string) => {
+  try {
+    return readFileSync(`/proc/${pid}/status`, 'utf8')
+  } catch {
+    return 'it has ended'
+  }
+}
+const isOwnChild = (pid: string) => /^\d+$/.test(pid) && statusOf(pid).includes(`\nPPid:\t${process.pid}\n`)
+const commandOf = (pid: string) => readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')
 
 test('one process renders until it is no longer needed', async (t) => {
   const { render } = open(t, { entry, idleMs: 300 })
@@ -65,6 +84,17 @@ test('parsing is bounded too, and nobody else waits for it', async (t) => {
   )
   assert.equal(isStopped, false)
   assert.deepEqual(await Promise.all(slow), Array(3).fill('template_too_costly'))
+})
+
+test('templates of requests give way with all their threads, the one of the model does not', async (t) => {
+  if (process.platform !== 'linux') return t.skip('threads have no priorities of their own here')
+  const { prompts, render } = open(t, {})
+  const question = { template: 'own', messages: [], variables: '{}', open: false }
+  assert.equal(await render('a'), 'a')
+  assert.equal(await prompts.render('alice', question, never, 'model'), 'own')
+  const own = getPriority()
+  assert.deepEqual(prioritiesOf('model'), [own])
+  assert.deepEqual(prioritiesOf('request'), [Math.max(own, 5)])
 })
 
 test('a process that is killed costs its own rendering and no other', async (t) => {

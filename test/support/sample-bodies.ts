@@ -250,6 +250,8 @@ const message = () => ({
   context_management: { edits: [] },
   container: null,
   mcp_servers: [],
+  compaction: null,
+  thread: null,
 })
 
 const tokenize = () => ({

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { endFacts, opOf, startFacts } from '../../src/domain/call-facts/facts.ts'
-import { answeredIn, askedIn } from '../../src/domain/call-facts/preview.ts'
+import { answeredIn, askedIn, modelIn } from '../../src/domain/call-facts/preview.ts'
 
 const user = (content: unknown) => ({ role: 'user', content })
 
@@ -106,6 +106,36 @@ test('of any JSON the facts are short texts that both engines hold, and counts',
       }
     }),
   )
+})
+
+test('the model of inputs is found without reading them as it is when they are read', () => {
+  const names = fc.constantFrom('model', 'm\u006fdel', '"model"', 'x')
+  const name = fc.tuple(names, fc.boolean()).map(([text, isEscaped]) => {
+    const written = JSON.stringify(text)
+    return isEscaped ? written.replace('o', '\\u006f') : written
+  })
+  const value = fc.oneof(wild, fc.string(), fc.constant({ model: 'inner' })).map((one) => JSON.stringify(one))
+  const object = fc
+    .array(fc.tuple(name, value))
+    .map((members) => `{${members.map((member) => member.join(':')).join()}}`)
+  fc.assert(
+    fc.property(fc.oneof(object, value), (json) => {
+      assert.equal(modelIn(json), askedIn(json).model)
+    }),
+  )
+  assert.equal(modelIn('{"m\\u006fdel":"a","messages":[{"model":"b"}],"model":"c"}'), 'c')
+})
+
+test('previews of long texts alone are kept', () => {
+  for (const [length, isKept] of [
+    [4096, false],
+    [4097, true],
+  ] as const) {
+    const json = JSON.stringify('x'.repeat(length - 2))
+    const { input_preview } = startFacts({ op_name: 'answer', inputs: json })
+    const { output_preview } = endFacts({ exception: null, output: json, summary: '{}' })
+    assert.deepEqual([input_preview !== null, output_preview !== null], [isKept, isKept], `${length}`)
+  }
 })
 
 test('tokens are those of all models, under the names that prices read', () => {

@@ -86,6 +86,27 @@ test('who writes much beside others rests for as long, three times as long after
   assert.equal(wrote('alice', 50, 60) > 0, false, 'the other has stopped')
 })
 
+test('who has many waiting rests for the flush beside somebody who has few, and not beside others who have many', () => {
+  const { tenants, pass } = open()
+  const wrote = (jobs: Record<string, number>) => {
+    const names = Object.keys(jobs)
+    for (const name of names) tenants.note(name, 0.1)
+    tenants.rest(new Map(names.map((name) => [name, { jobs: jobs[name] ?? 0, ms: 0.1, bytes: 0 }])), 2)
+    return names.filter(tenants.rests)
+  }
+  assert.deepEqual(wrote({ alice: 4, bob: 4 }), [])
+  pass(10)
+  assert.deepEqual(wrote({ alice: 1, bob: 4 }), [], 'a group that found one of many')
+  pass(10)
+  assert.deepEqual(wrote({ alice: 4, bob: 4, carol: 1 }), ['alice', 'bob'])
+  pass(2)
+  assert.deepEqual(wrote({ alice: 4 }), ['alice'], 'she has just written')
+  pass(2)
+  assert.deepEqual(wrote({ carol: 2 }), ['carol'], 'whoever it is')
+  pass(250)
+  assert.deepEqual(wrote({ alice: 4, bob: 4 }), [], 'and is not there any more')
+})
+
 test('several write while two have within a quarter of a second', () => {
   const { tenants, pass } = open()
   assert.equal(tenants.areSeveral, false)

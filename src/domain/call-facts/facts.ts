@@ -2,12 +2,12 @@ import { parseNumber } from '../expressions/numbers.ts'
 import { membersOf } from '../json/scan.ts'
 import { storableText } from '../text.ts'
 import { briefly, isObject, type Members } from './brief.ts'
-import { answeredIn, askedIn } from './preview.ts'
+import { answeredIn, askedIn, isPreviewKept, modelIn } from './preview.ts'
 
 /** Bytes of a name that lists and charts group by: an index holds it. */
 const longestName = 400
 
-/** What lists and charts show of the start of a call. */
+/** What lists and charts show of the start of a call; a preview where the inputs are long. */
 export interface StartFacts {
   op: string | null
   asked_model: string | null
@@ -18,11 +18,13 @@ export interface StartFacts {
 export const startFactNames = ['op', 'asked_model', 'input_preview'] as const satisfies (keyof StartFacts)[]
 
 export function startFacts({ op_name, inputs }: { op_name: string; inputs: string }): StartFacts {
-  const { model, preview } = askedIn(inputs)
+  const { model, preview } = isPreviewKept(inputs)
+    ? askedIn(inputs)
+    : { model: modelIn(inputs), preview: null }
   return { op: opOf(op_name), asked_model: model && shortName(model), input_preview: preview }
 }
 
-/** What lists and charts show of the end of a call. Tokens are those of all models together. */
+/** What lists and charts show of the end of a call; a preview where the output is long. Tokens are those of all models together. */
 export interface EndFacts extends Usage {
   status: EndedStatus
   first_token_us: number | null
@@ -56,13 +58,14 @@ export function endFacts(end: {
   output: string | null
   summary: string
 }): EndFacts {
-  const { status_counts, usage, heddle } = membersNeeded(end.summary)
+  const { exception, output, summary } = end
+  const { status_counts, usage, heddle } = membersNeeded(summary)
   const ms = isObject(heddle) ? countIn(heddle.first_token_ms) : undefined
   return {
-    status: end.exception ? 'error' : hasErrors(status_counts) ? 'descendant_error' : 'success',
+    status: exception ? 'error' : hasErrors(status_counts) ? 'descendant_error' : 'success',
     ...usageIn(isObject(usage) ? usage : {}),
     first_token_us: ms === undefined ? null : Math.round(ms * 1000),
-    output_preview: end.output === null ? null : answeredIn(end.output),
+    output_preview: output !== null && isPreviewKept(output) ? answeredIn(output) : null,
   }
 }
 

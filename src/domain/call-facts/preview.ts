@@ -1,7 +1,19 @@
+import { Scan } from '../json/scan.ts'
 import { briefly, isObject, type Members, mostRead } from './brief.ts'
 
 /** Characters of a preview. */
 const longest = 160
+
+/**
+ * Inputs or an output of so many characters are read when a list shows them, and no preview is kept: to make one for each call that
+ * is written costs more.
+ */
+const longestUnkept = 4096
+
+/** Bytes of what such a text can take. */
+export const unkeptBytes = longestUnkept * 3
+
+export const isPreviewKept = (json: string): boolean => json.length > longestUnkept
 
 export interface Asked {
   preview: string | null
@@ -22,6 +34,25 @@ export function askedIn(json: string): Asked {
     preview: lineOf(found ?? onlyText(inputs) ?? json),
     model: typeof model === 'string' ? model : null,
   }
+}
+
+/** The same model, without reading the rest. */
+export function modelIn(json: string): string | null {
+  // A name may be written with escapes.
+  if (!json.includes('"model"') && !json.includes('\\u')) return null
+  const scan = new Scan(json)
+  const begin = scan.space(0)
+  if (!scan.isObject(begin)) return null
+  let model: string | null = null
+  let end = 0
+  for (let at = scan.enter(begin, 1); at !== -1; at = scan.after(end)) {
+    const from = scan.key(at)
+    end = scan.skip(from, 1)
+    if (scan.name !== 'model') continue
+    const value: unknown = JSON.parse(json.slice(from, end))
+    model = typeof value === 'string' ? value : null
+  }
+  return model
 }
 
 /** What was answered: the first choice, or the last message. */

@@ -49,12 +49,15 @@ const mostFormats = 64
 export function createPrompts(given: Partial<PromptOptions> = {}) {
   const options = { ...defaults, ...given }
   const { entry, heapMb, limitMs, longestText, longestList } = options
-  const args = [limitMs, longestText, longestList].map(String)
-  const start = inProcess<Question, Answer>({ entry, args, heapMb, purpose: 'templates' })
-  const pools = {
-    model: createWorkerPool(start, options),
-    request: createWorkerPool(start, options),
+  const bounds = [limitMs, longestText, longestList].map(String)
+  const poolOf = (from: 'model' | 'request') => {
+    const args = [from, ...bounds]
+    return createWorkerPool(
+      inProcess<Question, Answer>({ entry, args, heapMb, purpose: 'templates' }),
+      options,
+    )
   }
+  const pools = { model: poolOf('model'), request: poolOf('request') }
   // Of its own, too: ever new templates of requests do not make the model's forgotten.
   const formats = {
     model: new LRUCache<string, AnswerFormat>({ max: mostFormats }),

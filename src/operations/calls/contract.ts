@@ -122,7 +122,7 @@ const callName = plainText(1024)
   .min(1)
   .meta({ description: 'The id of the call, or of the completion that it is.' })
 
-export const ReadBody = z.object({
+export const ReadBody = z.strictObject({
   project_id: projectId,
   id: callName,
   include_costs: off.meta({ description: 'Adds summary.weave.costs.' }),
@@ -195,7 +195,7 @@ export const DeleteAnswer = answer('How many calls are gone, with what they call
 
 export const CallsFilter = withAliases(
   { wb_user_ids: 'svc_user_ids', wb_run_ids: 'svc_run_ids' },
-  z.object({
+  z.strictObject({
     op_names: idList.nullish().meta({ description: 'Exact, or ending in :* for every version of an op.' }),
     input_refs: idList.nullish(),
     output_refs: idList.nullish(),

@@ -17,7 +17,7 @@ export const Name = projectPath.safeExtend({ object_id: nameGiven })
 
 const text = plainText(512).min(1)
 
-export const DeleteQuery = z.object({
+export const DeleteQuery = z.strictObject({
   digests: z
     .union([text, shortList(text, 100)])
     .optional()

@@ -84,7 +84,7 @@ export const PartList = ListQuery.extend({ evaluation_run_id: namedId.optional()
 export type PartList = z.output<typeof PartList>
 
 const idsToDelete = ids.meta({ description: 'Given several times, or with commas; at most 1000.' })
-export const deletionOf = (field: string) => z.object({ [field]: idsToDelete })
+export const deletionOf = (field: string) => z.strictObject({ [field]: idsToDelete })
 export const Deleted = answer('How many are gone.', {
   num_deleted: z.number().int().meta({ description: 'Unknown ids are not counted.' }),
 })

@@ -13,7 +13,7 @@ export const mostRows = 10_000
 
 const scope = z.string().max(128).nullish().meta({ description: 'Only trials of this evaluation count.' })
 
-export const RowFilter = z.object({
+export const RowFilter = z.strictObject({
   query: jsonObject().meta({
     description:
       'An expression: {"$expr": …}, see docs/queries.md. Fields: scores.…, inputs.…, outputs.…, output.…, row_digest.',
@@ -21,7 +21,7 @@ export const RowFilter = z.object({
   evaluation_call_id: scope,
 })
 
-export const RowSort = z.object({
+export const RowSort = z.strictObject({
   field: z.string().min(1).max(1024).meta({ description: 'scores.…, inputs.…, outputs.… or output.…' }),
   direction: z.enum(['asc', 'desc']).nullish().meta({ default: 'asc' }),
   evaluation_call_id: scope,

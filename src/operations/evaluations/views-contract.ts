@@ -20,7 +20,7 @@ const count = z.int().min(0)
 export const mostListed = 100
 export const usuallyListed = 50
 
-export const ListBody = z.object({
+export const ListBody = z.strictObject({
   project_id: projectId,
   limit: z.int().min(1).max(mostListed).nullish().meta({ default: usuallyListed }),
   offset: z
@@ -61,7 +61,7 @@ export const usualBins = 20
 
 const bins = z.int().min(1).max(mostBins).nullish().meta({ default: usualBins })
 
-export const ScoresBody = z.object({
+export const ScoresBody = z.strictObject({
   ...view,
   field: z.string().min(1).max(1024).meta({ description: 'scores.…; booleans count 1 or 0.' }),
   baseline: z.string().max(128).nullish().meta({
@@ -135,7 +135,7 @@ export type ScoresAnswer = z.output<typeof ScoresAnswer>
 
 export const mostNeighbours = 100
 
-export const RankBody = z.object({
+export const RankBody = z.strictObject({
   ...view,
   row_digest: z.string().min(1).max(256),
   sort_by: z.array(RowSort).max(8).nullish().meta({ description: 'As in eval_results/query.' }),

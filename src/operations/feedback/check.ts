@@ -1,6 +1,6 @@
 import { membersOf } from '../../domain/json/scan.ts'
 import type { SharedText } from '../../domain/json/text.ts'
-import { refuse } from '../../domain/refusals.ts'
+import { Refusal, refuse } from '../../domain/refusals.ts'
 import type { SchemaChecks } from '../../schemas/checks.ts'
 import { findQueue } from '../../storage/queues/queues.ts'
 import type { Reader } from '../../storage/transaction.ts'
@@ -22,8 +22,16 @@ import {
 /** Refuses what does not fit together; answers the payload as it is stored. */
 export type Check = (given: FeedbackGiven, at: FieldName) => Promise<string | SharedText>
 
-/** For one request, because a batch looks at the same specs and queues again and again. */
-export function createCheck(db: Reader, schemas: SchemaChecks, tenant: string): Check {
+/**
+ * For one request, because a batch looks at the same specs and queues again and again. Both go and change: what `isTaken`
+ * says was taken with them is not checked against them once more.
+ */
+export function createCheck(
+  db: Reader,
+  schemas: SchemaChecks,
+  tenant: string,
+  isTaken: (given: FeedbackGiven) => Promise<boolean> = async () => false,
+): Check {
   const annotations = createAnnotationChecks(db, schemas, tenant)
   const queues = new Map<string, boolean>()
 
@@ -36,13 +44,21 @@ export function createCheck(db: Reader, schemas: SchemaChecks, tenant: string): 
     checkFields(given, kind, at)
     const { json, isTooLarge } = given.payload
     // A value that is refused for its size in the end is not worth the reading.
-    if (kind === 'annotation') await checkAnnotation(given, at, isTooLarge)
+    if (kind === 'annotation') await unlessTaken(given, checkAnnotation(given, at, isTooLarge))
     checkOtherRefs(given, at)
-    if (given.queue_id != null) await checkQueue(given.project_id, given.queue_id, at)
+    if (given.queue_id != null) await unlessTaken(given, checkQueue(given.project_id, given.queue_id, at))
     const payload = kind === 'reaction' ? await namedReaction(given, at) : json.stored
     const grown = kind === 'reaction' && typeof payload === 'string' && isBeyondLimit(payload)
     if (isTooLarge || grown) throw tooLarge(at)
     return payload
+  }
+
+  async function unlessTaken(given: FeedbackGiven, checked: Promise<void>): Promise<void> {
+    try {
+      await checked
+    } catch (error) {
+      if (!(error instanceof Refusal) || !(await isTaken(given))) throw error
+    }
   }
 
   async function checkAnnotation(given: FeedbackGiven, at: FieldName, isTooLarge: boolean): Promise<void> {

@@ -6,6 +6,7 @@ import { formatTime, monotonicNow } from '../../domain/time.ts'
 import { inSteps } from '../../domain/yielding.ts'
 import type { SchemaChecks } from '../../schemas/checks.ts'
 import type { Database } from '../../storage/database.ts'
+import { readFeedback } from '../../storage/tables/feedback.ts'
 import type { KeptFeedback, NewFeedback } from '../../storage/tables/feedback-writes.ts'
 import type { CallNames } from '../recording/named-calls.ts'
 import { type Check, createCheck } from './check.ts'
@@ -31,7 +32,8 @@ export async function createFeedback(
 ) {
   requireAccess(caller, given.project_id)
   const named = await withCallIds(names, given)
-  const checked = await taken(createCheck(db, schemas, caller.name), caller, named, atRoot)
+  const check = createCheck(db, schemas, caller.name, isSentAgain(db))
+  const checked = await taken(check, caller, named, atRoot)
   const [kept] = await db.write('addFeedback', [checked])
   return answerOf(kept as KeptFeedback, caller)
 }
@@ -47,7 +49,7 @@ export async function createFeedbackBatch(
   }
   for (const [index, { project_id }] of batch.entries())
     requireAccess(caller, project_id, atItem(index)('project_id'))
-  const check = createCheck(db, schemas, caller.name)
+  const check = createCheck(db, schemas, caller.name, isSentAgain(db))
   const checked: GivenFeedback[] = []
   await inSteps(batch, async (given, index) => {
     checked.push(await taken(check, caller, await withCallIds(names, given), atItem(index)))
@@ -68,6 +70,18 @@ export async function replaceOneFeedback(
   const checked = await taken(createCheck(db, schemas, caller.name), caller, named, atRoot)
   const [kept] = await db.write('replaceFeedback', { ...checked, replaced: given.feedback_id })
   return answerOf(kept as KeptFeedback, caller)
+}
+
+/** Whether the id was taken with the same queue and spec. That the rest is the same, too, is for the write to see. */
+function isSentAgain(db: Database) {
+  return async ({ project_id, id, queue_id, annotation_ref }: FeedbackGiven): Promise<boolean> => {
+    const stored = id == null ? undefined : await readFeedback(db, project_id, id)
+    return (
+      stored !== undefined &&
+      stored.queue_id === (queue_id ?? null) &&
+      stored.annotation_ref === (annotation_ref ?? null)
+    )
+  }
 }
 
 /** What refers to a call by its completion is kept as a reference to the call. */

@@ -18,6 +18,8 @@ export const formerConstraintFields = {
   guided_decoding_backend: refused('leave it out: there is one way to keep a constraint'),
 }
 
+export const moderation = refused('nothing is moderated: ask a model that does it beside the answer')
+
 export const refusedChatFields = {
   ...formerConstraintFields,
   modalities: documented(
@@ -29,4 +31,5 @@ export const refusedChatFields = {
   ),
   audio: refused('answers are text: leave it out'),
   web_search_options: refused('offer a function that searches in tools'),
+  moderation,
 }

@@ -35,7 +35,7 @@ export function createBlocks({ omitsThoughts }: { omitsThoughts: boolean }): Blo
         if (open?.kind !== 'text') {
           yield* close()
           open = { kind: 'text' }
-          const content_block = { type: 'text', text: '', citations: null } as const
+          const content_block = { type: 'text', text: '' } as const
           yield { type: 'content_block_start', index: ++index, content_block }
         }
         yield { type: 'content_block_delta', index, delta: { type: 'text_delta', text: part.text } }

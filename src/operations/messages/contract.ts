@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { answer, jsonValue } from '../../domain/fields.ts'
+import { refused as refusedField } from '../generation/refused-fields.ts'
 import { mostTokens, samplingFields } from '../generation/sampling-fields.ts'
 import { documented, flag, integer, optIn } from '../generation/scalars.ts'
 import { sharedFields } from './fields.ts'
@@ -41,6 +42,12 @@ export const MessagesBody = z.object({
   ),
   container: documented(jsonValue().nullish(), 'Nothing is run on the server.', refused),
   mcp_servers: documented(jsonValue().nullish(), 'Anything but an empty list. Clients call tools.', refused),
+  compaction: refusedField('send a conversation that fits, or ask for its summary'),
+  thread: documented(
+    jsonValue().nullish(),
+    'No conversation is held between requests: each brings all of it. The code is `thread_unsupported_request`, upon which the tool runner of the SDK goes on without threads.',
+    refused,
+  ),
 })
 export type MessagesBody = z.output<typeof MessagesBody>
 
@@ -74,7 +81,7 @@ const StopReason = z.enum([
 export type StopReason = z.output<typeof StopReason>
 
 const Block = z.discriminatedUnion('type', [
-  z.object({ type: z.literal('text'), text: z.string(), citations: z.null() }),
+  z.object({ type: z.literal('text'), text: z.string() }),
   z.object({ type: z.literal('thinking'), thinking: z.string(), signature: z.string() }),
   z.object({
     type: z.literal('tool_use'),

@@ -1,3 +1,4 @@
+import { refuse } from '../../domain/refusals.ts'
 import type { CompileQuestion } from '../../inference/constraints/constraint.ts'
 import { wrong } from '../generation/checks.ts'
 import { type Asking, type Generation, generate } from '../generation/generation.ts'
@@ -69,7 +70,9 @@ export async function beginMessage(
 }
 
 /** What only Anthropic's servers do. */
-function refuseServices({ container, mcp_servers }: MessagesBody): void {
+function refuseServices({ container, mcp_servers, thread }: MessagesBody): void {
+  // Read past it, and what continues a thread is answered without all that was said before.
+  if (thread != null) throw refuse('thread_unsupported_request', { field: 'thread', given: 'a thread' })
   if (container != null) throw wrong('container', 'a container', 'nothing: this server runs no code')
   if (mcp_servers != null && mcp_servers.text !== '[]') {
     throw wrong('mcp_servers', 'servers of tools', 'nothing, or an empty list: clients call tools')

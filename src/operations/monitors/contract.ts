@@ -114,7 +114,7 @@ export const MonitorRecord = z.object({
 })
 export const MonitorAnswer = answer('The monitor as it is now.', { monitor: MonitorRecord })
 
-export const QueryBody = z.object({
+export const QueryBody = z.strictObject({
   project_id: projectId,
   name: plainText(1024).nullish().meta({ description: 'A part of the name, in upper or lower case.' }),
   sort_by: sortBy().meta({ description: 'By id, name, created_at or updated_at; newest first when absent.' }),
@@ -125,7 +125,7 @@ export type QueryBody = z.output<typeof QueryBody>
 
 export const mostStats = 100
 
-export const StatsBody = z.object({
+export const StatsBody = z.strictObject({
   project_id: projectId,
   monitor_ids: shortList(id, mostStats),
   after: dateTime.nullish().meta({ description: 'Judgements that were noted from then on.' }),

@@ -35,7 +35,7 @@ export const CreateAnswer = answer('The version that holds the value, new or kno
   object_id: z.string(),
 })
 
-export const ReadBody = z.object({
+export const ReadBody = z.strictObject({
   project_id: projectId,
   object_id: nameGiven,
   digest: versionGiven,
@@ -66,7 +66,7 @@ export const ReadAnswer = answer('The version with its value.', { obj: ObjectRec
 
 const names = z.array(plainText(512)).max(1000).nullish()
 
-export const ObjectsFilter = z.object({
+export const ObjectsFilter = z.strictObject({
   object_ids: names,
   base_object_classes: names,
   exclude_base_object_classes: names,
@@ -93,7 +93,7 @@ export const QueryBody = z.strictObject({
 export type QueryBody = z.output<typeof QueryBody>
 export const QueryAnswer = answer('The versions that were found.', { objs: z.array(ObjectRecord) })
 
-export const DeleteBody = z.object({
+export const DeleteBody = z.strictObject({
   project_id: projectId,
   object_id: nameGiven,
   digests: shortList(plainText(512).min(1), 100)

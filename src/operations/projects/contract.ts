@@ -5,7 +5,7 @@ import { ProjectSettings } from '../../domain/project-settings.ts'
 export const usualLimit = 100
 const mostAtOnce = 1_000
 
-export const ListQuery = z.object({
+export const ListQuery = z.strictObject({
   after: plainText(256)
     .optional()
     .meta({ description: 'The name behind which to go on: `next` of the answer before.' }),

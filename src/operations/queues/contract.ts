@@ -90,7 +90,7 @@ export const AddItemsAnswer = answer('How many calls are new in the queue, and h
 const itemState = z.enum(itemStates)
 const nameFilter = plainText(2048).nullish()
 
-export const ItemsFilter = z.object({
+export const ItemsFilter = z.strictObject({
   id: nameFilter,
   call_id: nameFilter,
   call_op_name: nameFilter,
@@ -106,7 +106,7 @@ export const ItemsFilter = z.object({
 })
 export type ItemsFilter = z.output<typeof ItemsFilter>
 
-export const QueryItemsBody = z.object({
+export const QueryItemsBody = z.strictObject({
   project_id: projectId,
   filter: ItemsFilter.nullish(),
   sort_by: sortBy().meta({

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { jsonObject, jsonValue, plainText } from '../../domain/fields.ts'
 import { constraintFields } from '../generation/constraint-fields.ts'
 import { conversationFields } from '../generation/conversation-fields.ts'
+import { moderation } from '../generation/refused-fields.ts'
 import { mostLogprobs, samplingFields } from '../generation/sampling-fields.ts'
 import { documented, flag, integer, optIn } from '../generation/scalars.ts'
 import { InputItem, mostItems } from './items-contract.ts'
@@ -177,6 +178,7 @@ export const ResponsesBody = z.object({
     effect: 'partly',
   }),
   prompt: documented(jsonValue().nullish(), 'Stored prompts of OpenAI are not available.', refused),
+  moderation,
   max_tool_calls: documented(
     integer(1).nullish(),
     'Counts tools that run on the server; there are none.',

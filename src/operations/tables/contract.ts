@@ -67,7 +67,7 @@ export const FromDigestsAnswer = answer('The digest of the table.', { digest: z.
 export const QueryBody = z.strictObject({
   project_id: projectId,
   digest: digestGiven,
-  filter: z.object({ row_digests: z.array(digestGiven).max(1000).nullish() }).nullish(),
+  filter: z.strictObject({ row_digests: z.array(digestGiven).max(1000).nullish() }).nullish(),
   limit,
   offset,
   sort_by: sortBy().meta({

@@ -18,7 +18,7 @@ const number = (most: number) =>
 
 const mostDays = 10_000
 
-export const UsageQuery = z.object({
+export const UsageQuery = z.strictObject({
   user: z.string().min(1).max(64).optional().meta({ description: 'Others than oneself: for admins.' }),
   from: day.meta({ description: 'The first day, of UTC.' }),
   to: day.meta({ description: 'The last day.' }),

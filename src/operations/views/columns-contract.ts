@@ -7,7 +7,7 @@ const count = z.int().min(0)
 export const usualSample = 500
 export const mostColumns = 200
 
-export const ColumnsBody = z.object({
+export const ColumnsBody = z.strictObject({
   ...selection,
   sample: z.int().min(1).max(2_000).nullish().meta({
     default: usualSample,

@@ -25,7 +25,7 @@ const valuePath = plainText(1024).regex(
 
 export const mostValues = 8
 
-export const CallsBody = z.object({
+export const CallsBody = z.strictObject({
   ...selection,
   columns: z.array(valuePath).max(mostValues).nullish().meta({
     description: 'Values inside of calls that are shown beside the rest, such as inputs.question.',
@@ -108,7 +108,7 @@ const saidField = z.enum(['feedback', 'reaction'])
 
 export const sampledCalls = 2_000
 
-export const FacetsBody = z.object({
+export const FacetsBody = z.strictObject({
   ...selection,
   fields: z
     .array(z.union([groupField, saidField, valuePath]))
@@ -158,7 +158,7 @@ export const bucketSpan = {
     }),
 }
 
-export const BucketsBody = z.object({
+export const BucketsBody = z.strictObject({
   ...selection,
   ...bucketSpan,
   by: groupField.nullish().meta({ description: 'The 20 largest groups, and all others together.' }),

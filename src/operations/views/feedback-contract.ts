@@ -4,7 +4,7 @@ import { bucketSpan, selection } from './contract.ts'
 
 const count = z.int().min(0)
 
-export const FeedbackBucketsBody = z.object({
+export const FeedbackBucketsBody = z.strictObject({
   ...selection,
   ...bucketSpan,
 })

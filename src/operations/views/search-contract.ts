@@ -7,7 +7,7 @@ const count = z.int().min(0)
 export const mostFound = 100
 export const usualFound = 20
 
-export const SearchBody = z.object({
+export const SearchBody = z.strictObject({
   ...selection,
   text: plainText(1_000).meta({
     description:

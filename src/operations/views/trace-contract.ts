@@ -4,7 +4,7 @@ import { LightCall } from './contract.ts'
 
 export const mostOfTrace = 50_000
 
-export const TraceBody = z.object({
+export const TraceBody = z.strictObject({
   project_id: projectId,
   trace_id: plainText(128),
   limit: z.int().min(1).max(mostOfTrace).nullish().meta({

@@ -3,11 +3,9 @@ import { refuse } from '../../domain/refusals.ts'
 import { followScores, watchScores } from '../queues/scores.ts'
 import { markForSearch } from '../search/marks.ts'
 import { insertInto } from '../sql/inserts.ts'
-import { sql, trusted } from '../sql/sql.ts'
+import { sql } from '../sql/sql.ts'
 import type { Command, Transaction } from '../transaction.ts'
-import { feedbackColumns as columns, type Feedback } from './feedback.ts'
-
-const allColumns = trusted(columns.join(', '))
+import { feedbackColumns as columns, type Feedback, readFeedback } from './feedback.ts'
 
 /** What makes two records the same one, sent twice. */
 const contentColumns = columns.filter((name) => !['call_id', 'created_at', 'payload'].includes(name))
@@ -109,9 +107,7 @@ async function addNew(tx: Transaction, records: readonly Feedback[]): Promise<Fe
 /** What stands in the way of a record; undefined when it went away meanwhile and the record is in its place now. */
 async function storedOrAdded(tx: Transaction, record: Feedback): Promise<Feedback | undefined> {
   for (;;) {
-    const stored = await tx.get<Feedback>(
-      sql`SELECT ${allColumns} FROM feedback WHERE project_id = ${record.project_id} AND id = ${record.id}`,
-    )
+    const stored = await readFeedback(tx, record.project_id, record.id)
     if (stored !== undefined) return stored
     if ((await addNew(tx, [record])).length === 0) return undefined
   }

@@ -29,6 +29,14 @@ export type Feedback = RowOf<typeof kinds>
 
 export const feedbackColumns = namesOf(kinds)
 
+const allColumns = trusted(feedbackColumns.join(', '))
+
+export function readFeedback(db: Reader, projectId: string, id: string): Promise<Feedback | undefined> {
+  return db.get<Feedback>(
+    sql`SELECT ${allColumns} FROM feedback WHERE project_id = ${projectId} AND id = ${id}`,
+  )
+}
+
 export interface FeedbackQuery extends Page, Sorting {
   projectId: string
   conditions: readonly Sql[]

@@ -1,4 +1,6 @@
 import type { EndFacts, StartFacts } from '../../domain/call-facts/facts.ts'
+import { answeredIn, askedIn, unkeptBytes } from '../../domain/call-facts/preview.ts'
+import { inSteps } from '../../domain/yielding.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import { rowsInOrder } from '../sql/rows-in-order.ts'
 import { join, listOf, type Sql, sql, trusted } from '../sql/sql.ts'
@@ -65,15 +67,44 @@ export async function readLightCalls(
   })
   const statement = rowsInOrder(dialect, {
     table: 'calls',
-    columns: sql`${shown}, ${statusOfCall(dialect)} AS status, ${usageOfCall(dialect)} AS usage${join(values, '')}`,
+    columns: sql`${shown}, ${unkept(dialect, 'inputs', 'input_preview')}, ${unkept(dialect, 'output', 'output_preview')},
+      ${statusOfCall(dialect)} AS status, ${usageOfCall(dialect)} AS usage${join(values, '')}`,
     matching: matchingCalls(db, query, now),
     order: query.order,
     page: query,
   })
-  const rows = await allRows<Omit<LightCall, 'values'> & Record<string, string | null>>(db, statement, signal)
-  return rows.map(
-    (row) => ({ ...row, values: paths.map((_, index) => row[`value_${index}`] ?? null) }) as LightCall,
-  )
+  const calls: LightCall[] = []
+  await inSteps(await allRows<Row>(db, statement, signal), ({ inputs, output, ...row }) => {
+    const { input_preview, output_preview } = row
+    calls.push({
+      ...row,
+      input_preview: inputs === null ? input_preview : previewOf(() => askedIn(inputs).preview),
+      output_preview: output === null ? output_preview : previewOf(() => answeredIn(output)),
+      values: paths.map((_, index) => row[`value_${index}`] ?? null),
+    })
+  })
+  return calls
+}
+
+type Row = Omit<LightCall, 'values'> & { inputs: string | null; output: string | null } & Record<
+    `value_${number}`,
+    string | null
+  >
+
+/** What is short enough to be read here, where no preview of it is kept. */
+function unkept(dialect: Dialect, column: 'inputs' | 'output', preview: string): Sql {
+  const name = trusted(column)
+  return sql`CASE WHEN ${trusted(preview)} IS NULL AND ${dialect.bytes(name)} <= ${trusted(String(unkeptBytes))} THEN ${name} END AS ${name}`
+}
+
+/** A text that a disk has changed has none; whoever reads the call is told so. */
+function previewOf(read: () => string | null): string | null {
+  try {
+    return read()
+  } catch (error) {
+    if (error instanceof SyntaxError) return null
+    throw error
+  }
 }
 
 /** What each model used, by which a call is priced. Null where it is much. */

@@ -285,3 +285,20 @@ test('call/start: a time in nanoseconds is refused by what is kept of it', async
       )
   }
 })
+
+test('call/start: a time in a year that cannot be kept is refused by the years that can', async () => {
+  for (const started_at of ['0001-01-01T00:00:00Z', '1684-01-01T00:00:00Z', '9999-12-31T23:59:59Z']) {
+    const { status, json } = await post('/call/start', { start: startOf({ started_at }) })
+    assert.equal(status, 422)
+    assert.equal(
+      json.reason,
+      `The body does not fit the schema: start.started_at: expected a year from 1685 to 2254, received "${started_at}".`,
+    )
+  }
+  for (const started_at of ['1685-01-01T00:00:00Z', '2254-12-31T23:59:59.999999Z']) {
+    const start = startOf({ started_at })
+    assert.equal((await post('/call/start', { start })).status, 200)
+    const { json } = await post('/call/read', { project_id: project, id: start.id })
+    assert.equal(json.call.started_at, started_at)
+  }
+})

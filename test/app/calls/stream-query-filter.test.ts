@@ -28,7 +28,6 @@ for (const [filter, expected] of [
   [{ op_names: null, call_ids: null, thread_ids: null, trace_roots_only: null }, all],
   [{ op_names: [], call_ids: [], trace_ids: [], parent_ids: [], input_refs: [], output_refs: [] }, all],
   [{ svc_user_ids: [], svc_run_ids: [], wb_user_ids: [], wb_run_ids: [] }, all],
-  [{ colour: 'red' }, all],
   [{ op_names: ['answer'] }, ['plain', 'fourth']],
   [{ op_names: ['answ'] }, []],
   [{ op_names: [op('ask', 'aaa')] }, ['first']],

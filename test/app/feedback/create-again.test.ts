@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { whole } from '../../support/answers.ts'
-import { keys, openApp } from '../../support/app.ts'
-import { aboutCall, allFeedback, feedbackOf } from '../../support/feedback.ts'
+import { basic, keys, openApp } from '../../support/app.ts'
+import { project } from '../../support/calls.ts'
+import { aboutCall, allFeedback, createSpec, feedbackOf } from '../../support/feedback.ts'
 import { createQueue } from '../../support/queues.ts'
 
 const taken = {
@@ -85,6 +86,40 @@ test('feedback/create: the same content by another user names the user who has i
     (await allFeedback(post)).map(({ svc_user_id }) => svc_user_id),
     ['alice'],
   )
+})
+
+test('feedback/create: it is the same record also when its queue or its annotation spec has gone since', async (t) => {
+  const { app, post } = await openApp(t)
+  const queue_id = await createQueue(post)
+  const annotation_ref = await createSpec(post, 'tone', { type: 'string' })
+  const body = feedbackOf({
+    id: 'mine',
+    queue_id,
+    feedback_type: 'wandb.annotation.tone',
+    annotation_ref,
+    payload: { value: 'kind' },
+  })
+  const first = await post('/feedback/create', body)
+  assert.equal(first.status, 200)
+  const url = `/annotation_queues/${queue_id}?project_id=${encodeURIComponent(project)}`
+  const headers = { authorization: basic(keys.alice) }
+  assert.equal((await app.inject({ method: 'DELETE', url, headers })).statusCode, 200)
+  const again = () => post('/feedback/create', body)
+  assert.deepEqual(whole(await again()), whole(first))
+  assert.equal((await post('/obj/delete', { project_id: project, object_id: 'tone' })).status, 200)
+  assert.deepEqual(whole(await again()), whole(first))
+  const batch = await post('/feedback/batch/create', { batch: [body] })
+  assert.deepEqual(batch.json, { res: [first.json] })
+  // Other content is another one, and a new one needs what it names.
+  const other = await post('/feedback/create', { ...body, payload: { value: 'rude' } })
+  assert.deepEqual(whole(other), taken)
+  for (const [url, fields] of [
+    ['/feedback/create', { id: 'new' }],
+    ['/feedback/create', { queue_id: 'other' }],
+    ['/feedback/replace', { feedback_id: 'mine', payload: { value: 5 } }],
+  ] as const)
+    assert.notEqual((await post(url, { ...body, ...fields })).status, 200)
+  assert.equal((await allFeedback(post)).length, 1)
 })
 
 test('feedback/create: numbers that a double cannot tell apart are other content', async (t) => {

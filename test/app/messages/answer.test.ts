@@ -23,7 +23,7 @@ const toolUse = (index: number, name: string, input: object) => ({
   input,
   caller: { type: 'direct' },
 })
-const textBlock = (said: string) => ({ type: 'text', text: said, citations: null })
+const textBlock = (said: string) => ({ type: 'text', text: said })
 
 interface Case {
   parts: Part[]

@@ -179,6 +179,8 @@ const wrongRequests: [fields: Record<string, unknown>, message: RegExp][] = [
   [{ stream: 'x' }, /stream: /],
   [{ container: 'container_1' }, /^container: /],
   [{ mcp_servers: [{ type: 'url', url: 'http://x' }] }, /^mcp_servers: /],
+  [{ compaction: { type: 'summarize' } }, /compaction: is not taken here/],
+  [{ thread: { type: 'create' } }, /^thread: a thread is not available/],
   [{ tool_choice: { type: 'any' } }, /^tool_choice\.type: "any" without a tool/],
   [
     { tools: [{ type: 'bash_20250124', name: 'bash' }], tool_choice: { type: 'any' } },
@@ -213,6 +215,13 @@ for (const [fields, message] of [...wrongConversations, ...wrongRequests]) {
     }
   })
 }
+
+test('what continues a thread is refused by the code upon which the SDK sends the whole conversation', async () => {
+  const thread = { type: 'continue', previous_message_id: 'msg_1' }
+  const refused = await post(messagesUrl, askingMessage({ thread }))
+  assertMessageRefused(refused, { ...invalid, code: 'thread_unsupported_request' })
+  assert.equal((await post(messagesUrl, askingMessage({ thread: null }))).status, 200)
+})
 
 test('HEDDLE_TOOL_CHOICE=none lets no model call tools', async (t) => {
   const backend = scriptedBackend()

@@ -131,6 +131,9 @@ for (const [version, { Anthropic, betaTool }] of Object.entries(versions)) {
           message.content.map((block) => (block.type === 'text' ? block.text : '')).join(''),
           'It is warm.',
         )
+        // A runner that believes in a thread would have sent the results alone.
+        const last = server.backend.asked.at(-1)
+        assert.match(last ? promptOf(last) : '', /<\|user\|>Hi<\|end\|>.*21 degrees in Rome/s)
       })
     }
 

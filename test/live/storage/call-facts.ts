@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { endFactNames, startFactNames } from '../../../src/domain/call-facts/facts.ts'
+import { answeredIn, askedIn } from '../../../src/domain/call-facts/preview.ts'
 import type { Database } from '../../../src/storage/database.ts'
 import { backfillPosition } from '../../../src/storage/tables/call-facts.ts'
 import { histogramSize, readBuckets, topGroups } from '../../../src/storage/views/groups.ts'
@@ -20,7 +21,7 @@ const end = {
 const facts = {
   op: 'weave:///acme/qa/op/answer:*',
   asked_model: 'small',
-  input_preview: 'Once upon 🐟',
+  input_preview: null,
   status: 'success',
   model: 'small',
   input_tokens: 3,
@@ -28,7 +29,7 @@ const facts = {
   cache_read_tokens: null,
   cache_creation_tokens: null,
   first_token_us: 500,
-  output_preview: 'a time',
+  output_preview: null,
 }
 
 async function factsOf(db: Database, project: string): Promise<Record<string, unknown>[]> {
@@ -77,6 +78,34 @@ export function callFacts(open: Driver['open']): void {
         [row?.status, row?.model, row?.input_tokens, row?.output_preview, row?.input_preview],
         ['error', 'small', null, null, 'Once upon 🐟'],
       )
+    })
+
+    test('previews are those of what the call carried, however long it is', async (t) => {
+      const db = await open(t)
+      const project = newProject()
+      // Up to 4,096 UTF-16 units they are read, of one to three bytes in the record.
+      const texts = ['', 'x', '漢', '🐟'].flatMap((character) =>
+        [0, 1, 100, 4093, 4094, 4095, 4096, 9000, 20_000].map((units) =>
+          character.repeat(units / Math.max(1, character.length)),
+        ),
+      )
+      const parts = texts.map((text, n) =>
+        wholePart(
+          project,
+          `call ${String(n).padStart(3, '0')}`,
+          { inputs: JSON.stringify({ prompt: text, started_at: startedAt + n }) },
+          { output: JSON.stringify(text) },
+        ),
+      )
+      await db.write('upsertCalls', parts)
+      const rows = await readLightCalls(db, { ...view(project), limit: 100 }, startedAt, signal)
+      const shown = rows.map(({ id, input_preview, output_preview }) => [id, input_preview, output_preview])
+      const expected = parts.map(({ id, start, end }) => [
+        id,
+        askedIn(start.inputs).preview,
+        end.output && answeredIn(end.output),
+      ])
+      assert.deepEqual(shown.sort(), expected.sort())
     })
 
     test('go with what the call carried', async (t) => {

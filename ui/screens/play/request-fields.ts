@@ -499,6 +499,13 @@ export const requestFields: readonly RequestField[] = [
   "effect": "refused"
  },
  {
+  "name": "moderation",
+  "kind": "json",
+  "range": "null",
+  "says": "Refused: nothing is moderated: ask a model that does it beside the answer.",
+  "effect": "refused"
+ },
+ {
   "name": "user",
   "kind": "text",
   "range": "string of at most 1024 characters",

@@ -6,6 +6,9 @@ const activeMs = 10_000
 /** Writes that come one after the other are closer together than this. */
 const besideMs = 250
 
+/** Who had several jobs in a group this lately has many waiting. */
+const severalForMs = 100
+
 /** A rest that is shorter is none, and none is longer, but for bytes that are on their way to the disk. */
 const leastRestMs = 1
 const mostRestMs = 250
@@ -27,6 +30,8 @@ interface Cost {
   /** The next one is expected to take about as long. */
   ms: number
   restsUntil: number
+  /** When it last had several jobs in a group. */
+  severalAt: number
 }
 
 /** What the jobs of one tenant took in a group. */
@@ -43,17 +48,27 @@ export function createWritingTenants(now: () => number) {
   let lastAt = Number.NEGATIVE_INFINITY
   /** When another than the last wrote. */
   let othersAt = Number.NEGATIVE_INFINITY
+  /** When somebody last wrote who has not many waiting. */
+  let fewAt = Number.NEGATIVE_INFINITY
 
   const hasOthers = (tenant: string, within = activeMs) =>
     now() - (tenant === last ? othersAt : lastAt) < within
+
+  function noteJobs(tenant: string, jobs: number): void {
+    const cost = costs.get(tenant)
+    if (cost === undefined) return
+    if (jobs > 1) cost.severalAt = now()
+    else if (now() - cost.severalAt >= severalForMs) fewAt = now()
+  }
+
   const restMs = (tenant: string) => (costs.get(tenant)?.restsUntil ?? 0) - now()
 
   return {
     /** A write of the tenant took so long. */
     note(tenant: string, ms: number): void {
       if (tenant === '') return
-      const { ms: before = 0, restsUntil = 0 } = costs.get(tenant) ?? {}
-      costs.set(tenant, { ms: Math.max(ms, before / 2), restsUntil })
+      const { ms: before = 0, restsUntil = 0, severalAt = Number.NEGATIVE_INFINITY } = costs.get(tenant) ?? {}
+      costs.set(tenant, { ms: Math.max(ms, before / 2), restsUntil, severalAt })
       if (tenant !== last) othersAt = lastAt
       last = tenant
       lastAt = now()
@@ -69,12 +84,14 @@ export function createWritingTenants(now: () => number) {
      * After a group that took so long: who writes beside others rests for as long as it wrote, so that it has half of the
      * writer's time at most, and a quarter with long writes. What it wrote has to reach the disk too, which takes about as long
      * again where it is much. The flush that each group costs, whatever is in it, counts for who had several jobs in it, up to the
-     * length of a long write: who has many waiting sends them in fewer groups.
+     * length of a long write: who has many waiting sends them in fewer groups. Tenants who all have many waiting do not rest so for
+     * each other: the writer would stand still while there is work.
      */
     rest(spent: ReadonlyMap<string, Spent>, groupMs: number): void {
+      for (const [tenant, { jobs }] of spent) noteJobs(tenant, jobs)
       for (const [tenant, { jobs, ms: jobsMs, bytes }] of spent) {
         const took = Math.min(groupMs, 2 * jobsMs)
-        const flushMs = jobs > 1 ? Math.min(groupMs, longMs) : 0
+        const flushMs = jobs > 1 && now() - fewAt < besideMs ? Math.min(groupMs, longMs) : 0
         const restMs = Math.max(took > longMs ? longRests * took : took, flushMs)
         const bytesMs = ((bytes > longBytes ? longBytesRests : 1) * bytes) / bytesPerMs
         const ms = Math.max(Math.min(restMs, mostRestMs), Math.min(bytesMs, mostBytesRestMs))
