@@ -1,7 +1,7 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { Expression } from '../../filter/query.ts'
-import { keptHere } from '../../history.ts'
 import { Icon } from '../../parts/icon.tsx'
+import { useKeptPlace, useKeptScroll } from '../../parts/kept-place.ts'
 import { useKeys } from '../../parts/keys.ts'
 import { lazily } from '../../parts/lazily.tsx'
 import { rem } from '../../parts/rem.ts'
@@ -28,14 +28,6 @@ const CallDetail = lazily(async () => (await import('../../call/detail.tsx')).Ca
 
 /** From this width on there is room for facets beside the list, unless somebody has closed them. */
 const roomy = matchMedia('(min-width: 90rem)')
-
-/** Where somebody was in the list who comes back to it. */
-interface Left {
-  /** Which list. */
-  of: string
-  top: number
-  active: number
-}
 
 /** All calls of a project, newest first, and the one that is looked at beside them. */
 export function CallsScreen({ project }: { project: string }) {
@@ -75,25 +67,16 @@ export function CallsScreen({ project }: { project: string }) {
       list.close()
     }
   }, [list])
-  const of = JSON.stringify([project, roots, text, sortText])
-  const { left: before, keep } = useMemo(() => keptHere<Left>(), [list])
-  const left = before?.of === of ? before : undefined
+  const kept = useKeptPlace(JSON.stringify([project, roots, text, sortText]))
   useLayoutEffect(() => {
-    setActive(left?.active ?? -1)
+    setActive(kept.left?.active ?? -1)
     setChosen(new Set())
     scroller.current?.scrollTo({ top: 0 })
   }, [list])
 
   const count = list.count.value
   const isCounted = count !== undefined
-  // Before it is known how many there are there is no room to scroll.
-  useLayoutEffect(() => {
-    if (isCounted && left) scroller.current?.scrollTo({ top: left.top })
-  }, [list, isCounted])
-  const keepPlace = (at = active) => {
-    if (isCounted) keep({ of, top: scroller.current?.scrollTop ?? 0, active: at })
-  }
-  useEffect(() => keepPlace(), [list, isCounted, active])
+  const keepPlace = useKeptScroll(kept, { scroller, isThere: isCounted && list, active })
   const rowAt = (index: number) => list.rows.value.get(index)
   const move = (by: number): number => {
     if (!count) return -1

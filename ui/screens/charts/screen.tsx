@@ -1,4 +1,5 @@
-import { useEffect, useMemo } from 'preact/hooks'
+import { useEffect, useMemo, useRef } from 'preact/hooks'
+import { useKeptPlace, useKeptScroll } from '../../parts/kept-place.ts'
 import { useKeys } from '../../parts/keys.ts'
 import { SavedViews } from '../../parts/saved-views.tsx'
 import { Empty, Failed, Skeleton } from '../../parts/states.tsx'
@@ -71,6 +72,10 @@ export function ChartsScreen({ project }: { project: string }) {
   ])
   const { shown, error } = charts
   const there = shown.value
+  const screen = useRef<HTMLElement>(null)
+  const kept = useKeptPlace(JSON.stringify([project, roots, text, rangeGiven, by]))
+  const isThere = there !== undefined && charts
+  const keepPlace = useKeptScroll(kept, { scroller: screen, isThere, active: -1 })
   const callsOf = (first: Date, end: Date, more?: string) => {
     const conditions = [
       text && `(${text})`,
@@ -106,7 +111,7 @@ export function ChartsScreen({ project }: { project: string }) {
       : `${countText(unpriced)} calls used tokens of models without a price here, and are not in it.`
   }
   return (
-    <main class="screen charts">
+    <main class="screen charts" ref={screen} onScroll={() => keepPlace()}>
       <div class="filter-bar">
         <h1 class="hidden-text">Charts</h1>
         <FilterBar text={text} problem={problem} meant={{ project, roots, query }} />

@@ -35,9 +35,11 @@ interface Props {
   item: PreviewedItem | undefined
   isActive: boolean
   onChoose(): void
+  /** Somebody follows its link. */
+  onLeave(): void
 }
 
-export function ItemLine({ index, top, project, queue, item, isActive, onChoose }: Props) {
+export function ItemLine({ index, top, project, queue, item, isActive, onChoose, onLeave }: Props) {
   const place = (element: HTMLElement | null) =>
     element?.style.setProperty('transform', `translateY(${top}px)`)
   const classes = `grid-row ${isActive ? 'is-active' : ''}`
@@ -66,7 +68,7 @@ export function ItemLine({ index, top, project, queue, item, isActive, onChoose 
         <StateName state={item.annotation_state} />
       </div>
       <div role="gridcell" class="item-call" title={item.call_id}>
-        <a tabIndex={-1} href={paths.review(project, queue, item.id)}>
+        <a tabIndex={-1} href={paths.review(project, queue, item.id)} onClick={onLeave}>
           {item.preview ?? shortOp(item.call_op_name)}
         </a>{' '}
         <span class="muted">{item.preview === null ? item.call_id : shortOp(item.call_op_name)}</span>

@@ -1,4 +1,5 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { useKeptPlace, useKeptScroll } from '../../parts/kept-place.ts'
 import { useKeys } from '../../parts/keys.ts'
 import { createPaged } from '../../parts/paged.ts'
 import { Empty, Failed } from '../../parts/states.tsx'
@@ -29,9 +30,11 @@ export function Items({ project, queue, stats }: Props) {
   )
   useEffect(() => () => list.close(), [list])
   const scroller = useRef<HTMLDivElement>(null)
+  const kept = useKeptPlace(`${queue} ${state}`)
   const [active, setActive] = useState(-1)
   const [sought, setSought] = useState(0)
-  useLayoutEffect(() => setActive(-1), [state])
+  useLayoutEffect(() => setActive(kept.left?.active ?? -1), [state])
+  const keepPlace = useKeptScroll(kept, { scroller, isThere: count > 0 && list, active })
   const current = list.rows.value.get(active)
   const move = (by: number) => {
     setActive(Math.min(count - 1, Math.max(0, active + by)))
@@ -99,6 +102,7 @@ export function Items({ project, queue, stats }: Props) {
           aria-rowcount={count + 1}
           tabIndex={0}
           ref={scroller}
+          onScroll={() => keepPlace()}
         >
           <div class="grid-head" role="row" aria-rowindex={1}>
             {['Nr', 'State', 'Call', 'Reviewer', 'Since', 'Started'].map((label) => (
@@ -120,6 +124,7 @@ export function Items({ project, queue, stats }: Props) {
                 {...{ index, top, project, queue, item: list.rows.value.get(index) }}
                 isActive={index === active}
                 onChoose={() => setActive(index)}
+                onLeave={() => keepPlace(index)}
               />
             )}
           />

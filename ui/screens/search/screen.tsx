@@ -1,5 +1,6 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { Icon } from '../../parts/icon.tsx'
+import { useKeptPlace, useKeptScroll } from '../../parts/kept-place.ts'
 import { useKeys } from '../../parts/keys.ts'
 import { Empty, Failed, Skeleton } from '../../parts/states.tsx'
 import { Status } from '../../parts/status.tsx'
@@ -26,7 +27,8 @@ interface State {
 export function SearchScreen({ project }: { project: string }) {
   const text = search.value.get('q') ?? ''
   const field = useRef<HTMLInputElement>(null)
-  const list = useRef<HTMLOListElement>(null)
+  const [body, list] = [useRef<HTMLDivElement>(null), useRef<HTMLOListElement>(null)]
+  const kept = useKeptPlace(`${project} ${text}`)
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
   const [draft, setDraft] = useState(text)
   const [state, setState] = useState<State>()
@@ -38,32 +40,32 @@ export function SearchScreen({ project }: { project: string }) {
     if (text !== written.current) setDraft(text)
     written.current = text
   }, [text])
-  // Not after the next paint: who comes here goes on typing.
+  // Not after the next paint: who comes here goes on typing. Who comes back goes on reading.
   useLayoutEffect(() => {
-    field.current?.focus()
+    if (kept.left === undefined) field.current?.focus()
     return () => clearTimeout(timer.current)
   }, [])
   const reading = useRef<AbortController>(undefined)
-  const read = (after?: string) => {
+  const read = (after?: string, wanted = 0) => {
     reading.current?.abort()
     const controller = new AbortController()
     reading.current = controller
     setError(undefined)
-    searchCalls(project, text, after, controller.signal).then(
-      ({ found, next, searchable }) => {
+    readHits({ project, text, after, wanted }, controller.signal).then(
+      ({ hits, next, searchable }) => {
         if (controller.signal.aborted) return
         const before = after !== undefined && state?.of === text ? state.hits : []
-        setState({ of: text, hits: [...before, ...found], next, searchable })
+        setState({ of: text, hits: [...before, ...hits], next, searchable })
       },
       (given: Error) => {
         if (!controller.signal.aborted) setError(given)
       },
     )
   }
-  useLayoutEffect(() => setActive(-1), [project, text, turn])
+  useLayoutEffect(() => setActive(kept.left?.active ?? -1), [project, text, turn])
   useEffect(() => {
     if (!/[\p{L}\p{N}]/u.test(text)) setState(undefined)
-    else read()
+    else read(undefined, kept.left?.rows)
     return () => reading.current?.abort()
   }, [project, text, turn])
   const apply = (next: string) => {
@@ -72,6 +74,8 @@ export function SearchScreen({ project }: { project: string }) {
     setSearch({ q: next })
   }
   const hits = state?.hits ?? []
+  const isThere = state?.of === text
+  const keepPlace = useKeptScroll(kept, { ...{ scroller: body, isThere, active }, rows: hits.length })
   const move = (by: number) => {
     const next = Math.min(hits.length - 1, Math.max(0, active + by))
     setActive(next)
@@ -133,7 +137,7 @@ export function SearchScreen({ project }: { project: string }) {
           </button>
         </p>
       )}
-      <div class="search-body">
+      <div class="search-body" ref={body} onScroll={() => keepPlace()}>
         {error ? (
           <Failed error={error} again={() => setTurn(turn + 1)} />
         ) : state === undefined ? (
@@ -157,7 +161,12 @@ export function SearchScreen({ project }: { project: string }) {
           <>
             <ol class="hits" ref={list}>
               {hits.map((hit, index) => (
-                <HitLine key={hit.call.id} {...{ project, hit }} isActive={index === active} />
+                <HitLine
+                  key={hit.call.id}
+                  {...{ project, hit }}
+                  isActive={index === active}
+                  onLeave={() => keepPlace(index)}
+                />
               ))}
             </ol>
             {state.next !== null && (
@@ -172,15 +181,42 @@ export function SearchScreen({ project }: { project: string }) {
   )
 }
 
+interface HitsRead {
+  project: string
+  text: string
+  after: string | undefined
+  /** One page where it is fewer. */
+  wanted: number
+}
+
+async function readHits({ project, text, after, wanted }: HitsRead, signal: AbortSignal) {
+  const hits: Hit[] = []
+  let next = after ?? null
+  while (true) {
+    const page = await searchCalls(project, text, next ?? undefined, signal)
+    hits.push(...page.found)
+    next = page.next
+    if (next === null || hits.length >= wanted) return { hits, next, searchable: page.searchable }
+  }
+}
+
 const places = { inputs: 'asked', output: 'said', exception: 'failed', note: 'note', name: 'name' } as const
 
-function HitLine({ project, hit, isActive }: { project: string; hit: Hit; isActive: boolean }) {
+interface LineProps {
+  project: string
+  hit: Hit
+  isActive: boolean
+  /** Somebody follows its link. */
+  onLeave(): void
+}
+
+function HitLine({ project, hit, isActive, onLeave }: LineProps) {
   const { call, snippets } = hit
   return (
     <li class={isActive ? 'hit is-active' : 'hit'} aria-current={isActive ? 'true' : undefined}>
       <div class="hit-head">
         <Status status={call.status} isShort />
-        <a class="call-name" href={paths.trace(project, call.trace_id, call.id)}>
+        <a class="call-name" href={paths.trace(project, call.trace_id, call.id)} onClick={onLeave}>
           {nameOf(call)}
         </a>
         <span class="muted">{call.model}</span>
