@@ -8,6 +8,7 @@ import { createQueue } from '../support/queues.ts'
 
 const skip = noBrowser
 const ui = `/ui/${project}`
+const manyRuns = 'acme/runs'
 const trace = idOf('trace', 900)
 const two = (index: number) => String(index).padStart(2, '0')
 
@@ -24,18 +25,8 @@ async function fill(page: PageApp) {
   await writeCalls(page, [root, ...below].map(completeOf))
   await writeCalls(page, comparedRuns({ runs: 2, rows: 120 }))
   // So many that they come in two pages.
-  const runs = Array.from({ length: 70 }, (_, index) =>
-    completeOf({
-      ...{ id: idOf('answer', index), trace_id: idOf('trace', 1_000 + index) },
-      ...{ op_name: 'Evaluation.evaluate', display_name: `run ${two(index)}` },
-      inputs: {
-        self: `weave:///${project}/object/capitals:v0`,
-        model: `weave:///${project}/object/small:v0`,
-      },
-      output: {},
-    }),
-  )
-  await writeCalls(page, runs)
+  const runs = comparedRuns({ runs: 70, rows: 1 }).map((call) => ({ ...call, project_id: manyRuns }))
+  await writeCalls(page, runs, manyRuns)
   for (let index = 0; index < 60; index++) {
     const obj = { project_id: project, object_id: `prompt-${two(index)}`, val: { text: 'Be brief.' } }
     assert.equal((await page.post('/obj/create', { obj })).status, 200)
@@ -67,16 +58,19 @@ interface Long {
 
 const longs: Long[] = [
   {
-    ...{ name: 'trace', path: () => `${ui}/trace/${trace}` },
-    ...{ scroller: '.tree', ready: '[role=treeitem]:has-text("step 3")' },
+    ...{ name: 'trace', path: () => `${ui}/trace/${trace}?call=${idOf('search', 75)}` },
+    ...{ scroller: '.tree', ready: '[role=treeitem]:has-text("step 75")' },
   },
   {
     ...{ name: 'comparison', path: () => `${ui}/evals/compare?ids=${runId(0)},${runId(1)}` },
     ...{ scroller: '.compare-grid', ready: '[role=row] .cell-run' },
   },
   {
-    ...{ name: 'evaluations', path: () => `${ui}/evals`, scroller: '.table-scroll' },
-    ...{ ready: 'tr:has-text("run 69")', more: { button: 'Show more', until: 'tr:has-text("run 02")' } },
+    ...{ name: 'evaluations', path: () => `/ui/${manyRuns}/evals`, scroller: '.table-scroll' },
+    ...{
+      ready: 'tr:has-text("small:v69")',
+      more: { button: 'Show more', until: 'tr:has-text("first try")' },
+    },
   },
   {
     ...{ name: 'objects', path: () => `${ui}/objects`, scroller: '.sheet' },

@@ -87,7 +87,7 @@ export function ObjectsScreen({ project }: { project: string }) {
             ))}
           </div>
           <div class="scrolled">
-            <table class="table">
+            <table class="table object-list">
               <thead>
                 <tr>
                   <th scope="col">Name</th>

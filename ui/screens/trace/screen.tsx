@@ -1,7 +1,6 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { CallDetail } from '../../call/detail.tsx'
 import { ExportButton } from '../../export/button.tsx'
-import { isFile } from '../../export/contents.ts'
 import { toggled } from '../../filter/narrowing.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { useKeptPlace, useKeptScroll } from '../../parts/kept-place.ts'
