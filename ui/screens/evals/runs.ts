@@ -10,8 +10,8 @@ import { fieldOf } from '../../value/scores.ts'
 
 const pageSize = 50
 
-/** The evaluations of a project, some more with each call of `more`. */
-export function createRuns(project: string) {
+/** The evaluations of a project, some more with each call of `more`; to begin with at least `wanted`. */
+export function createRuns(project: string, wanted = 0) {
   const rows = signal<readonly EvaluationRow[] | undefined>(undefined)
   const total = signal(0)
   const summaries = signal<ReadonlyMap<string, EvaluationSummary>>(new Map())
@@ -28,6 +28,8 @@ export function createRuns(project: string) {
     }
   }
 
+  const isShort = () => (rows.value?.length ?? 0) < Math.min(wanted, total.value)
+
   /** Runs that are shown and whose figures are not there. */
   let owed: readonly string[] = []
 
@@ -39,6 +41,7 @@ export function createRuns(project: string) {
     total.value = page.total
     owed = [...owed, ...page.evaluations.map(({ evaluation_call_id }) => evaluation_call_id)]
     await readFigures()
+    if (isShort()) await readMore()
   }
 
   async function readFigures(): Promise<void> {
@@ -61,7 +64,7 @@ export function createRuns(project: string) {
   const more = () => guarded(readMore)
   void more()
   return {
-    ...{ rows, total, summaries, costs, error, more },
+    ...{ rows, isShort, total, summaries, costs, error, more },
     /** What failed, and nothing further. */
     again: () => guarded(owed.length > 0 ? readFigures : readMore),
     close: () => closing.abort(),
