@@ -71,11 +71,7 @@ const turn = (text: string) =>
 const plain = { temperature: 0 }
 
 function tasksOf(isBuiltin: boolean): Task[] {
-  const { grammar } = createConstraintCompiler().compile(
-    { kind: 'json', schema },
-    { whitespace: 'none' },
-    'x',
-  )
+  const compiler = createConstraintCompiler()
   const random = (number: number) => ({
     tokens: [300 + number, ...Array.from({ length: 23 }, (_, i) => 400 + 31 * i)],
   })
@@ -90,17 +86,20 @@ function tasksOf(isBuiltin: boolean): Task[] {
         ending: { maxTokens: isBuiltin ? 128 : 64, ignoreEos: true },
       }),
   }
-  const forced: Task = {
-    name: 'a schema that leaves little choice',
-    generation: (number) =>
-      generationOf({
-        prompt: isBuiltin ? turn(`${number}: describe Paris as JSON.`) : random(number),
-        sampling: plain,
-        constraint: { grammar, field: 'response_format' },
-        ending: { maxTokens: 256 },
-      }),
-  }
-  if (!isBuiltin) return [usual, forced]
+  const forced = (['none', 'bounded'] as const).map((whitespace): Task => {
+    const { grammar } = compiler.compile({ kind: 'json', schema }, { whitespace }, 'x')
+    return {
+      name: `a schema that leaves little choice, ${whitespace === 'none' ? 'no white space' : 'any usual white space'}`,
+      generation: (number) =>
+        generationOf({
+          prompt: isBuiltin ? turn(`${number}: describe Paris as JSON.`) : random(number),
+          sampling: plain,
+          constraint: { grammar, field: 'response_format' },
+          ending: { maxTokens: 256 },
+        }),
+    }
+  })
+  if (!isBuiltin) return [usual, ...forced]
   const edited: Task = {
     name: 'a story told again',
     generation: (number) =>
@@ -125,7 +124,7 @@ function tasksOf(isBuiltin: boolean): Task[] {
     edited,
     copied,
     { ...usual, name: 'a text with changes, foretold', isForetold: true },
-    forced,
+    ...forced,
     usual,
   ]
 }
@@ -185,7 +184,8 @@ async function measure(name: string, file: string, report: Report): Promise<void
   for (const speculation of [false, true]) {
     const { plan } = await prepareModel(file, {
       ...{
-        model: file,
+        // By this name it has the types of its own.
+        model: name === 'the built-in model' ? 'builtin' : file,
         model_name: [],
         context: 2048,
         parallel: 4,

@@ -178,6 +178,15 @@ the answer where it occurs, so it may cut the answer off.
 When \`allowed_token_ids\`, \`bad_words\` or \`min_tokens\` leave no token that the grammar allows, the request fails with
 \`no_token_possible\`, in a stream as an error event. Beam search takes no constraint.
 
+## What is not drawn
+
+Where the grammar leaves one text alone (names of fields behind their quotes, \`const\`, the rest of an \`enum\` value, fixed parts of a
+format), nothing is drawn: the answer goes on with that text, cut into tokens as the tokenizer cuts it, up to the first place where a token
+could reach beyond it. All of it is computed in one step ([guessing ahead](speculation.md)). Such tokens take no random number;
+\`usage\` counts them, and log-probabilities say how likely the model held this cut among those that the grammar allows. Penalties do not
+touch them. With \`allowed_token_ids\`, \`logit_bias\`, \`bad_words\` or \`min_tokens\` every token is drawn, and the model cuts the text as
+it likes. White space that may stand there or not is a choice: \`disable_any_whitespace\` makes more of a JSON text the only one.
+
 ## How much of the world's schemas
 
 Measured as sent over the 8,845 that can be read, and before over 600 (seed 1), of [MaskBench](https://github.com/guidance-ai/jsonschemabench) with

@@ -1,7 +1,7 @@
 import { refuse } from '../domain/refusals.ts'
 import type { Generation, GenerationEvent, TokenLogprob } from './backend.ts'
 import { createConstrainedSampler, type PositionSampler } from './constraints/constrained-sampler.ts'
-import type { Allowance, Constraint } from './constraints/following-constraints.ts'
+import type { Allowance, Constraint, Spacing } from './constraints/following-constraints.ts'
 import { shownLogits } from './constraints/mask/allowed-logits.ts'
 import { markersOf } from './control-tokens.ts'
 import { type AnswerText, createAnswerText } from './output/answer-text.ts'
@@ -85,6 +85,12 @@ export function planAnswer(parts: AnswerParts) {
       markers: markersOf(vocabulary, text.markers),
     },
     constraint,
+    /** What a constraint leaves no choice of is not drawn: nothing else forbids a token, or is about single ones. */
+    isSure:
+      allowed === undefined &&
+      sampling.badWords.length === 0 &&
+      sampling.bias.length === 0 &&
+      ending.minTokens === 0,
     thinking: thinking && { ...thinking, closing },
   }
 }
@@ -132,17 +138,26 @@ export function createChoice(plan: AnswerPlan, index: number) {
   const text = createAnswerText(vocabulary, plan.text)
   const tokens: number[] = []
 
+  function sure(): readonly number[] {
+    return plan.isSure && thinking?.isOver !== false ? (allowance?.sure() ?? none) : none
+  }
+
   return {
     tokens,
-    /** The text that the constraint leaves as the only one; often none. */
-    ahead: () => allowance?.ahead() ?? '',
+    /** The tokens that come next whatever the model says, and so without asking it; often none. */
+    sure,
+    /** The text that the constraint leaves as the only one but for white space; often none. */
+    ahead(space: Spacing): string {
+      const last = tokens.at(-1)
+      return allowance?.ahead(space, last === undefined ? last : vocabulary.bytes(last).at(-1)) ?? ''
+    },
     /** Draws what comes after the answer so far. Rejects with a refusal when no token is possible. */
     async next(logits: PositionLogits): Promise<Drawn> {
       const position = logprobs === undefined ? logits : remembered(logits)
       const forced = thinking?.forced((token) => allowance?.allows(token) ?? true)
       const shows = logprobs !== undefined && allowance === undefined
       const [token] = await Promise.all([
-        forced ?? sample(position, tokens),
+        forced ?? sure()[0] ?? sample(position, tokens),
         // It is remembered there, and asked for together with what the draw needs.
         shows && likeliest(position, logprobs),
       ])
@@ -205,6 +220,7 @@ export function writeToken(
   }
 }
 
+const none: readonly number[] = []
 const over: End = { reason: 'stop', stop: null }
 
 export function noTokenPossible({ sampling, ending, constraint }: Generation, tokens: number): Error {

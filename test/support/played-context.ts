@@ -14,6 +14,8 @@ export interface PlayedContextOptions {
   follows?: number
   /** What a batch takes; no time without it. */
   batchMs?: number
+  /** Hears of each row whose logits are wanted. */
+  asked?: () => void
   /** Hears of the rows of each sequence in each batch. */
   decoded?: (rows: number[]) => void
 }
@@ -74,6 +76,7 @@ export function playedContext(options: PlayedContextOptions) {
       batch.push(tokens.length)
       return Uint32Array.from(wanted, (at) => {
         const text = read.slice(0, position + at + 1)
+        options.asked?.()
         return rows.push(() => logitsAfter(text)) - 1
       })
     },

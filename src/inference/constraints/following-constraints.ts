@@ -12,6 +12,7 @@ import { isSymbol, otherControlToken, symbolOfMarker } from './grammar/symbols.t
 import { eachAllowed, putAllowed } from './mask/allowed-tokens.ts'
 import { afterBytes, type BytePosition } from './mask/byte-following.ts'
 import { createRuns } from './mask/runs.ts'
+import { createSureTokens } from './mask/sure-tokens.ts'
 import { createMasks, type Masks } from './mask/token-masks.ts'
 import { unrepeatedTokens } from './mask/unrepeated-tokens.ts'
 import { sliceVocabulary, type VocabularySlices } from './mask/vocabulary-slices.ts'
@@ -23,6 +24,8 @@ export interface Constraint {
   /** The same for answers that continue this text. Throws a refusal where nothing that fits begins with it. */
   behind(continued: ContinuedText, field: string): Constraint
 }
+
+export type Spacing = 'dense' | 'spaced'
 
 /** Which tokens the grammar allows after the answer so far. */
 export interface Allowance extends TokenRule {
@@ -37,8 +40,16 @@ export interface Allowance extends TokenRule {
   readonly isComplete: boolean
   /** It is, and nothing can follow. */
   readonly isOver: boolean
-  /** The text that comes next, where only one is left but for white space; of a long one, the beginning. */
-  ahead(): string
+  /**
+   * The tokens that come next, where the grammar leaves one text alone, as the tokenizer cuts it; often none, and never one that
+   * ends the answer. Those that are left stay the same until another token is accepted.
+   */
+  sure(): readonly number[]
+  /**
+   * The text that comes next, where only one is left but for white space; of a long one, the beginning. It has no such space, or
+   * one behind each colon and comma; `last` is the byte before it.
+   */
+  ahead(space: Spacing, last: number | undefined): string
   /** The answer goes on with this token, which is allowed. False when it only ends the answer, and is no part of it. */
   accept(token: number): boolean
 }
@@ -58,18 +69,21 @@ const mostLists = 512
 const mostMaskedPositions = 8192
 /** Characters of what is left as the only text. */
 const longestAhead = 64
+const space = 0x20
+const spacedBehind = /[:,]$/
 const mostKept = 32
 /** Of the grammars that are kept. */
 const mostBytes = 8 * 1024 * 1024
 
 /**
  * Puts the vocabulary in order, which takes a moment: once, when the model is loaded. Grammars that are used again are read
- * once, and what was learnt of them stays.
+ * once, and what was learnt of them stays. `spell` cuts a text as the tokenizer does; without it nothing is sure.
  */
-export function createConstraints(vocabulary: Vocabulary): Constraints {
+export function createConstraints(vocabulary: Vocabulary, spell: Spell = () => []): Constraints {
   const ends = new Set(vocabulary.ends)
   const tokens: Tokens = {
     vocabulary,
+    spell,
     ends,
     controls: Array.from(controlTokensOf(vocabulary).values()).flat(),
     slices: sliceVocabulary(vocabulary),
@@ -92,8 +106,11 @@ export function createConstraints(vocabulary: Vocabulary): Constraints {
   }
 }
 
+type Spell = (text: string) => readonly number[]
+
 interface Tokens {
   vocabulary: Vocabulary
+  spell: Spell
   ends: ReadonlySet<number>
   controls: readonly number[]
   slices: VocabularySlices
@@ -102,7 +119,7 @@ interface Tokens {
 
 function createConstraint(
   grammar: CompiledGrammar,
-  { vocabulary, ends, controls, slices, masks }: Tokens,
+  { vocabulary, spell, ends, controls, slices, masks }: Tokens,
   markers: Markers,
 ): Constraint {
   let steps = 0
@@ -114,7 +131,9 @@ function createConstraint(
   /** What is allowed, or a number that it is more than. */
   const lists = new LRUCache<Position, readonly number[] | number>({ max: mostLists })
   const runs = createRuns(following)
-  const aheadOf = new LRUCache<Position, string>({ max: mostLists, memoMethod: ahead })
+  const aheadOf = new LRUCache<Position, string>({ max: mostLists, memoMethod: (at) => ahead(at, false) })
+  const spacedFrom = new LRUCache<Position, string>({ max: mostLists, memoMethod: (at) => ahead(at, true) })
+  const sureFrom = createSureTokens({ vocabulary, following, spell, few: fewOf, after: afterToken })
   const maskOf = new Map<Position, number>()
 
   const isComplete = ({ position, begun }: BytePosition) => begun === undefined && position.isComplete
@@ -130,6 +149,13 @@ function createConstraint(
   function afterSymbol({ position, begun }: BytePosition, symbol: number): BytePosition | undefined {
     const next = begun === undefined ? following.after(position, symbol) : undefined
     return next && { position: next, begun: undefined }
+  }
+
+  function afterToken(at: BytePosition, token: number): BytePosition | undefined {
+    const symbol = symbolOfToken(token)
+    if (symbol !== undefined) return afterSymbol(at, symbol)
+    const bytes = vocabulary.bytes(token)
+    return bytes.length > 0 && !ends.has(token) ? afterBytes(following, at, bytes) : undefined
   }
 
   /** The control tokens that are allowed, and those that end the answer. */
@@ -161,15 +187,27 @@ function createConstraint(
     return list
   }
 
-  function ahead(from: Position): string {
+  function ahead(from: Position, isSpaced: boolean): string {
     let text = ''
     for (let at: Position | undefined = from; at !== undefined && !at.isComplete; ) {
-      const point = following.onlyPoint(at)
+      const spaced: Position | undefined =
+        isSpaced && spacedBehind.test(text) ? following.after(at, space) : undefined
+      if (spaced !== undefined) {
+        text += ' '
+        at = spaced
+      }
+      const point = following.onlyPoint(at) ?? following.onlyPoint(at, 'orSpace')
       if (point === undefined || isSymbol(point) || text.length >= longestAhead) break
       text += String.fromCodePoint(point)
       at = following.after(at, point)
     }
     return text
+  }
+
+  function spacedAhead(from: Position, last: number | undefined): string {
+    const isBehind = last !== undefined && spacedBehind.test(String.fromCharCode(last))
+    const spaced = isBehind && !from.isComplete ? following.after(from, space) : undefined
+    return spaced === undefined ? spacedFrom.memo(from) : ` ${spacedFrom.memo(spaced)}`
   }
 
   function masked(at: BytePosition): TokenMask {
@@ -235,16 +273,11 @@ function createConstraint(
       return position && { position, begun: undefined }
     }
     const isNew = (token: number) => past === undefined || pastAfter(token) !== undefined
-    const after = (token: number) => {
-      const symbol = symbolOfToken(token)
-      if (symbol !== undefined) return afterSymbol(at, symbol)
-      const bytes = vocabulary.bytes(token)
-      return bytes.length > 0 && !ends.has(token) ? afterBytes(following, at, bytes) : undefined
-    }
+    let sure: readonly number[] = []
     return {
       allows(token) {
         if (ends.has(token) && isDone()) return true
-        return after(token) !== undefined && isNew(token)
+        return afterToken(at, token) !== undefined && isNew(token)
       },
       few(most = mostListed) {
         const list = fewOf(at, most)
@@ -255,7 +288,15 @@ function createConstraint(
         const mask = at.begun === undefined && past === undefined ? known(at.position) : undefined
         return mask && 2 * mask.count > vocabulary.size ? mask : undefined
       },
-      ahead: () => (at.begun === undefined ? aheadOf.memo(at.position) : ''),
+      sure() {
+        const isKnown = sure.length > 0 || at.begun !== undefined || past !== undefined
+        if (!isKnown) sure = sureFrom(at.position)
+        return sure
+      },
+      ahead(space, last) {
+        if (at.begun !== undefined) return ''
+        return space === 'dense' ? aheadOf.memo(at.position) : spacedAhead(at.position, last)
+      },
       mask() {
         const mask = at.begun === undefined ? remembered(at.position, at) : masked(at)
         return past === undefined ? mask : unrepeated(mask, past)
@@ -267,13 +308,14 @@ function createConstraint(
         return isDone() && at.position.isOver
       },
       accept(token) {
-        const next = after(token)
+        const next = afterToken(at, token)
         if (next === undefined && ends.has(token)) return false
         if (next === undefined || !isNew(token)) {
           throw new Error(`the grammar does not allow the token ${token}`)
         }
         past = pastAfter(token)
         at = next
+        sure = sure[0] === token ? sure.slice(1) : []
         return true
       },
     }

@@ -29,24 +29,26 @@ export function createAfterBatch(parts: AfterBatchParts) {
   /** Tokens of guesses that were checked, and those of them that were drawn. */
   const guesses = { checked: 0, right: 0 }
 
-  /** Takes up what comes next, and as long as that is what was guessed, draws what comes after it. */
-  async function check(part: Part, asked?: PromiseSettledResult<TakeUp>): Promise<void> {
-    const { answering, sequence, tokens, guessed, rows } = part
+  /** Takes up what comes next, and as long as that is what was guessed, draws what comes after it. `known` is what comes first. */
+  async function check(part: Part, known: readonly TakeUp[]): Promise<void> {
+    const { answering, sequence, tokens, guessed, sure, rows } = part
     const first = tokens.length - guessed
     guesses.checked += rows.length - 1
-    for (const [at, row] of rows.entries()) {
+    for (let at = 0; at < sure + rows.length; at++) {
       if (at > 0) {
         const guess = tokens[first + at - 1]
         if (guess === undefined || answering.drawn !== guess || answering.sequence !== sequence) return
         if (open.isGone(answering)) return
         sequence.tokens.push(guess)
         sequence.guessed--
-        guesses.right++
+        if (at > sure) guesses.right++
         noteRead(answering)
       }
-      const takeUp = at === 0 && asked ? told(asked) : await answering.ask(context.logits(row))
+      const row = rows[at - sure]
+      const takeUp = known[at] ?? (row !== undefined && (await answering.ask(context.logits(row))))
+      if (!takeUp) return
       await takeUp()
-      part.drawn++
+      if (row !== undefined) part.drawn++
     }
   }
 
@@ -77,14 +79,14 @@ export function createAfterBatch(parts: AfterBatchParts) {
   }
 
   /**
-   * What a writer draws next is asked for while the batch is being computed: the one thread of the native library answers as
-   * soon as it has the logits, and this one is not woken in between.
+   * While the batch is being computed what is sure is taken up, and what is drawn behind it is asked for: the one thread of the native
+   * library answers as soon as it has the logits, and this one is not woken in between.
    */
-  function askAhead({ answering, isPrompt, rows }: Part): Promise<TakeUp>[] {
+  async function lookAhead({ answering, isPrompt, sure, rows }: Part): Promise<TakeUp[]> {
     const [row] = rows
-    return isPrompt || row === undefined || isReadingAgain(answering)
-      ? []
-      : [answering.ask(context.logits(row))]
+    if (isPrompt || row === undefined || isReadingAgain(answering)) return []
+    const known = sure === 0 ? [] : answering.takeSure(sure)
+    return [...known, await answering.ask(context.logits(row))]
   }
 
   return {
@@ -92,7 +94,7 @@ export function createAfterBatch(parts: AfterBatchParts) {
     /** To be called when the batch has begun; it ends after the batch. */
     async finish(part: Part, decoding: Promise<void>): Promise<void> {
       const { answering, sequence, tokens, guessed, rows } = part
-      const [asked] = await Promise.allSettled(askAhead(part))
+      const [known] = await Promise.allSettled([lookAhead(part)])
       await decoding
       const from = sequence.tokens.length
       for (const token of tokens.subarray(0, tokens.length - guessed)) sequence.tokens.push(token)
@@ -104,7 +106,7 @@ export function createAfterBatch(parts: AfterBatchParts) {
           await addPromptLogprobs(request, from, rows)
         if (open.isGone(answering) || leftToRead(answering) > 0) return
         if (guessed > 0 || part.isPrompt === false) {
-          await check(part, asked)
+          await check(part, told(known))
           return
         }
         const logits = context.logits(rows.at(-1) ?? Number.NaN)

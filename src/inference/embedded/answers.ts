@@ -1,12 +1,13 @@
 import { LRUCache } from 'lru-cache'
-import { type AnswerPlan, type Choice, createChoice, type Drawn } from '../choice.ts'
+import { type Accepted, type AnswerPlan, type Choice, createChoice, type Drawn } from '../choice.ts'
+import type { Spacing } from '../constraints/following-constraints.ts'
 import { type BeamParts, beamSearch } from './beam-answers.ts'
 import { firstChances } from './drafts/chances.ts'
 import { createDrafting, type Drafting } from './drafts/drafting.ts'
 import type { HowToDraft } from './drafts/how-to-draft.ts'
 import { createPredicted, type Predicted } from './drafts/predicted.ts'
 import type { NativeModel } from './native.ts'
-import type { Answering, Request } from './request.ts'
+import type { Answering, Request, TakeUp } from './request.ts'
 
 export interface AnswersParts extends BeamParts {
   model: Pick<NativeModel, 'tokenize'>
@@ -24,40 +25,64 @@ export function createAnswers({ model, drafts, ...parts }: AnswersParts) {
   })
 
   function draftingOf(prompt: readonly number[], choice: Choice, predicted?: Predicted): Drafting {
-    const forced = (most: number) => {
-      const text = choice.ahead()
+    const forced = (space: Spacing, most: number) => {
+      const text = choice.ahead(space)
       return text === '' ? [] : spelled.memo(text).slice(0, most)
     }
-    return createDrafting(prompt, { tokens: choice.tokens, forced, predicted }, guessChances)
+    const { tokens, sure } = choice
+    return createDrafting(prompt, { tokens, sure, forced, predicted }, guessChances)
   }
 
-  function answer(choice: Choice, predicted: Predicted | undefined, own: () => Answering): Answering['ask'] {
-    const takeUp = (drawn: Drawn): void => {
+  /** One that draws for itself. */
+  function written(
+    { prompt }: Request,
+    choice: Choice,
+    prediction: readonly number[] | undefined,
+    own: () => Answering,
+  ): Pick<Answering, 'ask' | 'takeSure' | 'drafting'> {
+    const predicted = prediction && createPredicted(prediction, choice.tokens, guessChances.predicted)
+    let isOver = false
+    const accept = (drawn: Drawn): Accepted => {
+      const accepted = choice.accept(drawn)
+      isOver = accepted.finished !== undefined
+      predicted?.follow()
+      return accepted
+    }
+    const say = ({ tokens, finished }: Accepted): void => {
       const answering = own()
       const { request } = answering
       if (open.isGone(answering)) return
-      const { tokens, finished } = choice.accept(drawn)
-      predicted?.follow()
       outbox.put(request.id, tokens)
-      answering.drawn = drawn.token
+      answering.drawn = tokens.tokens[0]
       if (finished === undefined) return
       if (!answering.isBackground) outbox.hurry()
       outbox.put(request.id, predicted ? { ...finished, prediction: predicted.counts } : finished)
       finish(answering)
     }
-    return async (logits) => {
-      const drawn = await choice.next(logits)
-      return () => takeUp(drawn)
+    return {
+      async ask(logits) {
+        if (isOver) return () => {}
+        const drawn = await choice.next(logits)
+        return () => say(accept(drawn))
+      },
+      takeSure(most) {
+        const taken: TakeUp[] = []
+        while (!isOver && taken.length < most) {
+          const [token] = choice.sure()
+          if (token === undefined) break
+          const accepted = accept({ token })
+          taken.push(() => say(accepted))
+        }
+        return taken
+      },
+      drafting: drafts.areWanted ? draftingOf(prompt, choice, predicted) : undefined,
     }
   }
 
   return (request: Request, plan: AnswerPlan, prediction: readonly number[] | undefined): Answering[] => {
-    const { generation, prompt, priority } = request
+    const { generation, priority } = request
     const askBeam = generation.beam === undefined ? undefined : beamSearch(parts, request, plan)
     return Array.from({ length: generation.choices }, (_, index) => {
-      const choice = askBeam ? undefined : createChoice(plan, index)
-      const predicted =
-        choice && prediction && createPredicted(prediction, choice.tokens, guessChances.predicted)
       const answering: Answering = {
         request,
         isBackground: generation.lane === 'background',
@@ -67,10 +92,11 @@ export function createAnswers({ model, drafts, ...parts }: AnswersParts) {
         cached: 0,
         drawn: undefined,
         again: [],
-        drafting: choice && drafts.areWanted ? draftingOf(prompt, choice, predicted) : undefined,
         isIdle: false,
         turn: 0,
-        ask: askBeam?.(index) ?? (choice ? answer(choice, predicted, () => answering) : async () => () => {}),
+        ...(askBeam
+          ? { ask: askBeam(index), takeSure: () => [], drafting: undefined }
+          : written(request, createChoice(plan, index), prediction, () => answering)),
       }
       return answering
     })

@@ -14,9 +14,11 @@ export interface Part {
   answering: Answering
   sequence: Sequence
   tokens: Uint32Array
-  /** So many of them at the end are guesses. */
+  /** So many of them at the end are guesses, … */
   guessed: number
-  /** The rows of the logits that are wanted: of the last token that is no guess, and of guesses behind it. */
+  /** … and the first of these come next whatever the model says: what comes before them needs no logits. */
+  sure: number
+  /** The rows of the logits that are wanted: of the last token that is no guess, or is sure, and of guesses behind it. */
   rows: Uint32Array
   isPrompt: boolean
   /** Tokens that were drawn after it. */
@@ -35,9 +37,25 @@ export interface BatchParts {
   drafts: HowToDraft
 }
 
+interface ChosenDraft extends Draft {
+  /** So many tokens are read of it. */
+  length: number
+  /** The most that may be. */
+  bound: number
+  /** So many of them are taken up without logits. */
+  unasked: number
+}
+
 /** Of all who write together. More rows cost as much time as they could save. */
 const mostDrafted = 48
-const nothing: Draft = { tokens: [], chance: 0 }
+const nothing: Draft = { tokens: [], sure: 0, chance: 0 }
+
+/**
+ * Tiny models compute one prompt after the other, in one batch or in several: the first is done sooner where the next comes in a
+ * batch of its own. Beside so many writers, who are in each batch, more of them would cost more than that brings.
+ */
+const mostOfTiny = 256
+const mostBesideTiny = 3
 
 /** Of so many batches one reads of the prompt that has waited longest. */
 const oldestEvery = 4
@@ -60,15 +78,19 @@ export function createBatches({ context, tenants, batch, mostRows, longest, draf
     return [own.reduce((longest, other) => (other.turn < longest.turn ? other : longest))]
   }
 
-  function draftOf(writer: Answering, most: number): Draft {
-    if (!isReadingAgain(writer)) return (how.areWanted ? writer.drafting?.next(most) : undefined) ?? nothing
+  function draftOf(writer: Answering, most: number, mostSure: number): Draft {
+    if (!isReadingAgain(writer))
+      return (how.areWanted ? writer.drafting?.next(most, mostSure) : undefined) ?? nothing
     const { sequence, request, again, drawn } = writer
     const next = again[(sequence?.tokens.length ?? 0) - request.prompt.length + 1] ?? drawn
-    return next === undefined ? nothing : { tokens: [next], chance: 0 }
+    return next === undefined ? nothing : { ...nothing, tokens: [next] }
   }
 
-  /** Guesses for those that write, all as long as each other. Beside prompts there are no more than has to be. */
-  function draftsOf(answerings: readonly Answering[]): { drafts: Map<Answering, Draft>; length: number } {
+  /**
+   * Guesses for those that write, all as long as each other. Beside prompts there are no more than has to be. What is sure is read
+   * as a prompt is: as much of it as there is, and `prompts` together at most.
+   */
+  function draftsOf(answerings: readonly Answering[], prompts: number): Map<Answering, ChosenDraft> {
     const writers = answerings.filter(isWriting)
     const areAlone = writers.length === answerings.length
     const room = Math.min(
@@ -78,21 +100,39 @@ export function createBatches({ context, tenants, batch, mostRows, longest, draf
     )
     const least = leastDrafted()
     const most = how.areWanted ? Math.max(least, room) : least
-    const drafts = new Map<Answering, Draft>()
-    if (most > 0) for (const writer of writers) drafts.set(writer, draftOf(writer, most))
-    const chances = Array.from(drafts.values(), ({ chance }) => chance)
-    return { drafts, length: most > least ? draftLength.choose(chances, least, most) : least }
+    const share = Math.floor(Math.min(batch, prompts) / writers.length) - 1
+    const drafts = new Map<Answering, ChosenDraft>()
+    const chances = writers.map((writer) => {
+      const { sequence, request } = writer
+      const left = longest - (sequence?.tokens.length ?? 0) - 1
+      const asksAll = request.generation.logprobs !== undefined
+      const bound = asksAll ? most : Math.max(least, Math.min(share, left))
+      const draft = draftOf(writer, most, bound)
+      drafts.set(writer, { ...draft, length: 0, unasked: asksAll ? 0 : draft.sure, bound })
+      return draft.chance
+    })
+    const length = most > least ? draftLength.choose(chances, least, most) : least
+    for (const draft of drafts.values()) {
+      const { tokens, sure, bound } = draft
+      // Behind what is sure a guess is no longer than it is; rows that only stand in for one cost more there.
+      const own = Math.min(bound, tokens.length, sure + (length > least ? length : 0))
+      draft.length = sure > 0 ? Math.max(least, own) : length
+    }
+    return drafts
   }
 
   /** Of each so many tokens may be read, and of all prompts together so many. */
   function batchOf(each: { answering: Answering; tokens: number }[], prompts: number): Part[] {
     turn++
-    const { drafts, length } = draftsOf(each.map(({ answering }) => answering))
+    const drafts = draftsOf(
+      each.map(({ answering }) => answering),
+      prompts,
+    )
     const inOrder = each.toSorted(
       (one, other) => (one.answering.sequence?.id ?? 0) - (other.answering.sequence?.id ?? 0),
     )
     const left = inOrder.map(({ answering, answering: { request }, tokens }) => ({
-      tokens: isWriting(answering) ? tokens + length : tokens,
+      tokens: tokens + (drafts.get(answering)?.length ?? 0),
       most: request.promptLogprobs === undefined ? batch : mostRows,
       arrival: request.since,
       isWriting: isWriting(answering),
@@ -110,27 +150,38 @@ export function createBatches({ context, tenants, batch, mostRows, longest, draf
       if (count === 0 || sequence === undefined) return []
       answering.turn = turn
       request.queuedMs ??= performance.now() - request.since
-      const draft = drafts.get(answering)?.tokens.slice(0, length)
+      const draft = drafts.get(answering)
       const own = nextToRead(answering, count)
-      const tokens = draft === undefined ? own : withDraft(own, draft, length)
-      const checked = draft === undefined || isReadingAgain(answering) ? 0 : draft.length
+      const tokens = draft === undefined ? own : withDraft(own, draft)
+      const checked =
+        draft === undefined || isReadingAgain(answering) ? 0 : Math.min(draft.tokens.length, draft.length)
+      const sure = Math.min(draft?.unasked ?? 0, checked)
       const guessed = tokens.length - own.length
       const isPrompt = !isWriting(answering)
       return [
-        { answering, sequence, tokens, guessed, checked, isPrompt, isLast: !isPrompt || count === most },
+        {
+          answering,
+          sequence,
+          tokens,
+          guessed,
+          sure,
+          checked,
+          isPrompt,
+          isLast: !isPrompt || count === most,
+        },
       ]
     })
     // Flash attention of plain numbers has other last digits beside others anyhow.
     return additionOrder(parts, context.readsTiles).map(
-      ({ answering, sequence, tokens, guessed, checked, isPrompt, isLast }) => {
+      ({ answering, sequence, tokens, guessed, sure, checked, isPrompt, isLast }) => {
         const { request } = answering
         const last = tokens.length - 1 - guessed
         const wanted =
           request.promptLogprobs !== undefined && !request.isRead
             ? Uint32Array.from(tokens.keys())
-            : Uint32Array.from({ length: isLast ? 1 + checked : 0 }, (_, further) => last + further)
+            : Uint32Array.from({ length: isLast ? 1 + checked - sure : 0 }, (_, at) => last + sure + at)
         const rows = context.add(sequence.id, sequence.tokens.length, tokens, wanted)
-        return { answering, sequence, tokens, guessed, rows, isPrompt, drawn: 0 }
+        return { answering, sequence, tokens, guessed, sure, rows, isPrompt, drawn: 0 }
       },
     )
   }
@@ -160,7 +211,10 @@ export function createBatches({ context, tenants, batch, mostRows, longest, draf
       const writers = answerings.filter(isWriting).length
       return batchOf(
         answerings.map((answering) => ({ answering, tokens: waits(answering) ? 0 : leftToRead(answering) })),
-        pace.promptTokens(writers, answerings.length - writers, isShared || areTenantsActive),
+        Math.min(
+          pace.promptTokens(writers, answerings.length - writers, isShared || areTenantsActive),
+          how.isPaired && writers <= mostBesideTiny ? mostOfTiny : batch,
+        ),
       )
     },
     /** The native library took so long. */
@@ -170,7 +224,8 @@ export function createBatches({ context, tenants, batch, mostRows, longest, draf
       pace.read(read, parts.length - prompts.length, ms)
       decodeMs = ms
       const rows = parts[0]?.tokens.length ?? 0
-      if (prompts.length === 0) draftLength.decoded(parts.length, rows, ms)
+      const areEqual = parts.every(({ tokens }) => tokens.length === rows)
+      if (prompts.length === 0 && areEqual) draftLength.decoded(parts.length, rows, ms)
     },
     /** A batch took so long, with the drawing. */
     took(parts: readonly Part[], ms: number, isBackground: boolean): void {
@@ -195,9 +250,9 @@ export function createBatches({ context, tenants, batch, mostRows, longest, draf
 }
 
 /** All that write in a batch have as many rows: where fewer tokens are guessed, the last that is known stands in for them. */
-function withDraft(own: Uint32Array, draft: readonly number[], length: number): Uint32Array {
-  const tokens = new Uint32Array(own.length + length).fill(own.at(-1) ?? 0)
-  tokens.set(own)
-  tokens.set(draft, own.length)
-  return tokens
+function withDraft(own: Uint32Array, { tokens, length }: ChosenDraft): Uint32Array {
+  const all = new Uint32Array(own.length + length).fill(own.at(-1) ?? 0)
+  all.set(own)
+  all.set(tokens.slice(0, length), own.length)
+  return all
 }

@@ -35,7 +35,9 @@ export function createLoop(
   const copyFrom = 16 + Math.floor(options.context / 128)
   const isLostKept = options.promptCache > 0 && context.bytesOfToken !== undefined
   const sequences = createSequences(options.parallel, copyFrom, { isLostKept })
-  const constraints = createConstraints(vocabulary)
+  const constraints = createConstraints(vocabulary, (text) =>
+    model.tokenize(text, { special: false, add: false }),
+  )
   // Each row of logits that is wanted holds a number for each token of the vocabulary until the next batch.
   const mostRows = Math.max(3, Math.floor(2 ** 22 / vocabulary.size))
   const open = createOpenRequests()

@@ -50,6 +50,8 @@ export interface Answering {
   isIdle: boolean
   /** The batch that it was in last. */
   turn: number
+  /** Goes on with at most so many tokens that come next whatever the model says, one after the other. That may be while they are read. */
+  takeSure(most: number): TakeUp[]
   /** Asks what follows when everything so far is read. It may be asked while that is being read, and is told when it has been. */
   ask(logits: PositionLogits): Promise<TakeUp>
 }

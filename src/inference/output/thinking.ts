@@ -33,6 +33,9 @@ export function createThinking(plan: ThinkingPlan, vocabulary: Vocabulary, shown
   }
 
   return {
+    get isOver() {
+      return state === 'over'
+    },
     /** The token that comes next, whatever the model would say. One that is not allowed is not forced. */
     forced(allows: (token: number) => boolean): number | undefined {
       if (state !== 'open' || thought < budget || missing > 0) return undefined

@@ -64,7 +64,7 @@ export async function beginChat(
     maxTokens: body.max_completion_tokens == null ? 'max_tokens' : 'max_completion_tokens',
   }
   const hidesThoughts = body.include_reasoning === false
-  const generation = await generate(parts, found, request, asking, names, hidesThoughts)
+  const generation = await generate(parts, found, request, asking, names, { hidesThoughts })
   return {
     ...generation,
     id: `chatcmpl-${asking.id}`,

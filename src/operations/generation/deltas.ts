@@ -32,10 +32,12 @@ export interface ChoiceDelta {
   prediction?: PredictionCounts
 }
 
-interface DeltaOptions {
+export interface DeltaOptions {
   createParser?: (() => Parser) | undefined
   /** Leaves out thoughts, with their tokens and log-probabilities. */
   hidesThoughts?: boolean
+  /** A delta for each token, where what a token is of must not depend on how many have come at once. */
+  eachToken?: boolean
 }
 
 /**
@@ -45,6 +47,7 @@ interface DeltaOptions {
 export function createDeltas({
   createParser,
   hidesThoughts = false,
+  eachToken = false,
 }: DeltaOptions = {}): (group: readonly AnswerEvent[]) => Delta[] {
   const readers = new Map<number, Reader>()
   const readerOf = (choice: number): Reader => {
@@ -80,6 +83,15 @@ export function createDeltas({
   return (group) => {
     const deltas: Delta[] = []
     const open = new Map<number, ChoiceDelta>()
+    const deltaOf = (choice: number): ChoiceDelta => {
+      let delta = eachToken ? undefined : open.get(choice)
+      if (delta === undefined) {
+        delta = { kind: 'choice', choice, parts: [], tokens: [], logprobs: [], thought: 0, hidden: 0 }
+        open.set(choice, delta)
+        deltas.push(delta)
+      }
+      return delta
+    }
     for (const event of group) {
       if (event.kind === 'prefilled') {
         const { input, cachedTokens, promptLogprobs } = event
@@ -92,19 +104,14 @@ export function createDeltas({
         continue
       }
       const { choice } = event
-      let delta = open.get(choice)
-      if (delta === undefined) {
-        delta = { kind: 'choice', choice, parts: [], tokens: [], logprobs: [], thought: 0, hidden: 0 }
-        open.set(choice, delta)
-        deltas.push(delta)
-      }
       if (event.kind === 'said') {
-        addSaid(delta, event)
+        addSaid(deltaOf(choice), event)
         continue
       }
       const reader = readerOf(choice)
       const { parser } = reader
       if (event.kind === 'finished') {
+        const delta = deltaOf(choice)
         const parts = parser.end()
         const isThought = parts.some(({ kind }) => kind === 'reasoning')
         for (const early of reader.undecided ?? []) addTokens(delta, early, isThought)
@@ -113,7 +120,8 @@ export function createDeltas({
         if (event.prediction) delta.prediction = event.prediction
         continue
       }
-      for (const piece of createParser === undefined ? [event] : piecesOf(event)) {
+      for (const piece of createParser === undefined && !eachToken ? [event] : piecesOf(event)) {
+        const delta = deltaOf(choice)
         const wasThinking = parser.isThinking
         const parts = parser.push(piece.text)
         delta.parts.push(...shown(parts))

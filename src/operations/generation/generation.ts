@@ -8,7 +8,7 @@ import type { Answering, AnswerRequest } from '../../inference/model.ts'
 import type { FoundModel } from '../../inference/registry.ts'
 import { version } from '../../version.ts'
 import type { Recording } from '../recording/answer.ts'
-import { createDeltas, type Delta } from './deltas.ts'
+import { createDeltas, type Delta, type DeltaOptions } from './deltas.ts'
 import { type GenerationRecord, observed } from './observed.ts'
 import type { GenerationParts } from './parts.ts'
 
@@ -60,7 +60,7 @@ export async function generate(
   request: AnswerRequest,
   { caller, arrived, signal, note }: Asking,
   names: FieldNames,
-  hidesThoughts = false,
+  shown: Omit<DeltaOptions, 'createParser'> = {},
 ): Promise<Generation> {
   const { answering, served, insteadOf } = await naming(answerOf(found, request, signal), names)
   const name = served.names[0] as string
@@ -72,7 +72,7 @@ export async function generate(
     },
     prompts: answering.prompts,
     choices: request.choices,
-    deltas: observed(answering, createDeltas({ createParser: answering.createParser, hidesThoughts }), {
+    deltas: observed(answering, createDeltas({ createParser: answering.createParser, ...shown }), {
       arrived,
       model: name,
       insteadOf,

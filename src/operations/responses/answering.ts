@@ -91,7 +91,11 @@ export async function beginResponse(
       },
     )
     const names = { prompt: 'input', maxTokens: 'max_output_tokens' }
-    return generate(parts, found, request, asking, names, body.include_reasoning === false)
+    return generate(parts, found, request, asking, names, {
+      hidesThoughts: body.include_reasoning === false,
+      // Each log-probability goes to the item that its token is of.
+      eachToken: hasLogprobs,
+    })
   }
   const generation =
     body.truncation === 'auto' ? await askFitting(given.messages, ask) : await ask(given.messages)

@@ -1,5 +1,6 @@
 import { JsonText } from '../../domain/json/text.ts'
 import type { TokenLogprob } from '../../inference/backend.ts'
+import type { Part } from '../../inference/parts.ts'
 import { wrong } from '../generation/checks.ts'
 import type { ChoiceDelta } from '../generation/deltas.ts'
 import { logprobShown } from '../generation/logprobs.ts'
@@ -16,6 +17,8 @@ export function checkCandidates(candidates: number): void {
   )
 }
 
+const isOfCall = ({ kind }: Part) => kind === 'call' || kind === 'arguments' || kind === 'callEnd'
+
 /** The log-probabilities of the text of messages, which are those of tokens outside of thoughts and calls. */
 export function createLogprobs(asIds: boolean) {
   let pending: TokenLogprob[] = []
@@ -23,9 +26,11 @@ export function createLogprobs(asIds: boolean) {
   let candidates = 0
   return {
     add({ parts, logprobs, thought, hidden }: ChoiceDelta): void {
-      // Where there is a call and no text, its tokens are the call's.
-      if (parts.some(({ kind }) => kind === 'arguments') && parts.every(({ kind }) => kind !== 'content'))
+      // A call's tokens are its own, with those before that were held back until it was one.
+      if (parts.some(isOfCall) && parts.every(({ kind }) => kind !== 'content')) {
+        pending = []
         return
+      }
       pending.push(...logprobs.slice(thought - hidden))
     },
     /** Those that came since the last piece of text. */

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { setImmediate as nextRound } from 'node:timers/promises'
 import { refuse } from '../../../src/domain/refusals.ts'
+import type { Generation } from '../../../src/inference/backend.ts'
 import { openApp } from '../../support/app.ts'
 import { assertRefused } from '../../support/chat.ts'
 import { asking, eventsOf, responseOf, responsesUrl } from '../../support/responses.ts'
@@ -173,6 +174,50 @@ test('log-probabilities come with the text that they are of', async () => {
   assert.equal(first?.logprobs[0].top_logprobs.length, 2)
   const { output } = responseOf(events)
   assert.equal(letters(output[0].content[0].logprobs), 'Hello')
+})
+
+test('log-probabilities are those of the text, however many tokens have come at once', async () => {
+  const fields = { include: ['message.output_text.logprobs'], stream: true }
+  const shown: [string, number][] = [
+    ['H', 1],
+    ['ello', 4],
+    // The token that ends the answer has no text.
+    ['', 1],
+  ]
+  const drawn = (request: Generation) => {
+    const all = tokens('Hello#', request)
+    assert.ok(all.kind === 'tokens')
+    return all
+  }
+  const atOnce: Script = function* (request) {
+    yield prefilled(request)
+    yield { ...drawn(request), text: 'Hello', ends: [1, 2, 3, 4, 5, 5] }
+    yield { kind: 'finished', choice: 0, reason: 'stop', stop: null }
+  }
+  const inPieces: Script = function* (request) {
+    yield prefilled(request)
+    const all = drawn(request)
+    let from = 0
+    for (const [text, count] of shown) {
+      const to = from + count
+      const ends = Array.from({ length: count }, (_, index) => (text === '' ? 0 : index + 1))
+      yield {
+        ...all,
+        text,
+        ends,
+        tokens: all.tokens.slice(from, to),
+        logprobs: all.logprobs?.slice(from, to) ?? [],
+      }
+      from = to
+    }
+    yield { kind: 'finished', choice: 0, reason: 'stop', stop: null }
+  }
+  for (const script of [atOnce, inPieces, oneByOne(inPieces)]) {
+    backend.script = script
+    const events = eventsOf((await post(responsesUrl, asking(fields))).text)
+    const { logprobs } = responseOf(events).output[0].content[0]
+    assert.equal(logprobs.map(({ token }: { token: string }) => token).join(''), 'Hello')
+  }
 })
 
 test('a failure in the middle is the last event', async () => {

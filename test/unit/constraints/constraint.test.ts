@@ -262,6 +262,7 @@ function allowing(list: number[], isAllowed: Uint8Array): Allowance {
     few: (most = 256) => (list.length <= most ? list : undefined),
     mask,
     wideMask: () => (2 * list.length > isAllowed.length ? mask() : undefined),
+    sure: () => [],
     ahead: () => '',
     isComplete: false,
     isOver: false,

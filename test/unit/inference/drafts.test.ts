@@ -46,11 +46,12 @@ interface Case {
 
 interface Played extends Partial<PlayedContextOptions> {
   drafts: boolean
+  batch?: number
 }
 
 /** What each client has seen, events of one choice put together as far as they may come in other groups. */
-async function played({ generations, leaves }: Case, { drafts, ...others }: Played) {
-  const options = { parallel: 3, context: 256, batch: 64 }
+async function played({ generations, leaves }: Case, { drafts, batch = 64, ...others }: Played) {
+  const options = { parallel: 3, context: others.context ?? 256, batch }
   const context = playedContext({
     vocabulary: vocabulary.size,
     sequences: options.parallel,
@@ -228,33 +229,48 @@ for (const [name, how] of Object.entries({
   })
 }
 
-test('an answer that copies is read in fewer batches, and one that a constraint leaves no choice too', async () => {
+test('an answer that copies is read in fewer batches', async () => {
   const text = Array.from({ length: 40 }, (_, i) => `${(i * 7919) % 97}`).join(' ')
-  for (const [name, generation] of Object.entries({
-    copied: generationOf({
-      prompt: { text: `${text} | ${text.slice(0, 12)}`, special: false, add: false },
-      sampling: { temperature: 0 },
-      ending: { maxTokens: 60, ignoreEos: true },
-    }),
-    forced: generationOf({
-      prompt: { text: 'say it', special: false, add: false },
-      sampling: { temperature: 0 },
-      constraint: grammarOf({ kind: 'choice', choices: [text.slice(0, 60)] }),
-      ending: { maxTokens: 100 },
-    }),
-  })) {
-    const batches = { true: 0, false: 0 }
-    for (const drafts of [true, false]) {
-      const decoded = () => batches[`${drafts}`]++
-      await played(
-        { generations: [generation], leaves: [undefined] },
-        { drafts, hasPlainAttention: false, follows: 6, batchMs: 2, decoded },
-      )
-    }
-    assert.ok(
-      2 * batches.true < batches.false,
-      `${name}: ${batches.true} batches in place of ${batches.false}`,
+  const generation = generationOf({
+    prompt: { text: `${text} | ${text.slice(0, 12)}`, special: false, add: false },
+    sampling: { temperature: 0 },
+    ending: { maxTokens: 60, ignoreEos: true },
+  })
+  const batches = { true: 0, false: 0 }
+  for (const drafts of [true, false]) {
+    const decoded = () => batches[`${drafts}`]++
+    // Long enough that what else the processor does says little of what a batch takes.
+    await played(
+      { generations: [generation], leaves: [undefined] },
+      { drafts, hasPlainAttention: false, follows: 6, batchMs: 20, decoded },
     )
+  }
+  assert.ok(2 * batches.true < batches.false, `${batches.true} batches in place of ${batches.false}`)
+})
+
+test('what a constraint leaves as the only text is read at once, and its inside asks for no logits', async () => {
+  const text = 'the same again and again, é: '.repeat(4)
+  for (const logprobs of [undefined, 2]) {
+    const generation = generationOf({
+      prompt: { text: 'say it', special: false, add: false },
+      sampling: { temperature: 1, seed: 3n },
+      constraint: grammarOf({ kind: 'regex', regex: `${text}[ab]` }),
+      ...(logprobs !== undefined && { logprobs }),
+    })
+    for (const hasPlainAttention of [true, false]) {
+      const rows: number[] = []
+      let wanted = 0
+      const { seen } = await played(
+        { generations: [generation], leaves: [undefined] },
+        { drafts: true, hasPlainAttention, decoded: ([all = 0]) => rows.push(all), asked: () => wanted++ },
+      )
+      const tokens = tokensOf((seen as [number, GenerationEvent[]][][]).flat().flatMap(([, said]) => said))
+      const [, ...written] = rows
+      if (logprobs === undefined) {
+        assert.ok(written.length < 6, `${tokens.length} tokens in ${written.length} batches`)
+        assert.ok(wanted <= written.length + 2, `${wanted} rows of logits`)
+      } else assert.ok(written.length < tokens.length / 2, `${tokens.length} in ${written.length} batches`)
+    }
   }
 })
 
@@ -310,6 +326,26 @@ test('who writes in pairs never reads one row, and a model that cannot forget ne
   const rows: number[][] = []
   await played(given, { drafts: true, canForget: false, decoded: (batch) => rows.push(batch) })
   assert.ok(rows.slice(-20).every((batch) => batch.every((count) => count === 1)))
+})
+
+test('of prompts that come at once a tiny model reads one after the other', async () => {
+  const generations = ['x', 'y', 'z'].map((letter) =>
+    generationOf({
+      prompt: { text: letter.repeat(600), special: false, add: false },
+      ending: { maxTokens: 4, ignoreEos: true },
+    }),
+  )
+  const sums: number[] = []
+  await played(
+    { generations, leaves: generations.map(() => undefined) },
+    {
+      ...{ drafts: true, context: 1024, batch: 512 },
+      decoded: (rows) => sums.push(rows.reduce((sum, count) => sum + count, 0)),
+    },
+  )
+  assert.equal(sums.reduce((sum, count) => sum + count) >= 1800, true)
+  // A piece of 256, the end of a prompt beside it, and who writes.
+  assert.ok(Math.max(...sums) < 256 + 64 + 2 * 17, `${sums}`)
 })
 
 test('a beam search is the same beside answers that are guessed ahead', async () => {

@@ -24,8 +24,8 @@ export interface Following {
   pointsOf(position: Position, most: number): number[]
   /** The ranges of code points that may come next. */
   rangesOf(position: Position): readonly (readonly number[])[]
-  /** The only code point that may come next, but for white space; undefined where there are several, or none. */
-  onlyPoint(position: Position): number | undefined
+  /** The only code point that may come next, where `orSpace` but for white space; undefined where there are several, or none. */
+  onlyPoint(position: Position, orSpace?: 'orSpace'): number | undefined
   /** The ones from here on that may come next, where each stands alone. */
   pointsFrom(position: Position, first: number): number[]
 }
@@ -302,11 +302,11 @@ export function createFollowing(
       return [...points]
     },
     rangesOf: (position) => (position as OpenPosition).rests.map(({ node: { ranges } }) => ranges),
-    onlyPoint(position) {
+    onlyPoint(position, orSpace) {
       let only: number | undefined
       for (const { node } of (position as OpenPosition).rests) {
         const { ranges } = node
-        if (isWhiteSpace(ranges)) continue
+        if (orSpace && isWhiteSpace(ranges)) continue
         const [first, last] = ranges
         if (ranges.length !== 2 || first !== last || (only !== undefined && only !== first)) return undefined
         only = first

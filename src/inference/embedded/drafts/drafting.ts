@@ -1,3 +1,4 @@
+import type { Spacing } from '../../constraints/following-constraints.ts'
 import { type GuessChances, kindOfMatch, moved, weight, weightOfAll } from './chances.ts'
 import { createCopied } from './copied.ts'
 import type { Predicted } from './predicted.ts'
@@ -5,7 +6,9 @@ import type { Predicted } from './predicted.ts'
 /** What may come next in an answer. */
 export interface Draft {
   tokens: readonly number[]
-  /** How likely each of them is right where those before it are. */
+  /** So many of them come next whatever the model says. */
+  sure: number
+  /** How likely each of the others is right where those before it are. */
   chance: number
 }
 
@@ -13,13 +16,15 @@ export type Drafting = ReturnType<typeof createDrafting>
 
 export interface DraftedAnswer {
   tokens: readonly number[]
-  /** What its constraint leaves as the only text, as tokens; they may be others. */
-  forced(most: number): readonly number[]
+  /** What comes next whatever the model says. */
+  sure(): readonly number[]
+  /** What its constraint leaves as the only text but for white space, as tokens; they may be others. */
+  forced(space: Spacing, most: number): readonly number[]
   /** What the request says that it will be like. It is followed by whoever writes the answer. */
   predicted?: Predicted | undefined
 }
 
-const none: Draft = { tokens: [], chance: 0 }
+const nothing: readonly number[] = []
 
 /**
  * Guesses how an answer goes on, from its own text, from what its request foretells and from its constraint. How often that is right is measured, also where
@@ -27,8 +32,8 @@ const none: Draft = { tokens: [], chance: 0 }
  */
 export function createDrafting(prompt: readonly number[], answer: DraftedAnswer, ofAll: GuessChances) {
   let copied: ReturnType<typeof createCopied> | undefined
-  const own = { copied: ofAll.copied.slice(), forced: ofAll.forced }
-  let foreseen: readonly number[] = []
+  const own = { copied: ofAll.copied.slice(), forced: { ...ofAll.forced } }
+  let foreseen = { dense: nothing, spaced: nothing }
   let foreseenAt = 0
 
   function heard(matched: number, wasRight: boolean): void {
@@ -38,32 +43,53 @@ export function createDrafting(prompt: readonly number[], answer: DraftedAnswer,
   }
 
   function compareForced(): void {
-    const since = Math.min(foreseen.length, answer.tokens.length - foreseenAt)
-    for (let at = 0; at < since; at++) {
-      const wasRight = foreseen[at] === answer.tokens[foreseenAt + at]
-      own.forced = moved(own.forced, wasRight, weight)
-      ofAll.forced = moved(ofAll.forced, wasRight, weightOfAll)
-      if (!wasRight) break
+    for (const space of ['dense', 'spaced'] as const) {
+      const since = Math.min(foreseen[space].length, answer.tokens.length - foreseenAt)
+      for (let at = 0; at < since; at++) {
+        const wasRight = foreseen[space][at] === answer.tokens[foreseenAt + at]
+        own.forced[space] = moved(own.forced[space], wasRight, weight)
+        ofAll.forced[space] = moved(ofAll.forced[space], wasRight, weightOfAll)
+        if (!wasRight) break
+      }
     }
   }
 
   return {
-    /** What may come next, at most so many tokens. */
-    next(most: number): Draft {
+    /** What may come next, at most so many tokens, and before them at most so many that are sure. */
+    next(most: number, mostSure: number): Draft {
       copied ??= createCopied(prompt, answer.tokens)
       copied.follow(heard)
       compareForced()
-      foreseen = answer.forced(most)
-      foreseenAt = answer.tokens.length
+      const sure = answer.sure()
+      if (sure.length > mostSure) return { tokens: sure.slice(0, mostSure), sure: mostSure, chance: 0 }
+      const all = sure.length + most
+      foreseen = {
+        dense: behind(sure, answer.forced('dense', all)),
+        spaced: behind(sure, answer.forced('spaced', all)),
+      }
+      const space = own.forced.spaced > own.forced.dense ? 'spaced' : 'dense'
+      const forced = foreseen[space]
+      foreseenAt = answer.tokens.length + sure.length
       const { predicted } = answer
       const ofCopied = copied.matched === 0 ? 0 : (own.copied[kindOfMatch(copied.matched)] ?? 0)
       const ofPredicted = predicted?.chance ?? 0
-      if (foreseen.length === 0 && ofCopied === 0 && ofPredicted === 0) return none
-      const tokens = predicted && ofPredicted >= ofCopied ? predicted.ahead(most) : copied.ahead(most)
-      if (foreseen.length === 0) return { tokens, chance: Math.max(ofCopied, ofPredicted) }
+      const usesPredicted = predicted && ofPredicted >= ofCopied
+      const tokens = behind(sure, usesPredicted ? predicted.ahead(all) : copied.ahead(all))
       // What was copied or foretold goes on where the constraint leaves more than one way.
-      const isLonger = tokens.length > foreseen.length && foreseen.every((token, at) => token === tokens[at])
-      return { tokens: isLonger ? tokens : foreseen, chance: own.forced }
+      const isLonger = tokens.length > forced.length && behind(forced, tokens).length > 0
+      const guess = forced.length === 0 || isLonger ? tokens : forced
+      const chance = forced.length > 0 ? own.forced[space] : Math.max(ofCopied, ofPredicted)
+      return {
+        tokens: sure.length === 0 ? guess : [...sure, ...guess],
+        sure: sure.length,
+        chance: guess.length === 0 ? 0 : chance,
+      }
     },
   }
+}
+
+/** What comes behind these tokens in a text that begins with them; nothing where it begins otherwise. */
+function behind(first: readonly number[], text: readonly number[]): readonly number[] {
+  if (first.length === 0) return text
+  return first.every((token, at) => token === text[at]) ? text.slice(first.length) : nothing
 }

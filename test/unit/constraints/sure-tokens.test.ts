@@ -1,0 +1,177 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import type { Generation } from '../../../src/inference/backend.ts'
+import { createChoice, planAnswer } from '../../../src/inference/choice.ts'
+import { createConstraintCompiler } from '../../../src/inference/constraints/compile.ts'
+import type { Constraint as Given } from '../../../src/inference/constraints/constraint.ts'
+import { createConstraints } from '../../../src/inference/constraints/following-constraints.ts'
+import { type GenerationParts, generationOf } from '../../support/generations.ts'
+import { playedVocabulary } from '../../support/played-vocabulary.ts'
+import { scriptedLogits } from '../../support/scripted-logits.ts'
+
+const vocabulary = playedVocabulary({
+  control: ['<call>'],
+  words: ['{"', '":', '":"', '","', '"}', 'na', 'name', 'me":', 'kind', ' of', 'ones', 'é', '日'],
+})
+const spell = (text: string) => vocabulary.tokenize(text, { special: false })
+const constraints = createConstraints(vocabulary, spell)
+const compiler = createConstraintCompiler()
+const compiled = (given: Given, whitespace: 'none' | 'bounded' = 'none') =>
+  compiler.compile(given, { whitespace }, 'x').grammar
+const textOf = (tokens: readonly number[]) =>
+  Buffer.concat(tokens.map((token) => vocabulary.bytes(token))).toString()
+const shown = (tokens: readonly number[]) =>
+  tokens.map((token) => Buffer.from(vocabulary.bytes(token)).toString())
+
+const object = (properties: object) => ({
+  kind: 'json' as const,
+  schema: { type: 'object', properties, required: Object.keys(properties), additionalProperties: false },
+})
+
+test('the only text is cut as the tokenizer cuts it, up to where a token could reach beyond it', () => {
+  const words = playedVocabulary({ words: ['{"', 'name', '":', '"a'] })
+  const wordy = createConstraints(words, (text) => words.tokenize(text, { special: false }))
+  const open = wordy.of(compiled(object({ name: { type: 'string' } }))).begin()
+  assert.equal(
+    Buffer.concat(open.sure().map((token) => words.bytes(token))).toString(),
+    '{"name":',
+    'the next may be a quote, or one with a letter behind it',
+  )
+  const named = constraints.of(compiled(object({ name: { const: 'kind of' } }))).begin()
+  assert.deepEqual(shown(named.sure()), ['{"', 'name', '":"', 'kind', ' of', '"}'])
+})
+
+test('white space that may come is a choice', () => {
+  const allowance = constraints.of(compiled(object({ name: { const: 'é' } }), 'bounded')).begin()
+  assert.deepEqual(allowance.sure(), [])
+  allowance.accept(spell('{"')[0] as number)
+  assert.deepEqual(shown(allowance.sure()), ['name'])
+})
+
+test('what is left of it stays the same while it is taken up, and is over when something else is', () => {
+  const allowance = constraints.of(compiled({ kind: 'choice', choices: ['name of ones'] })).begin()
+  const all = allowance.sure()
+  assert.deepEqual(shown(all), ['name', ' of', ' ', 'ones'])
+  assert.equal(allowance.sure(), all)
+  allowance.accept(all[0] as number)
+  assert.deepEqual(allowance.sure(), all.slice(1))
+  const other = constraints.of(compiled({ kind: 'choice', choices: ['name of ones'] })).begin()
+  other.accept(spell('na')[0] as number)
+  assert.deepEqual(shown(other.sure()), ['m', 'e', ' of', ' ', 'ones'])
+})
+
+test('of a text that takes many tokens the beginning is sure, and then the next part', () => {
+  const long = Array.from({ length: 90 }, (_, at) => `${at} ones 日`).join(' of ')
+  const allowance = constraints.of(compiled({ kind: 'choice', choices: [long] })).begin()
+  const tokens: number[] = []
+  for (let [token] = allowance.sure(); token !== undefined; [token] = allowance.sure()) {
+    assert.ok(allowance.sure().length <= 128, 'each part is bounded')
+    tokens.push(token)
+    allowance.accept(token)
+  }
+  assert.equal(textOf(tokens), long)
+  assert.deepEqual(tokens, spell(long))
+  assert.ok(allowance.isComplete)
+})
+
+test('where a text may end, or the tokenizer adds something, nothing is sure', () => {
+  const two = constraints.of(compiled({ kind: 'choice', choices: ['na', 'name'] })).begin()
+  assert.deepEqual(two.sure(), [])
+  const spaced = createConstraints(vocabulary, (text) => spell(` ${text}`))
+  assert.deepEqual(
+    spaced
+      .of(compiled({ kind: 'choice', choices: ['kind'] }))
+      .begin()
+      .sure(),
+    [],
+  )
+  assert.deepEqual(
+    createConstraints(vocabulary)
+      .of(compiled({ kind: 'choice', choices: ['kind'] }))
+      .begin()
+      .sure(),
+    [],
+    'without a tokenizer neither',
+  )
+})
+
+test('whatever the texts, what is sure are tokens that are allowed, and a text without another way', () => {
+  const words = fc.array(fc.constantFrom('name', 'na', ' of', '日', '"', 'é', 'kind', 'x'), {
+    minLength: 1,
+    maxLength: 8,
+  })
+  const choices = fc.array(words, { minLength: 1, maxLength: 3 }).map((all) => all.map((one) => one.join('')))
+  const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex')
+  fc.assert(
+    fc.property(choices, fc.nat(), (texts, seed) => {
+      const allowance = constraints.of(compiled({ kind: 'choice', choices: texts })).begin()
+      let said = ''
+      const accept = (token: number) => {
+        assert.ok(allowance.allows(token))
+        assert.ok(allowance.accept(token))
+        said += hex(vocabulary.bytes(token))
+      }
+      while (!allowance.isOver) {
+        const open = texts.map((text) => hex(Buffer.from(text))).filter((text) => text.startsWith(said))
+        const sure = allowance.sure()
+        sure.forEach(accept)
+        if (sure.length > 0) {
+          assert.ok(open.every((text) => text.startsWith(said)))
+          continue
+        }
+        const ways = (allowance.few() ?? []).filter((token) => !vocabulary.ends.includes(token))
+        accept(ways[seed % ways.length] as number)
+      }
+      assert.ok(texts.some((text) => hex(Buffer.from(text)) === said))
+    }),
+    { numRuns: 300 },
+  )
+})
+
+function choiceOf(parts: GenerationParts, given: Given = { kind: 'choice', choices: ['name of ones'] }) {
+  const generation: Generation = generationOf(parts)
+  const constraint = constraints.of(compiled(given))
+  return createChoice(planAnswer({ generation, prompt: [0], maxTokens: 30, vocabulary, constraint }), 0)
+}
+
+test('what is sure is not drawn: no number, no logits, also under penalties; and it has its log-probability', async () => {
+  for (const sampling of [
+    {},
+    { temperature: 0 },
+    { topP: 0.5, repetitionPenalty: 1.3, presencePenalty: 1 },
+  ]) {
+    const choice = choiceOf({ sampling })
+    const logits = scriptedLogits(Array.from({ length: vocabulary.size }, (_, token) => token % 7))
+    const { token } = await choice.next(logits)
+    assert.deepEqual([token, logits.asked.length], [spell('name')[0], 0])
+  }
+  const shows = choiceOf({ logprobs: 2 })
+  const logits = scriptedLogits(Array.from({ length: vocabulary.size }, (_, token) => token % 7))
+  const { token, logprob } = await shows.next(logits)
+  assert.equal(token, spell('name')[0])
+  assert.ok(logprob !== undefined && logprob.logprob < 0 && logprob.top.length === 2)
+})
+
+test('a request that says which tokens may come is asked for each', () => {
+  assert.equal(choiceOf({}).sure().length, 4)
+  for (const parts of [
+    { sampling: { allowed: Array.from({ length: 256 }, (_, token) => token) } },
+    { sampling: { bias: [[110, -100] as [number, number]] } },
+    { sampling: { badWords: ['name'] } },
+    { ending: { minTokens: 3 } },
+  ])
+    assert.deepEqual(choiceOf(parts).sure(), [])
+})
+
+test('the text ahead has no white space that may be left out, or a space behind colons and commas', () => {
+  const grammar = compiled(object({ kind: { const: 'of, na' }, name: { type: 'boolean' } }), 'bounded')
+  const allowance = constraints.of(grammar).begin()
+  assert.equal(allowance.ahead('dense', undefined), '{"kind":"of, na","name":')
+  assert.equal(allowance.ahead('spaced', undefined), '{"kind": "of, na", "name": ')
+  for (const token of spell('{"kind":')) allowance.accept(token)
+  assert.equal(allowance.ahead('dense', 0x3a), '"of, na","name":')
+  assert.equal(allowance.ahead('spaced', 0x3a), ' "of, na", "name": ')
+  const none = constraints.of(compiled(object({ kind: { const: 'of' } }))).begin()
+  assert.equal(none.ahead('spaced', undefined), '{"kind":"of"}', 'where none may stand there is none')
+})
