@@ -64,7 +64,7 @@ async function exportTemplate(bundle) {
     format: 'iife',
     entryNames: '[name]',
     // A file is exported by a page, not by a file.
-    define: { exportTemplate: '""' },
+    define: { exportTemplate: '""', isFile: 'true' },
   })
   const textOf = (ending) => outputFiles.find(({ path }) => path.endsWith(ending)).text.trim()
   const [script, style] = [textOf('.js'), textOf('.css')]
@@ -120,7 +120,7 @@ async function build(hash) {
     metafile: true,
     entryNames: '[name]-[hash]',
     chunkNames: '[name]-[hash]',
-    define: { exportTemplate: JSON.stringify(`/ui/${templateName}`) },
+    define: { exportTemplate: JSON.stringify(`/ui/${templateName}`), isFile: 'false' },
   })
   const named = new Map(outputFiles.map(({ path, contents }) => [basename(path), contents]))
   const find = (ending) =>

@@ -9,6 +9,7 @@ import { assertAccessible, noBrowser, openPage, type Seen } from '../support/bro
 import { completeOf, project } from '../support/calls.ts'
 import { comparedRuns, runId } from '../support/compared-runs.ts'
 import { chatCall, idOf, pageTests, servePageApp, traceCalls, writeCalls } from '../support/page-app.ts'
+import { createQueue } from '../support/queues.ts'
 
 const skip = noBrowser
 const evil = [
@@ -24,7 +25,7 @@ const folder = mkdtempSync(join(tmpdir(), 'heddle-files-'))
 after(() => rmSync(folder, { recursive: true }))
 let files = 0
 
-const { browser, open } = await pageTests(
+const { browser, open, served } = await pageTests(
   { after },
   {
     async fill(page) {
@@ -42,6 +43,12 @@ const { browser, open } = await pageTests(
       const note = { feedback_type: 'wandb.note.1', payload: { note: `Too slow. ${evil}` } }
       const said = await page.post('/feedback/create', { project_id: project, weave_ref, ...note })
       assert.equal(said.status, 200, said.text)
+      const queue = await createQueue(page.post, { name: `Round ${evil}`, description: evil })
+      const call_ids = [idOf('chat', 1), idOf('search', 300)]
+      const added = await page.post(`/annotation_queues/${queue}/items`, { project_id: project, call_ids })
+      assert.equal(added.status, 200, added.text)
+      while (await page.database.writeBehind('indexCalls', { limit: 100, characters: 1 << 20 }));
+      return { queue }
     },
   },
 )
@@ -159,6 +166,102 @@ test('a comparison is one file: rows are walked, runs and trials held beside eac
   assert.deepEqual([...problems, ...file.problems], [])
 })
 
+test('a list of calls is one file, with its columns and each call whole', { skip }, async (t) => {
+  const filter = encodeURIComponent('-op:Evaluation.predict_and_score')
+  const { page, problems } = await open(t, `/ui/${project}/calls?all=1&q=${filter}&cols=model,inputs.ticket`)
+  await page.waitForSelector('.grid-row .call-name')
+  const rows = await page.locator('.grid-row').allTextContents()
+  const file = await reopened(t, page, 'list')
+  await file.page.getByText('It holds all 7 calls, whole, and what was said of them.').waitFor()
+  await file.page.waitForFunction(() => document.querySelectorAll('.grid-row .call-name').length === 7)
+  assert.deepEqual(await file.page.locator('.grid-row').allTextContents(), rows)
+  await file.page.getByText('7 calls', { exact: true }).waitFor()
+  await file.page.locator('.filter-text >> text=-op:Evaluation.predict_and_score').waitFor()
+  await file.page.keyboard.press('j')
+  await file.page.keyboard.press('p')
+  await file.page.waitForSelector('.peek .tab-panel')
+  await file.page.keyboard.press('Escape')
+  await file.page.locator('.grid-row:has-text("onerror") a').click()
+  await file.page.waitForSelector('.file-call .chat >> text=onerror')
+  await file.page.keyboard.press('m')
+  await file.page.waitForSelector('.json >> text=9007199254740993')
+  await file.page.getByRole('link', { name: 'All that is in the file' }).click()
+  await file.page.waitForSelector('.grid-row .call-name')
+  for (const role of ['checkbox', 'combobox', 'columnheader'] as const) {
+    assert.equal(await file.page.locator('main').getByRole(role).getByRole('button').count(), 0, role)
+  }
+  assert.equal(await file.page.locator('main').getByRole('checkbox').count(), 0)
+  assert.equal(await file.page.locator('#page img').count(), 0)
+  assert.doesNotMatch(await file.page.title(), /^taken/)
+  assert.deepEqual([...problems, ...file.problems], [])
+})
+
+test('charts are one file: the time that they show stands still', { skip }, async (t) => {
+  const { page, problems } = await open(t, `/ui/${project}/charts?range=1y&by=op&all=1`)
+  await page.waitForSelector('[data-panel="calls"] .legend li')
+  const shown = await page.locator('.chart figcaption').allTextContents()
+  const file = await reopened(t, page, 'charts')
+  await file.page.waitForSelector('[data-panel="calls"] .legend li')
+  assert.deepEqual(await file.page.locator('.chart figcaption').allTextContents(), shown)
+  assert.deepEqual(
+    await file.page.locator('.chart .legend').allTextContents(),
+    await page.locator('.chart .legend').allTextContents(),
+  )
+  await file.page.locator('[data-panel="errors"] summary').press('Enter')
+  await file.page.locator('[data-panel="errors"] tbody td').first().waitFor()
+  assert.equal(await file.page.locator('.chart a').count(), 0)
+  await file.page.locator('[data-panel="calls"] svg').first().click()
+  await file.page.keyboard.press('1')
+  await file.page.waitForSelector('[data-panel="calls"] .legend li')
+  assert.deepEqual(await file.page.locator('.chart figcaption h2').count(), shown.length)
+  assert.deepEqual([...problems, ...file.problems], [])
+})
+
+test('what a search found is one file', { skip }, async (t) => {
+  const { page, problems } = await open(t, `/ui/${project}/search?q=Chad`)
+  await page.waitForSelector('.hit')
+  await page.getByRole('button', { name: 'Show more' }).click()
+  await page.waitForSelector('.hit:nth-child(31)')
+  const found = await page.locator('.hit').count()
+  const file = await reopened(t, page, 'search')
+  await file.page.getByText(`It holds all ${found} calls that were found`).waitFor()
+  await file.page.waitForFunction((count) => document.querySelectorAll('.hit').length === count, found)
+  assert.deepEqual(
+    await file.page.locator('.hit mark').allTextContents(),
+    await page.locator('.hit mark').allTextContents(),
+  )
+  await file.page.keyboard.press('j')
+  await file.page.keyboard.press('Enter')
+  await file.page.waitForSelector('.file-call .tab-panel')
+  await file.page.goBack()
+  await file.page.waitForSelector('.hit.is-active')
+  assert.equal(await file.page.getByRole('button', { name: 'Show more' }).count(), 0)
+  assert.deepEqual([...problems, ...file.problems], [])
+})
+
+test('a queue is one file: its items, and what was said of each', { skip }, async (t) => {
+  const { page, problems } = await open(t, `/ui/${project}/queues/${served().queue}`)
+  await page.waitForSelector('.item-call a')
+  const file = await reopened(t, page, 'queue')
+  await file.page.getByText('It holds all 2 items, whole, and what was said of them.').waitFor()
+  await file.page.waitForSelector('.queue-head >> text=onerror')
+  for (const name of ['Change', 'Delete', 'Review', /^Export/]) {
+    assert.equal(await file.page.locator('main').getByRole('button', { name }).count(), 0)
+  }
+  await file.page.getByRole('tab', { name: 'Rules' }).click()
+  await file.page.getByText('No rule yet').waitFor()
+  await file.page.getByRole('tab', { name: 'Reviewers' }).click()
+  await file.page.getByText('Nobody has begun yet.').waitFor()
+  await file.page.getByRole('tab', { name: 'Items' }).click()
+  await file.page.locator('[role=row]:has-text("search") a').click()
+  await file.page.waitForSelector('.exception >> text=TimeoutError: too slow')
+  await file.page.keyboard.press('n')
+  await file.page.waitForSelector('.feedback-list >> text=Too slow. <img')
+  assert.equal(await file.page.locator('#page img').count(), 0)
+  assert.doesNotMatch(await file.page.title(), /^taken/)
+  assert.deepEqual([...problems, ...file.problems], [])
+})
+
 test('a file says what it does not hold', { skip }, async (t) => {
   const at = await servePageApp(t)
   const root = { id: 'a'.repeat(16), trace_id: 'b'.repeat(32), parent_id: null }
@@ -186,6 +289,10 @@ for (const colorScheme of ['light', 'dark'] as const) {
       for (const [path, what, there] of [
         [`${trace}?call=${idOf('search', 300)}`, 'trace', '.tab-panel'],
         [compare, 'comparison', '.heat'],
+        [`/ui/${project}/calls?all=1`, 'list', '.grid-row .call-name'],
+        [`/ui/${project}/charts?range=1y`, 'charts', '[data-panel="calls"] svg path'],
+        [`/ui/${project}/search?q=Chad`, 'search', '.hit'],
+        [`/ui/${project}/queues/${served().queue}`, 'queue', '.item-call a'],
       ] as const) {
         const { page } = await open(t, path, options)
         await page.waitForSelector(there)

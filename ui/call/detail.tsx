@@ -1,7 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import { ExportButton } from '../export/button.tsx'
-import { isFile } from '../export/contents.ts'
 import { AddToDataset } from '../parts/add-to-dataset.tsx'
 import { AddToQueue } from '../parts/add-to-queue.tsx'
 import { Copied } from '../parts/copied.tsx'
@@ -75,8 +74,10 @@ export function CallDetail({ project, call: id, withTrace = false, isBeside = fa
   return (
     <>
       <Shown {...{ project, id, call, withTrace, isBeside, tab, choose, onChanged }} add={setFront} />
-      {front === 'queue' && <AddToQueue project={project} calls={[id]} onClose={() => setFront(undefined)} />}
-      {front === 'dataset' && (
+      {!isFile && front === 'queue' && (
+        <AddToQueue project={project} calls={[id]} onClose={() => setFront(undefined)} />
+      )}
+      {!isFile && front === 'dataset' && (
         <AddToDataset project={project} calls={[id]} onClose={() => setFront(undefined)} />
       )}
     </>

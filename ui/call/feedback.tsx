@@ -1,5 +1,4 @@
 import { useState } from 'preact/hooks'
-import { isFile } from '../export/contents.ts'
 import { Icon } from '../parts/icon.tsx'
 import { type KeyBinding, useKeys } from '../parts/keys.ts'
 import { Failed, Skeleton } from '../parts/states.tsx'

@@ -1,4 +1,3 @@
-import { isFile } from '../export/contents.ts'
 import { paths } from '../places.ts'
 import { go } from '../routes.ts'
 import { forkAt, type Token } from '../screens/play/answer.ts'

@@ -1,7 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { Icon } from '../parts/icon.tsx'
 import { useKeys } from '../parts/keys.ts'
-import { isFile } from './contents.ts'
 import type { Exported } from './make.ts'
 
 interface Props {
@@ -48,7 +47,7 @@ function Live({ what, load, hasKey = false }: Props) {
         onClick={() => void run()}
       >
         <Icon name="export" />
-        {state.is === 'running' ? 'Stop' : `Export ${what}`}
+        <span class="wide-only">{state.is === 'running' ? 'Stop' : `Export ${what}`}</span>
       </button>
       <span class={state.failure === undefined ? 'hidden-text' : 'problem'} role="status">
         {state.failure ?? state.said}

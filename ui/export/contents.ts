@@ -22,8 +22,13 @@ function contentsHere(): Contents | undefined {
 
 export const contents = contentsHere()
 
-/** Nothing can be changed, and nobody asked: what would do either is left out. */
-export const isFile = contents !== undefined
+declare global {
+  /**
+   * Nothing can be changed, and nobody asked: what would do either is left out of a file. The build writes true or false for it,
+   * so that neither the page nor the file carries the code of the other.
+   */
+  const isFile: boolean
+}
 
 export const answers: ReadonlyMap<string, string> = new Map(contents?.answers)
 

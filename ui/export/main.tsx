@@ -7,9 +7,13 @@ import { KeySheet } from '../parts/key-sheet.tsx'
 import { listenToKeys, useKeys } from '../parts/keys.ts'
 import { Empty } from '../parts/states.tsx'
 import { ThemeButton } from '../parts/theme-button.tsx'
-import type { Place } from '../places.ts'
+import { type Place, paths, placeOf } from '../places.ts'
 import { followLinks, place } from '../routes.ts'
+import { CallsScreen } from '../screens/calls/screen.tsx'
+import { ChartsScreen } from '../screens/charts/screen.tsx'
 import { CompareScreen } from '../screens/compare/screen.tsx'
+import { QueueScreen } from '../screens/queue/screen.tsx'
+import { SearchScreen } from '../screens/search/screen.tsx'
 import { TraceScreen } from '../screens/trace/screen.tsx'
 import { type Contents, contents } from './contents.ts'
 
@@ -46,13 +50,25 @@ function File({ within }: { within: Contents }) {
 }
 
 function Screen({ here, within: { project, path } }: { here: Place; within: Contents }) {
-  if ('project' in here && here.project === project) {
+  // Of another screen, or one of another project, nothing is within.
+  const { screen } = placeOf(new URL(path, location.href).pathname)
+  const isWithin = here.screen === 'call' || here.screen === screen
+  if (isWithin && 'project' in here && here.project === project) {
     if (here.screen === 'trace') return <TraceScreen key={here.trace} project={project} trace={here.trace} />
     if (here.screen === 'compare') return <CompareScreen project={project} />
+    if (here.screen === 'charts') return <ChartsScreen project={project} />
+    if (here.screen === 'calls') return <CallsScreen project={project} />
+    if (here.screen === 'search') return <SearchScreen project={project} />
+    if (here.screen === 'queue') return <QueueScreen key={here.queue} project={project} queue={here.queue} />
     if (here.screen === 'call') {
       return (
         <main class="screen file-call">
           <h1 class="hidden-text">Call</h1>
+          {paths.call(project, here.call) !== path && (
+            <a class="back" href={path}>
+              <Icon name="back" /> All that is in the file
+            </a>
+          )}
           <CallDetail project={project} call={here.call} />
         </main>
       )

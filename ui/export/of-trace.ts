@@ -1,12 +1,8 @@
 import { paths } from '../places.ts'
-import { keepCalls, mostOfTrace, nameOf, readTrace, type TraceCall } from '../server/calls.ts'
-import { feedbackOf, keepSilence } from '../server/feedback.ts'
+import { mostOfTrace, nameOf, readTrace, type TraceCall } from '../server/calls.ts'
 import { countText } from '../value/units.ts'
 import type { Exported } from './make.ts'
-
-/** Of larger traces a file has the values of the first calls. */
-const mostCalls = 1_000
-const mostBytes = 32_000_000
+import { keepWhole } from './whole-calls.ts'
 
 /** A trace with the values of its calls: first of the one that is looked at, then from the top. */
 export function exportOfTrace(
@@ -22,25 +18,12 @@ export function exportOfTrace(
     name: `trace-${trace}`,
     async collect(kept, signal) {
       const rows = await readTrace(project, trace, signal)
-      const whole = withinReach(rows, chosen)
-      const ids = whole.map(({ id }) => id)
-      await keepCalls(project, ids, kept, signal)
-      for (const { id, feedback } of whole) {
-        if (feedback > 0) await feedbackOf(project, id, signal)
-        else keepSilence(project, id, kept)
-      }
-      return { holds: holds(rows.length, ids.length) }
+      const ordered = rows
+        .map((row) => ({ ...row, isSaid: row.feedback > 0 }))
+        .toSorted((one, other) => Number(other.id === chosen) - Number(one.id === chosen))
+      return { holds: holds(rows.length, await keepWhole(project, ordered, kept, signal)) }
     },
   }
-}
-
-function withinReach(rows: readonly TraceCall[], chosen: string | undefined): TraceCall[] {
-  const ordered = rows.toSorted((one, other) => Number(other.id === chosen) - Number(one.id === chosen))
-  let bytes = 0
-  return ordered.slice(0, mostCalls).filter(({ id, storage_size_bytes }) => {
-    bytes += storage_size_bytes
-    return bytes <= mostBytes || id === chosen
-  })
 }
 
 function holds(all: number, whole: number): string[] {

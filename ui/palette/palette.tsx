@@ -106,7 +106,7 @@ export function Palette({ onClose, showKeys, signOut, pasted = '' }: Props) {
           aria-controls="palette-choices"
           aria-label="Go to, or paste an id"
           aria-activedescendant={`choice-${chosen}`}
-          placeholder="Go to, or paste any id, a link, a line of a log"
+          placeholder="Go to, or paste an id or a log line"
           spellcheck={false}
           value={text}
           onInput={({ currentTarget }) => {

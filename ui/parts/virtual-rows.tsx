@@ -38,7 +38,8 @@ export function VirtualRows({ scroller, count, height: rems, onRange, active, so
   // Another list hears of it, too, though the same places are on the screen.
   useLayoutEffect(() => onRange?.(first, last), [first, last, onRange])
   useLayoutEffect(() => {
-    if (active !== undefined && active >= 0) virtual.scrollToIndex(active, { align: 'auto' })
+    if (active === undefined || active < 0 || isSeen(scroller.current, active * height, height)) return
+    virtual.scrollToIndex(active, { align: 'auto' })
   }, [active, sought])
   return (
     // The height of all rows depends on how many there are.
@@ -50,6 +51,13 @@ export function VirtualRows({ scroller, count, height: rems, onRange, active, so
       {items.map(({ index, start }) => row(index, start))}
     </div>
   )
+}
+
+/** The element knows where it was scrolled to a moment ago, of which `Virtualizer` hears with the next frame. */
+function isSeen(scroller: HTMLElement | null, top: number, height: number): boolean {
+  if (scroller === null) return false
+  const { scrollTop, clientHeight } = scroller
+  return top >= scrollTop && top + height <= scrollTop + clientHeight
 }
 
 function optionsOf(

@@ -94,7 +94,7 @@ export function RunAgain({ view, part, count, onClose }: Props) {
           <label for="again-expected">A good answer contains</label>
           <input
             id="again-expected"
-            placeholder="Empty: only compared with what was recorded"
+            placeholder="Empty: only compared"
             value={expected}
             onInput={({ currentTarget }) => setExpected(currentTarget.value)}
           />

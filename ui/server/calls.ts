@@ -111,6 +111,12 @@ export async function readPage(
   return (await askLight(body, signal)).calls
 }
 
+/** When the newest call of a list by time began: pages that are read later leave out what came since, so that no row moves. */
+export function newestOf({ sort }: CallsView, first: readonly LightCall[]): string | undefined {
+  const isByTime = sort.field === newestFirst.field && sort.direction === 'desc'
+  return isByTime ? first[0]?.started_at : undefined
+}
+
 /** These calls as they are now, whatever a view asks for; deleted ones are missing. */
 export async function readCalls(
   { project, columns = [] }: Pick<CallsView, 'project' | 'columns'>,

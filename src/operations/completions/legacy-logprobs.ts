@@ -6,6 +6,8 @@ import type { LegacyLogprobs } from './contract.ts'
 export interface Judged {
   token: number
   text: string
+  /** How many characters begin in it: one that several tokens spell has no text in any of them. */
+  characters: number
   logprob: number | null
   top: Candidate[] | null
 }
@@ -21,7 +23,9 @@ export interface LogprobsWanted {
 export type TextLength = { characters: number }
 
 export function judgedAnswer(given: readonly TokenLogprob[]): Judged[] {
-  return given.map(({ token, bytes, logprob, top }) => ({ token, text: textOf(bytes), logprob, top }))
+  return given.map(({ token, bytes, logprob, top }) => {
+    return { token, text: textOf(bytes), characters: charactersOf(bytes), logprob, top }
+  })
 }
 
 /** `first` is the text of the prompt's first token. */
@@ -30,8 +34,16 @@ export function judgedPrompt(tokens: readonly number[], logprobs: PromptLogprobs
     const candidates = logprobs[index] ?? null
     const own = candidates?.find((candidate) => candidate.token === token)
     const text = own === undefined ? first : textOf(own.bytes)
-    return { token, text, logprob: own?.logprob ?? null, top: candidates }
+    const characters = own === undefined ? Array.from(first).length : charactersOf(own.bytes)
+    return { token, text, characters, logprob: own?.logprob ?? null, top: candidates }
   })
+}
+
+/** In UTF-8 a character begins at each byte that continues none. */
+function charactersOf(bytes: Uint8Array): number {
+  let characters = 0
+  for (const byte of bytes) if ((byte & 0xc0) !== 0x80) characters++
+  return characters
 }
 
 /** Four lists side by side, the form of the first version of this operation. */
@@ -42,11 +54,11 @@ export function legacyLogprobs(
 ): LegacyLogprobs {
   const shown: LegacyLogprobs = { tokens: [], token_logprobs: [], top_logprobs: [], text_offset: [] }
   const named = (token: number, text: string) => (asIds ? `token_id:${token}` : text)
-  for (const { token, text, logprob, top } of given) {
+  for (const { token, text, characters, logprob, top } of given) {
     shown.tokens.push(named(token, text))
     shown.token_logprobs.push(logprob)
     shown.text_offset.push(length.characters)
-    length.characters += Array.from(text).length
+    length.characters += characters
     if (top === null || logprob === null) {
       shown.top_logprobs.push(null)
       continue

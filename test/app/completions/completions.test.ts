@@ -342,6 +342,33 @@ test('logprobs in their old form: the likeliest and the token itself, offsets in
   )
 })
 
+test('a character that several tokens spell counts once in the offsets behind it', async (t) => {
+  const pieces = [[0x62], [0xc3], [0xb3], [0xf0, 0x9f], [0x91, 0x8d, 0x7a], [0x78]]
+  const backend = scriptedBackend(function* (request) {
+    yield prefilled(request)
+    yield {
+      kind: 'tokens',
+      choice: 0,
+      text: 'bó👍zx',
+      tokens: pieces.map((_, index) => index),
+      logprobs: pieces.map((bytes, token) => ({
+        token,
+        bytes: Uint8Array.from(bytes),
+        logprob: -1,
+        top: [],
+      })),
+    }
+    yield { kind: 'finished', choice: 0, reason: 'stop', stop: null }
+  })
+  const { post } = await openApp(t, { backend })
+  const [{ text, logprobs }] = (await post(url, { prompt: 'p', logprobs: 0 })).json.choices
+  const characters = Array.from(text)
+  // The fifth begins within the character that the fourth began.
+  const at = (token: number) => characters[logprobs.text_offset[token]]
+  assert.deepEqual([at(0), at(1), at(3), at(5)], ['b', 'ó', '👍', 'x'])
+  assert.deepEqual(logprobs.text_offset, [0, 1, 2, 2, 3, 4])
+})
+
 test('prompt_logprobs and token ids are shown with each choice', async (t) => {
   const { post } = await openApp(t, { backend: scriptedBackend(saying('x')) })
   const { json } = await post(url, { prompt: 'ab', prompt_logprobs: 1, return_token_ids: true })

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { readdirSync, statSync } from 'node:fs'
 import { after, test } from 'node:test'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { basic, keys, openApp } from '../../support/app.ts'
@@ -99,6 +100,18 @@ test('what a first view loads is at most 100 kB', async () => {
     first += (await get(name, { 'accept-encoding': 'gzip' })).rawPayload.length
   }
   assert.ok(first < 100_000, `${first} bytes`)
+})
+
+test('all that the page could ever load is at most 250 kB, and what is around an exported screen 110 kB', () => {
+  const folder = new URL('../../../dist/ui/', import.meta.url)
+  const sizes = readdirSync(folder)
+    .filter((name) => name.endsWith('.gz'))
+    .map((name) => ({ name, size: statSync(new URL(name, folder)).size }))
+  const sum = (some: typeof sizes) => some.reduce((all, { size }) => all + size, 0)
+  const isFile = ({ name }: { name: string }) => name.startsWith('export-')
+  assert.ok(sum(sizes.filter(isFile)) < 110_000, `${sum(sizes.filter(isFile))} bytes`)
+  const rest = sizes.filter((one) => !isFile(one))
+  assert.ok(sum(rest) < 250_000, `${sum(rest)} bytes`)
 })
 
 test('an operator may do without the page', async () => {

@@ -17,6 +17,16 @@ interface Props {
   meant?: Meant
 }
 
+/** In a file: what was looked for. */
+export function FilterText({ text, roots }: { text: string; roots?: boolean }) {
+  return (
+    <span class="filter-text">
+      {text === '' ? 'Not filtered' : <code>{text}</code>}
+      {roots && <span class="muted">roots only</span>}
+    </span>
+  )
+}
+
 /** What is looked for, as a text. */
 export function FilterBar({ text, problem, meant }: Props) {
   const field = useRef<HTMLInputElement>(null)
@@ -73,7 +83,7 @@ export function FilterBar({ text, problem, meant }: Props) {
           aria-describedby={problem === undefined ? undefined : 'filter-problem'}
           autocomplete="off"
           spellcheck={false}
-          placeholder="status:error latency:>2s inputs.question:&quot;refund&quot; -op:foo (a OR b)"
+          placeholder="status:error latency:>2s &quot;refund&quot;"
           value={draft}
           onInput={({ currentTarget }) => type(currentTarget.value, currentTarget.selectionStart)}
           onBlur={() => setCaret(undefined)}

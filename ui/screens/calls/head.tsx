@@ -35,7 +35,7 @@ export function GridHead({ shown, sort }: Props) {
             title={column.path}
             aria-sort={isSorted ? (sort.direction === 'asc' ? 'ascending' : 'descending') : undefined}
           >
-            {field === undefined ? (
+            {field === undefined || isFile ? (
               column.label
             ) : (
               <button

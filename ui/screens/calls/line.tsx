@@ -28,6 +28,10 @@ interface Props {
   onChoose(extends_: boolean): void
 }
 
+/** Of a list a file has no traces, but the calls. */
+export const pathOfCall = (project: string, { id, trace_id }: Pick<LightCall, 'id' | 'trace_id'>): string =>
+  isFile ? paths.call(project, id) : paths.trace(project, trace_id, id)
+
 /** One call in one row; before it has come, its shape. */
 export function CallLine(props: Props) {
   const { index, top, project, row, columns, isActive, isPeeked, isChosen, isGone } = props
@@ -48,7 +52,7 @@ export function CallLine(props: Props) {
   const asked = columns.flatMap(({ path }) => path ?? [])
   const { input_tokens: input, output_tokens: output } = row
   const cells: Record<ColumnName, ComponentChildren> = {
-    model: row.model,
+    model: row.model && <span title={row.model}>{row.model}</span>,
     latency: row.latency_ms !== null && durationText(row.latency_ms),
     tokens: (input !== null || output !== null) && `${countText(input ?? 0)} → ${countText(output ?? 0)}`,
     cost: row.cost !== null && costText(row.cost),
@@ -71,16 +75,18 @@ export function CallLine(props: Props) {
       }}
     >
       <div role="gridcell" class="cell-choose">
-        <input
-          type="checkbox"
-          tabIndex={-1}
-          aria-label={`Choose ${nameOf(row)}`}
-          checked={isChosen}
-          onClick={(event) => {
-            event.stopPropagation()
-            props.onChoose(event.shiftKey)
-          }}
-        />
+        {!isFile && (
+          <input
+            type="checkbox"
+            tabIndex={-1}
+            aria-label={`Choose ${nameOf(row)}`}
+            checked={isChosen}
+            onClick={(event) => {
+              event.stopPropagation()
+              props.onChoose(event.shiftKey)
+            }}
+          />
+        )}
       </div>
       <div role="gridcell" class="cell-status">
         <Status status={row.status} isShort />
@@ -89,12 +95,16 @@ export function CallLine(props: Props) {
         <a
           class="call-name"
           tabIndex={-1}
-          href={paths.trace(project, row.trace_id, row.id)}
+          href={pathOfCall(project, row)}
+          title={nameOf(row)}
           onClick={props.onLeave}
         >
           {nameOf(row)}
         </a>
-        <span class={`preview ${row.exception === null || isGone ? '' : 'is-failed'}`}>
+        <span
+          title={row.exception ?? [row.input_preview, row.output_preview].filter(Boolean).join(' → ')}
+          class={`preview ${row.exception === null || isGone ? '' : 'is-failed'}`}
+        >
           {isGone ? 'Deleted meanwhile.' : row.exception === null ? <Previewed call={row} /> : row.exception}
         </span>
       </div>

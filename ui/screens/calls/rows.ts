@@ -1,7 +1,8 @@
 import { batch, signal } from '@preact/signals'
 import type { LightCall } from '../../../src/operations/views/contract.ts'
+import { contents } from '../../export/contents.ts'
 import { Unreachable } from '../../server/ask.ts'
-import { type CallsView, countCalls, newestFirst, readCalls, readPage } from '../../server/calls.ts'
+import { type CallsView, countCalls, newestFirst, newestOf, readCalls, readPage } from '../../server/calls.ts'
 import type { Heard } from '../../server/events.ts'
 
 export const pageSize = 100
@@ -35,7 +36,6 @@ export function createRows(view: CallsView, isAtRest: () => boolean) {
   const { signal: closed } = closing
   const asked = new Set<number>()
   let seen = { first: 0, last: -1 }
-  /** When the newest call began: pages that are read later leave out what came since, so that no row moves. */
   let newest: string | undefined
   let freshIds = new Set<string>()
   let news = noNews()
@@ -60,13 +60,13 @@ export function createRows(view: CallsView, isAtRest: () => boolean) {
   }
 
   function show(found: readonly LightCall[], all: number): void {
-    newest = isByTime ? found[0]?.started_at : undefined
+    newest = newestOf(view, found)
     freshIds = new Set()
     batch(() => {
       asked.clear()
       asked.add(0)
       rows.value = new Map(found.entries())
-      count.value = Math.max(all, found.length)
+      count.value = contents?.rows ?? Math.max(all, found.length)
       fresh.value = 0
       gone.value = new Set()
       error.value = undefined

@@ -1,26 +1,27 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
+import type { LightCall } from '../../../src/operations/views/contract.ts'
+import { ExportButton } from '../../export/button.tsx'
 import type { Expression } from '../../filter/query.ts'
-import { keptHere } from '../../history.ts'
 import { Icon } from '../../parts/icon.tsx'
-import { useKeys } from '../../parts/keys.ts'
+import { useKeptPlace, useKeptScroll } from '../../parts/kept-place.ts'
+import { type KeyBinding, useKeys } from '../../parts/keys.ts'
 import { lazily } from '../../parts/lazily.tsx'
 import { rem } from '../../parts/rem.ts'
 import { SavedViews } from '../../parts/saved-views.tsx'
 import { Empty, Failed } from '../../parts/states.tsx'
 import { VirtualRows } from '../../parts/virtual-rows.tsx'
-import { paths } from '../../places.ts'
 import { go, search, setSearch } from '../../routes.ts'
 import type { CallsView } from '../../server/calls.ts'
 import { followEvents } from '../../server/events.ts'
 import { countText } from '../../value/units.ts'
 import { chosenColumns } from './columns.ts'
 import { Facets, pinnedIn } from './facets.tsx'
-import { FilterBar } from './filter-bar.tsx'
+import { FilterBar, FilterText } from './filter-bar.tsx'
 import { ColumnChooser, GridHead, sortIn } from './head.tsx'
-import { CallLine, rowHeight } from './line.tsx'
+import { CallLine, pathOfCall, rowHeight } from './line.tsx'
 import { AwayNote, LiveSwitch } from './live.tsx'
 import { queryIn } from './reading.ts'
-import { createRows } from './rows.ts'
+import { createRows, pageSize } from './rows.ts'
 import { AskAgain, Export, Selection } from './selection.tsx'
 
 /** What one call shows is half of the code of the list, and comes with the first call that is opened. */
@@ -28,14 +29,6 @@ const CallDetail = lazily(async () => (await import('../../call/detail.tsx')).Ca
 
 /** From this width on there is room for facets beside the list, unless somebody has closed them. */
 const roomy = matchMedia('(min-width: 90rem)')
-
-/** Where somebody was in the list who comes back to it. */
-interface Left {
-  /** Which list. */
-  of: string
-  top: number
-  active: number
-}
 
 /** All calls of a project, newest first, and the one that is looked at beside them. */
 export function CallsScreen({ project }: { project: string }) {
@@ -75,25 +68,16 @@ export function CallsScreen({ project }: { project: string }) {
       list.close()
     }
   }, [list])
-  const of = JSON.stringify([project, roots, text, sortText])
-  const { left: before, keep } = useMemo(() => keptHere<Left>(), [list])
-  const left = before?.of === of ? before : undefined
+  const kept = useKeptPlace(JSON.stringify([project, roots, text, sortText]))
   useLayoutEffect(() => {
-    setActive(left?.active ?? -1)
+    setActive(kept.left?.active ?? -1)
     setChosen(new Set())
     scroller.current?.scrollTo({ top: 0 })
   }, [list])
 
   const count = list.count.value
   const isCounted = count !== undefined
-  // Before it is known how many there are there is no room to scroll.
-  useLayoutEffect(() => {
-    if (isCounted && left) scroller.current?.scrollTo({ top: left.top })
-  }, [list, isCounted])
-  const keepPlace = (at = active) => {
-    if (isCounted) keep({ of, top: scroller.current?.scrollTop ?? 0, active: at })
-  }
-  useEffect(() => keepPlace(), [list, isCounted, active])
+  const keepPlace = useKeptScroll(kept, { scroller, isThere: isCounted && list, active })
   const rowAt = (index: number) => list.rows.value.get(index)
   const move = (by: number): number => {
     if (!count) return -1
@@ -121,17 +105,21 @@ export function CallsScreen({ project }: { project: string }) {
     scroller.current?.scrollTo({ top: 0 })
     void list.again()
   }
-  useKeys('Calls', [
+  const open = (row: LightCall | undefined) => row && go(pathOfCall(project, row))
+  const reading: KeyBinding[] = [
     { keys: ['j', 'ArrowDown'], does: 'Next call', run: () => move(1) },
     { keys: ['k', 'ArrowUp'], does: 'Previous call', run: () => move(-1) },
     { keys: ['g g', 'Home'], does: 'First call', run: () => move(-Infinity) },
     { keys: ['G', 'End'], does: 'Last call', run: () => move(Infinity) },
     { keys: ['p', ' '], does: 'Look at it beside the list', run: () => setSearch({ peek: current?.id }) },
+    { keys: ['Enter', 'o'], does: isFile ? 'Open it' : 'Open its trace', run: () => open(current) },
     {
-      keys: ['Enter', 'o'],
-      does: 'Open its trace',
-      run: () => current && go(paths.trace(project, current.trace_id, current.id)),
+      keys: ['Escape'],
+      does: 'Close what is beside the list, then leave the row',
+      run: () => (peek === undefined ? setActive(-1) : setSearch({ peek: undefined })),
     },
+  ]
+  const changing: KeyBinding[] = [
     { keys: ['x'], does: 'Choose it, or not', run: () => choose([active], false) },
     { keys: ['J'], does: 'Choose the next, too', run: () => choose([active, move(1)], true) },
     { keys: ['K'], does: 'Choose the previous, too', run: () => choose([active, move(-1)], true) },
@@ -143,12 +131,8 @@ export function CallsScreen({ project }: { project: string }) {
       run: () => list.pause(!list.isPaused.value),
     },
     { keys: ['N'], does: 'Show the new calls', run: showFresh },
-    {
-      keys: ['Escape'],
-      does: 'Close what is beside the list, then leave the row',
-      run: () => (peek === undefined ? setActive(-1) : setSearch({ peek: undefined })),
-    },
-  ])
+  ]
+  useKeys('Calls', isFile ? reading : [...reading, ...changing])
 
   const error = list.error.value
   const fresh = list.fresh.value
@@ -157,30 +141,40 @@ export function CallsScreen({ project }: { project: string }) {
     <main class={`screen calls ${peek ? 'has-peek' : ''}`}>
       <h1 class="hidden-text">Calls of {project}</h1>
       <div class="filter-bar">
-        <FilterBar text={text} problem={read.problem} meant={meant} />
-        <label class="check">
-          <input
-            type="checkbox"
-            checked={roots}
-            onChange={({ currentTarget }) => setSearch({ all: currentTarget.checked ? undefined : '1' })}
-          />
-          Roots only
-        </label>
-        <button type="button" class="facets-switch" aria-pressed={hasFacets} onClick={turnFacets}>
-          Facets
-        </button>
-        <SavedViews project={project} screen="calls" />
-        <ColumnChooser shown={shown} meant={meant} />
-        <AskAgain view={view} count={count} />
-        <Export view={view} />
-        <LiveSwitch list={list} />
+        {isFile ? (
+          <FilterText text={text} roots={roots} />
+        ) : (
+          <>
+            <FilterBar text={text} problem={read.problem} meant={meant} />
+            <label class="check">
+              <input
+                type="checkbox"
+                checked={roots}
+                onChange={({ currentTarget }) => setSearch({ all: currentTarget.checked ? undefined : '1' })}
+              />
+              Roots only
+            </label>
+            <button type="button" class="facets-switch" aria-pressed={hasFacets} onClick={turnFacets}>
+              Facets
+            </button>
+            <SavedViews project={project} screen="calls" />
+            <ColumnChooser shown={shown} meant={meant} />
+            <AskAgain view={view} count={count} />
+            <Export view={view} />
+            <ExportButton
+              what="list"
+              load={async () => (await import('../../export/of-calls.ts')).exportOfCalls(view, pageSize)}
+            />
+            <LiveSwitch list={list} />
+          </>
+        )}
         <output class="muted count">
           {count === undefined ? '' : `${countText(count)} ${count === 1 ? 'call' : 'calls'}`}
         </output>
       </div>
       <AwayNote />
       <div class="calls-body">
-        {hasFacets && <Facets {...{ meant, text, pinned }} />}
+        {!isFile && hasFacets && <Facets {...{ meant, text, pinned }} />}
         {error ? (
           <div class="in-place">
             <Failed error={error} again={() => void list.again()} />
@@ -191,7 +185,7 @@ export function CallsScreen({ project }: { project: string }) {
           </div>
         ) : (
           <div
-            class="grid"
+            class="grid calls-grid"
             role="grid"
             aria-label="Calls"
             aria-rowcount={(count ?? 0) + 1}
@@ -248,10 +242,10 @@ export function CallsScreen({ project }: { project: string }) {
             >
               <Icon name="close" />
             </button>
-            <CallDetail project={project} call={peek} withTrace />
+            <CallDetail project={project} call={peek} withTrace={!isFile} />
           </aside>
         )}
-        {chosen.size > 0 && (
+        {!isFile && chosen.size > 0 && (
           <Selection
             view={view}
             ids={[...chosen]}
@@ -262,7 +256,7 @@ export function CallsScreen({ project }: { project: string }) {
             }}
           />
         )}
-        {fresh > 0 && (
+        {!isFile && fresh > 0 && (
           <button type="button" class="fresh" onClick={showFresh}>
             {countText(fresh)} new
           </button>

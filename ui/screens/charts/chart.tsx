@@ -54,6 +54,7 @@ export function Chart({ panel, drawn: { series, left }, times, end, linkOf, onCh
           role="img"
           aria-label={`${panel.title} from ${timeOf(0)} to ${timeText(end, now)}; the table below has the numbers`}
           onPointerDown={(event) => {
+            if (isFile) return
             event.currentTarget.setPointerCapture(event.pointerId)
             setHeld({ from: bucketAt(event), to: bucketAt(event) })
           }}
@@ -169,9 +170,7 @@ function Numbers({ panel, series, times, timeOf, linkOf }: NumbersProps) {
         <tbody>
           {filled.map((bucket) => (
             <tr key={bucket}>
-              <th scope="row">
-                <a href={linkOf(bucket)}>{timeOf(bucket)}</a>
-              </th>
+              <th scope="row">{isFile ? timeOf(bucket) : <a href={linkOf(bucket)}>{timeOf(bucket)}</a>}</th>
               {series.map(({ label, values }) => {
                 const value = values[bucket]
                 return <td key={label}>{value === undefined ? '–' : panel.text(value)}</td>

@@ -18,6 +18,18 @@ export interface Shown {
   feedback: FeedbackBuckets
 }
 
+export async function readCharts(
+  view: ChartView,
+  signal: AbortSignal,
+): Promise<Omit<Shown, 'range' | 'times'>> {
+  const [latency, first, feedback] = await Promise.all([
+    readBuckets(view, 'latency', signal),
+    readBuckets(view, 'first_token', signal),
+    readFeedbackBuckets(view, signal),
+  ])
+  return { of: { latency, first_token: first }, feedback }
+}
+
 /** Charts are read again at most so often, however much comes. */
 const restMs = 5_000
 
@@ -32,12 +44,7 @@ export function createCharts(viewOf: (range: Range) => ChartView, rangeNow: () =
     const range = rangeNow()
     const view = viewOf(range)
     try {
-      const [latency, first, feedback] = await Promise.all([
-        readBuckets(view, 'latency', closing.signal),
-        readBuckets(view, 'first_token', closing.signal),
-        readFeedbackBuckets(view, closing.signal),
-      ])
-      shown.value = { range, times: bucketsOf(range), of: { latency, first_token: first }, feedback }
+      shown.value = { range, times: bucketsOf(range), ...(await readCharts(view, closing.signal)) }
       error.value = undefined
     } catch (given) {
       if (!closing.signal.aborted) error.value = given as Error

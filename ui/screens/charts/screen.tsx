@@ -1,17 +1,19 @@
-import { useEffect, useMemo } from 'preact/hooks'
-import { useKeys } from '../../parts/keys.ts'
+import { useEffect, useMemo, useRef } from 'preact/hooks'
+import { ExportButton } from '../../export/button.tsx'
+import { useKeptPlace, useKeptScroll } from '../../parts/kept-place.ts'
+import { type KeyBinding, useKeys } from '../../parts/keys.ts'
 import { SavedViews } from '../../parts/saved-views.tsx'
 import { Empty, Failed, Skeleton } from '../../parts/states.tsx'
 import { paths } from '../../places.ts'
 import { go, search, setSearch } from '../../routes.ts'
-import type { GroupField } from '../../server/charts.ts'
+import type { ChartView, GroupField } from '../../server/charts.ts'
 import { followEvents } from '../../server/events.ts'
 import { countText } from '../../value/units.ts'
-import { FilterBar } from '../calls/filter-bar.tsx'
+import { FilterBar, FilterText } from '../calls/filter-bar.tsx'
 import { queryIn } from '../calls/reading.ts'
 import { Chart } from './chart.tsx'
 import { createCharts, type Shown } from './data.ts'
-import { rangeIn, rangeText, spans } from './range.ts'
+import { type Range, rangeIn, rangeText, spans } from './range.ts'
 import { feedbackPanel, feedbackSeries, type Panel, panels, seriesOf } from './series.ts'
 
 const groupings: readonly { by: GroupField | undefined; label: string }[] = [
@@ -31,12 +33,11 @@ export function ChartsScreen({ project }: { project: string }) {
   const read = useMemo(() => queryIn(text), [text])
   const query = 'query' in read ? read.query : undefined
   const { problem } = read
+  const viewOf = ({ after, before, stepSeconds }: Range): ChartView => ({
+    ...{ project, roots, query, after, before, stepSeconds, by },
+  })
   const charts = useMemo(
-    () =>
-      createCharts(
-        ({ after, before, stepSeconds }) => ({ project, roots, query, after, before, stepSeconds, by }),
-        () => rangeIn(rangeGiven, new Date()),
-      ),
+    () => createCharts(viewOf, () => rangeIn(rangeGiven, new Date())),
     [project, roots, query, rangeGiven, by],
   )
   useEffect(() => {
@@ -49,7 +50,7 @@ export function ChartsScreen({ project }: { project: string }) {
     }
   }, [charts])
   const choose = (range: string) => setSearch({ range }, {})
-  useKeys('Charts', [
+  const bindings: KeyBinding[] = [
     ...spans.map(({ name, label }, index) => ({
       keys: [String(index + 1)],
       does: `The last ${label.toLowerCase()}`,
@@ -68,9 +69,14 @@ export function ChartsScreen({ project }: { project: string }) {
       does: 'All calls, or only roots',
       run: () => setSearch({ all: roots ? '1' : undefined }),
     },
-  ])
+  ]
+  useKeys('Charts', isFile ? [] : bindings)
   const { shown, error } = charts
   const there = shown.value
+  const screen = useRef<HTMLElement>(null)
+  const kept = useKeptPlace(JSON.stringify([project, roots, text, rangeGiven, by]))
+  const isThere = there !== undefined && charts
+  const keepPlace = useKeptScroll(kept, { scroller: screen, isThere, active: -1 })
   const callsOf = (first: Date, end: Date, more?: string) => {
     const conditions = [
       text && `(${text})`,
@@ -106,42 +112,57 @@ export function ChartsScreen({ project }: { project: string }) {
       : `${countText(unpriced)} calls used tokens of models without a price here, and are not in it.`
   }
   return (
-    <main class="screen charts">
+    <main class="screen charts" ref={screen} onScroll={() => keepPlace()}>
       <div class="filter-bar">
         <h1 class="hidden-text">Charts</h1>
-        <FilterBar text={text} problem={problem} meant={{ project, roots, query }} />
-        <div class="segments" role="group" aria-label="Time">
-          {spans.map(({ name, label }) => (
-            <button
-              key={name}
-              type="button"
-              aria-pressed={(rangeGiven ?? '24h') === name}
-              onClick={() => choose(name)}
+        {isFile ? (
+          <FilterText text={text} roots={roots} />
+        ) : (
+          <>
+            <FilterBar text={text} problem={problem} meant={{ project, roots, query }} />
+            <div class="segments" role="group" aria-label="Time">
+              {spans.map(({ name, label }) => (
+                <button
+                  key={name}
+                  type="button"
+                  aria-pressed={(rangeGiven ?? '24h') === name}
+                  onClick={() => choose(name)}
+                >
+                  {label}
+                </button>
+              ))}
+            </div>
+            <select
+              aria-label="Group"
+              value={by ?? ''}
+              onChange={({ currentTarget }) => setSearch({ by: currentTarget.value })}
             >
-              {label}
-            </button>
-          ))}
-        </div>
-        <select
-          aria-label="Group"
-          value={by ?? ''}
-          onChange={({ currentTarget }) => setSearch({ by: currentTarget.value })}
-        >
-          {groupings.map(({ by: one, label }) => (
-            <option key={label} value={one ?? ''}>
-              {label}
-            </option>
-          ))}
-        </select>
-        <SavedViews project={project} screen="charts" />
-        <label class="check">
-          <input
-            type="checkbox"
-            checked={roots}
-            onChange={({ currentTarget }) => setSearch({ all: currentTarget.checked ? undefined : '1' })}
-          />
-          Only roots
-        </label>
+              {groupings.map(({ by: one, label }) => (
+                <option key={label} value={one ?? ''}>
+                  {label}
+                </option>
+              ))}
+            </select>
+            <SavedViews project={project} screen="charts" />
+            <label class="check">
+              <input
+                type="checkbox"
+                checked={roots}
+                onChange={({ currentTarget }) => setSearch({ all: currentTarget.checked ? undefined : '1' })}
+              />
+              Roots only
+            </label>
+            {there && (
+              <ExportButton
+                what="charts"
+                load={async () =>
+                  (await import('../../export/of-charts.ts')).exportOfCharts(viewOf, there.range, asked)
+                }
+                hasKey
+              />
+            )}
+          </>
+        )}
       </div>
       {error.value && <Failed error={error.value} again={() => void charts.again()} />}
       {!error.value && there === undefined && <Skeleton rows={8} />}

@@ -1,5 +1,4 @@
 import type { ComponentChildren } from 'preact'
-import { isFile } from '../../export/contents.ts'
 import {
   type Compared,
   type EvaluationSummary,

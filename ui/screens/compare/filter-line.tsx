@@ -1,5 +1,4 @@
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
-import { isFile } from '../../export/contents.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { useKeys } from '../../parts/keys.ts'
 import { setSearch } from '../../routes.ts'
@@ -60,7 +59,7 @@ export function FilterLine({ view, way, field, fields, count }: Props) {
           aria-label="Filter the rows"
           aria-invalid={view.wrong !== undefined}
           aria-describedby="filter-wrong"
-          placeholder={'scores.judge>=0.5 inputs.question~"capital"'}
+          placeholder="scores.judge&gt;=0.5"
           spellcheck={false}
           value={text}
           onInput={({ currentTarget }) => setText(currentTarget.value)}

@@ -1,4 +1,3 @@
-import { isFile } from '../../export/contents.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { paths } from '../../places.ts'
 import { setSearch } from '../../routes.ts'

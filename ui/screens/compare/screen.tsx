@@ -1,6 +1,6 @@
-import { useEffect, useMemo } from 'preact/hooks'
+import { useEffect, useMemo, useRef } from 'preact/hooks'
 import { ExportButton } from '../../export/button.tsx'
-import { isFile } from '../../export/contents.ts'
+import { useKeptPlace, useKeptScroll } from '../../parts/kept-place.ts'
 import { useKeys } from '../../parts/keys.ts'
 import { Empty, Failed, Skeleton } from '../../parts/states.tsx'
 import { paths } from '../../places.ts'
@@ -63,7 +63,13 @@ function Comparison({ view }: { view: ReturnType<typeof viewOf> }) {
       ),
     ]),
   )
-  const { active, sought, move, openAt, close } = useWalk(list, open)
+  const kept = useKeptPlace(`${key} ${orderKey}`)
+  const { active, sought, move, openAt, close } = useWalk(list, open, kept.left?.active)
+  const scroller = useRef<HTMLDivElement>(null)
+  const keepPlace = useKeptScroll(kept, {
+    ...{ scroller, active },
+    isThere: list?.count.value !== undefined && list,
+  })
   const step = (by: number) => {
     const others = ids.slice(1)
     const next = others[(others.indexOf(side ?? '') + by + others.length) % others.length]
@@ -156,8 +162,9 @@ function Comparison({ view }: { view: ReturnType<typeof viewOf> }) {
             </div>
           ) : (
             <CompareTable
-              {...{ list, field, ids, side, letters, names, active, sought, open }}
+              {...{ scroller, list, field, ids, side, letters, names, active, sought, open }}
               onOpen={openAt}
+              onScroll={() => keepPlace()}
             />
           )}
           {openRow !== undefined && (

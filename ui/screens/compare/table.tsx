@@ -1,4 +1,4 @@
-import { useRef } from 'preact/hooks'
+import type { RefObject } from 'preact'
 import { VirtualRows } from '../../parts/virtual-rows.tsx'
 import type { ResultRow } from '../../server/evaluations.ts'
 import { scoreName } from '../../value/scores.ts'
@@ -10,6 +10,7 @@ import { lineOfValue, scoreOfRow } from './values.ts'
 export const rowHeight = 3
 
 interface Props {
+  scroller: RefObject<HTMLDivElement | null>
   list: Rows
   field: string | undefined
   ids: readonly string[]
@@ -20,12 +21,12 @@ interface Props {
   sought: number
   open: string | undefined
   onOpen(index: number): void
+  onScroll(): void
 }
 
 /** The rows of all runs side by side, in the order that the server gives them. */
 export function CompareTable(props: Props) {
-  const { list, field, ids, side, letters, names, active, sought, open, onOpen } = props
-  const scroller = useRef<HTMLDivElement>(null)
+  const { scroller, list, field, ids, side, letters, names, active, sought, open, onOpen } = props
   const count = list.count.value
   const columns = (element: HTMLElement | null) => element?.style.setProperty('--runs', String(ids.length))
   return (
@@ -36,6 +37,7 @@ export function CompareTable(props: Props) {
       aria-rowcount={(count ?? 0) + 1}
       aria-busy={count === undefined}
       tabIndex={0}
+      onScroll={props.onScroll}
       ref={(element) => {
         scroller.current = element
         columns(element)

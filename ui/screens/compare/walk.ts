@@ -2,8 +2,11 @@ import { useEffect, useLayoutEffect, useState } from 'preact/hooks'
 import { setSearch } from '../../routes.ts'
 import type { Rows } from './rows.ts'
 
-/** Which row is looked at. An open row stands in the address; where it is in the order, the list says or is asked. */
-export function useWalk(list: Rows | undefined, open: string | undefined) {
+/**
+ * Which row is looked at: of who comes back, the one that was `left`. An open row stands in the address; where it is in the
+ * order, the list says or is asked.
+ */
+export function useWalk(list: Rows | undefined, open: string | undefined, left = -1) {
   const [chosen, setChosen] = useState(-1)
   /** Where somebody went before the row was there. */
   const [pending, setPending] = useState<number>()
@@ -13,7 +16,7 @@ export function useWalk(list: Rows | undefined, open: string | undefined) {
   const active = pending ?? place ?? chosen
   // Not after the next paint, when a key may have gone further.
   useLayoutEffect(() => {
-    setChosen(-1)
+    setChosen(left)
     setPending(undefined)
   }, [list])
   useEffect(() => {

@@ -10,8 +10,8 @@ import { fieldOf } from '../../value/scores.ts'
 
 const pageSize = 50
 
-/** The evaluations of a project, some more with each call of `more`. */
-export function createRuns(project: string) {
+/** The evaluations of a project, some more with each call of `more`; to begin with at least `wanted`. */
+export function createRuns(project: string, wanted = 0) {
   const rows = signal<readonly EvaluationRow[] | undefined>(undefined)
   const total = signal(0)
   const summaries = signal<ReadonlyMap<string, EvaluationSummary>>(new Map())
@@ -28,7 +28,9 @@ export function createRuns(project: string) {
     }
   }
 
-  const more = () =>
+  const isShort = () => (rows.value?.length ?? 0) < Math.min(wanted, total.value)
+
+  const more = (): Promise<void> =>
     guarded(async () => {
       const known = rows.value ?? []
       error.value = undefined
@@ -47,10 +49,11 @@ export function createRuns(project: string) {
         ...summary.evaluations.map((one): [string, EvaluationSummary] => [one.evaluation_call_id, one]),
       ])
       costs.value = new Map([...costs.value, ...found])
+      if (isShort()) await more()
     })
 
   void more()
-  return { rows, total, summaries, costs, error, more, close: () => closing.abort() }
+  return { rows, isShort, total, summaries, costs, error, more, close: () => closing.abort() }
 }
 
 /** The scores that most of the evaluations have, most common first. */

@@ -1,4 +1,5 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { useKeptPlace, useKeptScroll } from '../../parts/kept-place.ts'
 import { useKeys } from '../../parts/keys.ts'
 import { Empty, Failed, Skeleton } from '../../parts/states.tsx'
 import { Status } from '../../parts/status.tsx'
@@ -17,12 +18,15 @@ const mostColumns = 4
 
 /** The evaluations of a project, to choose some and compare them. */
 export function EvalsScreen({ project }: { project: string }) {
-  const runs = useMemo(() => createRuns(project), [project])
+  const kept = useKeptPlace(project)
+  const runs = useMemo(() => createRuns(project, kept.left?.rows), [project])
   useEffect(() => () => runs.close(), [runs])
   const chosen = (search.value.get('sel') ?? '').split(',').filter(Boolean)
-  const [active, setActive] = useState(0)
-  const body = useRef<HTMLTableSectionElement>(null)
+  const [active, setActive] = useState(kept.left?.active ?? 0)
+  const [body, scroller] = [useRef<HTMLTableSectionElement>(null), useRef<HTMLDivElement>(null)]
   const rows = runs.rows.value
+  const isThere = rows !== undefined && !runs.isShort()
+  const keepPlace = useKeptScroll(kept, { scroller, isThere, active, rows: rows?.length ?? 0 })
   const toggle = (id: string | undefined) => {
     if (id === undefined) return
     const next = chosen.includes(id) ? chosen.filter((one) => one !== id) : [...chosen, id]
@@ -79,7 +83,14 @@ export function EvalsScreen({ project }: { project: string }) {
       {!error && rows === undefined && <Skeleton rows={10} />}
       {rows?.length === 0 && <NoEvaluations project={project} />}
       {rows !== undefined && rows.length > 0 && (
-        <div class="table-scroll" tabIndex={0} role="region" aria-label="Evaluations">
+        <div
+          class="table-scroll"
+          tabIndex={0}
+          role="region"
+          aria-label="Evaluations"
+          ref={scroller}
+          onScroll={() => keepPlace()}
+        >
           <table class="dense">
             <thead>
               <tr>

@@ -1,5 +1,6 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { Icon } from '../../parts/icon.tsx'
+import { useKeptPlace, useKeptScroll } from '../../parts/kept-place.ts'
 import { useKeys } from '../../parts/keys.ts'
 import { createPaged } from '../../parts/paged.ts'
 import { Failed, Skeleton } from '../../parts/states.tsx'
@@ -34,8 +35,10 @@ export function Rows({ project, table }: { project: string; table: string }) {
   const scroller = useRef<HTMLDivElement>(null)
   const asked = search.value.get('row')
   const opened = asked !== null && /^\d{1,9}$/.test(asked) ? Number(asked) : undefined
-  const [active, setActive] = useState(opened ?? -1)
+  const kept = useKeptPlace(table)
+  const [active, setActive] = useState(kept.left?.active ?? opened ?? -1)
   const [sought, setSought] = useState(0)
+  const keepPlace = useKeptScroll(kept, { scroller, isThere: count !== undefined, active })
   const found = list.rows.value
   const columns = useMemo(() => columnsOf(found.values()), [found])
   const move = (by: number) => {
@@ -75,6 +78,7 @@ export function Rows({ project, table }: { project: string; table: string }) {
         aria-label="Rows"
         aria-rowcount={count + 1}
         tabIndex={0}
+        onScroll={() => keepPlace()}
         ref={(element) => {
           scroller.current = element
           element?.style.setProperty('--column-count', String(Math.max(1, columns.length)))

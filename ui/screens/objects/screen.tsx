@@ -1,4 +1,5 @@
-import { useState } from 'preact/hooks'
+import { useRef, useState } from 'preact/hooks'
+import { useKeptPlace, useKeptScroll } from '../../parts/kept-place.ts'
 import { useKeys } from '../../parts/keys.ts'
 import { Empty, Failed, Skeleton } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
@@ -26,14 +27,21 @@ async function readAll(project: string, signal: AbortSignal): Promise<ObjectVers
 export function ObjectsScreen({ project }: { project: string }) {
   const { value, error, again } = useLoading((signal) => readAll(project, signal), [project])
   const chosen = search.value.get('class') ?? undefined
-  const [active, setActive] = useState(-1)
+  const kept = useKeptPlace(`${project} ${chosen}`)
+  const [screen, body] = [useRef<HTMLElement>(null), useRef<HTMLTableSectionElement>(null)]
+  const [active, setActive] = useState(kept.left?.active ?? -1)
+  const keepPlace = useKeptScroll(kept, { scroller: screen, isThere: value !== undefined, active })
   const all = value ?? []
   const counts = new Map<string, number>()
   for (const one of all) counts.set(classOf(one), (counts.get(classOf(one)) ?? 0) + 1)
   const classes = [...counts].sort(([one], [other]) => (one < other ? -1 : 1))
   const shown = chosen === undefined ? all : all.filter((one) => classOf(one) === chosen)
   const current = shown[active]
-  const move = (by: number) => setActive(Math.min(shown.length - 1, Math.max(0, active + by)))
+  const move = (by: number) => {
+    const next = Math.min(shown.length - 1, Math.max(0, active + by))
+    setActive(next)
+    body.current?.children[next]?.scrollIntoView({ block: 'nearest' })
+  }
   useKeys('Objects', [
     { keys: ['j', 'ArrowDown'], does: 'Next object', run: () => move(1) },
     { keys: ['k', 'ArrowUp'], does: 'Previous object', run: () => move(-1) },
@@ -50,7 +58,7 @@ export function ObjectsScreen({ project }: { project: string }) {
     setSearch({ class: name })
   }
   return (
-    <main class="screen sheet">
+    <main class="screen sheet" ref={screen} onScroll={() => keepPlace()}>
       <header class="sheet-head">
         <h1>Objects</h1>
       </header>
@@ -79,7 +87,7 @@ export function ObjectsScreen({ project }: { project: string }) {
             ))}
           </div>
           <div class="scrolled">
-            <table class="table">
+            <table class="table object-list">
               <thead>
                 <tr>
                   <th scope="col">Name</th>
@@ -92,16 +100,19 @@ export function ObjectsScreen({ project }: { project: string }) {
                   <th scope="col">Written</th>
                 </tr>
               </thead>
-              <tbody>
+              <tbody ref={body}>
                 {shown.map((one, index) => (
                   <tr
                     key={one.object_id}
                     class={index === active ? 'is-active' : ''}
                     aria-selected={index === active}
-                    ref={(row) => void (index === active && row?.scrollIntoView({ block: 'nearest' }))}
                   >
                     <td>
-                      <a class="strong" href={paths.object(project, one.object_id)}>
+                      <a
+                        class="strong"
+                        href={paths.object(project, one.object_id)}
+                        onClick={() => keepPlace(index)}
+                      >
                         {one.object_id}
                       </a>
                     </td>

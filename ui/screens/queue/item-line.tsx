@@ -2,6 +2,7 @@ import { Time } from '../../parts/time.tsx'
 import { paths } from '../../places.ts'
 import { shortOp } from '../../server/calls.ts'
 import type { ItemState, QueueItem } from '../../server/queues.ts'
+import type { PreviewedItem } from './previewed.ts'
 
 /** As style/queues.css has it. */
 export const itemHeight = 2.25
@@ -22,10 +23,9 @@ export function StateName({ state }: { state: ItemState }) {
   )
 }
 
-export interface PreviewedItem extends QueueItem {
-  /** What the call was asked. */
-  preview: string | null
-}
+/** In a file nothing is reviewed, and calls are read. */
+export const pathOfItem = (project: string, queue: string, { id, call_id }: QueueItem): string =>
+  isFile ? paths.call(project, call_id) : paths.review(project, queue, id)
 
 interface Props {
   index: number
@@ -35,9 +35,11 @@ interface Props {
   item: PreviewedItem | undefined
   isActive: boolean
   onChoose(): void
+  /** Somebody follows its link. */
+  onLeave(): void
 }
 
-export function ItemLine({ index, top, project, queue, item, isActive, onChoose }: Props) {
+export function ItemLine({ index, top, project, queue, item, isActive, onChoose, onLeave }: Props) {
   const place = (element: HTMLElement | null) =>
     element?.style.setProperty('transform', `translateY(${top}px)`)
   const classes = `grid-row ${isActive ? 'is-active' : ''}`
@@ -48,6 +50,7 @@ export function ItemLine({ index, top, project, queue, item, isActive, onChoose 
       </div>
     )
   }
+  const preview = item.call?.input_preview ?? null
   const { lease, annotator_user_id: annotator, annotation_state_changed_at: since } = item
   const isLeased = lease !== null && Date.parse(lease.expires_at) > Date.now()
   return (
@@ -65,11 +68,11 @@ export function ItemLine({ index, top, project, queue, item, isActive, onChoose 
       <div role="gridcell" class="item-state">
         <StateName state={item.annotation_state} />
       </div>
-      <div role="gridcell" class="item-call" title={item.call_id}>
-        <a tabIndex={-1} href={paths.review(project, queue, item.id)}>
-          {item.preview ?? shortOp(item.call_op_name)}
+      <div role="gridcell" class="item-call" title={`${preview ?? ''}\n${item.call_id}`.trim()}>
+        <a tabIndex={-1} href={pathOfItem(project, queue, item)} onClick={onLeave}>
+          {preview ?? shortOp(item.call_op_name)}
         </a>{' '}
-        <span class="muted">{item.preview === null ? item.call_id : shortOp(item.call_op_name)}</span>
+        <span class="muted">{preview === null ? item.call_id : shortOp(item.call_op_name)}</span>
       </div>
       <div role="gridcell" class="item-reviewer">
         {annotator ?? ''}

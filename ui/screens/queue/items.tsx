@@ -1,14 +1,16 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
-import { useKeys } from '../../parts/keys.ts'
+import { contents } from '../../export/contents.ts'
+import { useKeptPlace, useKeptScroll } from '../../parts/kept-place.ts'
+import { type KeyBinding, useKeys } from '../../parts/keys.ts'
 import { createPaged } from '../../parts/paged.ts'
 import { Empty, Failed } from '../../parts/states.tsx'
 import { VirtualRows } from '../../parts/virtual-rows.tsx'
 import { paths } from '../../places.ts'
 import { go, search, setSearch } from '../../routes.ts'
-import { readCalls } from '../../server/calls.ts'
-import { type ItemState, type QueueStats, readItems } from '../../server/queues.ts'
+import type { ItemState, QueueStats } from '../../server/queues.ts'
 import { countText } from '../../value/units.ts'
-import { ItemLine, itemHeight, type PreviewedItem, stateNames } from './item-line.tsx'
+import { ItemLine, itemHeight, pathOfItem, stateNames } from './item-line.tsx'
+import { readPreviewed } from './previewed.ts'
 
 interface Props {
   project: string
@@ -18,24 +20,35 @@ interface Props {
 
 const states = Object.keys(stateNames) as ItemState[]
 
+/** As the address says it; undefined is all. */
+export const stateIn = (asked: URLSearchParams): ItemState | undefined =>
+  states.find((one) => one === asked.get('state'))
+
 /** The calls of the queue, in its order. */
 export function Items({ project, queue, stats }: Props) {
-  const asked = search.value.get('state')
-  const state = states.find((one) => one === asked)
-  const count = state === undefined ? stats.total_items : stats.by_state[state]
+  const state = stateIn(search.value)
+  const inQueue = state === undefined ? stats.total_items : stats.by_state[state]
+  const count = contents?.rows ?? inQueue
   const list = useMemo(
     () => createPaged((page, signal) => readPreviewed({ project, queue, state }, page, signal)),
     [project, queue, state, stats],
   )
   useEffect(() => () => list.close(), [list])
   const scroller = useRef<HTMLDivElement>(null)
+  const kept = useKeptPlace(`${queue} ${state}`)
   const [active, setActive] = useState(-1)
   const [sought, setSought] = useState(0)
-  useLayoutEffect(() => setActive(-1), [state])
+  useLayoutEffect(() => setActive(kept.left?.active ?? -1), [state])
+  const keepPlace = useKeptScroll(kept, { scroller, isThere: count > 0 && list, active })
   const current = list.rows.value.get(active)
   const move = (by: number) => {
     setActive(Math.min(count - 1, Math.max(0, active + by)))
     setSought(sought + 1)
+  }
+  const toTrace: KeyBinding = {
+    keys: ['t'],
+    does: 'Open its trace',
+    run: () => current && go(paths.trace(project, current.call_trace_id, current.call_id)),
   }
   useKeys('Items', [
     { keys: ['j', 'ArrowDown'], does: 'Next item', run: () => move(1) },
@@ -44,20 +57,16 @@ export function Items({ project, queue, stats }: Props) {
     { keys: ['G', 'End'], does: 'Last item', run: () => move(Infinity) },
     {
       keys: ['Enter', 'o'],
-      does: 'Review this item',
-      run: () => current && go(paths.review(project, queue, current.id)),
+      does: isFile ? 'Open its call' : 'Review this item',
+      run: () => current && go(pathOfItem(project, queue, current)),
     },
-    {
-      keys: ['t'],
-      does: 'Open its trace',
-      run: () => current && go(paths.trace(project, current.call_trace_id, current.call_id)),
-    },
+    ...(isFile ? [] : [toTrace]),
   ])
   const error = list.error.value
   return (
     <>
       <div class="choices" role="group" aria-label="State">
-        {[undefined, ...states].map((one) => (
+        {(isFile ? [state] : [undefined, ...states]).map((one) => (
           <button
             key={one ?? 'all'}
             type="button"
@@ -99,6 +108,7 @@ export function Items({ project, queue, stats }: Props) {
           aria-rowcount={count + 1}
           tabIndex={0}
           ref={scroller}
+          onScroll={() => keepPlace()}
         >
           <div class="grid-head" role="row" aria-rowindex={1}>
             {['Nr', 'State', 'Call', 'Reviewer', 'Since', 'Started'].map((label) => (
@@ -120,6 +130,7 @@ export function Items({ project, queue, stats }: Props) {
                 {...{ index, top, project, queue, item: list.rows.value.get(index) }}
                 isActive={index === active}
                 onChoose={() => setActive(index)}
+                onLeave={() => keepPlace(index)}
               />
             )}
           />
@@ -127,19 +138,6 @@ export function Items({ project, queue, stats }: Props) {
       )}
     </>
   )
-}
-
-/** The items with what their calls were asked; of a call that is gone nothing is known. */
-async function readPreviewed(
-  of: Parameters<typeof readItems>[0],
-  page: Parameters<typeof readItems>[1],
-  signal: AbortSignal,
-): Promise<PreviewedItem[]> {
-  const items = await readItems(of, page, signal)
-  const ids = items.map(({ call_id }) => call_id)
-  const calls = await readCalls({ project: of.project }, ids, signal)
-  const previews = new Map(calls.map(({ id, input_preview }) => [id, input_preview]))
-  return items.map((item) => ({ ...item, preview: previews.get(item.call_id) ?? null }))
 }
 
 const firstItems = (project: string, queue: string) =>

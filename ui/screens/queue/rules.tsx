@@ -59,20 +59,23 @@ export function Rules({ project, queue }: { project: string; queue: string }) {
                       <input
                         type="checkbox"
                         checked={!rule.paused}
+                        disabled={isFile}
                         onChange={() => void change(pauseRule(project, queue, rule.id, !rule.paused))}
                       />
                       {rule.paused ? 'Paused' : 'On'}
                     </label>
                   </td>
                   <td class="is-number">
-                    <button
-                      type="button"
-                      class="icon-button"
-                      aria-label={`Delete the rule: ${pickText(rule)}`}
-                      onClick={() => setLeaving(rule)}
-                    >
-                      <Icon name="trash" />
-                    </button>
+                    {!isFile && (
+                      <button
+                        type="button"
+                        class="icon-button"
+                        aria-label={`Delete the rule: ${pickText(rule)}`}
+                        onClick={() => setLeaving(rule)}
+                      >
+                        <Icon name="trash" />
+                      </button>
+                    )}
                   </td>
                 </tr>
               ))}
@@ -85,8 +88,8 @@ export function Rules({ project, queue }: { project: string; queue: string }) {
           {failure.message}
         </p>
       )}
-      <NewRuleForm onMake={(rule) => makeRule(project, queue, rule).then(again)} />
-      {leaving && (
+      {!isFile && <NewRuleForm onMake={(rule) => makeRule(project, queue, rule).then(again)} />}
+      {!isFile && leaving && (
         <Question
           title="Delete this rule?"
           text="It puts no more calls into the queue. Those that it has put in stay."

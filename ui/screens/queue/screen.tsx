@@ -1,5 +1,7 @@
 import { useState } from 'preact/hooks'
-import { useKeys } from '../../parts/keys.ts'
+import { ExportButton } from '../../export/button.tsx'
+import { type KeyBinding, useKeys } from '../../parts/keys.ts'
+import { pageSize } from '../../parts/paged.ts'
 import { Question } from '../../parts/question.tsx'
 import { Failed, Skeleton } from '../../parts/states.tsx'
 import { paths } from '../../places.ts'
@@ -8,7 +10,7 @@ import { go, search, setSearch } from '../../routes.ts'
 import { useLoading } from '../../server/loading.ts'
 import { deleteQueue, readQueue, readStats } from '../../server/queues.ts'
 import { ChangeQueue } from './change-queue.tsx'
-import { Items } from './items.tsx'
+import { Items, stateIn } from './items.tsx'
 import { Reviewers } from './reviewers.tsx'
 import { Rules } from './rules.tsx'
 
@@ -30,11 +32,12 @@ export function QueueScreen({ project, queue }: { project: string; queue: string
   const asked = search.value.get('tab')
   const tab: Tab = asked === 'rules' || asked === 'reviewers' ? asked : 'items'
   const review = paths.review(project, queue)
-  useKeys('Queue', [
+  const bindings: KeyBinding[] = [
     { keys: ['r'], does: 'Review', run: () => go(review) },
     { keys: ['e'], does: 'Change its name and questions', run: () => setFront('change') },
     { keys: ['Escape'], does: 'All queues', run: () => go(paths.queues(project)) },
-  ])
+  ]
+  useKeys('Queue', isFile ? [] : bindings)
   if (error) {
     return (
       <main class="screen">
@@ -55,20 +58,35 @@ export function QueueScreen({ project, queue }: { project: string; queue: string
       <header class="queue-head">
         <div class="queue-name">
           <h1>{found.name}</h1>
-          {found.description !== '' && <p class="muted guidelines">{found.description}</p>}
+          {found.description !== '' && (
+            <p class="muted guidelines" tabIndex={0}>
+              {found.description}
+            </p>
+          )}
         </div>
         <ProgressBar done={stats.completed_items} all={stats.total_items} />
-        <div class="queue-tools">
-          <button type="button" onClick={() => setFront('change')}>
-            Change
-          </button>
-          <button type="button" onClick={() => setFront('delete')}>
-            Delete
-          </button>
-          <a class="button main-button" href={review}>
-            Review
-          </a>
-        </div>
+        {!isFile && (
+          <div class="queue-tools">
+            <button type="button" onClick={() => setFront('change')}>
+              Change
+            </button>
+            <button type="button" onClick={() => setFront('delete')}>
+              Delete
+            </button>
+            <ExportButton
+              what="queue"
+              load={async () =>
+                (await import('../../export/of-queue.ts')).exportOfQueue(
+                  { project, queue, state: stateIn(search.value) },
+                  pageSize,
+                )
+              }
+            />
+            <a class="button main-button" href={review}>
+              Review
+            </a>
+          </div>
+        )}
       </header>
       <div class="tabs" role="tablist" aria-label="Parts of the queue">
         {(Object.keys(tabs) as Tab[]).map((one) => (
@@ -79,7 +97,12 @@ export function QueueScreen({ project, queue }: { project: string; queue: string
             id={`queue-${one}`}
             aria-selected={one === tab}
             aria-controls="queue-panel"
-            onClick={() => setSearch({ tab: one === 'items' ? undefined : one, state: undefined })}
+            onClick={() =>
+              setSearch({
+                tab: one === 'items' ? undefined : one,
+                state: isFile ? (search.value.get('state') ?? undefined) : undefined,
+              })
+            }
           >
             {tabs[one]}
           </button>
@@ -90,7 +113,7 @@ export function QueueScreen({ project, queue }: { project: string; queue: string
         {tab === 'rules' && <Rules project={project} queue={queue} />}
         {tab === 'reviewers' && <Reviewers stats={stats} />}
       </div>
-      {front === 'change' && (
+      {!isFile && front === 'change' && (
         <ChangeQueue
           {...{ project, queue: found }}
           onClose={() => setFront(undefined)}
@@ -100,7 +123,7 @@ export function QueueScreen({ project, queue }: { project: string; queue: string
           }}
         />
       )}
-      {front === 'delete' && (
+      {!isFile && front === 'delete' && (
         <Question
           title="Delete this queue?"
           text={`“${found.name}” and its rules are gone for everybody. The calls stay, and so does what reviewers said of them.`}

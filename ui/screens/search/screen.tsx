@@ -1,32 +1,33 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { ExportButton } from '../../export/button.tsx'
+import { contents } from '../../export/contents.ts'
 import { Icon } from '../../parts/icon.tsx'
-import { useKeys } from '../../parts/keys.ts'
+import { useKeptPlace, useKeptScroll } from '../../parts/kept-place.ts'
+import { type KeyBinding, useKeys } from '../../parts/keys.ts'
 import { Empty, Failed, Skeleton } from '../../parts/states.tsx'
 import { Status } from '../../parts/status.tsx'
 import { Time } from '../../parts/time.tsx'
 import { paths } from '../../places.ts'
 import { go, search, setSearch } from '../../routes.ts'
 import { nameOf } from '../../server/calls.ts'
-import { type Found, searchCalls } from '../../server/views.ts'
 import { countText, durationText } from '../../value/units.ts'
+import { FilterText } from '../calls/filter-bar.tsx'
+import { pathOfCall } from '../calls/line.tsx'
+import { type Hit, type Hits, readHits } from './hits.ts'
 
 /** How long somebody has not typed before the record is searched. */
 const pauseMs = 250
 
-type Hit = Found['found'][number]
-
-interface State {
+interface State extends Hits {
   of: string
-  hits: readonly Hit[]
-  next: string | null
-  searchable: Found['searchable']
 }
 
 /** Calls by the words in them, with the places where the words are. */
 export function SearchScreen({ project }: { project: string }) {
   const text = search.value.get('q') ?? ''
   const field = useRef<HTMLInputElement>(null)
-  const list = useRef<HTMLOListElement>(null)
+  const [body, list] = [useRef<HTMLDivElement>(null), useRef<HTMLOListElement>(null)]
+  const kept = useKeptPlace(`${project} ${text}`)
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
   const [draft, setDraft] = useState(text)
   const [state, setState] = useState<State>()
@@ -38,32 +39,32 @@ export function SearchScreen({ project }: { project: string }) {
     if (text !== written.current) setDraft(text)
     written.current = text
   }, [text])
-  // Not after the next paint: who comes here goes on typing.
+  // Not after the next paint: who comes here goes on typing. Who comes back goes on reading.
   useLayoutEffect(() => {
-    field.current?.focus()
+    if (kept.left === undefined && !isFile) field.current?.focus()
     return () => clearTimeout(timer.current)
   }, [])
   const reading = useRef<AbortController>(undefined)
-  const read = (after?: string) => {
+  const read = (after?: string, wanted = 0) => {
     reading.current?.abort()
     const controller = new AbortController()
     reading.current = controller
     setError(undefined)
-    searchCalls(project, text, after, controller.signal).then(
-      ({ found, next, searchable }) => {
+    readHits({ project, text, after, wanted }, controller.signal).then(
+      ({ hits, next, searchable }) => {
         if (controller.signal.aborted) return
         const before = after !== undefined && state?.of === text ? state.hits : []
-        setState({ of: text, hits: [...before, ...found], next, searchable })
+        setState({ of: text, hits: [...before, ...hits], next, searchable })
       },
       (given: Error) => {
         if (!controller.signal.aborted) setError(given)
       },
     )
   }
-  useLayoutEffect(() => setActive(-1), [project, text, turn])
+  useLayoutEffect(() => setActive(kept.left?.active ?? -1), [project, text, turn])
   useEffect(() => {
     if (!/[\p{L}\p{N}]/u.test(text)) setState(undefined)
-    else read()
+    else read(undefined, contents?.rows ?? kept.left?.rows)
     return () => reading.current?.abort()
   }, [project, text, turn])
   const apply = (next: string) => {
@@ -72,60 +73,78 @@ export function SearchScreen({ project }: { project: string }) {
     setSearch({ q: next })
   }
   const hits = state?.hits ?? []
+  const isThere = state?.of === text
+  const keepPlace = useKeptScroll(kept, { ...{ scroller: body, isThere, active }, rows: hits.length })
   const move = (by: number) => {
     const next = Math.min(hits.length - 1, Math.max(0, active + by))
     setActive(next)
     list.current?.children[next]?.scrollIntoView({ block: 'nearest' })
   }
   const current = hits[active]?.call
-  useKeys('Search', [
+  const asking: KeyBinding[] = [
     { keys: ['/', 'f'], does: 'Look for something else', run: () => field.current?.focus() },
+    { keys: ['m'], does: 'Show more', run: () => state?.next && read(state.next) },
+  ]
+  useKeys('Search', [
+    ...(isFile ? [] : asking),
     { keys: ['j', 'ArrowDown'], does: 'Next call', run: () => move(1) },
     { keys: ['k', 'ArrowUp'], does: 'Previous call', run: () => move(-1) },
     {
       keys: ['Enter', 'o'],
       does: 'Open it',
-      run: () => current && go(paths.trace(project, current.trace_id, current.id)),
+      run: () => current && go(pathOfCall(project, current)),
     },
-    { keys: ['m'], does: 'Show more', run: () => state?.next && read(state.next) },
   ])
   return (
     <main class="screen search-screen">
       <h1 class="hidden-text">Search in {project}</h1>
       <div class="filter-bar">
-        <div class="search-field" role="search">
-          <Icon name="search" />
-          <input
-            ref={field}
-            aria-label="Search"
-            placeholder="refund &quot;my order&quot; -test"
-            autocomplete="off"
-            spellcheck={false}
-            maxLength={1_000}
-            value={draft}
-            onInput={({ currentTarget }) => {
-              const next = currentTarget.value
-              setDraft(next)
-              clearTimeout(timer.current)
-              timer.current = setTimeout(() => apply(next), pauseMs)
-            }}
-            onKeyDown={(event) => {
-              if (event.key === 'Enter') apply(draft)
-              else if (event.key === 'ArrowDown' && hits.length > 0) {
-                event.currentTarget.blur()
-                move(1)
-              } else if (event.key === 'Escape') event.currentTarget.blur()
-              else return
-              event.preventDefault()
-              event.stopPropagation()
-            }}
-          />
-        </div>
+        {isFile ? (
+          <FilterText text={text} />
+        ) : (
+          <div class="search-field" role="search">
+            <Icon name="search" />
+            <input
+              ref={field}
+              aria-label="Search"
+              placeholder="refund &quot;my order&quot; -test"
+              autocomplete="off"
+              spellcheck={false}
+              maxLength={1_000}
+              value={draft}
+              onInput={({ currentTarget }) => {
+                const next = currentTarget.value
+                setDraft(next)
+                clearTimeout(timer.current)
+                timer.current = setTimeout(() => apply(next), pauseMs)
+              }}
+              onKeyDown={(event) => {
+                if (event.key === 'Enter') apply(draft)
+                else if (event.key === 'ArrowDown' && hits.length > 0) {
+                  event.currentTarget.blur()
+                  move(1)
+                } else if (event.key === 'Escape') event.currentTarget.blur()
+                else return
+                event.preventDefault()
+                event.stopPropagation()
+              }}
+            />
+          </div>
+        )}
         <output class="muted count" aria-live="polite">
           {state && `${countText(hits.length)} found${state.next ? ' so far' : ''}`}
         </output>
+        {hits.length > 0 && (
+          <ExportButton
+            what="search"
+            load={async () =>
+              (await import('../../export/of-search.ts')).exportOfSearch(project, text, hits.length)
+            }
+            hasKey
+          />
+        )}
       </div>
-      {state?.searchable && (
+      {state?.searchable && !isFile && (
         <p class="muted note" role="status">
           {countText(state.searchable.value)} of {countText(state.searchable.of)} calls can be found so far.{' '}
           <button type="button" class="quiet" onClick={() => setTurn(turn + 1)}>
@@ -133,7 +152,7 @@ export function SearchScreen({ project }: { project: string }) {
           </button>
         </p>
       )}
-      <div class="search-body">
+      <div class="search-body" ref={body} onScroll={() => keepPlace()}>
         {error ? (
           <Failed error={error} again={() => setTurn(turn + 1)} />
         ) : state === undefined ? (
@@ -157,10 +176,15 @@ export function SearchScreen({ project }: { project: string }) {
           <>
             <ol class="hits" ref={list}>
               {hits.map((hit, index) => (
-                <HitLine key={hit.call.id} {...{ project, hit }} isActive={index === active} />
+                <HitLine
+                  key={hit.call.id}
+                  {...{ project, hit }}
+                  isActive={index === active}
+                  onLeave={() => keepPlace(index)}
+                />
               ))}
             </ol>
-            {state.next !== null && (
+            {state.next !== null && !isFile && (
               <button type="button" class="more-hits" onClick={() => read(state.next ?? undefined)}>
                 Show more
               </button>
@@ -174,13 +198,21 @@ export function SearchScreen({ project }: { project: string }) {
 
 const places = { inputs: 'asked', output: 'said', exception: 'failed', note: 'note', name: 'name' } as const
 
-function HitLine({ project, hit, isActive }: { project: string; hit: Hit; isActive: boolean }) {
+interface LineProps {
+  project: string
+  hit: Hit
+  isActive: boolean
+  /** Somebody follows its link. */
+  onLeave(): void
+}
+
+function HitLine({ project, hit, isActive, onLeave }: LineProps) {
   const { call, snippets } = hit
   return (
     <li class={isActive ? 'hit is-active' : 'hit'} aria-current={isActive ? 'true' : undefined}>
       <div class="hit-head">
         <Status status={call.status} isShort />
-        <a class="call-name" href={paths.trace(project, call.trace_id, call.id)}>
+        <a class="call-name" href={pathOfCall(project, call)} onClick={onLeave}>
           {nameOf(call)}
         </a>
         <span class="muted">{call.model}</span>

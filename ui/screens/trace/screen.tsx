@@ -1,9 +1,9 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { CallDetail } from '../../call/detail.tsx'
 import { ExportButton } from '../../export/button.tsx'
-import { isFile } from '../../export/contents.ts'
 import { toggled } from '../../filter/narrowing.ts'
 import { Icon } from '../../parts/icon.tsx'
+import { useKeptPlace, useKeptScroll } from '../../parts/kept-place.ts'
 import { useKeys } from '../../parts/keys.ts'
 import { Empty, Failed, Skeleton } from '../../parts/states.tsx'
 import { VirtualRows } from '../../parts/virtual-rows.tsx'
@@ -47,6 +47,8 @@ export function TraceScreen({ project, trace }: { project: string; trace: string
   const at = lines.findIndex(({ row }) => row.id === chosen)
   const scroller = useRef<HTMLDivElement>(null)
   const [sought, setSought] = useState(0)
+  const kept = useKeptPlace(trace)
+  const keepPlace = useKeptScroll(kept, { scroller, isThere: rows !== undefined && !isPart, active: at })
 
   // A call below a closed one that is named in the address has to be seen.
   useEffect(() => {
@@ -177,6 +179,7 @@ export function TraceScreen({ project, trace }: { project: string; trace: string
             aria-busy={isPart}
             tabIndex={0}
             ref={scroller}
+            onScroll={() => keepPlace()}
             aria-activedescendant={at === -1 ? undefined : `call-${at}`}
           >
             <VirtualRows

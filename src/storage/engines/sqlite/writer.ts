@@ -7,7 +7,7 @@ import { divisible, undoable } from '../../commands.ts'
 import { type Connection, connect, reclaimPages } from './connection.ts'
 import { describeFailure, type JobFailure, partlyStored } from './failures.ts'
 import { commitGroup, type Job, type JobResult } from './group.ts'
-import { isLogLong } from './log.ts'
+import { createLogLook } from './log.ts'
 import { type FileLoss, lossOf, type OpenedFiles, refuseLost } from './opened-files.ts'
 import { createWritingTenants, type Spent } from './writing-tenants.ts'
 
@@ -351,12 +351,13 @@ export function serve(): void {
   }
 
   const loss = () => lossOf(file, opened)
+  const isLogLong = createLogLook(connection.handle)
   const writer = createWriter(connection, (results) => port.postMessage(results), {
     groupLimit,
     collect,
     loss,
     isWatched: () => watched,
-    committed: () => isLogLong(connection.handle) && port.postMessage('log is long' satisfies WriterAnswer),
+    committed: () => isLogLong() && port.postMessage('log is long' satisfies WriterAnswer),
   })
 
   port.on('message', async (message: WriterMessage) => {

@@ -1,0 +1,32 @@
+import type { LightCall } from '../../src/operations/views/contract.ts'
+import { readPreviewed } from '../screens/queue/previewed.ts'
+import { type ItemsView, readQueue, readRules, readStats } from '../server/queues.ts'
+import type { Exported } from './make.ts'
+import { keepList, mostListed } from './whole-calls.ts'
+
+/** A queue with its calls, and what reviewers have said of them. */
+export function exportOfQueue(view: ItemsView, pageSize: number): Exported {
+  const { project, queue, state } = view
+  return {
+    title: 'Queue',
+    project,
+    path: location.pathname + location.search,
+    name: `queue-${queue}`,
+    async collect(kept, signal) {
+      await readQueue(project, queue, signal)
+      await readRules(project, queue, signal)
+      const stats = (await readStats(project, [queue], signal)).get(queue)
+      const all = (state === undefined ? stats?.total_items : stats?.by_state[state]) ?? 0
+      const calls: LightCall[] = []
+      let rows = 0
+      while (rows < Math.min(all, mostListed)) {
+        const page = await readPreviewed(view, { offset: rows, limit: pageSize }, signal)
+        if (page.length === 0) break
+        rows += page.length
+        calls.push(...page.flatMap(({ call }) => call ?? []))
+      }
+      const { holds } = await keepList({ project, calls, all, what: 'items' }, kept, signal)
+      return { holds, rows }
+    },
+  }
+}
