@@ -226,6 +226,12 @@ describe('a file that is not ours to open', () => {
     await failsInOneLine(folder, /cannot be made/)
   })
 
+  test('a folder where none can be made, or deep inside of one: one line', async (t) => {
+    if (process.platform !== 'linux') return t.skip('/proc is of Linux')
+    for (const folder of ['/proc/heddle', '/proc/heddle/data/record'])
+      await failsInOneLine(folder, /cannot be made/)
+  })
+
   test('a folder without permission to write: one line', async (t) => {
     const someone = asSomeone()
     if (someone === undefined) return t.skip('permissions do not bind this user')

@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs'
+import { existsSync, mkdirSync, statSync } from 'node:fs'
 import { statfs } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { batchesOf } from '../../../domain/batches.ts'
@@ -179,13 +179,28 @@ function migrateFile(file: string, known: readonly Migration[]): void {
 
 function makeFolder(folder: string): void {
   try {
-    mkdirSync(folder, { recursive: true })
+    makeWithParents(folder)
   } catch (error) {
     throw new StorageRefusal(
       'read-only',
       `The folder ${folder} cannot be made (${(error as Error).message}). Set HEDDLE_DATA to a folder that can be written.`,
       { cause: error },
     )
+  }
+}
+
+/**
+ * Node's own recursive form asks for ever where a file system takes no new folder and says that there is none to put it in, as
+ * /proc and mounts that make their folders themselves do.
+ */
+function makeWithParents(folder: string): void {
+  const parent = dirname(folder)
+  if (parent !== folder && !existsSync(folder)) makeWithParents(parent)
+  try {
+    mkdirSync(folder)
+  } catch (error) {
+    // It was there, or another server has made it meanwhile.
+    if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) throw error
   }
 }
 
