@@ -116,28 +116,32 @@ async function meet(
   const failed = writing.then(() => undefined)
   const reach = (what: string, isThere: () => boolean) =>
     Promise.race([until(`${name}: ${what}`, async () => isThere(), 60_000), failed])
-  await reach('writes are under way', () => writes.acknowledged.length > before + 40)
-  hasStruck = true
-  await strike(members)
-  await reach('it is met', () => since.met > 0)
-  if (othersGoOn) {
-    const reached = since.elsewhere + 20
-    await reach('the others go on', () => since.elsewhere > reached)
+  try {
+    await reach('writes are under way', () => writes.acknowledged.length > before + 40)
+    hasStruck = true
+    await strike(members)
+    await reach('it is met', () => since.met > 0)
+    if (othersGoOn) {
+      const reached = since.elsewhere + 20
+      await reach('the others go on', () => since.elsewhere > reached)
+    }
+    await mend(members)
+    for (const [index, { server }] of members.entries()) {
+      await until(
+        `${name}: server ${index} takes writes again`,
+        async () => (await writes.write(server)) === 'acknowledged',
+        60_000,
+      )
+      await until(
+        `${name}: server ${index} is ready`,
+        async () => (await server.get('/ready')).status === 200,
+        30_000,
+      )
+    }
+  } finally {
+    // Writers that nobody ends would write to what is no longer there.
+    isOver = true
   }
-  await mend(members)
-  for (const [index, { server }] of members.entries()) {
-    await until(
-      `${name}: server ${index} takes writes again`,
-      async () => (await writes.write(server)) === 'acknowledged',
-      60_000,
-    )
-    await until(
-      `${name}: server ${index} is ready`,
-      async () => (await server.get('/ready')).status === 200,
-      30_000,
-    )
-  }
-  isOver = true
   await inTime(`${name}: every client has an answer`, writing, answerMs)
   t.diagnostic(`${name}: ${JSON.stringify(counts)}`)
   const last = members.at(-1) as Member
