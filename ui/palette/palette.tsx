@@ -5,7 +5,7 @@ import { nextTheme } from '../parts/theme.ts'
 import { paths } from '../places.ts'
 import { go, place } from '../routes.ts'
 import { useLoading } from '../server/loading.ts'
-import { type ProjectRow, readProjects } from '../server/projects.ts'
+import { type ProjectRow, projectsAtOnce, readProjects } from '../server/projects.ts'
 import { readSavedViews } from '../server/saved-views.ts'
 import { findIds } from './found.ts'
 import { type Named, type Names, namesIn } from './names.ts'
@@ -28,7 +28,7 @@ interface Props {
 export function Palette({ onClose, showKeys, signOut, pasted = '' }: Props) {
   const [text, setText] = useState(pasted)
   const [at, setAt] = useState(0)
-  const { value } = useLoading(readProjects, [])
+  const { value } = useLoading((signal) => readProjects(projectsAtOnce, signal), [])
   const projects = value?.projects
   const here = place.value
   const project = 'project' in here ? here.project : projects?.[0]?.project

@@ -31,14 +31,15 @@ export function Empty({ title, children, command }: EmptyProps) {
 export function Failed({ error, again }: { error: Error; again?: () => void }) {
   const isTried = useTryingAgain(error, again)
   if (error instanceof Refused && error.status === 403) return <Forbidden why={error.message} />
+  const isGone = error instanceof Refused && error.status === 404
   return (
     <div class="state is-failed" role="alert">
-      <h2>This could not be read</h2>
+      <h2>{isGone ? 'This is not there' : 'This could not be read'}</h2>
       <p>
         {error.message}
         {isTried && ' It is tried again by itself.'}
       </p>
-      {again && (
+      {again && !isGone && (
         <button type="button" onClick={again}>
           Try again
         </button>

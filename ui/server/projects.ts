@@ -11,6 +11,18 @@ export interface Projects {
   next: string | null
 }
 
-/** Those that the signed-in user reaches, by their names. */
-export const readProjects = (signal: AbortSignal): Promise<Projects> =>
-  askJson('/projects?limit=1000', { signal })
+/** What one answer has at most. */
+export const projectsAtOnce = 1_000
+
+/** Those that the signed-in user reaches, by their names: the first so many. */
+export async function readProjects(wanted: number, signal: AbortSignal): Promise<Projects> {
+  const found: ProjectRow[] = []
+  for (let after = ''; ; ) {
+    const { projects, next } = await askJson<Projects>(`/projects?limit=${projectsAtOnce}${after}`, {
+      signal,
+    })
+    found.push(...projects)
+    if (next === null || found.length >= wanted) return { projects: found, next }
+    after = `&after=${encodeURIComponent(next)}`
+  }
+}

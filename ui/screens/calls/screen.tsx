@@ -2,6 +2,7 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/ho
 import type { LightCall } from '../../../src/operations/views/contract.ts'
 import { ExportButton } from '../../export/button.tsx'
 import type { Expression } from '../../filter/query.ts'
+import { FirstCall } from '../../parts/first-call.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { useKeptPlace, useKeptScroll } from '../../parts/kept-place.ts'
 import { type KeyBinding, useKeys } from '../../parts/keys.ts'
@@ -276,18 +277,5 @@ function NoCalls({ project, isFiltered }: { project: string; isFiltered: boolean
       </Empty>
     )
   }
-  return (
-    <Empty title="No calls yet" command={firstCall(project)}>
-      <p>
-        Ask the model, and the answer is here a moment later. Clients of Weave and OpenTelemetry write here as
-        well.
-      </p>
-    </Empty>
-  )
+  return <FirstCall title="No calls yet" project={project} />
 }
-
-const firstCall = (project: string) =>
-  `curl ${location.origin}/v1/chat/completions \\
-  -H "Authorization: Bearer $KEY" -H 'Content-Type: application/json' \\
-  -H 'x-heddle-project: ${project}' \\
-  -d '{"messages": [{"role": "user", "content": "Hello"}]}'`

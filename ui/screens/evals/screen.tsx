@@ -8,6 +8,7 @@ import { paths } from '../../places.ts'
 import { go, search, setSearch } from '../../routes.ts'
 import type { EvaluationRow, EvaluationSummary } from '../../server/evaluations.ts'
 import { fieldOf, meanText, refName, scoreName, shownMean } from '../../value/scores.ts'
+import { inQuotedJson, projectInAddress } from '../../value/shell.ts'
 import { costText, countText, durationText } from '../../value/units.ts'
 import { commonScores, createRuns } from './runs.ts'
 
@@ -256,13 +257,15 @@ function NoEvaluations({ project }: { project: string }) {
   )
 }
 
-const firstRun = (project: string) =>
-  `api() { curl -s -u api:$KEY -H 'content-type: application/json' "${location.origin}/v2/${project}/$1" -d "$2"; }
+function firstRun(project: string): string {
+  const name = inQuotedJson(project)
+  return `api() { curl -s -u api:$KEY -H 'content-type: application/json' "${location.origin}/v2/${projectInAddress(project)}/$1" -d "$2"; }
 id() { sed 's/.*:"\\(.*\\)"}/\\1/'; }
-RUN=$(api evaluation_runs '{"evaluation": "weave:///${project}/object/capitals:v0", "model": "weave:///${project}/object/small:v0"}' | id)
-PREDICTION=$(api predictions '{"evaluation_run_id": "'$RUN'", "model": "weave:///${project}/object/small:v0",
+RUN=$(api evaluation_runs '{"evaluation": "weave:///${name}/object/capitals:v0", "model": "weave:///${name}/object/small:v0"}' | id)
+PREDICTION=$(api predictions '{"evaluation_run_id": "'$RUN'", "model": "weave:///${name}/object/small:v0",
   "inputs": {"question": "capital of Chad"}, "output": "Paris"}' | id)
 api scores '{"evaluation_run_id": "'$RUN'", "prediction_id": "'$PREDICTION'",
-  "scorer": "weave:///${project}/object/judge:v0", "value": {"passed": false}}'
+  "scorer": "weave:///${name}/object/judge:v0", "value": {"passed": false}}'
 api predictions/$PREDICTION/finish '{}'
 api evaluation_runs/$RUN/finish '{}'`
+}

@@ -7,6 +7,7 @@ import { paths } from '../../places.ts'
 import { go, search, setSearch } from '../../routes.ts'
 import { useLoading } from '../../server/loading.ts'
 import { type ObjectVersion, readVersions } from '../../server/objects.ts'
+import { projectInAddress } from '../../value/shell.ts'
 import { countText, sizeText } from '../../value/units.ts'
 import { VersionMarks } from '../object/version-marks.tsx'
 
@@ -142,6 +143,6 @@ export function ObjectsScreen({ project }: { project: string }) {
 }
 
 const firstDataset = (project: string) =>
-  `curl ${location.origin}/v2/${project}/datasets \\
+  `curl ${location.origin}/v2/${projectInAddress(project)}/datasets \\
   -H "Authorization: Bearer $KEY" -H 'Content-Type: application/json' \\
   -d '{"name": "capitals", "rows": [{"question": "Capital of Chad?", "answer": "N'"'"'Djamena"}]}'`

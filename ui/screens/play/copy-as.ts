@@ -1,4 +1,5 @@
 import { type JsonNode, jsonNode, membersOf, nodeAt, sourceOf, stringOf } from '../../value/json-index.ts'
+import { quoted } from '../../value/shell.ts'
 
 interface Asked {
   origin: string
@@ -113,9 +114,6 @@ function withModel(body: string): JsonNode {
   for (const { name } of membersOf(node)) if (name === 'model') return node
   return jsonNode(`{"model":"",${sourceOf(node).slice(1)}`)
 }
-
-/** Of a shell: what is between single quotes is as it is written. */
-const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`
 
 /** How a language writes what JSON has. */
 interface Language {

@@ -1,26 +1,24 @@
 import { useState } from 'preact/hooks'
-import { Empty, Failed, Skeleton } from '../../parts/states.tsx'
+import { FirstCall } from '../../parts/first-call.tsx'
+import { Failed, Skeleton } from '../../parts/states.tsx'
 import { paths } from '../../places.ts'
 import { go } from '../../routes.ts'
 import { useLoading } from '../../server/loading.ts'
-import { readProjects } from '../../server/projects.ts'
+import { projectsAtOnce, readProjects } from '../../server/projects.ts'
 import { countText } from '../../value/units.ts'
 import { EngineStrip } from './engine-strip.tsx'
 
 /** Where everybody begins: the projects there are, and whether the model is there. */
 export function ProjectsScreen() {
-  const { value, error, again } = useLoading(readProjects, [])
+  const [wanted, setWanted] = useState(projectsAtOnce)
+  const { value, error, again, isLoading } = useLoading((signal) => readProjects(wanted, signal), [wanted])
   return (
     <main class="screen narrow">
       <h1>Projects</h1>
       <EngineStrip />
       {error && <Failed error={error} again={again} />}
       {!error && value === undefined && <Skeleton rows={4} />}
-      {value?.projects.length === 0 && (
-        <Empty title="Nothing is in the record yet" command={firstQuestion()}>
-          <p>Every answer of the model becomes a call of a project. Ask something, and look again.</p>
-        </Empty>
-      )}
+      {value?.projects.length === 0 && <FirstCall title="Nothing is in the record yet" />}
       {value !== undefined && value.projects.length > 0 && (
         <ul class="project-list">
           {value.projects.map(({ project, is_being_deleted: isGoing }) => (
@@ -34,7 +32,12 @@ export function ProjectsScreen() {
         </ul>
       )}
       {value?.next && (
-        <p class="muted">These are the first {countText(value.projects.length)}; there are more.</p>
+        <p class="muted">
+          These are the first {countText(value.projects.length)}.{' '}
+          <button type="button" disabled={isLoading} onClick={() => setWanted(wanted + projectsAtOnce)}>
+            Show more
+          </button>
+        </p>
       )}
       <OpenProject />
     </main>
@@ -67,8 +70,3 @@ function OpenProject() {
     </form>
   )
 }
-
-const firstQuestion = () =>
-  `curl ${location.origin}/v1/chat/completions \\
-  -H "Authorization: Bearer $KEY" -H 'Content-Type: application/json' \\
-  -d '{"messages": [{"role": "user", "content": "Hello"}]}'`

@@ -8,6 +8,7 @@ import { VirtualRows } from '../../parts/virtual-rows.tsx'
 import { paths } from '../../places.ts'
 import { go, search, setSearch } from '../../routes.ts'
 import type { ItemState, QueueStats } from '../../server/queues.ts'
+import { inQuotedJson } from '../../value/shell.ts'
 import { countText } from '../../value/units.ts'
 import { ItemLine, itemHeight, pathOfItem, stateNames } from './item-line.tsx'
 import { readPreviewed } from './previewed.ts'
@@ -143,5 +144,5 @@ export function Items({ project, queue, stats }: Props) {
 const firstItems = (project: string, queue: string) =>
   `api() { curl -s -H "Authorization: Bearer $KEY" -H 'Content-Type: application/json' "${location.origin}$1" -d "$2"; }
 # the newest call of the project
-CALL=$(api /views/calls '{"project_id": "${project}", "limit": 1}' | sed 's/.*"calls":\\[{"id":"\\([^"]*\\)".*/\\1/')
-api /annotation_queues/${queue}/items '{"project_id": "${project}", "call_ids": ["'$CALL'"]}'`
+CALL=$(api /views/calls '{"project_id": "${inQuotedJson(project)}", "limit": 1}' | sed 's/.*"calls":\\[{"id":"\\([^"]*\\)".*/\\1/')
+api /annotation_queues/${queue}/items '{"project_id": "${inQuotedJson(project)}", "call_ids": ["'$CALL'"]}'`

@@ -8,6 +8,7 @@ import { go } from '../../routes.ts'
 import { useLoading } from '../../server/loading.ts'
 import { mostQueues, readQueues, readStats } from '../../server/queues.ts'
 import { who } from '../../server/session.ts'
+import { inQuotedJson } from '../../value/shell.ts'
 import { countText } from '../../value/units.ts'
 import { NewQueue } from './new-queue.tsx'
 
@@ -117,4 +118,4 @@ export function QueuesScreen({ project }: { project: string }) {
 const firstQueue = (project: string) =>
   `curl ${location.origin}/annotation_queues \\
   -H "Authorization: Bearer $KEY" -H 'Content-Type: application/json' \\
-  -d '{"project_id": "${project}", "name": "Hard questions", "scorer_refs": []}'`
+  -d '{"project_id": "${inQuotedJson(project)}", "name": "Hard questions", "scorer_refs": []}'`

@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict'
+import { after, type TestContext, test } from 'node:test'
+import type { Engine } from '../../ui/server/engine.ts'
+import { noBrowser } from '../support/browser.ts'
+import { pageTests } from '../support/page-app.ts'
+import { scriptedBackend } from '../support/scripted-backend.ts'
+
+const skip = noBrowser
+
+const { open } = await pageTests({ after }, { backend: scriptedBackend() })
+
+/** A project that nobody has written to, while the engine says this of itself. */
+async function openEmpty(t: TestContext, project: string, engine: Partial<Engine>) {
+  const { page, problems } = await open(t, '/ui/me')
+  await page.route('**/views/engine', async (route) => {
+    const response = await route.fetch()
+    await route.fulfill({ response, json: { ...((await response.json()) as Engine), ...engine } })
+  })
+  await page.goto(new URL(`/ui/${project}/calls`, page.url()).href)
+  await page.getByRole('heading', { name: 'No calls yet' }).waitFor()
+  return { page, problems }
+}
+
+test('an empty project says how a first call comes: from the model, or where none answers from a program', {
+  skip,
+}, async (t) => {
+  const asked = await openEmpty(t, 'acme/empty', {})
+  await asked.page.getByText('Ask the model, and the answer is here a moment later').waitFor()
+  await asked.page.getByText("-H 'x-heddle-project: acme/empty'").waitFor()
+
+  const unserved = await openEmpty(t, 'acme/empty', { models: [] })
+  await unserved.page.getByText('No model is served here').waitFor()
+  await unserved.page.getByText('/call/start').waitFor()
+
+  const unrecorded = await openEmpty(t, 'acme/empty', { recording: 'off' })
+  await unrecorded.page.getByText('Recording is off for you').waitFor()
+  await unrecorded.page.getByText('/call/start').waitFor()
+
+  const stored = await openEmpty(t, 'acme/empty', { recording: 'asked' })
+  await stored.page.getByText('where the request has "store": true').waitFor()
+  assert.deepEqual(
+    [asked, unserved, unrecorded, stored].flatMap(({ problems }) => problems),
+    [],
+  )
+})
+
+test('what is not there says so, and is not tried again', { skip }, async (t) => {
+  const { page } = await open(t, '/ui/acme/qa/queues/018f5b8c-0000-7000-8000-000000000000')
+  await page.getByRole('heading', { name: 'This is not there' }).waitFor()
+  assert.equal(await page.getByRole('button', { name: 'Try again' }).count(), 0)
+})
+
+test('projects beyond the first thousand can be shown', { skip }, async (t) => {
+  const { page, problems } = await open(t, '/ui/me')
+  await page.route('**/projects?*', (route) => {
+    const isFurther = new URL(route.request().url()).searchParams.get('after') === 'acme/p999'
+    const projects = Array.from({ length: isFurther ? 5 : 1_000 }, (_, index) => ({
+      project: `acme/p${isFurther ? 1_000 + index : index}`,
+      is_being_deleted: false,
+    }))
+    return route.fulfill({ json: { projects, next: isFurther ? null : 'acme/p999' } })
+  })
+  await page.goto(new URL('/ui/', page.url()).href)
+  await page.getByRole('link', { name: 'acme/p999' }).waitFor()
+  assert.equal(await page.getByRole('link', { name: 'acme/p1004' }).count(), 0)
+  await page.getByRole('button', { name: 'Show more' }).click()
+  await page.getByRole('link', { name: 'acme/p1004' }).waitFor()
+  assert.equal(await page.getByRole('button', { name: 'Show more' }).count(), 0)
+  assert.deepEqual(problems, [])
+})

@@ -1,0 +1,59 @@
+import { readEngine } from '../server/engine.ts'
+import { useLoading } from '../server/loading.ts'
+import { who } from '../server/session.ts'
+import { quoted } from '../value/shell.ts'
+import { Empty } from './states.tsx'
+
+interface FirstCallProps {
+  title: string
+  /** Without one, where the server puts what names none. */
+  project?: string
+}
+
+/** No call is there yet: how one comes depends on whether a model is served and on what is recorded. */
+export function FirstCall({ title, project }: FirstCallProps) {
+  const { value: engine } = useLoading(readEngine, [])
+  const others = 'Clients of Weave and OpenTelemetry write here as well.'
+  if (engine?.models.length === 0) {
+    return (
+      <Empty title={title} command={start(project)}>
+        <p>No model is served here, so calls come from programs. {others}</p>
+      </Empty>
+    )
+  }
+  if (engine?.recording === 'off') {
+    return (
+      <Empty title={title} command={start(project)}>
+        <p>Recording is off for you, so answers of the model become no calls. {others}</p>
+      </Empty>
+    )
+  }
+  const isAsked = engine?.recording === 'asked'
+  return (
+    <Empty title={title} command={question(project, isAsked ? ', "store": true' : '')}>
+      <p>
+        Ask the model, and the answer is here a moment later
+        {isAsked && <>, where the request has "store": true</>}. {others}
+      </p>
+    </Empty>
+  )
+}
+
+const head = (path: string) => `curl ${location.origin}${path} \\
+  -H "Authorization: Bearer $KEY" -H 'Content-Type: application/json' \\`
+
+function question(project: string | undefined, further: string): string {
+  const header = project === undefined ? '' : `\n  -H ${quoted(`x-heddle-project: ${project}`)} \\`
+  return `${head('/v1/chat/completions')}${header}
+  -d '{"messages": [{"role": "user", "content": "Hello"}]${further}}'`
+}
+
+/** Of somebody who reaches all entities it may be any. */
+const ownProject = () => `${who.value?.entities.find((entity) => entity !== '*') ?? 'main'}/default`
+
+function start(project_id = ownProject()): string {
+  const started_at = new Date().toISOString()
+  const given = { project_id, op_name: 'hello', started_at, attributes: {}, inputs: { text: 'Hello' } }
+  return `${head('/call/start')}
+  -d ${quoted(JSON.stringify({ start: given }))}`
+}
