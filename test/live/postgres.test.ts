@@ -363,6 +363,29 @@ describe('writes', () => {
     })
   })
 
+  test('a write that waits for another is refused as busy before it counts as slow', async () => {
+    await withStore({ queryTimeoutMs: 2_000 }, async (store) => {
+      const add = sql`UPDATE things SET n = n + 1 WHERE id = 'a'`
+      await store.write('put', { id: 'a', n: 0 })
+      const locked = Promise.withResolvers<void>()
+      const over = Promise.withResolvers<void>()
+      const first = store.write('act', async (tx) => {
+        await tx.run(add)
+        locked.resolve()
+        await over.promise
+      })
+      await locked.promise
+      await assert.rejects(
+        store.write('act', (tx) => tx.run(add)),
+        refusedWith('storage_busy'),
+      )
+      over.resolve()
+      await first
+      await store.write('act', (tx) => tx.run(add))
+      assert.deepEqual(await store.all(sql`SELECT n FROM things`), [{ n: 2 }])
+    })
+  })
+
   test('commands that look and then write take turns', async () => {
     await withStore({ connections: 8 }, async (store) => {
       const next = () =>

@@ -10,6 +10,7 @@ export interface ConnectionOptions {
   connectTimeoutMs: number
   /** For one statement, on the server. */
   queryTimeoutMs: number
+  /** For one lock, and never so long that the statement is stopped first: who waits for others is told so. */
   lockTimeoutMs: number
   /** A transaction between two statements: a reader that has stopped reading. */
   idleTimeoutMs: number
@@ -85,11 +86,16 @@ export function createConnections(url: string, options: ConnectionOptions) {
   }
 }
 
+/** Of the time of a statement. */
+const lockShare = 0.75
+
 /**
  * What every statement relies on, whatever the server or the role have as defaults. By statement and not in the startup
  * packet, because poolers refuse settings there.
  */
 async function prepareConnection(client: pg.Client, options: ConnectionOptions): Promise<number> {
+  const { queryTimeoutMs, lockTimeoutMs, idleTimeoutMs } = options
+  const lockMs = Math.min(lockTimeoutMs, Math.ceil(lockShare * queryTimeoutMs))
   const alarm = setTimeout(() => {
     client.connection.stream.destroy(new Error('timeout while the connection was prepared'))
   }, options.connectTimeoutMs)
@@ -105,7 +111,7 @@ async function prepareConnection(client: pg.Client, options: ConnectionOptions):
         set_config('statement_timeout', $1, false),
         set_config('lock_timeout', $2, false),
         set_config('idle_in_transaction_session_timeout', $3, false)`,
-      [String(options.queryTimeoutMs), String(options.lockTimeoutMs), String(options.idleTimeoutMs)],
+      [queryTimeoutMs, lockMs, idleTimeoutMs].map(String),
     )
     return rows[0]?.pid ?? 0
   } finally {
