@@ -832,6 +832,27 @@ describe('limits and failures', () => {
     })
   })
 
+  test('a write that the server gives up has not been stored, and no reader is blamed', async () => {
+    await withStore({ idleTimeoutMs: 100 }, async (store) => {
+      let runs = 0
+      const write = store.write('act', async (tx) => {
+        runs++
+        await tx.run(sql`INSERT INTO things (id, n) VALUES ('a', 1)`)
+        const { pid } = (await tx.get<{ pid: number }>(sql`SELECT pg_backend_pid() AS pid`)) as {
+          pid: number
+        }
+        await until(async () => {
+          const found = await store.all(sql`SELECT pid FROM pg_stat_activity WHERE pid = ${pid}`)
+          return found.length === 0
+        })
+        await tx.run(sql`INSERT INTO things (id, n) VALUES ('b', 1)`)
+      })
+      await assert.rejects(write, refusedWith('storage_failed'))
+      assert.equal(runs, 2)
+      assert.deepEqual(await store.all(sql`SELECT id FROM things`), [])
+    })
+  })
+
   test('a connection that is lost during COMMIT is refused and never tried again', async () => {
     await withStore({}, async (_, url) => {
       const proxy = await startTcpProxy(url)

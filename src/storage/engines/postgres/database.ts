@@ -16,7 +16,7 @@ import { createUnreadAnswers } from '../unread-answers.ts'
 import { followClock } from './clock.ts'
 import { type ConnectionOptions, type Connections, createConnections, sharesOf } from './connections.ts'
 import { postgresDialect } from './dialect.ts'
-import { postgresFailure } from './failures.ts'
+import { postgresFailure, writeFailure } from './failures.ts'
 import { migratePostgres } from './migrate.ts'
 import { createNotices } from './notices.ts'
 import { createStatements } from './statements.ts'
@@ -114,13 +114,13 @@ export function createPostgresDatabase<R extends Registry>(
   let probing: Promise<void> | undefined
   const idle: (() => void)[] = []
 
-  async function counted<T>(work: () => Promise<T>): Promise<T> {
+  async function counted<T>(work: () => Promise<T>, failure = postgresFailure): Promise<T> {
     if (closing !== undefined) throw refuse('stopping')
     working++
     try {
       return await work()
     } catch (error) {
-      throw postgresFailure(error, options)
+      throw failure(error, options)
     } finally {
       if (--working === 0) for (const wake of idle.splice(0)) wake()
     }
@@ -161,7 +161,7 @@ export function createPostgresDatabase<R extends Registry>(
       const write = counted(() => {
         if (command === undefined) throw new Error(`no command ${String(name)}`)
         return runCommand(connections, statements, dialect, command, input, tenant, changed)
-      }) as Promise<Output>
+      }, writeFailure) as Promise<Output>
       return failedWrites.noted(write)
     },
     // Here nobody waits for another's write, but for those about the same.

@@ -49,8 +49,7 @@ export function postgresFailure(error: unknown, limits: Limits): unknown {
   if (error instanceof Refusal) return error
   if (error instanceof ConnectionLost && error.stage === 'unconfirmed')
     return storageFailure('write_unconfirmed', error)
-  const reported = error instanceof ConnectionLost ? error.cause : error
-  const code = reported instanceof DatabaseError ? reported.code : undefined
+  const code = codeOf(error)
   if (code === '57014') return tooSlow(limits.queryTimeoutMs, error)
   if (code === '25P03') return tooSlow(limits.idleTimeoutMs, error)
   // A text with U+0000, or escaped text that is no Unicode: PostgreSQL alone cannot store it.
@@ -65,6 +64,16 @@ export function postgresFailure(error: unknown, limits: Limits): unknown {
   const found = code === undefined ? undefined : codes.find(([prefix]) => code.startsWith(prefix))
   if (found !== undefined) return storageFailure(found[1], error)
   return error instanceof ConnectionLost ? storageFailure('storage_failed', error) : error
+}
+
+/** The transaction of a write has no reader that it could wait for: where the server gave it up, it had not heard from here. */
+export function writeFailure(error: unknown, limits: Limits): unknown {
+  return codeOf(error) === '25P03' ? storageFailure('storage_failed', error) : postgresFailure(error, limits)
+}
+
+function codeOf(error: unknown): string | undefined {
+  const reported = error instanceof ConnectionLost ? error.cause : error
+  return reported instanceof DatabaseError ? reported.code : undefined
 }
 
 function unstorable(given: string, accepted: string, cause: unknown): Refusal {
