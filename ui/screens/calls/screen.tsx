@@ -8,6 +8,7 @@ import { useKeptPlace, useKeptScroll } from '../../parts/kept-place.ts'
 import { type KeyBinding, useKeys } from '../../parts/keys.ts'
 import { lazily } from '../../parts/lazily.tsx'
 import { rem } from '../../parts/rem.ts'
+import { RootsSwitch } from '../../parts/roots-switch.tsx'
 import { SavedViews } from '../../parts/saved-views.tsx'
 import { Empty, Failed } from '../../parts/states.tsx'
 import { VirtualRows } from '../../parts/virtual-rows.tsx'
@@ -147,14 +148,7 @@ export function CallsScreen({ project }: { project: string }) {
         ) : (
           <>
             <FilterBar text={text} problem={read.problem} meant={meant} />
-            <label class="check">
-              <input
-                type="checkbox"
-                checked={roots}
-                onChange={({ currentTarget }) => setSearch({ all: currentTarget.checked ? undefined : '1' })}
-              />
-              Roots only
-            </label>
+            <RootsSwitch roots={roots} />
             <button type="button" class="facets-switch" aria-pressed={hasFacets} onClick={turnFacets}>
               Facets
             </button>

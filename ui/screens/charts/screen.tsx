@@ -2,6 +2,7 @@ import { useEffect, useMemo, useRef } from 'preact/hooks'
 import { ExportButton } from '../../export/button.tsx'
 import { useKeptPlace, useKeptScroll } from '../../parts/kept-place.ts'
 import { type KeyBinding, useKeys } from '../../parts/keys.ts'
+import { RootsSwitch } from '../../parts/roots-switch.tsx'
 import { SavedViews } from '../../parts/saved-views.tsx'
 import { Empty, Failed, Skeleton } from '../../parts/states.tsx'
 import { paths } from '../../places.ts'
@@ -144,14 +145,7 @@ export function ChartsScreen({ project }: { project: string }) {
               ))}
             </select>
             <SavedViews project={project} screen="charts" />
-            <label class="check">
-              <input
-                type="checkbox"
-                checked={roots}
-                onChange={({ currentTarget }) => setSearch({ all: currentTarget.checked ? undefined : '1' })}
-              />
-              Roots only
-            </label>
+            <RootsSwitch roots={roots} />
             {there && (
               <ExportButton
                 what="charts"
