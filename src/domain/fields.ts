@@ -137,10 +137,29 @@ export const mendedText = (longest: number) =>
     .transform((text) => text.replaceAll('\0', '\ufffd').toWellFormed())
     .meta({ description: 'U+0000 and halves of surrogate pairs are kept as U+FFFD.' })
 
+/** As a step of an address these mean the folder or the one above it, so nothing of that name could be linked to. */
+export function isStep(name: string): boolean {
+  return name === '.' || name === '..'
+}
+
+const noSteps = 'expected names other than . and .., which no address can hold'
+
+/** One of those that a user may use; `*` is all of them. */
+export const entityName = z
+  .string()
+  .min(1)
+  .max(128)
+  .refine(
+    (name) => /^[^\s/,+:\0]*$/.test(name) && !isStep(name),
+    'expected the name of an entity, or * for all',
+  )
+  .meta({ description: '`*` is all of them.' })
+
 export const projectId = z
   .string()
   .max(256)
   .regex(/^[^/\s\0]+\/[^/\s\0]+$/, 'expected the form <entity>/<project>')
+  .refine((id) => !id.split('/').some(isStep), noSteps)
   .refine((id) => id.isWellFormed(), 'expected text without lone surrogates')
   .meta({ description: 'The project, as <entity>/<project>. The first write makes it.', example: 'acme/qa' })
 
@@ -148,6 +167,7 @@ const projectPart = z
   .string()
   .max(254)
   .regex(/^[^/\s\0]+$/, 'expected text without spaces and slashes')
+  .refine((name) => !isStep(name), noSteps)
 
 /** The same project in two segments of a URL. */
 export const projectPath = z

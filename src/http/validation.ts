@@ -4,10 +4,13 @@ import { described } from '../domain/described.ts'
 import { JsonText } from '../domain/json/text.ts'
 import { Refusal, refuse, type SchemaIssue } from '../domain/refusals.ts'
 
+/** As a user calls the parts of a request, and as the clients of FastAPI read them. */
+const nameOf: Readonly<Record<string, string>> = { params: 'path', querystring: 'query', headers: 'header' }
+
 /** Bodies, paths and queries are checked against their contract; the refusal names every path. */
 export const checkAgainstContract: FastifySchemaCompiler<unknown> = ({ schema, httpPart }) => {
   const contract = schema as z.ZodType
-  const part = httpPart === 'params' ? 'path' : (httpPart ?? 'body')
+  const part = nameOf[httpPart ?? 'body'] ?? 'body'
   return (data: unknown) => {
     if (data instanceof CheckedBody) return data.result
     try {
@@ -119,18 +122,11 @@ function hasMoreValues(data: unknown, most: number): boolean {
   return false
 }
 
-/** As a user calls it, who knows no `querystring`. */
-const nameOf: Readonly<Record<string, string>> = { querystring: 'query' }
-
 function schemaRefusal(issues: readonly z.core.$ZodIssue[], part: string) {
   const detail = issues.flatMap((issue) => placesOf(issue, [part])).slice(0, 100)
   const first = detail[0] as SchemaIssue
   const place = first.loc.slice(part === 'body' ? 1 : 0).join('.') || 'the body'
-  return refuse(
-    'invalid_request',
-    { part: nameOf[part] ?? part, what: `${place}: ${first.msg}`, field: place },
-    detail,
-  )
+  return refuse('invalid_request', { part, what: `${place}: ${first.msg}`, field: place }, detail)
 }
 
 function placesOf(issue: z.core.$ZodIssue, base: (string | number)[]): SchemaIssue[] {

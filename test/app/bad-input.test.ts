@@ -311,6 +311,8 @@ test('a project in a path that is wrong is named', async () => {
     [`acme/${'x'.repeat(255)}`, 'path.project'],
     [`${'x'.repeat(128)}/${'x'.repeat(128)}`, 'path.project'],
     ['acme/q%20a', 'path.project'],
+    ['acme/q%2Fa', 'path.project'],
+    ['acme/..%2F..', 'path.project'],
   ] as const) {
     const answer = await opened.post(`/v2/${path}/calls/complete`, { batch: [] })
     assert.equal(answer.status, 422)

@@ -1,4 +1,5 @@
 import { newId } from '../../domain/ids.ts'
+import { JsonText } from '../../domain/json/text.ts'
 import { refuse } from '../../domain/refusals.ts'
 import type { GivenMessage } from '../../inference/prompt/conversation.ts'
 import { callsAsked } from '../generation/calls.ts'
@@ -131,13 +132,7 @@ function checkTogether(body: ResponsesBody, hasLogprobs: boolean): void {
   refuseElsewhere(body)
   if (body.background)
     throw refuse('not_available', { field: 'background', given: 'true', accepted: 'false' })
-  if (body.prompt != null && body.prompt.text !== 'null') {
-    throw refuse('not_available', {
-      field: 'prompt',
-      given: 'a stored prompt',
-      accepted: 'null: send its text',
-    })
-  }
+  refuseStoredPrompt(body)
   if (body.top_logprobs && !hasLogprobs) {
     throw wrong(
       'top_logprobs',
@@ -146,6 +141,17 @@ function checkTogether(body: ResponsesBody, hasLogprobs: boolean): void {
     )
   }
   checkMetadata(body.metadata)
+}
+
+/** Also before the body is held against its contract: whoever sends a stored prompt need not send an `input`. */
+export function refuseStoredPrompt(body: unknown): void {
+  const { prompt } = body as { prompt?: unknown }
+  if (prompt == null || (prompt instanceof JsonText && prompt.text === 'null')) return
+  throw refuse('not_available', {
+    field: 'prompt',
+    given: 'a stored prompt',
+    accepted: 'null: send its text as input',
+  })
 }
 
 function refuseElsewhere({ conversation }: InputTokensBody): void {
