@@ -144,7 +144,7 @@ test('what is wrong is named', async () => {
     [{ name: 'api', entities: ['acme'] }, 'name'],
     [{ name: 'a b', entities: ['acme'] }, 'name'],
     [{ name: '..', entities: ['acme'] }, 'name'],
-    [{ name: 'helper', entities: ['..'] }, 'entities.0'],
+    [{ name: 'helper', entities: ['..'] }, 'entities'],
     [{ name: 'ivan' }, 'entities'],
     [{ name: 'ivan', entities: [] }, 'entities'],
     [{ name: 'ivan', entities: ['acme/qa'] }, 'entities'],
