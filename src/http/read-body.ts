@@ -1,7 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import type { z } from 'zod'
-import { readJson } from '../domain/json/read.ts'
-import { DepthError } from '../domain/json/scan.ts'
+import { DepthError, readJson } from '../domain/json/read.ts'
 import { refuse } from '../domain/refusals.ts'
 import { shapeOf } from './body-shapes.ts'
 
