@@ -158,21 +158,21 @@ export const entityName = z
 export const projectId = z
   .string()
   .max(256)
-  .regex(/^[^/\s\0]+\/[^/\s\0]+$/, 'expected the form <entity>/<project>')
+  .regex(/^[^/\s\0]+\/[^/\s\0]+$/, { error: 'expected the form <entity>/<project>', abort: true })
   .refine((id) => !id.split('/').some(isStep), noSteps)
   .refine((id) => id.isWellFormed(), 'expected text without lone surrogates')
   .meta({ description: 'The project, as <entity>/<project>. The first write makes it.', example: 'acme/qa' })
 
 const projectPart = z
   .string()
-  .max(254)
-  .regex(/^[^/\s\0]+$/, 'expected text without spaces and slashes')
+  .max(254, { abort: true })
+  .regex(/^[^/\s\0]+$/, { error: 'expected text without spaces and slashes', abort: true })
   .refine((name) => !isStep(name), noSteps)
 
 /** The same project in two segments of a URL. */
 export const projectPath = z
   .object({ entity: projectPart, project: projectPart })
-  .refine(({ entity, project }) => projectId.safeParse(`${entity}/${project}`).success, {
+  .refine(({ entity, project }) => entity.length + project.length <= 255, {
     error: 'expected at most 255 characters together with the entity',
     path: ['project'],
   })

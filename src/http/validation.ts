@@ -125,8 +125,9 @@ function hasMoreValues(data: unknown, most: number): boolean {
 function schemaRefusal(issues: readonly z.core.$ZodIssue[], part: string) {
   const detail = issues.flatMap((issue) => placesOf(issue, [part])).slice(0, 100)
   const first = detail[0] as SchemaIssue
-  const place = first.loc.slice(part === 'body' ? 1 : 0).join('.') || 'the body'
-  return refuse('invalid_request', { part, what: `${place}: ${first.msg}`, field: place }, detail)
+  const field = first.loc.slice(part === 'body' ? 1 : 0).join('.')
+  const what = `${field || 'the body'}: ${first.msg}`
+  return refuse('invalid_request', { part, what, ...(field && { field }) }, detail)
 }
 
 function placesOf(issue: z.core.$ZodIssue, base: (string | number)[]): SchemaIssue[] {
@@ -142,10 +143,19 @@ function placesOf(issue: z.core.$ZodIssue, base: (string | number)[]): SchemaIss
 
 /** Of several alternatives the one that fits the deepest, when one does. */
 function alternativeMeant(alternatives: readonly z.core.$ZodIssue[][]): z.core.$ZodIssue[] | undefined {
-  const depths = alternatives.map((issues) => Math.min(...issues.map(({ path }) => path.length)))
+  const depths = alternatives.map(depthOf)
   const deepest = Math.max(...depths)
   const meant = alternatives.filter((_, index) => depths[index] === deepest)
-  return deepest > 1 && meant.length === 1 ? meant[0] : undefined
+  return deepest > 0 && meant.length === 1 ? meant[0] : undefined
+}
+
+/** How far the data fits before the first place that does not, also where that place has alternatives in turn. */
+function depthOf(issues: readonly z.core.$ZodIssue[]): number {
+  const depths = issues.map((issue) => {
+    const inner = issue.code === 'invalid_union' ? issue.errors.map(depthOf) : []
+    return issue.path.length + Math.max(0, ...inner)
+  })
+  return Math.min(...depths)
 }
 
 function messageOf(issue: z.core.$ZodIssue): string {

@@ -317,5 +317,6 @@ test('a project in a path that is wrong is named', async () => {
     const answer = await opened.post(`/v2/${path}/calls/complete`, { batch: [] })
     assert.equal(answer.status, 422)
     assert.ok(answer.json.reason.startsWith(`The path does not fit the schema: ${field}: expected `))
+    assert.equal(answer.json.detail?.length, 1)
   }
 })
