@@ -11,7 +11,7 @@ import { knowCallers } from './http/callers.ts'
 import { type App, type ContractTypes, writeAnswers } from './http/contracts.ts'
 import { letOriginsIn } from './http/cross-origin/origins.ts'
 import { asRefusal, handleErrors, noteError, sendRefusal, wireOf } from './http/errors.ts'
-import { answerFaults, refuseOddRequests } from './http/faults.ts'
+import { answerFaults, pathOfTarget, refuseOddRequests } from './http/faults.ts'
 import { answerHealth } from './http/health.ts'
 import { type Limits, limitUsers } from './http/limits.ts'
 import { dropWhatFollows } from './http/lingering.ts'
@@ -158,6 +158,7 @@ export async function buildApp(config: Config, parts: Parts): Promise<App> {
       connectionsCheckingInterval: 1_000,
     },
     schemaController: { compilersFactory },
+    rewriteUrl: ({ url = '/' }) => pathOfTarget(url),
     routerOptions: { ignoreTrailingSlash: false, maxParamLength: 512 },
     // A request that arrives on a kept connection while the server stops gets its answer, and Connection: close.
     return503OnClosing: false,

@@ -1,6 +1,7 @@
 import { isIP } from 'node:net'
 import { z } from 'zod'
 import { acceptedCacheSize, acceptedDiskSize, bytesOf, cacheSizeOf, diskSizeOf } from './domain/byte-sizes.ts'
+import { entityName } from './domain/fields.ts'
 import { kvChoices } from './domain/kv-types.ts'
 import { nearestName } from './domain/nearest.ts'
 
@@ -53,7 +54,13 @@ const users = z.string().transform((text, context): ConfiguredUser[] => {
         `entry ${found.length + 1}: expected another name and key, ${what} is taken by entry ${found.indexOf(double) + 1}`,
       )
     }
-    found.push({ name, key, entities: entities.split('+') })
+    const reached = entities.split('+')
+    if (!reached.every((entity) => entityName.safeParse(entity).success)) {
+      return refused(
+        `entry ${found.length + 1}: expected the names of entities behind the key of ${name}, with + between them, or * for all`,
+      )
+    }
+    found.push({ name, key, entities: reached })
   }
   return found
 })

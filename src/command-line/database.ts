@@ -1,5 +1,5 @@
-import { existsSync, mkdtempSync, renameSync, rmSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { accessSync, constants, existsSync, mkdtempSync, renameSync, rmSync, statSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { Config } from '../config.ts'
 import { now } from '../domain/time.ts'
@@ -28,6 +28,7 @@ export const databaseCommands: Record<string, Command> = {
     async run(args, config) {
       const copy = onlyArgument(args, 'the file to write')
       if (existsSync(copy)) throw new CommandError(`${copy} exists already; a backup never replaces a file.`)
+      refuseNowhere(copy)
       if (config.database_url === '') backupSqlite(sqliteFile(config.data), copy)
       else await backupPostgres(config, copy)
       print(copy)
@@ -63,6 +64,21 @@ export const databaseCommands: Record<string, Command> = {
       )
     },
   },
+}
+
+function refuseNowhere(copy: string): void {
+  const folder = dirname(resolve(copy))
+  try {
+    if (!statSync(folder).isDirectory()) throw new Error('it is a file')
+    accessSync(folder, constants.W_OK)
+  } catch (error) {
+    const why =
+      (error as NodeJS.ErrnoException).code === 'ENOENT' ? 'it is not there' : (error as Error).message
+    throw new CommandError(
+      `FILE: ${copy} cannot be written, because its folder ${folder} cannot: ${why}. Make the folder first, or name another file.`,
+      exitCodes.usage,
+    )
+  }
 }
 
 /** Every row as of one moment, in a file that is there when all of them are. */

@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import { entityName } from '../domain/fields.ts'
 import { newId } from '../domain/ids.ts'
 import { hashKey, newKey } from '../domain/keys.ts'
 import { formatTime, now } from '../domain/time.ts'
@@ -32,9 +33,10 @@ export const userCommands: Record<string, Command> = {
       }
       const role: Role = values.role
       const entities = values.entities.split(',').map((entity) => entity.trim())
-      if (entities.some((entity) => entity === '' || entity.includes('/'))) {
+      const wrong = entities.find((entity) => !entityName.safeParse(entity).success)
+      if (wrong !== undefined) {
         throw new CommandError(
-          '--entities: names of entities, comma-separated, without a slash; * for all.',
+          `--entities: given ${JSON.stringify(wrong)}; accepted: names of entities, comma-separated, without spaces and : + /, not . and ..; * for all.`,
           exitCodes.usage,
         )
       }

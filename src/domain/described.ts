@@ -9,6 +9,8 @@ export function described(value: unknown): string {
   if (value instanceof JsonText) return describedJson(value.text)
   if (Array.isArray(value)) return 'a list'
   if (typeof value === 'object') return 'an object'
+  // What 1e400 is read as; JSON has no word for it, and would say null.
+  if (value === Number.POSITIVE_INFINITY || value === Number.NEGATIVE_INFINITY) return 'a number beyond 1e308'
   return shortened(JSON.stringify(typeof value === 'string' ? value.slice(0, longestShown + 1) : value))
 }
 

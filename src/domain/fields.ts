@@ -137,22 +137,42 @@ export const mendedText = (longest: number) =>
     .transform((text) => text.replaceAll('\0', '\ufffd').toWellFormed())
     .meta({ description: 'U+0000 and halves of surrogate pairs are kept as U+FFFD.' })
 
+/** As a step of an address these mean the folder or the one above it, so nothing of that name could be linked to. */
+export function isStep(name: string): boolean {
+  return name === '.' || name === '..'
+}
+
+const noSteps = 'expected names other than . and .., which no address can hold'
+
+/** One of those that a user may use; `*` is all of them. */
+export const entityName = z
+  .string()
+  .min(1)
+  .max(128)
+  .refine(
+    (name) => /^[^\s/,+:\0]*$/.test(name) && !isStep(name),
+    'expected the name of an entity, or * for all',
+  )
+  .meta({ description: '`*` is all of them.' })
+
 export const projectId = z
   .string()
   .max(256)
-  .regex(/^[^/\s\0]+\/[^/\s\0]+$/, 'expected the form <entity>/<project>')
+  .regex(/^[^/\s\0]+\/[^/\s\0]+$/, { error: 'expected the form <entity>/<project>', abort: true })
+  .refine((id) => !id.split('/').some(isStep), noSteps)
   .refine((id) => id.isWellFormed(), 'expected text without lone surrogates')
   .meta({ description: 'The project, as <entity>/<project>. The first write makes it.', example: 'acme/qa' })
 
 const projectPart = z
   .string()
-  .max(254)
-  .regex(/^[^/\s\0]+$/, 'expected text without spaces and slashes')
+  .max(254, { abort: true })
+  .regex(/^[^/\s\0]+$/, { error: 'expected text without spaces and slashes', abort: true })
+  .refine((name) => !isStep(name), noSteps)
 
 /** The same project in two segments of a URL. */
 export const projectPath = z
   .object({ entity: projectPart, project: projectPart })
-  .refine(({ entity, project }) => projectId.safeParse(`${entity}/${project}`).success, {
+  .refine(({ entity, project }) => entity.length + project.length <= 255, {
     error: 'expected at most 255 characters together with the entity',
     path: ['project'],
   })

@@ -89,6 +89,8 @@ export async function knowCallers(
   }
 
   await app.register(basicAuth, {
+    // One space or several may follow the name of the scheme (RFC 9110, section 11.4).
+    strictCredentials: false,
     async validate(name, key, request) {
       const caller = await callerOf(key, request)
       const nameFits = name === anyUser || sameSecret(name, caller?.name ?? '')

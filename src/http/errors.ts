@@ -42,7 +42,7 @@ export function wireOf(url: string): Wire {
 /** As the SDKs of OpenAI read it. */
 export function openAiError({ code, message, field, detail, status: given }: Refusal) {
   const type = typeOf(modelStatus(code, given), errorTypes)
-  const param = field ?? detail?.[0]?.loc.slice(1).join('.') ?? null
+  const param = field ?? (detail?.[0]?.loc.slice(1).join('.') || null)
   return { error: { message, type, param, code } }
 }
 

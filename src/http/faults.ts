@@ -40,10 +40,33 @@ export function refuseOddRequests(app: FastifyInstance): void {
       reply.header('connection', 'close')
       throw refuse('malformed_http', { why: 'it has no Host' })
     }
+    // Node takes the first one, and a proxy in front may have taken another (RFC 9112, section 3.2).
+    if (hasSecondHost(raw.rawHeaders)) {
+      reply.header('connection', 'close')
+      throw refuse('malformed_http', { why: 'it has more than one Host' })
+    }
     if (expect !== undefined && !/^100-continue$/i.test(expect))
       throw refuse('unknown_expectation', { given: JSON.stringify(expect.slice(0, 100)) })
     done()
   })
+}
+
+function hasSecondHost(namesAndValues: readonly string[]): boolean {
+  let found = 0
+  for (let at = 0; at < namesAndValues.length; at += 2) {
+    const name = namesAndValues[at] as string
+    if (name.length === 4 && name.toLowerCase() === 'host') found++
+  }
+  return found > 1
+}
+
+/** A proxy may be sent a whole URL where others are sent a path, and a server takes both (RFC 9112, section 3.2.2). */
+export function pathOfTarget(target: string): string {
+  if (target.startsWith('/') || !/^https?:\/\//i.test(target)) return target
+  const rest = target.slice(target.indexOf('//') + 2)
+  const at = rest.search(/[/?#]/)
+  if (at === -1) return '/'
+  return rest[at] === '/' ? rest.slice(at) : `/${rest.slice(at)}`
 }
 
 function refusalOf(error: ConnectionError): Refusal {

@@ -1,7 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import type { z } from 'zod'
-import { readJson } from '../domain/json/read.ts'
-import { DepthError } from '../domain/json/scan.ts'
+import { DepthError, readJson } from '../domain/json/read.ts'
 import { refuse } from '../domain/refusals.ts'
 import { shapeOf } from './body-shapes.ts'
 
@@ -22,6 +21,11 @@ export function readBody(bytes: Buffer, contract: z.ZodType | undefined): unknow
 export function textOf(bytes: Buffer): string {
   if (bytes.length === 0) throw refuse('malformed_json', { why: 'it is empty' })
   if (!isUtf8(bytes)) throw refuse('malformed_json', { why: 'it is not UTF-8' })
+  // It cannot be seen in a message that shows the first character, nor in most editors.
+  if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf)
+    throw refuse('malformed_json', {
+      why: 'it begins with a byte order mark (U+FEFF), which JSON does not have',
+    })
   return bytes.toString()
 }
 

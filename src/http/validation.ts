@@ -4,10 +4,13 @@ import { described } from '../domain/described.ts'
 import { JsonText } from '../domain/json/text.ts'
 import { Refusal, refuse, type SchemaIssue } from '../domain/refusals.ts'
 
+/** As a user calls the parts of a request, and as the clients of FastAPI read them. */
+const nameOf: Readonly<Record<string, string>> = { params: 'path', querystring: 'query', headers: 'header' }
+
 /** Bodies, paths and queries are checked against their contract; the refusal names every path. */
 export const checkAgainstContract: FastifySchemaCompiler<unknown> = ({ schema, httpPart }) => {
   const contract = schema as z.ZodType
-  const part = httpPart === 'params' ? 'path' : (httpPart ?? 'body')
+  const part = nameOf[httpPart ?? 'body'] ?? 'body'
   return (data: unknown) => {
     if (data instanceof CheckedBody) return data.result
     try {
@@ -119,18 +122,12 @@ function hasMoreValues(data: unknown, most: number): boolean {
   return false
 }
 
-/** As a user calls it, who knows no `querystring`. */
-const nameOf: Readonly<Record<string, string>> = { querystring: 'query' }
-
 function schemaRefusal(issues: readonly z.core.$ZodIssue[], part: string) {
   const detail = issues.flatMap((issue) => placesOf(issue, [part])).slice(0, 100)
   const first = detail[0] as SchemaIssue
-  const place = first.loc.slice(part === 'body' ? 1 : 0).join('.') || 'the body'
-  return refuse(
-    'invalid_request',
-    { part: nameOf[part] ?? part, what: `${place}: ${first.msg}`, field: place },
-    detail,
-  )
+  const field = first.loc.slice(part === 'body' ? 1 : 0).join('.')
+  const what = `${field || 'the body'}: ${first.msg}`
+  return refuse('invalid_request', { part, what, ...(field && { field }) }, detail)
 }
 
 function placesOf(issue: z.core.$ZodIssue, base: (string | number)[]): SchemaIssue[] {
@@ -146,10 +143,19 @@ function placesOf(issue: z.core.$ZodIssue, base: (string | number)[]): SchemaIss
 
 /** Of several alternatives the one that fits the deepest, when one does. */
 function alternativeMeant(alternatives: readonly z.core.$ZodIssue[][]): z.core.$ZodIssue[] | undefined {
-  const depths = alternatives.map((issues) => Math.min(...issues.map(({ path }) => path.length)))
+  const depths = alternatives.map(depthOf)
   const deepest = Math.max(...depths)
   const meant = alternatives.filter((_, index) => depths[index] === deepest)
-  return deepest > 1 && meant.length === 1 ? meant[0] : undefined
+  return deepest > 0 && meant.length === 1 ? meant[0] : undefined
+}
+
+/** How far the data fits before the first place that does not, also where that place has alternatives in turn. */
+function depthOf(issues: readonly z.core.$ZodIssue[]): number {
+  const depths = issues.map((issue) => {
+    const inner = issue.code === 'invalid_union' ? issue.errors.map(depthOf) : []
+    return issue.path.length + Math.max(0, ...inner)
+  })
+  return Math.min(...depths)
 }
 
 function messageOf(issue: z.core.$ZodIssue): string {

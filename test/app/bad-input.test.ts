@@ -311,9 +311,12 @@ test('a project in a path that is wrong is named', async () => {
     [`acme/${'x'.repeat(255)}`, 'path.project'],
     [`${'x'.repeat(128)}/${'x'.repeat(128)}`, 'path.project'],
     ['acme/q%20a', 'path.project'],
+    ['acme/q%2Fa', 'path.project'],
+    ['acme/..%2F..', 'path.project'],
   ] as const) {
     const answer = await opened.post(`/v2/${path}/calls/complete`, { batch: [] })
     assert.equal(answer.status, 422)
     assert.ok(answer.json.reason.startsWith(`The path does not fit the schema: ${field}: expected `))
+    assert.equal(answer.json.detail?.length, 1)
   }
 })

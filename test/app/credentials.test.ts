@@ -59,6 +59,8 @@ const accepted: Record<string, Record<string, string>> = {
   Basic: { authorization: basic(keys.alice) },
   'Basic with a name': { authorization: basic(keys.alice, 'alice') },
   basic: { authorization: basic(keys.alice).replace('Basic', 'basic') },
+  'Basic behind several spaces': { authorization: basic(keys.alice).replace(' ', '   ') },
+  'Bearer behind several spaces': { authorization: `Bearer   ${keys.alice}` },
   Bearer: { authorization: `Bearer ${keys.alice}` },
   bearer: { authorization: `bearer ${keys.alice}` },
   'x-api-key': { 'x-api-key': keys.alice },

@@ -19,7 +19,14 @@ for (const [name, headers, payload, status, reason, code] of [
   ['two values', json, '{} {}', 400, /^The body is not JSON: /, 'malformed_json'],
   ['a trailing comma', json, '{"start":{},}', 400, /^The body is not JSON: /, 'malformed_json'],
   ['NaN', json, '{"start":NaN}', 400, /^The body is not JSON: /, 'malformed_json'],
-  ['a byte order mark', json, '\ufeff{}', 400, /^The body is not JSON: /, 'malformed_json'],
+  [
+    'a byte order mark',
+    json,
+    '\ufeff{}',
+    400,
+    /^The body is not JSON: it begins with a byte order mark \(U\+FEFF\), which JSON does not have\.$/,
+    'malformed_json',
+  ],
   ['only space', json, ' \n ', 400, /^The body is not JSON: /, 'malformed_json'],
   ['nothing', json, '', 400, /^The body is not JSON: it is empty\.$/, 'malformed_json'],
   [

@@ -86,6 +86,7 @@ describe('users', () => {
       'user add zoe --role owner',
       'user add zoe --entities acme/qa',
       'user add zoe --entities a,,b',
+      'user add zoe --entities a,..',
       'user add zoe --colour red',
       'user remove',
       'user remove ann bob',
@@ -370,7 +371,12 @@ describe('the database', () => {
     assert.match((await run(`db backup ${taken}`, 1)).err, /taken exists already/)
     assert.equal(readFileSync(taken, 'utf8'), 'precious')
     const nowhere = join(folder, 'no', 'where')
-    assert.ok((await run(`db backup ${nowhere}`, 3)).err.includes(nowhere))
+    const missing = await run(`db backup ${nowhere}`, 2)
+    assert.match(
+      missing.err,
+      /^FILE: .*where cannot be written, because its folder .*no cannot: it is not there\./,
+    )
+    assert.match((await run(`db backup ${join(taken, 'x')}`, 2)).err, /^FILE: .*taken cannot: it is a file\./)
     await run('db backup', 2)
     await run('db backup a b', 2)
   })

@@ -116,6 +116,7 @@ const refusals: Record<string, [status: number, code: string, refused: Refused]>
     { headers: [asAlice, json, 'Content-Encoding: gzip'], length: 7 * megabyte },
   ],
   'without a Host': [400, 'malformed_http', { host: [] }],
+  'with two Hosts': [400, 'malformed_http', { host: ['Host: heddle', 'host: another'] }],
   'with an expectation that nobody knows': [
     417,
     'unknown_expectation',
@@ -206,6 +207,21 @@ test('a short body that is refused leaves its connection to the next request', a
     [...both.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => status),
     ['401', '200'],
   )
+})
+
+test('a whole URL is read like its path', async (t) => {
+  const { port } = await openPort(t)
+  for (const [path, status, code] of [
+    ['http://heddle/v1/chat/completions', 400, 'invalid_request'],
+    ['HTTP://heddle:1/v1/chat/completions?a=http://b/c', 400, 'invalid_request'],
+    ['https://heddle?a=/v1/chat/completions', 405, 'method_not_allowed'],
+    ['http://heddle/v1/nothing', 404, 'route_not_found'],
+  ] as const) {
+    const answer = await answerAfterAll(port, { path, begin: '{}', length: 2 })
+    const { error, code: own } = JSON.parse(answer.slice(answer.indexOf('\r\n\r\n')))
+    assert.deepEqual([answer.slice(9, 12), error?.code ?? own], [String(status), code], path)
+    assert.equal(error !== undefined, path.includes('/v1/') && !path.includes('?a=/'), path)
+  }
 })
 
 test('nothing is done of a request that follows the last answer', async (t) => {

@@ -199,6 +199,10 @@ test('the variable of a setting', () => {
 })
 
 for (const [users, message] of [
+  ...['acme+', '..', 'acme+.', 'a/b'].map((entities) => [
+    `a:a-long-enough-secret:${entities}`,
+    'entry 1: expected the names of entities behind the key of a, with + between them, or * for all',
+  ]),
   [
     'a:a-long-enough-secret,b:another-long-enough-secret,a:the-third-long-secret',
     'entry 3: expected another name and key, the name a is taken by entry 1',
@@ -212,7 +216,7 @@ for (const [users, message] of [
     'entry 2: expected another name and key, the name a is taken by entry 1',
   ],
 ] as const) {
-  test(`HEDDLE_USERS: nobody is told apart in ${users}`, () => {
+  test(`HEDDLE_USERS: ${users} is refused`, () => {
     assert.throws(
       () => readConfig({ HEDDLE_USERS: users }),
       (error) => error instanceof ConfigError && error.message === `HEDDLE_USERS: ${message}`,

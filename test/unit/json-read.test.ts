@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { anyShape, readJson, type Shape } from '../../src/domain/json/read.ts'
-import { DepthError } from '../../src/domain/json/scan.ts'
+import { anyShape, DepthError, readJson, type Shape } from '../../src/domain/json/read.ts'
 import { JsonText } from '../../src/domain/json/text.ts'
 
 const kept: Shape = { kept: true }

@@ -157,15 +157,3 @@ export function wordOfSaid(type: string): string {
   if (prefix) return prefix[0] + type.slice(prefix[1].length)
   return Object.keys(saidTypes).find((word) => saidTypes[word] === type) ?? type
 }
-
-/** The words of the bar for a field of the record. */
-export function wordOf(name: string): string {
-  const score = /^feedback\.\[wandb\.runnable\.([^\]]+)\]\.payload\.output(?:\.(.+))?$/.exec(name)
-  if (score) {
-    const scorer = (score[1] as string).replace(/[.\\]/g, '\\$&')
-    return score[2] === undefined ? `scores.${scorer}` : `scores.${scorer}.${score[2]}`
-  }
-  const annotation = /^feedback\.\[wandb\.annotation\.([^\]]+)\]\.payload\.value$/.exec(name)
-  if (annotation) return `annotation.${annotation[1]}`
-  return described.find((one) => one.name === name && one.kind !== 'age')?.field ?? name
-}

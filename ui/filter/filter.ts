@@ -9,8 +9,6 @@ export type Filter =
 /** The empty sign means what suits the field: a part of a text, the whole of a number. */
 export type Sign = '' | '=' | '>' | '>=' | '<' | '<='
 
-export const everything: Filter = { kind: 'all', of: [] }
-
 /** Says what cannot be understood, and where in the text it is. */
 export class FilterError extends Error {
   readonly from: number
@@ -20,10 +18,4 @@ export class FilterError extends Error {
     this.from = from
     this.to = to
   }
-}
-
-/** With one more condition that has to hold. */
-export function and(filter: Filter, more: Filter): Filter {
-  const of = filter.kind === 'all' ? filter.of : [filter]
-  return { kind: 'all', of: [...of, more] }
 }

@@ -18,11 +18,6 @@ export function readDuration(text: string): number {
   return Number(found[1]) * (units[found[2] as string] as number)
 }
 
-export function writeDuration(ms: number): string {
-  const unit = ms >= 60_000 && ms % 60_000 === 0 ? 'm' : ms >= 1_000 && ms % 10 === 0 ? 's' : 'ms'
-  return `${ms / (units[unit] as number)}${unit}`
-}
-
 export function readSize(text: string): number {
   const found = /^(\d+(?:\.\d+)?)(b|kb|mb|gb)?$/i.exec(text)
   if (!found) throw new FilterError(`${text} is no size: 500, 20kB or 1MB.`)

@@ -6,6 +6,7 @@ import { useLoading } from '../server/loading.ts'
 import { type JsonNode, membersOf, nodeAt } from '../value/json-index.ts'
 import { countText } from '../value/units.ts'
 import { Dialog } from './dialog.tsx'
+import { DoneAdding } from './done-adding.tsx'
 import { FormFoot } from './form-foot.tsx'
 import { Failed, Skeleton } from './states.tsx'
 
@@ -64,19 +65,12 @@ export function AddToDataset({ project, calls, onClose }: Props) {
   }
   if (done !== undefined) {
     return (
-      <Dialog key="done" label={title} onClose={onClose}>
-        <div class="add-to">
-          <p role="status">{rowsText(value?.found.length ?? 0)} added.</p>
-          <div class="dialog-buttons">
-            <a class="button" href={paths.object(project, done)} onClick={onClose}>
-              Open {done}
-            </a>
-            <button type="button" class="main-button" autofocus onClick={onClose}>
-              Done
-            </button>
-          </div>
-        </div>
-      </Dialog>
+      <DoneAdding
+        label={title}
+        text={`${rowsText(value?.found.length ?? 0)} added.`}
+        to={{ name: done, href: paths.object(project, done) }}
+        onClose={onClose}
+      />
     )
   }
   return (

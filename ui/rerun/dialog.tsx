@@ -108,6 +108,7 @@ export function RunAgain({ view, part, count, onClose }: Props) {
           <p role="status">
             {countText(progress.done)} of {countText(asked.length)} asked again
             {progress.failed > 0 && `, ${countText(progress.failed)} failed: ${progress.why}`}.
+            {progress.isHeld && ' The next waits for an answer in another tab.'}
           </p>
           <progress max={asked.length} value={progress.done} aria-label="Asked again" />
           {failure && (

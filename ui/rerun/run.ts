@@ -1,3 +1,4 @@
+import { askInPlace } from '../server/answers-at-once.ts'
 import { type CallsView, type Part, readPage, readPayloads } from '../server/calls.ts'
 import { askChat } from '../server/chat.ts'
 import { evaluationsOf } from '../server/evaluation-runs.ts'
@@ -43,6 +44,8 @@ export interface Progress {
   failed: number
   /** Why the last one failed. */
   why?: string
+  /** Other answers of this browser are being written. */
+  isHeld?: boolean
 }
 
 /** What scores say is made here, so their code is that of the page. */
@@ -88,7 +91,14 @@ export async function runAgain(
       const inputs = `{"messages":${one.request.get('messages')}}`
       let answer: string | undefined
       try {
-        answer = await askAgain(project, requestWith(one, settings, system), signal)
+        answer = await askInPlace({
+          signal,
+          onWait: () => told({ ...progress, isHeld: true }),
+          ask: () => {
+            told({ ...progress })
+            return askAgain(project, requestWith(one, settings, system), signal)
+          },
+        })
       } catch (given) {
         if (signal.aborted) break
         progress.failed++

@@ -63,18 +63,13 @@ export interface Added {
 const callsAtOnce = 1_000
 
 /** Safe to be sent again: a call that is in the queue stays where it is. */
-export async function addToQueue(
-  project: string,
-  queue: string,
-  calls: readonly string[],
-  displayFields: readonly string[] = [],
-): Promise<Added> {
+export async function addToQueue(project: string, queue: string, calls: readonly string[]): Promise<Added> {
   const sum: Added = { added: 0, before: 0, unknown: 0 }
   for (let from = 0; from < calls.length; from += callsAtOnce) {
     const body = {
       project_id: project,
       call_ids: calls.slice(from, from + callsAtOnce),
-      display_fields: displayFields,
+      display_fields: [],
     }
     const part = await askJson<{ added_count: number; duplicates: number; unknown: number }>(
       `${pathOf(queue)}/items`,

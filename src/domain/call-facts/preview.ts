@@ -45,9 +45,9 @@ export function modelIn(json: string): string | null {
   if (!scan.isObject(begin)) return null
   let model: string | null = null
   let end = 0
-  for (let at = scan.enter(begin, 1); at !== -1; at = scan.after(end)) {
+  for (let at = scan.enter(begin); at !== -1; at = scan.after(end)) {
     const from = scan.key(at)
-    end = scan.skip(from, 1)
+    end = scan.skip(from)
     if (scan.name !== 'model') continue
     const value: unknown = JSON.parse(json.slice(from, end))
     model = typeof value === 'string' ? value : null

@@ -14,7 +14,7 @@ export function valueAt(json: string, path: readonly string[]): string | undefin
     if (inner === undefined) return undefined
     at = inner
   }
-  return json.slice(at, scan.skip(at, 1))
+  return json.slice(at, scan.skip(at))
 }
 
 function memberAt(scan: Scan, at: number, segment: string): number | undefined {
@@ -22,10 +22,10 @@ function memberAt(scan: Scan, at: number, segment: string): number | undefined {
   if (!isObject && !(scan.isList(at) && isListIndex(segment))) return undefined
   let index = 0
   let end = 0
-  for (let i = scan.enter(at, 1); i !== -1; i = scan.after(end)) {
+  for (let i = scan.enter(at); i !== -1; i = scan.after(end)) {
     const value = isObject ? scan.key(i) : i
     if ((isObject ? scan.name : String(index++)) === segment) return value
-    end = scan.skip(value, 1)
+    end = scan.skip(value)
   }
   return undefined
 }
@@ -34,9 +34,9 @@ function memberAt(scan: Scan, at: number, segment: string): number | undefined {
 export function* membersOf(json: string): Generator<{ key: string; value: string }> {
   const scan = new Scan(json)
   let end = 0
-  for (let i = scan.enter(0, 1); i !== -1; i = scan.after(end)) {
+  for (let i = scan.enter(0); i !== -1; i = scan.after(end)) {
     const value = scan.key(i)
-    end = scan.skip(value, 1)
+    end = scan.skip(value)
     yield { key: json.slice(i, value - 1), value: json.slice(value, end) }
   }
 }

@@ -26,7 +26,7 @@ function rewritten(text: string, number: (token: string) => string): string {
     if (scan.isObject(at)) {
       // The last value of a repeated key counts.
       const members = new Map<string, string>()
-      for (let i = scan.enter(at, 1); i !== -1; i = scan.after(end)) {
+      for (let i = scan.enter(at); i !== -1; i = scan.after(end)) {
         const from = scan.key(i)
         const { name } = scan
         members.set(name, write(from))
@@ -37,11 +37,11 @@ function rewritten(text: string, number: (token: string) => string): string {
     }
     if (scan.isList(at)) {
       const items: string[] = []
-      for (let i = scan.enter(at, 1); i !== -1; i = scan.after(end)) items.push(write(i))
+      for (let i = scan.enter(at); i !== -1; i = scan.after(end)) items.push(write(i))
       end = scan.end
       return `[${items.join(', ')}]`
     }
-    end = scan.skip(at, 1)
+    end = scan.skip(at)
     const token = text.slice(at, end)
     if (token.startsWith('"')) return plainString.test(token) ? token : quoted(JSON.parse(token) as string)
     return /^[tfn]/.test(token) ? token : number(token)

@@ -1,4 +1,4 @@
-import { compactJson, DepthError } from './scan.ts'
+import { compactJson } from './scan.ts'
 import { JsonText } from './text.ts'
 
 /** What a contract accepts at a path of a body. Only that is made of a text: the rest is checked to be JSON, and left out. */
@@ -18,6 +18,9 @@ export interface Shape {
 /** Takes everything. */
 export const anyShape: Shape = { fields: new Map() }
 Object.assign(anyShape, { others: anyShape, items: anyShape })
+
+/** The text is nested too deeply. */
+export class DepthError extends Error {}
 
 /**
  * Reads a JSON text in one pass: each character is looked at once, whatever the nesting, and what is kept or left out costs

@@ -1,5 +1,3 @@
-export class DepthError extends Error {}
-
 const quote = 0x22
 const backslash = 0x5c
 const openBrace = 0x7b
@@ -21,24 +19,18 @@ function isSpace(code: number): boolean {
  */
 export class Scan {
   readonly text: string
-  readonly #deepest: number
   /** The end of the list or object that was walked last. */
   end = 0
   /** The key that was read last. */
   name = ''
-  /** Whether there was space between tokens since this was last set to false. */
-  spaced = false
 
-  constructor(text: string, deepest = Number.POSITIVE_INFINITY) {
+  constructor(text: string) {
     this.text = text
-    this.#deepest = deepest
   }
 
   space(at: number): number {
     const { text } = this
-    if (!isSpace(text.charCodeAt(at))) return at
-    this.spaced = true
-    let i = at + 1
+    let i = at
     while (isSpace(text.charCodeAt(i))) i++
     return i
   }
@@ -51,8 +43,7 @@ export class Scan {
     return this.text.charCodeAt(at) === openBracket
   }
 
-  enter(at: number, depth: number): number {
-    this.bound(depth)
+  enter(at: number): number {
     const i = this.space(at + 1)
     return this.#closes(i) ? -1 : i
   }
@@ -76,20 +67,17 @@ export class Scan {
   key(at: number): number {
     const { text } = this
     if (text.charCodeAt(at) !== quote) throw new SyntaxError(`Expected '"' at position ${at}`)
-    const end = this.#string(at)
+    const end = stringEnd(text, at)
     const raw = text.slice(at + 1, end - 1)
     this.name = raw.includes('\\') ? (JSON.parse(text.slice(at, end)) as string) : raw
     return this.space(this.space(end) + 1)
   }
 
-  /** Returns the end of the value that begins here, or -1 when it is longer than `most`. Numbers have no such limit. */
-  skip(at: number, depth: number, most = Number.POSITIVE_INFINITY): number {
+  /** Returns the end of the value that begins here. */
+  skip(at: number): number {
     const { text } = this
     const first = text.charCodeAt(at)
-    if (first === quote) {
-      const end = this.#string(at)
-      return end - at > most ? -1 : end
-    }
+    if (first === quote) return stringEnd(text, at)
     let i = at
     if (first !== openBrace && first !== openBracket) {
       for (; i < text.length; i++) {
@@ -101,26 +89,15 @@ export class Scan {
     let open = 0
     for (;;) {
       if (i >= text.length) throw new SyntaxError('Unexpected end of JSON input')
-      if (i - at > most) return -1
       const code = text.charCodeAt(i)
       if (code === quote) {
-        i = this.#string(i)
+        i = stringEnd(text, i)
         continue
       }
       i++
-      if (code === openBrace || code === openBracket) this.bound(depth + open++)
-      else if (code === closeBrace || code === closeBracket) {
-        if (--open === 0) return i
-      } else if (isSpace(code)) this.spaced = true
+      if (code === openBrace || code === openBracket) open++
+      else if ((code === closeBrace || code === closeBracket) && --open === 0) return i
     }
-  }
-
-  #string(at: number): number {
-    return stringEnd(this.text, at)
-  }
-
-  bound(depth: number): void {
-    if (depth > this.#deepest) throw new DepthError()
   }
 }
 
@@ -163,9 +140,9 @@ export function membersOf(text: string): Map<string, string> {
   const members = new Map<string, string>()
   const scan = new Scan(text)
   let end = 0
-  for (let i = scan.enter(scan.space(0), 1); i !== -1; i = scan.after(end)) {
+  for (let i = scan.enter(scan.space(0)); i !== -1; i = scan.after(end)) {
     const from = scan.key(i)
-    end = scan.skip(from, 1)
+    end = scan.skip(from)
     members.set(scan.name, text.slice(from, end))
   }
   return members
@@ -184,8 +161,8 @@ export function itemsOf(text: string): string[] {
   const items: string[] = []
   const scan = new Scan(text)
   let end = 0
-  for (let i = scan.enter(scan.space(0), 1); i !== -1; i = scan.after(end)) {
-    end = scan.skip(i, 1)
+  for (let i = scan.enter(scan.space(0)); i !== -1; i = scan.after(end)) {
+    end = scan.skip(i)
     items.push(text.slice(i, end))
   }
   return items

@@ -28,17 +28,17 @@ interface Asset {
 const codings = { br: '.br', gzip: '.gz' } as const
 
 /** All of the page, by name: it is a few hundred kilobytes. Undefined where it was not built. */
-function readAssets(folder: string): Map<string, Asset> | undefined {
-  if (!existsSync(`${folder}index.html`)) return undefined
-  const files = readdirSync(folder)
+function readAssets(): Map<string, Asset> | undefined {
+  if (!existsSync(`${builtAt}index.html`)) return undefined
+  const files = readdirSync(builtAt)
   const assets = new Map<string, Asset>()
   for (const name of files) {
     const type = types[name.slice(name.lastIndexOf('.') + 1)]
     if (type === undefined) continue
-    const plain = readFileSync(folder + name)
+    const plain = readFileSync(builtAt + name)
     const forms = new Map([['identity', plain]])
     for (const [coding, ending] of Object.entries(codings)) {
-      if (files.includes(name + ending)) forms.set(coding, readFileSync(folder + name + ending))
+      if (files.includes(name + ending)) forms.set(coding, readFileSync(builtAt + name + ending))
     }
     const etag = `"${createHash('sha256').update(plain).digest('base64url').slice(0, 22)}"`
     assets.set(name, { type, forms, etag })
@@ -53,8 +53,8 @@ const links = ['/:entity/:project/r/*', '/:entity/:project/weave', '/:entity/:pr
  * The page and its parts. They hold no data, so they are public, and a link says the same for every id. Whatever of /ui is no
  * file is a place within the page.
  */
-export function servePage(app: App, folder = builtAt): void {
-  const assets = readAssets(folder)
+export function servePage(app: App): void {
+  const assets = readAssets()
   const index = assets?.get('index.html')
   const route = { config: { public: true }, schema: { hide: true } }
 

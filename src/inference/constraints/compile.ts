@@ -1,6 +1,8 @@
 import { LRUCache } from 'lru-cache'
 import { type RefusalCode, type RefusalValues, refuse } from '../../domain/refusals.ts'
-import type { CallFormat } from '../tools/call-format.ts'
+import type { AnswerFormat } from '../answer-format.ts'
+import { type CallFormat, hermes } from '../tools/call-format.ts'
+import { muse } from '../tools/muse.ts'
 import type { OfferedTool } from '../tools/offered-tool.ts'
 import { secondSpellings } from '../tools/second-spellings.ts'
 import { difference, isEmpty } from './automaton/automaton.ts'
@@ -17,7 +19,6 @@ import { compileRegex } from './regex/regex.ts'
 import { regexGrammar } from './regex/regex-grammar.ts'
 import { addSchema, type SchemaSettings, spaces } from './schema/schema-grammar.ts'
 import { type CompileSchema, structuralTagGrammar } from './tags/structural-tag.ts'
-import { argumentsOf as writtenArguments } from './turns/own-arguments.ts'
 import { addPiece } from './turns/piece.ts'
 import { secondPaths } from './turns/second-calls.ts'
 import { createToolArguments, type ToolArguments } from './turns/tool-arguments.ts'
@@ -116,7 +117,7 @@ function compiledTurn(
       ? []
       : calledTools(calls).map((tool) => ({
           name: tool.name,
-          arguments: argumentsOf(tool, writtenArguments(calls.format)),
+          arguments: argumentsOf(tool, dataOf(calls.format)),
         }))
   const spellings = secondSpellings(turn)
   const second =
@@ -129,6 +130,12 @@ function compiledTurn(
   const content = turn.content && addPiece(grammarOf(turn.content, options, notes), 'content-', grammar)
   addTurn(turn, { content, tools, second }, grammar)
   return { grammar: packGrammar(grammar.rules), widened: [...widened], notes: [...notes] }
+}
+
+/** The format as data; of those of their own, the one whose arguments are written alike: gpt-oss writes JSON, as Hermes does. */
+function dataOf(format: AnswerFormat['calls']): CallFormat {
+  if (!('own' in format)) return format
+  return format.own === 'muse' ? muse : hermes
 }
 
 const asJson = { arguments: { kind: 'json', isQuoted: false }, close: [] } as const

@@ -7,6 +7,7 @@ import { createAnswers } from './answers.ts'
 import { createBatches, type Part } from './batches.ts'
 import { checkGeneration } from './checks.ts'
 import { howToDraft } from './drafts/how-to-draft.ts'
+import { createKeepingAhead } from './kept/ahead.ts'
 import { createKeptPrompts, type KeptOnDisk } from './kept/prompts.ts'
 import type { NativeContext, NativeModel } from './native.ts'
 import { createOpenRequests } from './open-requests.ts'
@@ -49,6 +50,7 @@ export function createLoop(
   const batches = createBatches({ context, tenants, batch: options.batch, mostRows, longest, drafts })
   const { promptCache: bound, disk } = options
   const kept = createKeptPrompts({ context, bound, disk, least: copyFrom, readMs: batches.readMs })
+  const nextToKeep = createKeepingAhead(sequences.all, kept.isCheap)
   const doOthersWrite = () => runningOf(false).length > 0
   const memory = createSequenceMemory({ context, kept, doOthersWrite })
   const admission = createAdmission({ context, open, sequences, memory, kept, tenants })
@@ -132,7 +134,8 @@ export function createLoop(
       const isBehind = background.isTurn(doCallersRun) && (await admission.admitBackground())
       if (!isBehind && !doCallersRun) {
         outbox.flush()
-        await rest()
+        const idle = nextToKeep()
+        await (idle === undefined ? rest() : memory.keepWhatIsLost(idle))
         continue
       }
       const parts = isBehind

@@ -8,8 +8,6 @@ export interface ThinkingPlan extends NonNullable<Generation['thinking']> {
   closing: readonly number[]
 }
 
-export type Thinking = ReturnType<typeof createThinking>
-
 /** Follows the thought of one answer, and says by what tokens it ends when it has had its tokens. */
 export function createThinking(plan: ThinkingPlan, vocabulary: Vocabulary, shown: TextPlan) {
   const { budget, closing } = plan

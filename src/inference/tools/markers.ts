@@ -1,8 +1,13 @@
-import type { AnswerFormat, OwnCalls } from '../answer-format.ts'
+import type { AnswerFormat, OwnCalls, OwnFormat } from '../answer-format.ts'
 import { firstMarker, lastMarker } from '../control-tokens.ts'
 import type { CallFormat, Literal, TaggedArguments, TaggedValue } from './call-format.ts'
 import { gigachat } from './gigachat.ts'
-import { ownMarks } from './own-marks.ts'
+
+/** The marks that each of the own formats is made of. */
+const ownMarks: Readonly<Record<Exclude<OwnFormat, 'gigachat'>, readonly string[]>> = {
+  harmony: ['<|start|>', '<|channel|>', '<|constrain|>', '<|message|>', '<|end|>', '<|call|>', '<|return|>'],
+  muse: ['<|start|>', '<|message|>', '<|eom|>', '<|eot|>'],
+}
 
 /**
  * The format as answers are written in it: the names of control tokens inside its literals are their markers. `markers` has

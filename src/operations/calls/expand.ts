@@ -142,7 +142,7 @@ function refsBelow(text: string, column: ExpandedColumns): RefSpan[] {
 /** Returns the end of the value. */
 function visit(scan: Scan, from: number, branch: ExpandedColumns, spans: RefSpan[]): number {
   if (branch.column === undefined || scan.text[from] !== '"') return visitBelow(scan, from, branch, spans)
-  const to = scan.skip(from, 1)
+  const to = scan.skip(from)
   if (to - from <= longest) {
     const ref = JSON.parse(scan.text.slice(from, to)) as string
     if (ref.includes(':///')) spans.push({ from, to, ref, branch })
@@ -152,13 +152,13 @@ function visit(scan: Scan, from: number, branch: ExpandedColumns, spans: RefSpan
 
 function visitBelow(scan: Scan, from: number, branch: ExpandedColumns, spans: RefSpan[]): number {
   const isObject = scan.isObject(from)
-  if (branch.steps.size === 0 || !(isObject || scan.isList(from))) return scan.skip(from, 1)
+  if (branch.steps.size === 0 || !(isObject || scan.isList(from))) return scan.skip(from)
   let index = 0
   let end = 0
-  for (let i = scan.enter(from, 1); i !== -1; i = scan.after(end)) {
+  for (let i = scan.enter(from); i !== -1; i = scan.after(end)) {
     const value = isObject ? scan.key(i) : i
     const next = branch.steps.get(isObject ? scan.name : String(index++))
-    end = next === undefined ? scan.skip(value, 1) : visit(scan, value, next, spans)
+    end = next === undefined ? scan.skip(value) : visit(scan, value, next, spans)
   }
   return scan.end
 }

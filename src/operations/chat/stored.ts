@@ -33,8 +33,6 @@ interface Asked {
 /** Who pages through a list and deletes what it shows goes on behind one that is gone. */
 const mostDeleted = 10_000
 
-export type StoredCompletions = ReturnType<typeof storedCompletions>
-
 /** The chat completions of the record, as OpenAI shows what it stores. */
 export function storedCompletions({ db, recorder }: StoredParts) {
   const deleted = new LRUCache<string, Position>({ max: mostDeleted })

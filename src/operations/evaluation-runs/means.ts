@@ -37,20 +37,20 @@ export function createMeans(yieldToLoop: YieldToLoop): Means {
   function* walk(scan: Scan, at: number, path: Path): Generator<void, number> {
     let end = at
     if (scan.isObject(at)) {
-      for (let i = scan.enter(at, 1); i !== -1; i = scan.after(end)) {
+      for (let i = scan.enter(at); i !== -1; i = scan.after(end)) {
         const from = scan.key(i)
         end = yield* walk(scan, from, memberOf(path, scan.name))
       }
       return scan.end
     }
     if (scan.isList(at)) {
-      for (let i = scan.enter(at, 1); i !== -1; i = scan.after(end)) {
-        end = scan.skip(i, 1)
+      for (let i = scan.enter(at); i !== -1; i = scan.after(end)) {
+        end = scan.skip(i)
         yield
       }
       return scan.end
     }
-    end = scan.skip(at, 1)
+    end = scan.skip(at)
     const number = numberOf(scan.text.slice(at, Math.min(end, at + longestNumber)))
     if (number !== undefined) {
       path.sum += number

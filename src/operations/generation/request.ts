@@ -17,6 +17,17 @@ export interface Asked {
   prediction?: string
 }
 
+/** What is asked of the turn beside its text: calls, and how long a thought may be. */
+export function turnOf(
+  calls: TurnAsked['calls'],
+  { thinking_token_budget: tokens }: { thinking_token_budget?: number | null | undefined },
+): TurnAsked {
+  return {
+    ...(calls && { calls }),
+    ...(tokens != null && { thinkingBudget: { tokens, field: 'thinking_token_budget' } }),
+  }
+}
+
 /** The fields of a request with the meaning that vLLM gives them, every default filled in. */
 export function requestOf(fields: SamplingFields, asked: Asked): AnswerRequest {
   const { inputs, constraint, turn, tenant, maxTokens, logprobs, promptLogprobs, prediction } = asked

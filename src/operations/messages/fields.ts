@@ -47,21 +47,18 @@ const Tool = z.object({
   strict: optIn(),
   cache_control: cacheControl,
 })
-export type Tool = z.output<typeof Tool>
 
 const ToolChoice = z.object({
   type: z.enum(['auto', 'any', 'tool', 'none']),
   name: z.string().max(256).nullish(),
   disable_parallel_tool_use: optIn(),
 })
-export type ToolChoice = z.output<typeof ToolChoice>
 
 const Thinking = z.object({
   type: z.enum(['enabled', 'adaptive', 'between_tools', 'disabled']),
   budget_tokens: integer(1, mostTokens).nullish(),
   display: z.enum(['summarized', 'omitted']).nullish(),
 })
-export type Thinking = z.output<typeof Thinking>
 
 const OutputFormat = z.object({ type: z.literal('json_schema'), schema: jsonObject() })
 

@@ -62,9 +62,9 @@ function marksIn(text: string): Record<string, unknown> {
   const found = new Map<string, string>()
   const scan = new Scan(text)
   let end = 0
-  for (let i = scan.enter(0, 1); i !== -1; i = scan.after(end)) {
+  for (let i = scan.enter(0); i !== -1; i = scan.after(end)) {
     const from = scan.key(i)
-    end = scan.skip(from, 1)
+    end = scan.skip(from)
     if (!marks.has(scan.name)) continue
     if (end - from <= longestMark) found.set(scan.name, text.slice(from, end))
     else found.delete(scan.name)

@@ -49,9 +49,9 @@ interface Walk {
 }
 
 /** References as `/refs/read_batch` takes them: of objects, in projects that the caller has access to. */
-export function namedRefs(caller: Caller, refs: readonly string[], field = 'refs'): NamedRef[] {
+export function namedRefs(caller: Caller, refs: readonly string[]): NamedRef[] {
   return refs.map((text, index) => {
-    const place = `${field}.${index}`
+    const place = `refs.${index}`
     const ref = parseRef(text)
     if (ref === undefined || (ref.kind !== 'object' && ref.kind !== 'op')) {
       throw refuse('invalid_value', {
@@ -100,22 +100,21 @@ export function objectDeleted(field: string, project: string, { name, digest }: 
   })
 }
 
-/** What each reference leads to, read in as few reads as the references allow. `field` is how a refusal names the list. */
+/** What each reference leads to, read in as few reads as the references allow.  */
 export async function resolveEach(
   db: Reader,
   caller: Caller,
   refs: readonly NamedRef[],
-  field = 'refs',
 ): Promise<Resolved[]> {
   const store = createStore(db, () => {
-    throw refuse('answer_too_large', { field, limit: mostBytes })
+    throw refuse('answer_too_large', { field: 'refs', limit: mostBytes })
   })
-  const walks = walksOf(refs, field)
+  const walks = walksOf(refs)
   await walkAll(store, walks, (walk) => advance(walk, caller))
   const resolved = walks.map(({ end }) => end as Resolved)
   // What was read once may be asked for a thousand times.
   const answered = resolved.reduce((size, one) => size + ('found' in one ? one.found.text.length : 0), 0)
-  if (answered > mostBytes) throw refuse('answer_too_large', { field, limit: mostBytes })
+  if (answered > mostBytes) throw refuse('answer_too_large', { field: 'refs', limit: mostBytes })
   return resolved
 }
 
@@ -137,7 +136,7 @@ export function createFollower(
     }
   }
   return async (refs) => {
-    const walks = walksOf(refs, 'refs')
+    const walks = walksOf(refs)
     await walkAll(store, walks, advanceOrEnd)
     return walks.map(({ end }) => {
       const text = end !== undefined && 'found' in end ? end.found.text : 'null'
@@ -146,10 +145,10 @@ export function createFollower(
   }
 }
 
-function walksOf(refs: readonly NamedRef[], field: string): Walk[] {
+function walksOf(refs: readonly NamedRef[]): Walk[] {
   return refs.map((ref, index) => ({
     ref,
-    place: `${field}.${index}`,
+    place: `refs.${index}`,
     steps: ref.path,
     hops: 0,
     want: wantOf(ref),

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { answer } from '../../domain/fields.ts'
+import { answer, entityName } from '../../domain/fields.ts'
 import { KeySettings, mostOfName, UserSettings } from '../../domain/user-settings.ts'
 
 /** As `heddle user add` takes it. `api` stands for any user in Basic credentials. */
@@ -9,13 +9,6 @@ export const userName = z
   .max(64)
   .refine((name) => /^[\w.@-]*$/.test(name), 'expected letters, digits and _ . @ -')
   .refine((name) => name !== 'api', 'expected another name: "api" stands for any user')
-
-const entity = z
-  .string()
-  .min(1)
-  .max(128)
-  .refine((name) => /^[^\s/,+:]*$/.test(name), 'expected the name of an entity, or * for all')
-  .meta({ description: '`*` is all of them.' })
 
 const role = z.enum(['member', 'admin'])
 
@@ -40,7 +33,7 @@ export const KeyPath = z.object({ id: z.string().min(1).max(64) })
 export const UserBody = z.object({
   name: userName,
   role: role.optional().meta({ default: 'member' }),
-  entities: z.array(entity).min(1).max(100).meta({
+  entities: z.array(entityName).min(1).max(100).meta({
     description: 'The entities that it may use. A list, so that nobody is given all of them by silence.',
   }),
 })

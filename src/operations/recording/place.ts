@@ -6,7 +6,6 @@ import { plainText, projectId, traceId } from '../../domain/fields.ts'
 import { callIdPattern, isCompletionId } from '../../domain/ids.ts'
 import { refuse } from '../../domain/refusals.ts'
 import type { Place } from './answer.ts'
-import { projectOf } from './project.ts'
 
 export const projectHeader = 'x-heddle-project'
 export const parentHeader = 'x-heddle-parent'
@@ -37,6 +36,12 @@ export function placeOf(caller: Caller, headers: IncomingHttpHeaders): Place {
     trace: trace ?? remote?.trace ?? null,
     isOff: record === 'off',
   }
+}
+
+/** Where the answers to a caller are recorded whose request names no project. */
+function projectOf({ entities, settings }: Caller): string {
+  const [first = '*'] = entities
+  return settings?.default_project ?? `${first === '*' ? 'main' : first}/default`
 }
 
 /** Clients send UTF-8, which Node reads as Latin-1. */

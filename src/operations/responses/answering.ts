@@ -1,4 +1,5 @@
 import { newId } from '../../domain/ids.ts'
+import { JsonText } from '../../domain/json/text.ts'
 import { refuse } from '../../domain/refusals.ts'
 import type { GivenMessage } from '../../inference/prompt/conversation.ts'
 import { callsAsked } from '../generation/calls.ts'
@@ -6,7 +7,7 @@ import { checkPriority, checkSampling, wrong } from '../generation/checks.ts'
 import { conversationFrom } from '../generation/conversation.ts'
 import { type Asking, type Generation, generate } from '../generation/generation.ts'
 import { checkMetadata } from '../generation/metadata.ts'
-import { requestOf } from '../generation/request.ts'
+import { requestOf, turnOf } from '../generation/request.ts'
 import type { OperationParts } from '../parts.ts'
 import { formatOf } from './constraint.ts'
 import type { InputTokensBody, ResponsesBody } from './contract.ts'
@@ -78,12 +79,7 @@ export async function beginResponse(
       {
         inputs: [{ conversation, addSpecial: false }],
         constraint,
-        turn: {
-          ...(calls && { calls }),
-          ...(body.thinking_token_budget != null && {
-            thinkingBudget: { tokens: body.thinking_token_budget, field: 'thinking_token_budget' },
-          }),
-        },
+        turn: turnOf(calls, body),
         tenant: asking.caller.name,
         maxTokens,
         logprobs: hasLogprobs ? (body.top_logprobs ?? 0) : undefined,
@@ -131,13 +127,7 @@ function checkTogether(body: ResponsesBody, hasLogprobs: boolean): void {
   refuseElsewhere(body)
   if (body.background)
     throw refuse('not_available', { field: 'background', given: 'true', accepted: 'false' })
-  if (body.prompt != null && body.prompt.text !== 'null') {
-    throw refuse('not_available', {
-      field: 'prompt',
-      given: 'a stored prompt',
-      accepted: 'null: send its text',
-    })
-  }
+  refuseStoredPrompt(body)
   if (body.top_logprobs && !hasLogprobs) {
     throw wrong(
       'top_logprobs',
@@ -146,6 +136,17 @@ function checkTogether(body: ResponsesBody, hasLogprobs: boolean): void {
     )
   }
   checkMetadata(body.metadata)
+}
+
+/** Also before the body is held against its contract: whoever sends a stored prompt need not send an `input`. */
+export function refuseStoredPrompt(body: unknown): void {
+  const { prompt } = body as { prompt?: unknown }
+  if (prompt == null || (prompt instanceof JsonText && prompt.text === 'null')) return
+  throw refuse('not_available', {
+    field: 'prompt',
+    given: 'a stored prompt',
+    accepted: 'null: send its text as input',
+  })
 }
 
 function refuseElsewhere({ conversation }: InputTokensBody): void {

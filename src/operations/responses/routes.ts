@@ -16,7 +16,7 @@ import {
   ResponsePath,
   StreamEvent,
 } from './answer-contract.ts'
-import { beginResponse, countInputTokens, type ResponseParts } from './answering.ts'
+import { beginResponse, countInputTokens, type ResponseParts, refuseStoredPrompt } from './answering.ts'
 import { InputTokensBody, ResponsesBody } from './contract.ts'
 import { writeEvent } from './events.ts'
 import { pageOf } from './input-items.ts'
@@ -80,7 +80,7 @@ const create: RoutePlugin = async (app, parts) => {
     {
       config: { spendsTokens: true, keepsBody: recordedBody },
       schema,
-      preValidation: noteUnknownFields(ResponsesBody),
+      preValidation: [withoutStoredPrompt, noteUnknownFields(ResponsesBody)],
     },
     (request, reply) => {
       const { skipped } = toolsGiven(request.body)
@@ -88,6 +88,15 @@ const create: RoutePlugin = async (app, parts) => {
       return respond(parts, request, reply, writersOf(parts))
     },
   )
+}
+
+function withoutStoredPrompt({ body }: FastifyRequest, _reply: FastifyReply, done: (error?: Error) => void) {
+  try {
+    refuseStoredPrompt(body ?? {})
+    done()
+  } catch (error) {
+    done(error as Error)
+  }
 }
 
 const readRefusals = refusingOpenAi('response_not_found', 'invalid_request', 'query_too_slow')

@@ -101,7 +101,6 @@ export const CallsAnswer = answer('Calls without what they carry.', {
 })
 
 export const groupField = z.enum(['op', 'model', 'status', 'user'])
-export type GroupField = z.output<typeof groupField>
 
 /** What is said of calls, which may be several things of one. */
 const saidField = z.enum(['feedback', 'reaction'])

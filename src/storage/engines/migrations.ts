@@ -29,8 +29,8 @@ export const migrationTable = `CREATE TABLE IF NOT EXISTS heddle_migrations (
 const folder = new URL('../../../migrations/', import.meta.url)
 
 /** The numbered files of an engine, in order: `0001_name.sql`, `0002_…`. */
-export function loadMigrations(engine: Engine, from: URL = folder): Migration[] {
-  const directory = new URL(`${engine}/`, from)
+export function loadMigrations(engine: Engine): Migration[] {
+  const directory = new URL(`${engine}/`, folder)
   return readdirSync(directory)
     .filter((file) => file.endsWith('.sql'))
     .sort()

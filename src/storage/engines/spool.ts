@@ -3,13 +3,8 @@ import { join } from 'node:path'
 import { deserialize, serialize } from 'node:v8'
 import { newId } from '../../domain/ids.ts'
 
-export interface SpoolBounds {
-  /** Bytes of files: of all answers together, and of those of one tenant. */
-  total: number
-  perTenant: number
-}
-
-const defaults: SpoolBounds = { total: 1 << 30, perTenant: 256 << 20 }
+/** Bytes of files: of all answers together, and of those of one tenant. */
+const most = { total: 1 << 30, perTenant: 256 << 20 }
 
 /** What the disk keeps free. */
 const leastFree = 1 << 30
@@ -26,7 +21,7 @@ export interface Spool {
 }
 
 /** Where the rest of an answer waits whose client takes nothing, so that nothing scarce waits for it. */
-export function createSpools(folder: string, most = defaults): { open(tenant: string): Spool } {
+export function createSpools(folder: string): { open(tenant: string): Spool } {
   const held = new Map<string, number>()
   let total = 0
 

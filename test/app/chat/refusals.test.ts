@@ -152,7 +152,13 @@ const refused: [fields: Record<string, unknown>, code: string, param: string, me
   [{ messages: [{ content: 'x' }] }, 'invalid_request', 'messages.0.role'],
   [{ messages: [{ role: 'user', content: 5 }] }, 'invalid_request', 'messages.0.content'],
   [{ messages: [{ role: '', content: 'x' }] }, 'invalid_request', 'messages.0.role'],
-  [{ messages: [{ role: 'user', content: [5] }] }, 'invalid_request', 'messages.0.content'],
+  [{ messages: [{ role: 'user', content: [5] }] }, 'invalid_request', 'messages.0.content.0'],
+  [
+    { messages: [{ role: 'user', content: [{ type: 'text', text: 5 }] }] },
+    'invalid_request',
+    'messages.0.content.0.text',
+    /expected string, received number/,
+  ],
   [
     { messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url: 'x' } }] }] },
     'invalid_value',
@@ -188,6 +194,7 @@ const refused: [fields: Record<string, unknown>, code: string, param: string, me
   [{ stop: '' }, 'invalid_request', 'stop'],
   [{ stop: ['a', ''] }, 'invalid_request', 'stop.1'],
   [{ stop: 5 }, 'invalid_request', 'stop'],
+  [{ stop: ['a', 5] }, 'invalid_request', 'stop.1'],
   [{ stop: Array(1025).fill('a') }, 'invalid_request', 'stop', /at most 1024/],
   [{ stop_token_ids: [-1] }, 'invalid_request', 'stop_token_ids.0'],
   [{ bad_words: [''] }, 'invalid_request', 'bad_words.0'],

@@ -38,9 +38,9 @@ test('evaluation_runs: refusals of every route', async (t) => {
     assert.deepEqual(whole(await post(`${url}/${id}/finish`, {})), notFound(id))
   }
   for (const [query, field] of [
-    ['limit=x', 'querystring.limit'],
-    ['offset=-1', 'querystring.offset'],
-    ['evaluations=', 'querystring.evaluations.0'],
+    ['limit=x', 'query.limit'],
+    ['offset=-1', 'query.offset'],
+    ['evaluations=', 'query.evaluations.0'],
   ]) {
     const { status, json } = await get(`${url}?${query}`)
     assert.deepEqual([status, json.code], [422, 'invalid_request'], query)

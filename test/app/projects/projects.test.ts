@@ -22,6 +22,21 @@ async function openWithAdmin(t: TestContext) {
   return { ...opened, start, remove }
 }
 
+test('no project has a name that an address takes for a step', async (t) => {
+  const { post } = await openWithAdmin(t)
+  for (const project_id of ['acme/.', 'acme/..', '../qa', './..']) {
+    const { status, json } = await post('/call/start', { start: startOf({ project_id }) }, keys.root)
+    assert.deepEqual([status, json.detail?.[0].loc], [422, ['body', 'start', 'project_id']])
+    assert.match(json.reason, /expected names other than \. and \.\., which no address can hold, received /)
+  }
+  for (const project_id of ['acme/...', 'acme/.qa', 'acme/qa.', 'acme/a%2Fb', 'acme/%2E%2E']) {
+    const start = startOf({ project_id })
+    assert.equal((await post('/call/start', { start }, keys.root)).status, 200, project_id)
+    const address = `/v2/${project_id.split('/').map(encodeURIComponent).join('/')}/calls/complete`
+    assert.equal((await post(address, { batch: [] }, keys.root)).status, 200, project_id)
+  }
+})
+
 test('projects are listed for whom they are', async (t) => {
   const { get, start, database } = await openWithAdmin(t)
   for (const name of ['acme/qa', 'acme/b', 'globex/qa']) await start(name)

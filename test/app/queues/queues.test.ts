@@ -84,12 +84,11 @@ for (const method of ['GET', 'DELETE'] as const) {
     assert.deepEqual(whole(await send(method, `/annotation_queues/${id}`)), {
       status: 422,
       body: {
-        reason:
-          'The query does not fit the schema: querystring.project_id: expected string, received undefined.',
+        reason: 'The query does not fit the schema: query.project_id: expected string, received undefined.',
         code: 'invalid_request',
         detail: [
           {
-            loc: ['querystring', 'project_id'],
+            loc: ['query', 'project_id'],
             msg: 'expected string, received undefined',
             type: 'invalid_type',
           },

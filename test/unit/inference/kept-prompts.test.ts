@@ -154,3 +154,11 @@ test('of many that begin alike the longest beginning is found, and of equals the
     }),
   )
 })
+
+test('keeping ahead is for what is copied in memory in no time', () => {
+  const { kept } = keptWithin(100_000)
+  assert.equal(kept.isCheap(sequenceOf('once upon a time')), true)
+  assert.equal(kept.isCheap(sequenceOf('a'.repeat(60_000))), false, '600 kB take longer than a millisecond')
+  const { kept: without } = keptWithin(0)
+  assert.equal(without.isCheap(sequenceOf('once upon a time')), false, 'nothing is kept at all')
+})

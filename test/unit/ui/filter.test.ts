@@ -4,7 +4,6 @@ import fc from 'fast-check'
 import { parseExpression } from '../../../src/domain/expressions/parse.ts'
 import { described } from '../../../ui/filter/fields.ts'
 import type { Filter, Sign } from '../../../ui/filter/filter.ts'
-import { filterOf } from '../../../ui/filter/of-query.ts'
 import { queryOf } from '../../../ui/filter/query.ts'
 import { readFilter, writeFilter } from '../../../ui/filter/text.ts'
 
@@ -56,11 +55,10 @@ for (const [text, query] of [
   ['has:exception', { $convert: { input: get('exception'), to: 'exists' } }],
   ['started:>=2026-01-31T12:00:00.123456Z', is('$gte', 'started_at', '2026-01-31T12:00:00.123456Z')],
 ] as const) {
-  test(`${text || 'nothing'} is a query, and the query is that text`, () => {
-    const found = queryOf(readFilter(text))
-    assert.deepEqual(found, query)
-    assert.deepEqual(queryOf(filterOf(found)), query)
-    assert.deepEqual(queryOf(readFilter(writeFilter(filterOf(found)))), query)
+  test(`${text || 'nothing'} is a query, also when it was written again`, () => {
+    const filter = readFilter(text)
+    assert.deepEqual(queryOf(filter), query)
+    assert.deepEqual(queryOf(readFilter(writeFilter(filter))), query)
   })
 }
 
@@ -92,17 +90,6 @@ for (const [text, message] of [
 ] as const) {
   test(`${text.slice(0, 30)} is refused aloud`, () => {
     assert.throws(() => queryOf(readFilter(text)), message)
-  })
-}
-
-for (const query of [
-  { $eq: [get('inputs.a'), get('inputs.b')] },
-  { $contains: { input: get('op_name'), substr: { $literal: 'x' }, case_insensitive: false } },
-  { $gt: [{ $convert: { input: get('inputs.a'), to: 'double' } }, { $literal: 1 }] },
-  { $in: [get('op_name'), [{ $literal: 'a' }]] },
-]) {
-  test(`${JSON.stringify(query).slice(0, 60)} is said to be beyond the bar`, () => {
-    assert.throws(() => filterOf(query), /no words for|no field/)
   })
 }
 

@@ -17,9 +17,10 @@ export function rangeOf({ least, most, counts }: Bins, bin: number): { from: num
   return { from: least + step * bin, to: bin === counts.length - 1 ? most : least + step * (bin + 1) }
 }
 
-export function rangeText(bins: Bins, first: number, last = first): string {
-  if (bins.isBinary) return first === last ? (first === 1 ? 'passed' : 'not passed') : 'any'
-  return `${numberText(rangeOf(bins, first).from)} to ${numberText(rangeOf(bins, last).to)}`
+export function rangeText(bins: Bins, bin: number): string {
+  if (bins.isBinary) return bin === 1 ? 'passed' : 'not passed'
+  const { from, to } = rangeOf(bins, bin)
+  return `${numberText(from)} to ${numberText(to)}`
 }
 
 interface Props {

@@ -14,7 +14,7 @@ import type { Play, Side } from './play.ts'
 import { isBusy, paceOf, type Run } from './run.ts'
 import { isJson } from './settings.ts'
 import { Surprise } from './surprise.tsx'
-import { Waiting } from './waiting.tsx'
+import { Held, Waiting } from './waiting.tsx'
 
 interface Props {
   play: Play
@@ -84,6 +84,7 @@ function Figures({ run }: { run: Run }) {
 }
 
 const states: Record<Run['state'], string> = {
+  held: 'not asked yet',
   waiting: 'waiting',
   writing: 'writing',
   done: 'done',
@@ -97,6 +98,7 @@ function Body({ play, side, run }: { play: Play; side: Side; run: Run }) {
   const wantsJson = settings.has('response_format') || settings.has('structured_outputs')
   return (
     <>
+      {state === 'held' && <Held />}
       {state === 'waiting' && <Waiting askedAt={run.askedAt} />}
       {error && (
         <p class="problem" role="alert">

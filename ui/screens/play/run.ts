@@ -1,4 +1,5 @@
 import { type Signal, signal } from '@preact/signals'
+import { askInPlace } from '../../server/answers-at-once.ts'
 import { Refused } from '../../server/ask.ts'
 import { askChat } from '../../server/chat.ts'
 import { type Answer, type AnswerPart, addPart, asOfNow } from './answer.ts'
@@ -7,7 +8,8 @@ import { bodyOf, openFields, type Turn } from './turns.ts'
 
 /** One question to the model and what became of it. */
 export interface Run {
-  state: 'waiting' | 'writing' | 'done' | 'stopped' | 'failed'
+  /** `held`: it is not sent yet, because other answers of this browser are being written. */
+  state: 'held' | 'waiting' | 'writing' | 'done' | 'stopped' | 'failed'
   /** What was asked. */
   turns: readonly Turn[]
   /** What the answer goes on from. */
@@ -116,8 +118,19 @@ export function createRunner(): Runner {
         askedAt: performance.now(),
       }
       drawNow(current)
+      const { signal } = own
+      const onWait = () => {
+        current.state = 'held'
+        if (controller === own) drawNow(current)
+      }
+      const begin = () => {
+        current.state = 'waiting'
+        current.askedAt = performance.now()
+        if (controller === own) drawNow(current)
+        return listen(current, asked, signal)
+      }
       try {
-        await listen(current, asked, own.signal)
+        await askInPlace({ signal, onWait, ask: begin })
         current.state = 'done'
       } catch (error) {
         current.state = own.signal.aborted ? 'stopped' : 'failed'
@@ -136,7 +149,9 @@ function hasBegun({ usage, choices }: Answer): boolean {
   return choices.some(({ content, thought, calls }) => content !== '' || thought !== '' || calls.length > 0)
 }
 
-export const isBusy = (run: Run | undefined): boolean => run?.state === 'waiting' || run?.state === 'writing'
+const busy: ReadonlySet<Run['state'] | undefined> = new Set(['held', 'waiting', 'writing'])
+
+export const isBusy = (run: Run | undefined): boolean => busy.has(run?.state)
 
 /** Shorter, and what arrives together would say nothing of the pace. */
 const leastMs = 50

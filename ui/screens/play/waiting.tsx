@@ -1,6 +1,17 @@
 import { useEffect, useState } from 'preact/hooks'
+import { mostAnswers } from '../../server/answers-at-once.ts'
 import { type Engine, readEngine } from '../../server/engine.ts'
 import { durationText } from '../../value/units.ts'
+
+/** The question has not left the browser. */
+export function Held() {
+  return (
+    <p class="muted waiting" role="status">
+      Waits for an answer in another tab, and is asked as soon as it is over: {mostAnswers} at once leave the
+      browser connections for everything else.
+    </p>
+  )
+}
 
 /** How often it is asked what others do. */
 const pauseMs = 1_000
@@ -11,13 +22,17 @@ export function Waiting({ askedAt }: { askedAt: number }) {
   const [now, setNow] = useState(askedAt)
   useEffect(() => {
     const controller = new AbortController()
+    let isLooking = false
     const look = () => {
       setNow(performance.now())
-      readEngine(controller.signal).then(
-        (seen) => setEngine(seen),
+      if (isLooking) return
+      isLooking = true
+      readEngine(controller.signal)
         // What matters is the answer; it says by itself when it fails.
-        () => undefined,
-      )
+        .then(setEngine, () => undefined)
+        .finally(() => {
+          isLooking = false
+        })
     }
     const timer = setInterval(look, pauseMs)
     return () => {

@@ -42,10 +42,6 @@ export function markOf(point: number): Mark | undefined {
 
 export const lastText = first - 1
 
-export function pointOfMark(name: Mark): number {
-  return points[name]
-}
-
 export function isMark(point: number): boolean {
   return point >= first
 }

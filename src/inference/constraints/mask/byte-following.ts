@@ -31,11 +31,9 @@ export function afterBytes<At>(
   following: FollowingOf<At>,
   from: BytePosition<At>,
   bytes: Uint8Array,
-  start = 0,
 ): BytePosition<At> | undefined {
   let { position, begun } = from
-  for (let at = start; at < bytes.length; at++) {
-    const byte = bytes[at] as number
+  for (const byte of bytes) {
     let point = byte
     if (begun !== undefined || byte >= 0x80) {
       begun = withByte(begun, byte)

@@ -52,6 +52,9 @@ const seldom = 4
 /** Until the speed is known: bytes that are copied in a millisecond. */
 const firstBytesOfMs = 500_000
 
+/** Nobody notices that it is copied. */
+const cheapMs = 1
+
 /** Others write meanwhile: no longer than the largest piece of a prompt that may be read beside them. */
 const longestBesideMs = 225
 
@@ -196,6 +199,9 @@ export function createKeptPrompts({ context, bound, disk, least, readMs }: Keepi
       wanted = best?.kept
       return best && { ...best, costs: Math.ceil(tokensOf(restoreMs(best.kept))) }
     },
+    /** Whether keeping what a sequence holds, in memory alone, takes next to no time. */
+    isCheap: ({ tokens }: Sequence) =>
+      memory.bound > 0 && onDisk.bound === 0 && tokens.length * bytesOfToken * memory.keepMsOfByte <= cheapMs,
     /** Before a sequence loses all but its first so many tokens: what it holds is kept, where that pays. */
     async keep(sequence: Sequence, stays: number, doOthersWrite: boolean): Promise<void> {
       const { id, tokens, isBackground } = sequence

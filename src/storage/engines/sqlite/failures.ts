@@ -41,7 +41,11 @@ export function endsTransaction(error: unknown): boolean {
 }
 
 /** The one line that an operator gets when a file cannot be opened. */
-export function openFailure(file: string, failure: unknown): unknown {
+export function openFailure(
+  file: string,
+  failure: unknown,
+  remedy = 'Check the permissions of the folder that HEDDLE_DATA names.',
+): unknown {
   const error = failure instanceof Refusal ? failure.cause : failure
   if (!(error instanceof SqliteError)) return failure
   const refused = (kind: StorageRefusal['kind'], says: string) =>
@@ -56,10 +60,8 @@ export function openFailure(file: string, failure: unknown): unknown {
       return refused('locked', ' is locked by another program. Stop that program, then start again.')
     case 'storage_full':
       return refused('full', ': the disk is full. Free some space, then start again.')
-    default: {
-      const advice = 'Check the permissions of the folder that HEDDLE_DATA names.'
-      return refused('read-only', ` cannot be opened or written (${message}). ${advice}`)
-    }
+    default:
+      return refused('read-only', ` cannot be opened or written (${message}). ${remedy}`)
   }
 }
 

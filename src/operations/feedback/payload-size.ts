@@ -22,9 +22,9 @@ function outlineOf(text: string): JsonText {
   const members: string[] = []
   const scan = new Scan(text)
   let end = 0
-  for (let i = scan.enter(0, 1); i !== -1; i = scan.after(end)) {
+  for (let i = scan.enter(0); i !== -1; i = scan.after(end)) {
     const from = scan.key(i)
-    end = scan.skip(from, 1)
+    end = scan.skip(from)
     if (ruled.has(scan.name))
       members.push(`${JSON.stringify(scan.name)}:${beginningOf(text.slice(from, end))}`)
   }

@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createKeepingAhead } from '../../../src/inference/embedded/kept/ahead.ts'
+import { createSequences } from '../../../src/inference/embedded/sequences.ts'
+
+/** Three sequences that hold so many tokens each, used one after the other. */
+function threeOf(...lengths: [number, number, number]) {
+  const sequences = createSequences(3, 4)
+  for (const [id, length] of lengths.entries()) {
+    const taken = sequences.take([id, ...Array.from({ length }, () => 9)], undefined, true)
+    assert.ok(taken)
+    taken.sequence.tokens = Array.from({ length }, () => id)
+    sequences.give(taken.sequence)
+  }
+  return sequences
+}
+
+test('each sequence is kept once after each use, what was used longest ago first', () => {
+  const sequences = threeOf(5, 6, 7)
+  const next = createKeepingAhead(sequences.all, () => true)
+  const used = sequences.all.toSorted((one, other) => one.used - other.used)
+  assert.deepEqual([next(), next(), next(), next()], [...used, undefined])
+  const taken = sequences.takeAny()
+  assert.ok(taken)
+  assert.equal(next(), undefined, 'what is in use changes')
+  sequences.give(taken)
+  assert.equal(next(), taken)
+  assert.equal(next(), undefined)
+})
+
+test('while one is empty nothing is kept: who comes takes that', () => {
+  const sequences = threeOf(5, 0, 7)
+  const next = createKeepingAhead(sequences.all, () => true)
+  assert.equal(next(), undefined)
+})
+
+test('what takes long to copy is left until its place is needed', () => {
+  const sequences = threeOf(5, 600, 7)
+  const next = createKeepingAhead(sequences.all, ({ tokens }) => tokens.length < 100)
+  assert.deepEqual(
+    [next(), next(), next()].map((one) => one?.tokens.length),
+    [5, 7, undefined],
+  )
+})
