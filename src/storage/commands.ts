@@ -3,7 +3,13 @@ import { beginCopy, clearRows, copyRows, endCopy } from './copying/row-writes.ts
 import { rebuildEvaluation } from './evaluations/check.ts'
 import { finishColumns, keepColumn } from './evaluations/columns/kept-columns.ts'
 import { deriveNext, derivePending } from './evaluations/pending.ts'
-import * as runs from './evaluations/runs.ts'
+import {
+  addEvaluationRun,
+  addPrediction,
+  addScore,
+  finishEvaluationRun,
+  finishPrediction,
+} from './evaluations/runs.ts'
 import { refreshStale } from './evaluations/trials.ts'
 import { importVersion } from './exporting/import-writes.ts'
 import { shareSpending } from './limits/spending.ts'
@@ -19,7 +25,7 @@ import { addQueueRule, pauseQueueRule } from './queues/rules.ts'
 import { dropSearch, indexCalls, switchSearch } from './search/indexing.ts'
 import { sql } from './sql/sql.ts'
 import { backfillFacts } from './tables/call-facts.ts'
-import * as callWrites from './tables/call-writes.ts'
+import { renameCall, sweepCalls, upsertCalls } from './tables/call-writes.ts'
 import { addFeedback, replaceFeedback } from './tables/feedback-writes.ts'
 import { dropPieces, finishFile, keepPiece, sweepUploads } from './tables/files.ts'
 import { closePageSession, extendPageSession, openPageSession } from './tables/page-sessions.ts'
@@ -43,7 +49,9 @@ const probe: Command<{ at: number }, void> = async (tx, { at }) => {
 
 /** Every write there is, by the name that crosses to the thread of the writer. */
 export const commands = {
-  ...callWrites,
+  upsertCalls,
+  renameCall,
+  sweepCalls,
   backfillFacts,
   switchSearch,
   indexCalls,
@@ -79,7 +87,11 @@ export const commands = {
   reopenItem,
   releaseItem,
   takeNextItem,
-  ...runs,
+  addEvaluationRun,
+  addPrediction,
+  finishPrediction,
+  addScore,
+  finishEvaluationRun,
   addMonitor,
   changeMonitor,
   stopMonitorsOf,

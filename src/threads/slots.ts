@@ -70,15 +70,16 @@ export function createSlots({ shared, reserved = 0 }: SlotCounts, queued: QueueB
   }
 }
 
-/** Waits for a slot, but no longer than work may take: then the request is refused. */
+/** Waits for a slot, but no longer than work may take: then it fails as `late` says. */
 export async function acquireInTime(
   slots: Slots,
   tenant: string,
   limitMs: number,
   signal?: AbortSignal,
+  late: () => Error = () => refuse('queue_full'),
 ): Promise<number> {
   const timeout = new AbortController()
-  const timer = setTimeout(() => timeout.abort(refuse('queue_full')), limitMs)
+  const timer = setTimeout(() => timeout.abort(late()), limitMs)
   try {
     return await slots.acquire(
       tenant,

@@ -441,6 +441,26 @@ describe('writes', () => {
     })
   })
 
+  test('who waits for a connection while the server is silent is not told that others are too many', async () => {
+    await withStore({}, async (_, url) => {
+      const proxy = await startTcpProxy(url)
+      const store = open(proxy.url, { connections: 1, queryTimeoutMs: 500, graceMs: 60_000 })
+      const asked = Promise.withResolvers<void>()
+      const first = store.write('act', async (tx) => {
+        proxy.silence()
+        const put = tx.run(sql`INSERT INTO things (id, n) VALUES ('a', 1)`)
+        setImmediate(asked.resolve)
+        return put
+      })
+      const cut = assert.rejects(first, refusedWith('storage_failed'))
+      await asked.promise
+      await assert.rejects(store.all(sql`SELECT 1 AS one`), refusedWith('storage_failed'))
+      await proxy.close()
+      await cut
+      await store.close()
+    })
+  })
+
   test('a commit is answered when it is on disk, whatever the server has as its default', async () => {
     await withStore({}, async (_, url) => {
       const name = new URL(url).pathname.slice(1)

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import { test } from 'node:test'
 
@@ -91,6 +91,17 @@ test('no folder has more than 30 files', () => {
     .filter(([, own]) => own.length > 30)
     .map(([folder, own]) => `${folder}: ${own.length}`)
   assert.deepEqual(large, [], 'Give each idea of the folder a folder of its own.')
+})
+
+test('docs/architecture.md says of every folder what it has', () => {
+  const page = readFileSync(new URL('../../docs/architecture.md', import.meta.url), 'utf8')
+  const [, said = ''] = page.split('\n## Every folder\n')
+  const folders = [...new Set(files.map((file) => dirname(file)))].filter((folder) => folder !== '.')
+  const missing = folders.filter((folder) => !said.includes(`\`${folder}/\``))
+  assert.deepEqual(missing, [], 'Give it a line in the table of docs/architecture.md.')
+  const named = [...said.matchAll(/`([a-z/-]+)\/`/g)].map(([, folder = '']) => folder)
+  const gone = named.filter((folder) => !existsSync(join(root, folder)))
+  assert.deepEqual(gone, [], 'Take it out of the table of docs/architecture.md.')
 })
 
 /** They put the rooms together: the routes of all families, and their contracts. */

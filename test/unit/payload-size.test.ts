@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { canonicalJson } from '../../src/domain/json/canonical.ts'
-import { isBeyondLimit } from '../../src/operations/feedback/payload.ts'
+import { isBeyondLimit } from '../../src/operations/feedback/payload-size.ts'
 
 /** The size as the first limit that is enough. */
 function sizeOf(json: string): number {

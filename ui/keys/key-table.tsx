@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks'
+import { PlainTable } from '../parts/plain-table.tsx'
 import { Question } from '../parts/question.tsx'
 import { Failed, Skeleton } from '../parts/states.tsx'
 import { Time } from '../parts/time.tsx'
@@ -36,48 +37,35 @@ export function KeyTable({ user, isOwn }: { user: string; isOwn: boolean }) {
       {shown.length === 0 ? (
         <p class="muted">There is no key that works.</p>
       ) : (
-        <div class="scrolled" tabIndex={0} role="region" aria-label={`Keys of ${user}`}>
-          <table class="plain-table">
-            <thead>
-              <tr>
-                <th scope="col">Name</th>
-                <th scope="col">State</th>
-                <th scope="col">Made</th>
-                <th scope="col">Records</th>
-                <th scope="col">Id</th>
-              </tr>
-            </thead>
-            <tbody>
-              {shown.map((key) => (
-                <tr key={key.id}>
-                  <td>{key.name ?? <span class="muted">no name</span>}</td>
-                  <td>
-                    {key.revoked_at === null ? (
-                      <button
-                        type="button"
-                        aria-label={`Revoke ${key.name ?? key.id}`}
-                        onClick={() => setGoing(key)}
-                      >
-                        Revoke
-                      </button>
-                    ) : (
-                      <>
-                        revoked <Time at={key.revoked_at} />
-                      </>
-                    )}
-                  </td>
-                  <td>
-                    <Time at={key.created_at} />
-                  </td>
-                  <td>{key.record}</td>
-                  <td>
-                    <code>{key.id}</code>
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <PlainTable label={`Keys of ${user}`} columns={['Name', 'State', 'Made', 'Records', 'Id']}>
+          {shown.map((key) => (
+            <tr key={key.id}>
+              <td>{key.name ?? <span class="muted">no name</span>}</td>
+              <td>
+                {key.revoked_at === null ? (
+                  <button
+                    type="button"
+                    aria-label={`Revoke ${key.name ?? key.id}`}
+                    onClick={() => setGoing(key)}
+                  >
+                    Revoke
+                  </button>
+                ) : (
+                  <>
+                    revoked <Time at={key.revoked_at} />
+                  </>
+                )}
+              </td>
+              <td>
+                <Time at={key.created_at} />
+              </td>
+              <td>{key.record}</td>
+              <td>
+                <code>{key.id}</code>
+              </td>
+            </tr>
+          ))}
+        </PlainTable>
       )}
       {dead.length > 0 && (
         <button

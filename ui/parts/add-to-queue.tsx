@@ -4,6 +4,7 @@ import { useLoading } from '../server/loading.ts'
 import { type Added, addToQueue, makeQueue, type Queue, readQueues } from '../server/queues.ts'
 import { countText } from '../value/units.ts'
 import { Dialog } from './dialog.tsx'
+import { DoneAdding } from './done-adding.tsx'
 import { Skeleton } from './states.tsx'
 
 interface Props {
@@ -42,19 +43,12 @@ export function AddToQueue({ project, calls, onClose }: Props) {
 
   if (done) {
     return (
-      <Dialog key="done" label={title} onClose={onClose}>
-        <div class="add-to">
-          <p role="status">{addedText(done.added)}</p>
-          <div class="dialog-buttons">
-            <a class="button" href={paths.queue(project, done.id)} onClick={onClose}>
-              Open {done.name}
-            </a>
-            <button type="button" class="main-button" autofocus onClick={onClose}>
-              Done
-            </button>
-          </div>
-        </div>
-      </Dialog>
+      <DoneAdding
+        label={title}
+        text={addedText(done.added)}
+        to={{ name: done.name, href: paths.queue(project, done.id) }}
+        onClose={onClose}
+      />
     )
   }
   return (

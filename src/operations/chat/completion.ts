@@ -9,7 +9,7 @@ import { type Asking, type Generation, generate } from '../generation/generation
 import { candidatesOfToken, checkCandidates } from '../generation/logprobs.ts'
 import { checkMetadata } from '../generation/metadata.ts'
 import type { GenerationParts } from '../generation/parts.ts'
-import { requestOf } from '../generation/request.ts'
+import { requestOf, turnOf } from '../generation/request.ts'
 import { type Shown, shownOf } from '../generation/shown.ts'
 import type { ChatBody } from './contract.ts'
 import { type CallForm, callFormOf, callsOf, toolsOf } from './tools.ts'
@@ -45,12 +45,7 @@ export async function beginChat(
   const request = requestOf(body, {
     inputs: [{ conversation, addSpecial: body.add_special_tokens ?? false }],
     constraint,
-    turn: {
-      ...(calls && { calls }),
-      ...(body.thinking_token_budget != null && {
-        thinkingBudget: { tokens: body.thinking_token_budget, field: 'thinking_token_budget' },
-      }),
-    },
+    turn: turnOf(calls, body),
     tenant: asking.caller.name,
     maxTokens,
     ...logprobsAsked(body),

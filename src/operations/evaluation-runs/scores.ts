@@ -7,7 +7,7 @@ import { type MarkedCall, requireMarked } from '../../storage/evaluations/marked
 import { createCheck } from '../feedback/check.ts'
 import { feedbackOf } from '../feedback/create.ts'
 import { prefixes } from '../feedback/kinds.ts'
-import { payloadGiven } from '../feedback/payload.ts'
+import { payloadGiven } from '../feedback/payload-size.ts'
 import { objectId } from '../objects/contract.ts'
 import { Value } from '../objects/values.ts'
 import type { OperationParts } from '../parts.ts'

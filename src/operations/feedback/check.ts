@@ -7,7 +7,7 @@ import type { Reader } from '../../storage/transaction.ts'
 import { createAnnotationChecks, type SpecGiven } from './annotation-checks.ts'
 import type { FeedbackGiven } from './contract.ts'
 import { type FieldName, type Kind, kindOf } from './kinds.ts'
-import { isBeyondLimit, mostPayloadCharacters } from './payload.ts'
+import { isBeyondLimit, mostPayloadCharacters } from './payload-size.ts'
 import { checkMember, checkNote, checkReaction, namedReaction } from './payloads.ts'
 import {
   checkCallRef,

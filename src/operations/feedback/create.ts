@@ -19,7 +19,7 @@ interface GivenFeedback extends Omit<NewFeedback, 'record'> {
   record: Omit<NewFeedback['record'], 'payload'> & { payload: string | SharedText }
 }
 
-export interface FeedbackIntake {
+interface FeedbackIntake {
   db: Database
   schemas: SchemaChecks
   names: CallNames
@@ -33,7 +33,7 @@ export async function createFeedback(
   requireAccess(caller, given.project_id)
   const named = await withCallIds(names, given)
   const check = createCheck(db, schemas, caller.name, isSentAgain(db))
-  const checked = await taken(check, caller, named, atRoot)
+  const checked = await feedbackToStore(check, caller, named, atRoot)
   const [kept] = await db.write('addFeedback', [checked])
   return answerOf(kept as KeptFeedback, caller)
 }
@@ -52,7 +52,8 @@ export async function createFeedbackBatch(
   const check = createCheck(db, schemas, caller.name, isSentAgain(db))
   const checked: GivenFeedback[] = []
   await inSteps(batch, async (given, index) => {
-    checked.push(await taken(check, caller, await withCallIds(names, given), atItem(index)))
+    const named = await withCallIds(names, given)
+    checked.push(await feedbackToStore(check, caller, named, atItem(index)))
   })
   const kept = checked.length > 0 ? await db.write('addFeedback', checked) : []
   const answers = kept.map((one) => answerOf(one, caller))
@@ -67,7 +68,8 @@ export async function replaceOneFeedback(
 ) {
   requireAccess(caller, given.project_id)
   const named = await withCallIds(names, given)
-  const checked = await taken(createCheck(db, schemas, caller.name), caller, named, atRoot)
+  const check = createCheck(db, schemas, caller.name)
+  const checked = await feedbackToStore(check, caller, named, atRoot)
   const [kept] = await db.write('replaceFeedback', { ...checked, replaced: given.feedback_id })
   return answerOf(kept as KeptFeedback, caller)
 }
@@ -94,7 +96,7 @@ async function withCallIds(names: CallNames, given: FeedbackGiven): Promise<Feed
   }
 }
 
-async function taken(
+async function feedbackToStore(
   check: Check,
   caller: Caller,
   given: FeedbackGiven,

@@ -4,7 +4,7 @@ import { type Refusal, refuse } from '../../domain/refusals.ts'
 import type { FeedbackGiven } from './contract.ts'
 import { emojiOf, withoutTone } from './emoji.ts'
 import type { FieldName } from './kinds.ts'
-import type { Payload } from './payload.ts'
+import type { Payload } from './payload-size.ts'
 
 const longestNote = 1024
 

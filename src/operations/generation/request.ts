@@ -4,7 +4,7 @@ import { wrong } from './checks.ts'
 import { type GivenBias, mostBiases } from './given-values.ts'
 import type { SamplingFields } from './sampling-fields.ts'
 
-export interface Asked {
+interface Asked {
   inputs: AnswerRequest['inputs']
   constraint: AnswerRequest['constraint']
   turn?: TurnAsked
@@ -15,6 +15,17 @@ export interface Asked {
   promptLogprobs: number | undefined
   /** A text that the answer is said to be like. */
   prediction?: string
+}
+
+/** What is asked of the turn beside its text: calls, and how long a thought may be. */
+export function turnOf(
+  calls: TurnAsked['calls'],
+  { thinking_token_budget: tokens }: { thinking_token_budget?: number | null | undefined },
+): TurnAsked {
+  return {
+    ...(calls && { calls }),
+    ...(tokens != null && { thinkingBudget: { tokens, field: 'thinking_token_budget' } }),
+  }
 }
 
 /** The fields of a request with the meaning that vLLM gives them, every default filled in. */

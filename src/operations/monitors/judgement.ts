@@ -17,7 +17,7 @@ import { callRecord } from '../calls/record.ts'
 import { createCheck } from '../feedback/check.ts'
 import { feedbackOf } from '../feedback/create.ts'
 import { atRoot, prefixes } from '../feedback/kinds.ts'
-import { payloadGiven } from '../feedback/payload.ts'
+import { payloadGiven } from '../feedback/payload-size.ts'
 import type { OperationParts } from '../parts.ts'
 import { callValues } from '../scorers/call-values.ts'
 import { runCheck } from '../scorers/check.ts'
@@ -26,7 +26,7 @@ import { askJudge, inputsOf, type JudgeAnswer, type Question, questionOf } from 
 import { type BoundScorer, readScorer } from './bound-scorers.ts'
 
 /** One judgement of a monitor, from the call to what is written. */
-export interface Judgement {
+interface Judgement {
   parts: OperationParts
   monitor: Monitor
   taken: TakenJudgement

@@ -7,7 +7,7 @@ import { checkPriority, checkSampling, wrong } from '../generation/checks.ts'
 import { conversationFrom } from '../generation/conversation.ts'
 import { type Asking, type Generation, generate } from '../generation/generation.ts'
 import { checkMetadata } from '../generation/metadata.ts'
-import { requestOf } from '../generation/request.ts'
+import { requestOf, turnOf } from '../generation/request.ts'
 import type { OperationParts } from '../parts.ts'
 import { formatOf } from './constraint.ts'
 import type { InputTokensBody, ResponsesBody } from './contract.ts'
@@ -27,7 +27,7 @@ export interface ResponseParts extends OperationParts {
   sealing: Sealing
 }
 
-export type Keeping = { store: ResponseStore } & Pick<ResponseToKeep, 'expiring' | 'referred'>
+type Keeping = { store: ResponseStore } & Pick<ResponseToKeep, 'expiring' | 'referred'>
 
 /** An answer that runs or is queued. */
 export interface RunningResponse extends Generation {
@@ -79,12 +79,7 @@ export async function beginResponse(
       {
         inputs: [{ conversation, addSpecial: false }],
         constraint,
-        turn: {
-          ...(calls && { calls }),
-          ...(body.thinking_token_budget != null && {
-            thinkingBudget: { tokens: body.thinking_token_budget, field: 'thinking_token_budget' },
-          }),
-        },
+        turn: turnOf(calls, body),
         tenant: asking.caller.name,
         maxTokens,
         logprobs: hasLogprobs ? (body.top_logprobs ?? 0) : undefined,

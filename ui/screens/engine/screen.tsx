@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
+import { PlainTable } from '../../parts/plain-table.tsx'
 import { Empty, Failed, Skeleton } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
 import { type Engine, readEngine } from '../../server/engine.ts'
@@ -143,35 +144,22 @@ function Running({ answers, all }: { answers: Engine['answers']; all: number }) 
   if (all === 0) return <p class="muted">Nothing.</p>
   return (
     <>
-      <div class="scrolled" tabIndex={0} role="region" aria-label="Answers that run">
-        <table class="plain-table">
-          <thead>
-            <tr>
-              <th scope="col">State</th>
-              <th scope="col">User</th>
-              <th scope="col">Model</th>
-              <th scope="col">Tokens</th>
-              <th scope="col">Since</th>
-            </tr>
-          </thead>
-          <tbody>
-            {answers.map((answer, index) => (
-              <tr key={index}>
-                <td>
-                  {answer.state}
-                  {answer.is_background && ', in the background'}
-                </td>
-                <td>{answer.user ?? <span class="muted">somebody else</span>}</td>
-                <td>{answer.model}</td>
-                <td>{countText(answer.tokens)}</td>
-                <td>
-                  <Time at={answer.started_at} />
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <PlainTable label="Answers that run" columns={['State', 'User', 'Model', 'Tokens', 'Since']}>
+        {answers.map((answer, index) => (
+          <tr key={index}>
+            <td>
+              {answer.state}
+              {answer.is_background && ', in the background'}
+            </td>
+            <td>{answer.user ?? <span class="muted">somebody else</span>}</td>
+            <td>{answer.model}</td>
+            <td>{countText(answer.tokens)}</td>
+            <td>
+              <Time at={answer.started_at} />
+            </td>
+          </tr>
+        ))}
+      </PlainTable>
       {all > answers.length && (
         <p class="muted">
           {countText(answers.length)} of {countText(all)} are shown.

@@ -105,24 +105,11 @@ export function EvalsScreen({ project }: { project: string }) {
                     {scoreName(field)}
                   </th>
                 ))}
-                <th scope="col" class="number">
-                  Trials
-                </th>
-                <th scope="col" class="number">
-                  Failed
-                </th>
-                <th scope="col" class="number">
-                  Latency
-                </th>
-                <th scope="col" class="number">
-                  Tokens
-                </th>
-                <th scope="col" class="number">
-                  Cost
-                </th>
-                <th scope="col" class="number">
-                  Started
-                </th>
+                {['Trials', 'Failed', 'Latency', 'Tokens', 'Cost', 'Started'].map((name) => (
+                  <th key={name} scope="col" class="number">
+                    {name}
+                  </th>
+                ))}
               </tr>
             </thead>
             <tbody ref={body}>

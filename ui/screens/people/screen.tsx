@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks'
 import { KeyTable } from '../../keys/key-table.tsx'
 import { NewKeyDialog } from '../../keys/new-key.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
+import { PlainTable } from '../../parts/plain-table.tsx'
 import { Question } from '../../parts/question.tsx'
 import { Empty, Failed, Skeleton } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
@@ -47,53 +48,39 @@ export function PeopleScreen() {
           <p class="muted">
             {countText(value.users.length)} users. What somebody wrote stays when it is removed.
           </p>
-          <div class="scrolled" tabIndex={0} role="region" aria-label="Users">
-            <table class="plain-table">
-              <thead>
-                <tr>
-                  <th scope="col">Name</th>
-                  <th scope="col">Role</th>
-                  <th scope="col">Entities</th>
-                  <th scope="col">Limits</th>
-                  <th scope="col">Since</th>
-                  <th scope="col">Acts</th>
-                </tr>
-              </thead>
-              <tbody>
-                {value.users.map((user) => (
-                  <tr key={`${user.name} ${user.is_configured}`}>
-                    <td>{user.name}</td>
-                    <td>{user.role}</td>
-                    <td>{user.entities.includes('*') ? 'all' : user.entities.join(', ')}</td>
-                    <td>{limitsOf(user)}</td>
-                    <td>{user.created_at === null ? 'HEDDLE_USERS' : <Time at={user.created_at} />}</td>
-                    <td class="row-acts">
-                      {!user.is_configured && (
-                        <>
-                          <button
-                            type="button"
-                            aria-label={`Keys of ${user.name}`}
-                            onClick={() => setLooked(user)}
-                          >
-                            Keys
-                          </button>
-                          {user.name !== who.value?.user && (
-                            <button
-                              type="button"
-                              aria-label={`Remove ${user.name}`}
-                              onClick={() => setGoing(user)}
-                            >
-                              Remove
-                            </button>
-                          )}
-                        </>
+          <PlainTable label="Users" columns={['Name', 'Role', 'Entities', 'Limits', 'Since', 'Acts']}>
+            {value.users.map((user) => (
+              <tr key={`${user.name} ${user.is_configured}`}>
+                <td>{user.name}</td>
+                <td>{user.role}</td>
+                <td>{user.entities.includes('*') ? 'all' : user.entities.join(', ')}</td>
+                <td>{limitsOf(user)}</td>
+                <td>{user.created_at === null ? 'HEDDLE_USERS' : <Time at={user.created_at} />}</td>
+                <td class="row-acts">
+                  {!user.is_configured && (
+                    <>
+                      <button
+                        type="button"
+                        aria-label={`Keys of ${user.name}`}
+                        onClick={() => setLooked(user)}
+                      >
+                        Keys
+                      </button>
+                      {user.name !== who.value?.user && (
+                        <button
+                          type="button"
+                          aria-label={`Remove ${user.name}`}
+                          onClick={() => setGoing(user)}
+                        >
+                          Remove
+                        </button>
                       )}
-                    </td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </div>
+                    </>
+                  )}
+                </td>
+              </tr>
+            ))}
+          </PlainTable>
         </>
       )}
       {made && <NewKeyDialog {...made} onClose={() => setMade(undefined)} />}

@@ -1,6 +1,7 @@
 import { Icon } from '../../parts/icon.tsx'
 import { jsonNode } from '../../value/json-index.ts'
 import { JsonTree } from '../../value/json-tree.tsx'
+import { MessageText } from './message-text.tsx'
 import type { Play } from './play.ts'
 import { wrongAt } from './run.ts'
 import { newTurn, type Turn } from './turns.ts'
@@ -99,12 +100,11 @@ function TurnRow({ play, turn, index, isLast, isOnly, wrong }: RowProps) {
           <Icon name="trash" />
         </button>
       </div>
-      <textarea
-        aria-label={label}
-        rows={1}
+      <MessageText
+        label={label}
         placeholder={role === 'user' ? 'Ask something' : ''}
-        value={text}
-        onInput={({ currentTarget }) => play.edit(id, { text: currentTarget.value })}
+        text={text}
+        onText={(next) => play.edit(id, { text: next })}
       />
       {others.map(([name, value]) => (
         <details key={name} class="turn-rest">

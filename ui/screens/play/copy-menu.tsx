@@ -1,10 +1,14 @@
-import { useState } from 'preact/hooks'
+import { useMemo, useState } from 'preact/hooks'
 import { Copied } from '../../parts/copied.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { search } from '../../routes.ts'
+import { countText } from '../../value/units.ts'
 import { copyAs, forms } from './copy-as.ts'
 import type { Play } from './play.ts'
 import { bodyOf, openFields } from './turns.ts'
+
+/** Nobody reads more of it here, and a browser takes seconds to lay out a few megabytes. */
+const longestShown = 20_000
 
 /** The question as a program would ask it. */
 export function CopyDialog({ play, project, onClose }: { play: Play; project: string; onClose(): void }) {
@@ -12,12 +16,13 @@ export function CopyDialog({ play, project, onClose }: { play: Play; project: st
   const [name, setName] = useState(play.shown.value[0]?.name)
   const side = play.shown.value.find((one) => one.name === name) ?? play.a
   const turns = play.turns.value
-  const text = copyAs(form, {
-    origin: location.origin,
-    project,
-    thread: search.value.get('thread') ?? '',
-    body: bodyOf(turns, side.settings.value, openFields(turns)),
-  })
+  const { value: settings } = side.settings
+  const text = useMemo(() => {
+    const body = bodyOf(turns, settings, openFields(turns))
+    const thread = search.value.get('thread') ?? ''
+    return copyAs(form, { origin: location.origin, project, thread, body })
+  }, [form, turns, settings, project])
+  const isCut = text.length > longestShown
   return (
     <Dialog label="Copy as" onClose={onClose}>
       <div class="copy-as">
@@ -50,8 +55,14 @@ export function CopyDialog({ play, project, onClose }: { play: Play; project: st
           </Copied>
         </div>
         <pre class="plain" tabIndex={0}>
-          {text}
+          {isCut ? text.slice(0, longestShown) : text}
         </pre>
+        {isCut && (
+          <p class="muted">
+            The first {countText(longestShown)} of {countText(text.length)} characters; all of them are
+            copied.
+          </p>
+        )}
         <p class="muted">No key is in it: put one into HEDDLE_KEY.</p>
       </div>
     </Dialog>

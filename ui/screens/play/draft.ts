@@ -17,7 +17,38 @@ export function readDraft(): Draft | undefined {
   }
 }
 
-export function writeDraft(draft: Draft): void {
+/** So long nobody types before a draft is written: a conversation of a few megabytes takes a while. */
+const restMs = 400
+
+export interface DraftWriter {
+  /** In place of what was to be kept before, as soon as there is a rest, or the page is left. */
+  keep(draftNow: () => Draft): void
+  end(): void
+}
+
+export function draftWriter(): DraftWriter {
+  let wanted: (() => Draft) | undefined
+  let timer: ReturnType<typeof setTimeout> | undefined
+  function write(): void {
+    clearTimeout(timer)
+    if (wanted !== undefined) writeDraft(wanted())
+    wanted = undefined
+  }
+  addEventListener('pagehide', write)
+  return {
+    keep(draftNow) {
+      wanted = draftNow
+      clearTimeout(timer)
+      timer = setTimeout(write, restMs)
+    },
+    end() {
+      write()
+      removeEventListener('pagehide', write)
+    },
+  }
+}
+
+function writeDraft(draft: Draft): void {
   try {
     sessionStorage.setItem(draftName, JSON.stringify(draft))
   } catch {

@@ -3,7 +3,7 @@ import { search, setSearch } from '../../routes.ts'
 import { readCall } from '../../server/calls.ts'
 import { nodeAt } from '../../value/json-index.ts'
 import { type Choice, forkAt, type Token } from './answer.ts'
-import { type Draft, readDraft, writeDraft } from './draft.ts'
+import { type Draft, type DraftWriter, draftWriter, readDraft } from './draft.ts'
 import { takeHanded } from './handed.ts'
 import { createRunner, isBusy, type Runner } from './run.ts'
 import { linkOf, type Settings, settingsIn, settingsText, withSetting } from './settings.ts'
@@ -95,15 +95,15 @@ export function createPlay(project: () => string): Play {
     setSearch({ a: ofA.text, b: isCompared.value ? ofB.text || '{}' : undefined })
   }
 
-  function keepDraft(): void {
-    const kept: Draft = {
-      turns: messagesOf(turns.value),
-      openLast: turns.value.at(-1)?.isOpen ?? false,
-      a: settingsText(a.settings.value),
-      b: settingsText(b.settings.value),
-      isCompared: isCompared.value,
-    }
-    writeDraft(kept)
+  function keepDraft(drafts: DraftWriter): void {
+    const [said, ofA, ofB, isBoth] = [turns.value, a.settings.value, b.settings.value, isCompared.value]
+    drafts.keep(() => ({
+      turns: messagesOf(said),
+      openLast: said.at(-1)?.isOpen ?? false,
+      a: settingsText(ofA),
+      b: settingsText(ofB),
+      isCompared: isBoth,
+    }))
   }
 
   const play: Play = {
@@ -168,7 +168,8 @@ export function createPlay(project: () => string): Play {
       const from = asked.get('from')
       if (handed) take(handed)
       else if (from !== null) void read(from)
-      const ends = [effect(keepAddress), effect(keepDraft)]
+      const drafts = draftWriter()
+      const ends = [effect(keepAddress), effect(() => keepDraft(drafts)), drafts.end]
       if (handed?.isAsked) play.ask()
       return () => {
         closing.abort()

@@ -1,4 +1,5 @@
 import pg from 'pg'
+import { refuse } from '../../../domain/refusals.ts'
 import { acquireInTime, createSlots, type SlotCounts } from '../../../threads/slots.ts'
 import { ConnectionLost } from './failures.ts'
 import { createSession, type Session } from './session.ts'
@@ -53,15 +54,37 @@ export function createConnections(url: string, options: ConnectionOptions) {
   // Without a listener a connection that ends while it is idle would end this process.
   pool.on('error', (error) => options.report(error))
 
-  async function checkOut(tenant: string, signal?: AbortSignal): Promise<Session> {
-    const slot = await acquireInTime(slots, tenant, options.queryTimeoutMs, signal)
+  /** What the server was asked and has not answered. */
+  const unanswered = new Set<Promise<unknown>>()
+
+  async function asking<T>(answer: Promise<T>): Promise<T> {
+    unanswered.add(answer)
     try {
-      const client = await pool.connect()
+      return await answer
+    } finally {
+      unanswered.delete(answer)
+    }
+  }
+
+  async function checkOut(tenant: string, signal?: AbortSignal): Promise<Session> {
+    const before = [...unanswered]
+    const { queryTimeoutMs } = options
+    const slot = await acquireInTime(slots, tenant, queryTimeoutMs, signal, () => {
+      // The server ends a statement in the time that this waited: when it did not, it is away, and others are not too many.
+      if (!before.some((answer) => unanswered.has(answer))) return refuse('queue_full')
+      return new ConnectionLost(
+        'unreachable',
+        new Error(`the server answers nothing within ${queryTimeoutMs} ms`),
+      )
+    })
+    try {
+      const client = await asking(pool.connect())
       const { pid, prepared } = facts.get(client) ?? { pid: 0, prepared: new Set<string>() }
       return createSession(client, {
         pid,
         prepared,
-        answerTimeoutMs: options.queryTimeoutMs + options.graceMs,
+        asking,
+        answerTimeoutMs: queryTimeoutMs + options.graceMs,
         given: () => slots.release(slot),
       })
     } catch (error) {

@@ -8,12 +8,14 @@ export interface Answer {
   command: string
 }
 
-export interface SessionOptions {
+interface SessionOptions {
   pid: number
   /** Longer than the server's own limit: what ends a wait when the server is silent. */
   answerTimeoutMs: number
   /** Names that this connection has prepared. */
   prepared: Set<string>
+  /** Knows of each statement that is not answered yet. */
+  asking<T>(answer: Promise<T>): Promise<T>
   given(): void
 }
 
@@ -50,7 +52,7 @@ export function createSession(client: pg.PoolClient, options: SessionOptions) {
       hangUp(new Error(`the server did not answer within ${options.answerTimeoutMs} ms`))
     }, options.answerTimeoutMs)
     try {
-      return await client.query(statement)
+      return await options.asking(client.query(statement))
     } catch (error) {
       if (endsConnection(error)) lose(error as Error)
       throw lost === undefined ? error : new ConnectionLost('before-commit', error)

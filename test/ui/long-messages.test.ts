@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict'
+import { after, type TestContext, test } from 'node:test'
+import { assertAccessible, noBrowser, type Page } from '../support/browser.ts'
+import { project } from '../support/calls.ts'
+import { pageTests } from '../support/page-app.ts'
+import { saying, scriptedBackend } from '../support/scripted-backend.ts'
+
+const skip = noBrowser
+const backend = scriptedBackend()
+const { open, served } = await pageTests({ after }, { backend })
+
+/** Two megabytes in lines, as a log has them. */
+const log = 'The shuttle went through and came back again.\n'.repeat(45_000)
+
+async function openPlayground(t: TestContext) {
+  const seen = await open(t, `/ui/play?p=${encodeURIComponent(project)}`, {
+    permissions: ['clipboard-read', 'clipboard-write'],
+  })
+  await seen.page.waitForSelector('.play')
+  return seen
+}
+
+async function paste(page: Page, text: string) {
+  await page.evaluate((given) => navigator.clipboard.writeText(given), text)
+  await page.keyboard.press('Control+V')
+}
+
+const messageOf = (page: Page) => page.getByLabel('Message 1', { exact: true })
+const endOf = (page: Page) => page.getByLabel('End of Message 1')
+
+async function lastAsked(): Promise<string> {
+  const { text } = await served().post('/calls/stream_query', {
+    project_id: project,
+    sort_by: [{ field: 'started_at', direction: 'desc' }],
+    limit: 1,
+  })
+  return JSON.parse(text).inputs.messages[0].content
+}
+
+test('two megabytes are pasted between two words, written on, kept over a reload, and sent whole', {
+  skip,
+}, async (t) => {
+  backend.script = saying('A log.')
+  const { page, problems } = await openPlayground(t)
+  await messageOf(page).fill('Look: , please')
+  await messageOf(page).evaluate((box: HTMLTextAreaElement) => box.setSelectionRange(6, 6))
+  await paste(page, log)
+  await endOf(page).waitFor()
+  // The caret is where it would be in one text.
+  await page.keyboard.type('What is it')
+  const wanted = `Look: ${log}What is it, please`
+  const inBoxes = page.locator('.turn textarea')
+  const longest = await inBoxes.evaluateAll((boxes) =>
+    Math.max(...boxes.map((box) => (box as HTMLTextAreaElement).value.length)),
+  )
+  assert.ok(longest < 3_000, `${longest} characters are laid out for each key`)
+  await assertAccessible(page)
+  await page.keyboard.press('Control+Enter')
+  await page.getByText(/^done/).waitFor()
+  assert.equal(await lastAsked(), wanted)
+  await page.reload()
+  await endOf(page).waitFor()
+  assert.match(await endOf(page).inputValue(), /What is it, please$/)
+  await page.getByLabel('Beginning of Message 1').fill('See: ')
+  await page.keyboard.press('Control+Enter')
+  await page.getByText(/^done/).waitFor()
+  const asked = await lastAsked()
+  assert.ok(asked.startsWith('See: ') && asked.endsWith('What is it, please'))
+  assert.deepEqual(problems, [])
+})
+
+test('a long text is edited whole where somebody wants to, or taken out', { skip }, async (t) => {
+  const { page, problems } = await openPlayground(t)
+  await messageOf(page).focus()
+  await paste(page, log)
+  await endOf(page).waitFor()
+  await page.getByRole('button', { name: 'Take them out' }).click()
+  assert.equal((await messageOf(page).inputValue()).length, 2_000)
+  await page.keyboard.press('Control+A')
+  await paste(page, log)
+  await endOf(page).waitFor()
+  await page.getByRole('button', { name: 'Edit all' }).click()
+  assert.equal(await messageOf(page).inputValue(), log)
+  assert.deepEqual(problems, [])
+})
+
+test('a long question is shown in part, and copied whole', { skip }, async (t) => {
+  const { page, problems } = await openPlayground(t)
+  await messageOf(page).focus()
+  await paste(page, log)
+  await page.getByRole('button', { name: 'Copy as' }).click()
+  await page.getByText(/^The first 20,000 of 2,\d+,\d+ characters/).waitFor()
+  assert.equal((await page.locator('.copy-as pre').textContent())?.length, 20_000)
+  await page.getByRole('button', { name: 'Copy', exact: true }).click()
+  await page.getByText('Copied', { exact: true }).waitFor()
+  const copied = await page.evaluate(() => navigator.clipboard.readText())
+  assert.ok(copied.includes(JSON.stringify(log)))
+  assert.deepEqual(problems, [])
+})

@@ -1,0 +1,28 @@
+import type { ComponentChildren } from 'preact'
+
+interface Props {
+  label: string
+  columns: readonly string[]
+  /** Its rows. */
+  children: ComponentChildren
+}
+
+/** A table of a few rows. Where it is wider than the screen it is scrolled by itself, by keys too. */
+export function PlainTable({ label, columns, children }: Props) {
+  return (
+    <div class="scrolled" tabIndex={0} role="region" aria-label={label}>
+      <table class="plain-table">
+        <thead>
+          <tr>
+            {columns.map((name) => (
+              <th key={name} scope="col">
+                {name}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>{children}</tbody>
+      </table>
+    </div>
+  )
+}
