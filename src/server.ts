@@ -10,7 +10,7 @@ import type { Database } from './storage/database.ts'
 import { compileSooner } from './threads/compile-sooner.ts'
 import { releaseStartupMemory } from './threads/startup-memory.ts'
 
-export interface Server {
+interface Server {
   /** Where it listens, for instance http://127.0.0.1:8080. */
   address: string
   /** Stops accepting, lets running requests finish for a while, cuts the rest off, and closes model and record. */

@@ -34,6 +34,6 @@ export function requireEntities(caller: Caller, entities: Iterable<string>, fiel
   }
 }
 
-export function entityOf(project: string): string {
+function entityOf(project: string): string {
   return project.slice(0, project.indexOf('/'))
 }

@@ -1,6 +1,6 @@
 import { type RefusalCode, refuse } from '../domain/refusals.ts'
 
-export interface MostAtOnce {
+interface MostAtOnce {
   perUser: number
   total: number
 }

@@ -18,7 +18,7 @@ export interface BodyReader {
   close(): Promise<void>
 }
 
-export interface ReadBody {
+interface ReadBody {
   body: CheckedBody
   /** Its JSON, where that is to be kept. */
   kept?: SharedText

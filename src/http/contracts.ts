@@ -62,7 +62,7 @@ export function wholeOrEvents(whole: z.ZodType, event: z.ZodType) {
 }
 
 /** The same under /v1, as the SDKs of OpenAI read it. */
-export const OpenAiRefusal = z.object({
+const OpenAiRefusal = z.object({
   error: z.object({
     message: z.string(),
     type: z.string(),
@@ -72,7 +72,7 @@ export const OpenAiRefusal = z.object({
 })
 
 /** And as those of Anthropic do. */
-export const AnthropicRefusal = z.object({
+const AnthropicRefusal = z.object({
   type: z.literal('error'),
   error: z.object({
     type: z.string(),
@@ -95,7 +95,7 @@ export const refusingOpenAi = (...codes: RefusalCode[]) => refusingAs(OpenAiRefu
 export const refusingAnthropic = (...codes: RefusalCode[]) => refusingAs(AnthropicRefusal, codes)
 
 /** What every route with a project and a body may refuse. */
-export const recordRefusals = refusing(
+const recordRefusals = refusing(
   'malformed_json',
   'entity_forbidden',
   'body_too_large',

@@ -28,7 +28,7 @@ const anthropicTypes: Record<number, string> = {
 }
 
 /** Whose clients read the answers of an address: those of OpenAI, of Anthropic, or of the record. */
-export type Wire = 'openai' | 'anthropic' | 'record'
+type Wire = 'openai' | 'anthropic' | 'record'
 
 export function wireOf(url: string): Wire {
   if (/^\/(?:v2\/)?rerank(?:[?]|$)/.test(url)) return 'openai'

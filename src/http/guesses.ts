@@ -15,7 +15,7 @@ const firstDelayMs = 100
 const longestDelayMs = 2_000
 
 /** What becomes of the answer to a wrong key. */
-export type Verdict = { delayMs: number } | { retryAfterMs: number }
+type Verdict = { delayMs: number } | { retryAfterMs: number }
 
 /**
  * Judges wrong keys by where they come from. The first third of those of a minute is answered at once, the others later and

@@ -16,7 +16,7 @@ const whyNot = {
 /** A store that was well a moment ago is not asked again: the route is public. */
 const freshMs = 1_000
 
-export interface HealthParts {
+interface HealthParts {
   database: Database
   models: Models
   metrics: Metrics

@@ -10,7 +10,7 @@ import { candidateOf } from './sampling/logprobs.ts'
 import { divisorOf } from './sampling/sampler.ts'
 
 /** The token goes to the end of what stands in the slot `from`. All copies come first: no slot that is copied from is copied to. */
-export interface Move {
+interface Move {
   slot: number
   from: number
   token: number

@@ -19,7 +19,7 @@ import type { Vocabulary } from './vocabulary.ts'
 
 export type AnswerPlan = ReturnType<typeof planAnswer>
 
-export interface AnswerParts {
+interface AnswerParts {
   generation: Generation
   /** As the model sees it, after truncation. */
   prompt: readonly number[]

@@ -81,7 +81,7 @@ export interface CallsAsked {
   field: string
 }
 
-export interface AskedTool extends GivenTool {
+interface AskedTool extends GivenTool {
   /** Where the request has the schema of its arguments. */
   field: string
 }

@@ -4,7 +4,7 @@ import type { Model } from './model.ts'
 import { notReady } from './served-model.ts'
 
 /** Who asks, as far as models are concerned. */
-export interface ModelAsker {
+interface ModelAsker {
   /** `models`: names of those that may be asked. Absent: all. */
   settings?: { models?: readonly string[] | undefined } | undefined
 }

@@ -28,7 +28,7 @@ type Prepared = Awaited<ReturnType<typeof prepareModel>>
 const usualPause = (attempts: number) => Math.min(600_000, 30_000 * 2 ** (attempts - 1))
 
 /** A model that is looked for. */
-export interface Bringing {
+interface Bringing {
   status(): BackendStatus
   /** Resolves when it is found, or cannot be had, or has to be downloaded, which takes longer than a caller waits. */
   looked: Promise<void>

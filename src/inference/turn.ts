@@ -17,7 +17,7 @@ import type { OfferedTool } from './tools/offered-tool.ts'
 import { secondSpellings } from './tools/second-spellings.ts'
 
 /** How the answer to a conversation is drawn and read. */
-export interface TurnPlan {
+interface TurnPlan {
   /** Thoughts, calls and what the content has to be, in one; absent where the answer is free. */
   constraint: CompileQuestion | undefined
   /** What has been said of the content before the answer. */
@@ -27,7 +27,7 @@ export interface TurnPlan {
   createParser(): Parser
 }
 
-export interface TurnParts {
+interface TurnParts {
   asked: TurnAsked
   format: AnswerFormat
   served: ServedModel

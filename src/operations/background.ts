@@ -4,7 +4,7 @@ export interface BackgroundWork {
   stop(): Promise<void>
 }
 
-export interface BackgroundStep {
+interface BackgroundStep {
   /** Resolves to the pause in milliseconds before the next step. The signal aborts when the work is stopped. */
   run(signal: AbortSignal): Promise<number>
   /** Before the first step. */

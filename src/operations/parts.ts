@@ -35,7 +35,7 @@ export interface OperationParts extends GenerationParts {
 export type ConfiguredPeople = readonly Pick<ConfiguredUser, 'name' | 'entities'>[]
 
 /** The same for one request, as its caller's. */
-export interface RequestParts extends OperationParts {
+interface RequestParts extends OperationParts {
   /** Finds the calls that the request names. */
   names: CallNames
 }

@@ -5,7 +5,7 @@ import { type CheckQuestion, checksThread } from './checks-thread.ts'
 import type { Validation } from './validator.ts'
 
 /** `over_budget`: the check was stopped, because it took more time or memory than it may. */
-export type CheckResult = Validation | { kind: 'over_budget'; limit: string }
+type CheckResult = Validation | { kind: 'over_budget'; limit: string }
 
 /**
  * Checks values against JSON Schemas that callers sent: in effect, code of theirs. A pattern can backtrack and branches can

@@ -9,7 +9,7 @@ export type Validation =
   | { kind: 'schema_error'; why: string }
 
 /** Both are JSON texts. Without a value only the schema is checked. */
-export type Validator = (schema: string, value: string | undefined) => Validation
+type Validator = (schema: string, value: string | undefined) => Validation
 
 export function createValidator(): Validator {
   const schemas = createCompiledSchemas()

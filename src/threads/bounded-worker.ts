@@ -23,7 +23,7 @@ export interface WorkerBounds {
 }
 
 /** A worker that has been started. */
-export interface StartedWorker<Question> {
+interface StartedWorker<Question> {
   ask(question: Question): void
   /** The processor time that it has used so far; undefined where that cannot be known. */
   cpuMs(): Promise<number | undefined>
@@ -34,7 +34,7 @@ export interface StartedWorker<Question> {
 }
 
 /** What a worker reports. */
-export interface WorkerListener<Answer> {
+interface WorkerListener<Answer> {
   /** It takes questions. */
   ready(): void
   answer(answer: Answer): void

@@ -1,7 +1,7 @@
 import { refuse } from '../domain/refusals.ts'
 
 /** Jobs in a queue, taken in rounds: one of each tenant, so that a tenant with many jobs does not delay one with few. */
-export interface FairQueue<Job> {
+interface FairQueue<Job> {
   readonly size: number
   /** Whether this tenant has a job in it. */
   has(tenant: string): boolean

@@ -4,7 +4,7 @@ import { flushCompileCache } from 'node:module'
 import { BudgetExceededError, type Start } from './bounded-worker.ts'
 import { processGivesWay } from './priority.ts'
 
-export interface ProcessOptions {
+interface ProcessOptions {
   entry: URL
   args?: readonly string[]
   heapMb: number

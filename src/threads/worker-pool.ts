@@ -3,7 +3,7 @@ import { type BoundedWorker, createBoundedWorker, type Start, type WorkerBounds 
 import { createFairQueue } from './fair-queue.ts'
 
 /** Runs code that a caller sent, in effect: patterns, templates, schemas. */
-export interface WorkerPool<Question, Answer> {
+interface WorkerPool<Question, Answer> {
   /**
    * Tenants take turns, and each has one question at a time. Rejects with `BudgetExceededError` when the question took too
    * much. An abort removes a question from the queue; one that has begun continues.

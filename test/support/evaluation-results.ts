@@ -240,7 +240,9 @@ function statsOf(trials: readonly FoundTrial[]) {
   const leaves = trials.flatMap(({ scores }) => leavesOf(scores))
   const groups = [...Map.groupBy(leaves, ({ scorer, path }) => JSON.stringify([scorer, path])).values()]
   const first = (group: typeof leaves) => Math.min(...group.map(({ position }) => position))
-  const name = (group: typeof leaves) => [group[0]?.scorer ?? '', group[0]?.path ?? '']
+  // A score itself comes before what it holds.
+  const ownPath = ({ path }: Pick<(typeof leaves)[number], 'path'>) => (path === null ? '' : `.${path}`)
+  const name = (group: typeof leaves) => group.slice(0, 1).map((leaf) => [leaf.scorer, ownPath(leaf)])
   return groups
     .toSorted((a, b) => first(a) - first(b) || (String(name(a)) < String(name(b)) ? -1 : 1))
     .map((group) => {

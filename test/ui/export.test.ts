@@ -94,7 +94,7 @@ test('a trace is one file: it is walked, read and searched for values without a 
   await file.page.waitForSelector('.json >> text=ticket')
   await file.page.reload()
   await file.page.waitForSelector(`${treeText('agent')}[aria-selected=true]`)
-  for (const name of ['Add to queue', 'To dataset', 'Open in the playground', /^Export/]) {
+  for (const name of ['To queue', 'To dataset', 'Playground', /^Export/]) {
     assert.equal(await file.page.getByRole('button', { name }).count(), 0)
   }
   await file.page.evaluate(() => {

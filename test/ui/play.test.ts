@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, type TestContext, test } from 'node:test'
+import type { ServedModel } from '../../src/inference/backend.ts'
+import { localModels } from '../../src/inference/local-model.ts'
+import { createModels } from '../../src/inference/registry.ts'
 import { assertAccessible, noBrowser } from '../support/browser.ts'
 import { project } from '../support/calls.ts'
 import {
@@ -11,7 +14,7 @@ import {
 } from '../support/fake-upstream.ts'
 import { chatCall, idOf, pageTests, servePageApp, writeCalls } from '../support/page-app.ts'
 import { partsModel } from '../support/parts-model.ts'
-import { prefilled, saying, scriptedBackend, tokens } from '../support/scripted-backend.ts'
+import { prefilled, saying, scriptedBackend, scriptedModel, tokens } from '../support/scripted-backend.ts'
 import { until } from '../support/waiting.ts'
 
 const skip = noBrowser
@@ -318,6 +321,40 @@ test('it says when nothing is recorded, and when there is no model', { skip }, a
   const none = await servePageApp(t)
   const without = await open(t, inProject, { at: none })
   await without.page.getByText('No model is served here').waitFor()
+  assert.deepEqual(without.problems, [])
+})
+
+test('of several models those are offered that write answers', { skip }, async (t) => {
+  const named = (name: string, tasks: NonNullable<ServedModel['tasks']>) => {
+    const one = scriptedBackend(saying(`I am ${name}.`))
+    one.served = { ...scriptedModel, names: [name], tasks }
+    return localModels(one)
+  }
+  const all = [
+    named('small', ['answers']),
+    named('vectors', ['embeddings']),
+    named('large', ['answers', 'embeddings']),
+  ]
+  const models = createModels(
+    all.flatMap((one) => one.all),
+    async () => {
+      await Promise.all(all.map((one) => one.close()))
+    },
+  )
+  const other = await servePageApp(t, { models })
+  const { page, problems } = await open(t, inProject, { at: other })
+  const choice = page.getByLabel('model', { exact: true })
+  await choice.getByRole('option', { name: 'large' }).waitFor({ state: 'attached' })
+  const offered = await choice.getByRole('option').allTextContents()
+  assert.deepEqual(offered, ['the first one', 'small', 'large'])
+  await choice.selectOption('large')
+  await page.getByLabel('Message 1', { exact: true }).fill('Who are you?')
+  await page.keyboard.press('Control+Enter')
+  await page.waitForSelector('.answer >> text=I am large.')
+  assert.deepEqual(problems, [])
+  const alone = await servePageApp(t, { models: named('vectors', ['embeddings']) })
+  const without = await open(t, inProject, { at: alone })
+  await without.page.getByText('write no answers').waitFor()
   assert.deepEqual(without.problems, [])
 })
 

@@ -130,6 +130,36 @@ test('two reviewers never get the same item, and what is fetched ahead is given 
   assert.deepEqual([...one.problems, ...other.problems], [])
 })
 
+test('who opens an item that another is on is told so, and led to the next one', { skip }, async (t) => {
+  const queue = await queueOf([], 13, 3)
+  const one = await open(t, queue)
+  await one.page.waitForSelector(question(13))
+  const other = await open(t, queue, new URL(one.page.url()).search, { key: keys.root })
+  await other.page.waitForSelector(question(13))
+  const told = other.page.getByRole('alert').filter({ hasText: 'alice has this item now.' })
+  await told.getByRole('button', { name: 'Next item' }).click()
+  await other.page.waitForSelector(question(15))
+  await told.waitFor({ state: 'detached' })
+  await one.page.keyboard.press('Control+Enter')
+  await one.page.getByRole('status').getByText('Saved', { exact: true }).waitFor()
+  await one.page.waitForSelector(question(14))
+  assert.equal((await states(queue)).completed, 1)
+  assert.deepEqual([...one.problems, ...other.problems], [])
+})
+
+test('of a queue that somebody deletes meanwhile no answer is called saved', { skip }, async (t) => {
+  const queue = await queueOf([], 16, 2)
+  const { page } = await open(t, queue)
+  await page.waitForSelector(question(16))
+  const path = `/annotation_queues/${queue}?project_id=${encodeURIComponent(project)}`
+  assert.equal((await served().send('DELETE', path)).status, 200)
+  await page.keyboard.press('1')
+  await page.keyboard.press('Control+Enter')
+  await page.getByRole('status').getByText('Not saved', { exact: true }).waitFor()
+  await page.getByRole('alert').getByText('Item 1 is not saved').waitFor()
+  assert.deepEqual(await said(16), [])
+})
+
 test('a value that does not fit is refused where it stands, by the page and by the server', {
   skip,
 }, async (t) => {

@@ -120,12 +120,12 @@ function Shown({ project, id, call, withTrace, isBeside, tab: wanted, choose, ad
           {!isBeside && !isFile && (
             <>
               {nodeAt(inputs, 'messages')?.kind === 'array' && (
-                <a class="button" href={paths.play({ p: project, from: id })}>
-                  Open in the playground
+                <a class="button" href={paths.play({ p: project, from: id })} title="Open in the playground">
+                  Playground
                 </a>
               )}
               <button type="button" onClick={() => add('queue')}>
-                Add to queue
+                To queue
               </button>
               <button type="button" onClick={() => add('dataset')}>
                 To dataset
@@ -224,7 +224,6 @@ function Facts({ row }: { row: CallRow }) {
       <Fact name="Status">
         <Status status={statusOf(row)} />
       </Fact>
-      {models.length > 0 && <Fact name="Model">{models.join(', ')}</Fact>}
       {latency !== undefined && <Fact name="Took">{durationText(latency)}</Fact>}
       {tokens && (
         <Fact name="Tokens">
@@ -236,6 +235,7 @@ function Facts({ row }: { row: CallRow }) {
         <Time at={row.started_at} />
       </Fact>
       {row.svc_user_id !== null && <Fact name="By">{row.svc_user_id}</Fact>}
+      {models.length > 0 && <Fact name="Model">{models.join(', ')}</Fact>}
       {row.storage_size_bytes !== null && <Fact name="Size">{sizeText(row.storage_size_bytes)}</Fact>}
     </dl>
   )

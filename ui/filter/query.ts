@@ -41,7 +41,7 @@ const anyOf = (all: readonly Expression[]): Expression =>
 
 const field = (name: string) => ({ $getField: name })
 
-export const containing = (name: string, text: string): Expression => ({
+const containing = (name: string, text: string): Expression => ({
   $contains: { input: field(name), substr: { $literal: text }, case_insensitive: true },
 })
 

@@ -2,7 +2,7 @@ import { described, openFields } from './fields.ts'
 import { conditionOf } from './narrowing.ts'
 import { writeFilter } from './text.ts'
 
-export interface Suggestion {
+interface Suggestion {
   text: string
   means: string
   /** The whole text of the bar with it. */

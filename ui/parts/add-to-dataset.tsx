@@ -1,4 +1,4 @@
-import { useLayoutEffect, useState } from 'preact/hooks'
+import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { paths } from '../places.ts'
 import { readPayloads } from '../server/calls.ts'
 import { addRows, type Column, makeDataset, readDatasets, rowOf } from '../server/datasets.ts'
@@ -43,7 +43,12 @@ export function AddToDataset({ project, calls, onClose }: Props) {
   const [failure, setFailure] = useState<Error>()
   const [isWorking, setWorking] = useState(false)
   const [done, setDone] = useState<string>()
-  useLayoutEffect(() => setColumns(columnsOf(value?.found ?? [])), [value])
+  const first = useRef<HTMLSelectElement>(null)
+  useLayoutEffect(() => {
+    setColumns(columnsOf(value?.found ?? []))
+    // It was not there yet when the dialog opened.
+    first.current?.focus()
+  }, [value])
   const title = `Add ${calls.length === 1 ? 'this call' : `${countText(calls.length)} calls`} to a dataset`
   const change = (at: number, changes: Partial<Column>) =>
     setColumns(columns.map((column, index) => (index === at ? { ...column, ...changes } : column)))
@@ -88,6 +93,7 @@ export function AddToDataset({ project, calls, onClose }: Props) {
           <label for="dataset">Dataset</label>
           <select
             id="dataset"
+            ref={first}
             value={dataset}
             onChange={({ currentTarget }) => setDataset(currentTarget.value)}
           >
@@ -115,7 +121,7 @@ export function AddToDataset({ project, calls, onClose }: Props) {
               const from = path.join('.')
               return (
                 <div key={from} class="in-line">
-                  <label class="check">
+                  <label class="check" title={from}>
                     <input
                       type="checkbox"
                       checked={isTaken}

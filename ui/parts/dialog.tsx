@@ -13,13 +13,22 @@ interface Props {
 /** In front of everything else. The browser keeps the focus inside, and Esc closes it. */
 export function Dialog({ label, onClose, children, bare = false }: Props) {
   const ref = useRef<HTMLDialogElement>(null)
+  const isGone = useRef(false)
   // Not after the next paint: who opens it by a key goes on typing.
-  useLayoutEffect(() => ref.current?.showModal(), [])
+  useLayoutEffect(() => {
+    const dialog = ref.current
+    dialog?.showModal()
+    return () => {
+      // However it is left, the browser gives the focus back to what opened it. Nobody waits to hear that it has closed.
+      isGone.current = true
+      dialog?.close()
+    }
+  }, [])
   return (
     <dialog
       ref={ref}
       aria-label={label}
-      onClose={onClose}
+      onClose={() => isGone.current || onClose()}
       onClick={(event) => {
         if (event.target === ref.current) onClose()
       }}

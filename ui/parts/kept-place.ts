@@ -13,7 +13,7 @@ interface Left {
   rows: number
 }
 
-export interface KeptPlace {
+interface KeptPlace {
   /** Undefined where nobody has been, or at another list. */
   left: Left | undefined
   keep(what: Omit<Left, 'of'>): void

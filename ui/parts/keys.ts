@@ -45,6 +45,9 @@ export function useKeys(name: string, bindings: readonly KeyBinding[]): void {
 /** How long the second key of two is waited for. */
 const sequenceMs = 800
 
+const pressing = ['Enter', ' ']
+const walking = ['j', 'k', 'ArrowDown', 'ArrowUp']
+
 let before: { key: string; at: number } | undefined
 
 export function listenToKeys(): void {
@@ -56,12 +59,17 @@ export function listenToKeys(): void {
     const two = before !== undefined && now - before.at < sequenceMs ? `${before.key} ${key}` : undefined
     before = isTyping ? undefined : { key, at: now }
     const inDialog = document.querySelector('dialog[open]') !== null
+    const control = controlOf(event.target)
+    // They press what has the focus, as everywhere.
+    if (control !== undefined && pressing.includes(key)) return
     for (const { bindings } of groups.value.toReversed()) {
       for (const { keys, whileTyping = false, run } of bindings) {
         const fits = keys.includes(key) || (two !== undefined && keys.includes(two))
         if (!fits || ((isTyping || inDialog) && !whileTyping)) continue
         event.preventDefault()
         before = undefined
+        // Who walks the rows has left the button that was used before: Enter is for the row from then on.
+        if (walking.includes(key) || keys.includes('g g')) control?.blur()
         run(key)
         return
       }
@@ -81,8 +89,12 @@ function nameOf(event: KeyboardEvent): string {
   return parts.join('+')
 }
 
-function isField(target: EventTarget | null): boolean {
-  return (
-    target instanceof HTMLElement && target.closest('input, textarea, select, [contenteditable]') !== null
-  )
-}
+/** A checkbox takes no text. */
+const fields = 'input:not([type="checkbox"]), textarea, select, [contenteditable]'
+const controls = 'button, a[href], summary, input[type="checkbox"]'
+
+const isField = (target: EventTarget | null): boolean =>
+  target instanceof HTMLElement && target.closest(fields) !== null
+
+const controlOf = (target: EventTarget | null): HTMLElement | undefined =>
+  (target instanceof Element ? target.closest<HTMLElement>(controls) : undefined) ?? undefined

@@ -10,7 +10,7 @@ import { Icon } from './icon.tsx'
 const passing = ['peek', 'key']
 
 /** What the screen shows, as it is kept. */
-export function keptSearch(params: URLSearchParams): string {
+function keptSearch(params: URLSearchParams): string {
   const kept = new URLSearchParams(params)
   for (const name of passing) kept.delete(name)
   return kept.toString()

@@ -9,7 +9,7 @@ import { type Asked, askedIn, likeness, requestWith, textIn } from './asked.ts'
 export const mostCalls = 200
 const payloadsAtOnce = 50
 
-export interface Found {
+interface Found {
   asked: readonly Asked[]
   /** Calls that are looked at; those without a conversation and an answer are left out. */
   looked: number
@@ -27,7 +27,7 @@ export async function findAsked(view: CallsView, part: Part, signal: AbortSignal
   return { asked, looked: rows.length }
 }
 
-export interface Wanted {
+interface Wanted {
   project: string
   name: string
   asked: readonly Asked[]

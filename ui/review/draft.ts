@@ -5,7 +5,7 @@ import type { Field } from './field.ts'
 export type Draft = string | readonly string[] | { readonly [name: string]: Draft } | undefined
 
 /** As JSON, with the digits that were typed. Without `json` nothing was said. */
-export interface Judged {
+interface Judged {
   json?: string
   problem?: string
 }

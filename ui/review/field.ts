@@ -15,7 +15,7 @@ export interface Option {
   key: string | undefined
 }
 
-export interface Member {
+interface Member {
   name: string
   title: string
   isNeeded: boolean
@@ -24,7 +24,7 @@ export interface Member {
   isCertain: boolean
 }
 
-export interface Shape {
+interface Shape {
   field: Field
   /** What fits the field fits the schema, so that nobody has to ask the server first. */
   isCertain: boolean
@@ -151,7 +151,7 @@ const optionOf = (value: unknown, key: string | undefined): Option => ({
 
 const numberOr = (value: unknown): number | undefined => (typeof value === 'number' ? value : undefined)
 
-export function titleOf(schema: unknown): string | undefined {
+function titleOf(schema: unknown): string | undefined {
   const title = (schema as Schema | null)?.title
   return typeof title === 'string' && title !== '' ? title : undefined
 }

@@ -3,7 +3,7 @@ import { Dialog } from '../parts/dialog.tsx'
 import { FormFoot } from '../parts/form-foot.tsx'
 import { SpecsChoice } from './specs-choice.tsx'
 
-export interface QueueGiven {
+interface QueueGiven {
   name: string
   description: string
   /** References to annotation specs. */

@@ -27,7 +27,7 @@ export function SpecsChoice({ project, chosen, onChange }: Props) {
         </p>
       )}
       {value?.map(({ ref, title, description, schema }) => (
-        <label key={ref} class="check" title={description}>
+        <label key={ref} class="check spec" title={description}>
           <input
             type="checkbox"
             checked={chosen.includes(ref)}

@@ -38,7 +38,7 @@ interface Usage {
   output_tokens?: number
 }
 
-export interface FeedbackRow {
+interface FeedbackRow {
   id: string
   feedback_type: string
   payload: Record<string, unknown>

@@ -48,7 +48,7 @@ export async function addRows(project: string, dataset: string, rows: readonly s
 }
 
 /** What a row can be made of: the members of the inputs, and the output. */
-export interface Source {
+interface Source {
   /** A path into the call. */
   path: readonly string[]
   name: string

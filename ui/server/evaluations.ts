@@ -53,7 +53,7 @@ const viewOf = ({ ids, filters, intersect }: Compared) => ({
 const queryPath = (project: string) =>
   `/v2/${project.split('/').map(encodeURIComponent).join('/')}/eval_results/query`
 
-export interface Summarised {
+interface Summarised {
   total_rows: number
   summary: { row_count: number; evaluations: EvaluationSummary[] }
   warnings: string[]
@@ -89,7 +89,7 @@ export interface ResultRow {
   trials: ReadonlyMap<string, readonly TrialResult[]>
 }
 
-export interface ResultPage {
+interface ResultPage {
   rows: ResultRow[]
   total: number
   warnings: string[]

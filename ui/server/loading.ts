@@ -1,7 +1,7 @@
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 
 /** Something that was asked for. What was there before stays to be shown until the new has come. */
-export interface Loading<T> {
+interface Loading<T> {
   value?: T
   /** `value` is the beginning of what was asked for, and the rest is on its way. */
   isPart?: boolean

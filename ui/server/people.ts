@@ -24,7 +24,7 @@ export interface Keys {
   keys: KeyRow[]
 }
 
-export interface NewKey {
+interface NewKey {
   id: string
   /** It is shown once. */
   key: string

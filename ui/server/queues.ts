@@ -82,7 +82,7 @@ export async function addToQueue(project: string, queue: string, calls: readonly
   return sum
 }
 
-export interface QueueChange {
+interface QueueChange {
   name: string
   description: string
   specs: readonly string[]

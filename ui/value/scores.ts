@@ -10,7 +10,8 @@ export const scoreName = (field: string): string => field.replace(/^scores\./, '
 export function numberText(value: number): string {
   if (!Number.isFinite(value)) return String(value)
   const size = Math.abs(value)
-  if (size !== 0 && (size < 0.0005 || size >= 1e7)) return value.toExponential(2)
+  if (size !== 0 && (size < 1e-6 || size >= 1e7)) return value.toExponential(2)
+  if (size !== 0 && size < 0.0005) return value.toPrecision(2)
   if (Number.isInteger(value)) return String(value)
   return value.toFixed(size < 1 ? 3 : size < 100 ? 2 : 1)
 }
@@ -21,8 +22,7 @@ export const shareText = (share: number): string =>
 /** With its sign. */
 export const stepText = (step: number, isShare = false): string => {
   const text = isShare ? `${(Math.abs(step) * 100).toFixed(1)}` : numberText(Math.abs(step))
-  const isNothing = Number(text) === 0 && step === 0
-  return isNothing ? `±0` : `${step > 0 ? '+' : '−'}${text}`
+  return step === 0 ? '±0' : `${step > 0 ? '+' : '−'}${text}`
 }
 
 /** What a scorer's numbers come to: a pass rate, or a mean. */

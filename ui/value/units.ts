@@ -26,12 +26,14 @@ export function costText(dollars: number): string {
 }
 
 const clock = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', second: '2-digit' })
+const minutes = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' })
 const day = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' })
 const dayOfYear = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', year: 'numeric' })
 
 /** Local time, as short as it can be told apart. */
-export function timeText(at: Date, now: Date): string {
-  if (at.toDateString() === now.toDateString()) return clock.format(at)
+export function timeText(at: Date, now: Date, toThe: 'second' | 'minute' = 'second'): string {
+  const ofDay = (toThe === 'second' ? clock : minutes).format(at)
+  if (at.toDateString() === now.toDateString()) return ofDay
   const date = at.getFullYear() === now.getFullYear() ? day.format(at) : dayOfYear.format(at)
-  return `${date}, ${clock.format(at)}`
+  return `${date}, ${ofDay}`
 }

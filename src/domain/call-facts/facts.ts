@@ -31,7 +31,7 @@ export interface EndFacts extends Usage {
   output_preview: string | null
 }
 
-export type EndedStatus = 'success' | 'error' | 'descendant_error'
+type EndedStatus = 'success' | 'error' | 'descendant_error'
 
 interface Usage {
   model: string | null

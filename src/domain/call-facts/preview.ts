@@ -15,7 +15,7 @@ export const unkeptBytes = longestUnkept * 3
 
 export const isPreviewKept = (json: string): boolean => json.length > longestUnkept
 
-export interface Asked {
+interface Asked {
   preview: string | null
   /** The model that the request names. */
   model: string | null

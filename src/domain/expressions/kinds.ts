@@ -3,10 +3,10 @@ import { parseTime } from '../time.ts'
 import type { Expression, Literal } from './expression.ts'
 
 /** What a field holds: a plain column, or a value inside a JSON column. */
-export type FieldKind = 'text' | 'number' | 'time' | 'json'
+type FieldKind = 'text' | 'number' | 'time' | 'json'
 
 /** What an operand is, and whether that is up to the other side: a field adapts, a computed value does not. */
-export type Standing =
+type Standing =
   | { role: 'field'; kind: FieldKind }
   | { role: 'literal'; kind: Literal['kind'] }
   | { role: 'computed'; kind: 'text' | 'number' | 'boolean' }

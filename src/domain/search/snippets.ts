@@ -5,7 +5,7 @@ import { wordPattern, wordsOf } from './words.ts'
 const before = 50
 const behind = 110
 
-export interface Snippet {
+interface Snippet {
   text: string
   /** Where in the text the words are: first character, and the one behind the last. */
   marks: [from: number, to: number][]

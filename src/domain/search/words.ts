@@ -11,7 +11,7 @@ const eachUnspaced = new RegExp(`[${unspaced}]`, 'gu')
 const beyondPlain = /[\u0080-\u1fff\u2070-\u218f\u2460-\u24ff\u2c00-\ud83c\ud83f-\udbff\ue000-\uffff]/
 
 /** What is longer is no word: keys, digests and pictures in letters. */
-export const longestWord = 64
+const longestWord = 64
 const tooLong = new RegExp(`[^ ]{${longestWord + 1},}`, 'g')
 
 /**

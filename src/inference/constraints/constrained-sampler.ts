@@ -10,7 +10,7 @@ const soFew = 8
 /** A model that is at odds with the rule once is so more often: so many places are drawn from what is allowed at once. */
 const mostVain = 15
 
-export interface ConstrainedParts {
+interface ConstrainedParts {
   sampling: Sampling
   /** Draws from any logits. */
   sample: Sampler

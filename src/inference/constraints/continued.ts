@@ -13,7 +13,7 @@ interface Reader<At> {
   rangesOf(from: At): readonly (readonly number[])[]
 }
 
-export interface Continuing {
+interface Continuing {
   continued: ContinuedText
   /** Where the request has the constraint. */
   constraint: string

@@ -54,7 +54,7 @@ export interface Allowance extends TokenRule {
   accept(token: number): boolean
 }
 
-export interface Constraints {
+interface Constraints {
   /** `markers` are the names of the control tokens that the grammar's marker symbols stand for. */
   of(grammar: CompiledGrammar, markers?: readonly string[]): Constraint
   /** What a generation was given, behind the text that it continues. Throws a refusal where that does not fit. */

@@ -2,6 +2,7 @@ import { additionOrder, planBatch } from './batch-plan.ts'
 import { createDraftLength, longestDraft } from './drafts/draft-length.ts'
 import type { Draft } from './drafts/drafting.ts'
 import type { HowToDraft } from './drafts/how-to-draft.ts'
+import { createWorthAhead } from './drafts/worth-ahead.ts'
 import type { NativeContext } from './native.ts'
 import { createPace } from './pace.ts'
 import { type Answering, isReadingAgain, isWriting, leftToRead, nextToRead } from './request.ts'
@@ -64,6 +65,7 @@ const oldestEvery = 4
 export function createBatches({ context, tenants, batch, mostRows, longest, drafts: how }: BatchParts) {
   const pace = createPace(context)
   const draftLength = createDraftLength(() => pace.readMs(1))
+  const worthAhead = createWorthAhead(how)
   // What background work writes has constraints mostly, and says nothing of how long callers take.
   const backgroundPace = createPace()
   const shares = createTenantShares()
@@ -99,8 +101,9 @@ export function createBatches({ context, tenants, batch, mostRows, longest, draf
       ...writers.map(({ sequence }) => longest - (sequence?.tokens.length ?? 0) - 1),
     )
     const least = leastDrafted()
-    const most = how.areWanted ? Math.max(least, room) : least
-    const share = Math.floor(Math.min(batch, prompts) / writers.length) - 1
+    const isAhead = how.areWanted && worthAhead.isWorth(writers.length)
+    const most = isAhead ? Math.max(least, room) : least
+    const share = isAhead ? Math.floor(Math.min(batch, prompts) / writers.length) - 1 : least
     const drafts = new Map<Answering, ChosenDraft>()
     const chances = writers.map((writer) => {
       const { sequence, request } = writer
@@ -237,6 +240,8 @@ export function createBatches({ context, tenants, batch, mostRows, longest, draf
         const isPlain = parts.every(({ guessed }) => guessed <= leastDrafted())
         // Of a batch that brought each of them several tokens, what one took.
         if (isPlain) by.wrote(parts.length, (ms * parts.length) / Math.max(parts.length, drawn))
+        const sure = parts.reduce((sum, part) => sum + part.sure, 0)
+        worthAhead.took(parts.length, !isPlain, drawn + sure, ms)
       }
       if (isBackground) return
       const tokens = new Map<string, number>()

@@ -11,7 +11,7 @@ import { inWordsOf, settingsOf } from './entry-settings.ts'
 import type { ModelEntry } from './models-file.ts'
 import type { ModelsSpec, UpstreamSpec } from './read-models.ts'
 
-export type LookSettings = ModelSettings & ModelLocations & Pick<Config, 'models_memory' | 'upstream_timeout'>
+type LookSettings = ModelSettings & ModelLocations & Pick<Config, 'models_memory' | 'upstream_timeout'>
 
 /** A model of the list with what can be seen of it from here. */
 export type SeenModel = { name: string; aliases?: string[]; fallbacks?: string[] } & (

@@ -1,7 +1,7 @@
 import type { Inside, Need } from './resident.ts'
 
 /** What a resident does for another that wants its memory. */
-export type Leave<Thing> =
+type Leave<Thing> =
   /** Nobody waits for what is being loaded. */
   | { by: 'cancelling'; one: Inside<Thing> }
   /** Nobody uses it. */

@@ -180,7 +180,7 @@ const Model = z.strictObject({
   }),
 })
 
-export const ModelsFile = z.strictObject({
+const ModelsFile = z.strictObject({
   $schema: z.string().optional(),
   default: name.optional().meta({
     description: 'The model of requests that name none; the first of `models` unless said.',
@@ -194,7 +194,7 @@ export const ModelsFile = z.strictObject({
     .max(64, { error: 'a list of at most 64 servers' })
     .optional(),
 })
-export type ModelsFile = z.output<typeof ModelsFile>
+type ModelsFile = z.output<typeof ModelsFile>
 export type ModelEntry = z.output<typeof Model>
 export type UpstreamEntry = z.output<typeof Upstream>
 export type KeyEntry = z.output<typeof Key>

@@ -14,7 +14,7 @@ import type { ListedModel, ManySettings } from './listed-model.ts'
 import { type Hold, type Load, type Loaded, type Need, statusOf } from './resident.ts'
 import type { Room } from './room.ts'
 
-export interface OnDemandParts extends LocalModelParts {
+interface OnDemandParts extends LocalModelParts {
   room: Room<LoadedModel>
   settings: ManySettings
   bringing: Pick<BringParts, 'log' | 'pauseMs'>

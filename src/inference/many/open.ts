@@ -19,7 +19,7 @@ import type { Need } from './resident.ts'
 import { createRoom, type RoomOptions } from './room.ts'
 import { watchFiles } from './watch-files.ts'
 
-export interface ManyParts {
+interface ManyParts {
   log: BringParts['log']
   engineLog: EngineLogger
   environment: Readonly<Record<string, string | undefined>>

@@ -5,7 +5,7 @@ import { reasonOf } from '../models/model-error.ts'
 import { checkModels, type KeyEntry, type ModelEntry, type UpstreamEntry } from './models-file.ts'
 
 /** The file of HEDDLE_MODELS cannot be used; one line for each thing that is wrong with it. */
-export class ModelsFileError extends Error {
+class ModelsFileError extends Error {
   override readonly name = 'ModelsFileError'
 }
 

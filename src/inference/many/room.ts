@@ -17,7 +17,7 @@ export interface RoomOptions {
   forgottenMs?: number
 }
 
-export interface RoomEvents {
+interface RoomEvents {
   loaded(name: string, ms: number): void
   unloaded(name: string): void
   failed(name: string, reason: string, againInMs: number): void

@@ -9,7 +9,7 @@ import { type Hub, type HubFile, listHubFiles } from './hub.ts'
 import { ModelError } from './model-error.ts'
 
 /** What HEDDLE_MODEL asks for. */
-export type ModelSource =
+type ModelSource =
   | { kind: 'none' }
   | { kind: 'builtin' }
   | { kind: 'file'; path: string }

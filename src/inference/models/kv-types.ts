@@ -5,7 +5,7 @@ import { ModelError } from './model-error.ts'
 import { bytesOfTensor } from './tensor-types.ts'
 
 /** The numbers by which sequences remember the keys and values of each token. */
-export type KvType = (typeof kvTypes)[number]
+type KvType = (typeof kvTypes)[number]
 
 export interface KvTypes {
   keys: KvType

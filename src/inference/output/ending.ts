@@ -8,7 +8,7 @@ export interface End {
 }
 
 /** The tokens that end an answer, and what is said of each of them: nothing of the end of text, else the token itself. */
-export type EndTokens = ReadonlyMap<number, number | null>
+type EndTokens = ReadonlyMap<number, number | null>
 
 export function endTokens(ending: Ending, vocabulary: Vocabulary): EndTokens {
   const ends = new Map<number, number | null>()
@@ -28,7 +28,7 @@ export function bannedEnds(ending: Ending, vocabulary: Vocabulary): number[] {
  * Called once after each token of an answer, with all of them: whether its newest token ends it. Stop strings are looked for
  * elsewhere. `isHeld`: the answer is not whole, so that only a stop token of the request ends it here.
  */
-export type EndCheck = (tokens: readonly number[], isHeld?: boolean) => End | undefined
+type EndCheck = (tokens: readonly number[], isHeld?: boolean) => End | undefined
 
 export function createEndCheck(ending: Ending, ends: EndTokens, maxTokens: number): EndCheck {
   const repeats = ending.repetition && createRepetition(ending.repetition, maxTokens)

@@ -8,7 +8,7 @@ export interface RepetitionRule {
 }
 
 /** Says after each token whether the answer now ends with a pattern that is repeated as often as the rule says. */
-export type Repetition = (tokens: readonly number[]) => boolean
+type Repetition = (tokens: readonly number[]) => boolean
 
 /**
  * A block of L tokens stands `count` times in a row at the end when each of the last L · (count − 1) tokens equals the one

@@ -3,7 +3,7 @@ import type { Vocabulary } from '../vocabulary.ts'
 import { createAnswerText, type TextPlan } from './answer-text.ts'
 import { createStopStrings } from './stop-strings.ts'
 
-export interface ThinkingPlan extends NonNullable<Generation['thinking']> {
+interface ThinkingPlan extends NonNullable<Generation['thinking']> {
   /** The tokens of `close`, without white space behind it: a grammar need not go on with that. */
   closing: readonly number[]
 }

@@ -42,7 +42,7 @@ export interface GivenTool {
 }
 
 /** A rendered conversation. Where the mark stands, if it has one, no name of a control token is read. */
-export interface ChatPrompt {
+interface ChatPrompt {
   text: string
   mark?: string
 }

@@ -3,7 +3,7 @@ import type { AnswerFormat } from '../answer-format.ts'
 import type { Message } from './conversation.ts'
 import { messagesWithoutCalls, withCallsAsText, withInstructions } from './generic-tools.ts'
 
-export interface Told {
+interface Told {
   messages: Message[]
   /** Whether the template gets the tools and writes them itself. */
   takesTools: boolean

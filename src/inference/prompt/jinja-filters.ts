@@ -19,7 +19,7 @@ import {
 } from './jinja-values.ts'
 
 /** What stands in the parentheses of a filter. */
-export interface Given {
+interface Given {
   positional: Held[]
   named: Map<string, Held>
 }

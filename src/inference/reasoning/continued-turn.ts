@@ -3,7 +3,7 @@ import { wholeText } from '../prompt/conversation.ts'
 import type { ReasoningFormat } from './reasoning-format.ts'
 
 /** What a turn that is continued has said before: a thought that is open, or of its content this much. */
-export type ContinuedTurn = { isThought: true } | { isThought: false; content: string }
+type ContinuedTurn = { isThought: true } | { isThought: false; content: string }
 
 /** Undefined where the answer begins its turn. Marks in control tokens are none in what callers write. */
 export function continuedTurn(

@@ -2,7 +2,7 @@ import type { JsonText } from '../../domain/json/text.ts'
 import type { ReasoningFormat } from './reasoning-format.ts'
 
 /** What a request says of thinking. */
-export interface ThinkingFields {
+interface ThinkingFields {
   /** Said outright, whatever the effort. */
   thinks?: boolean | undefined
   reasoningEffort?: string | null | undefined

@@ -1,7 +1,7 @@
 import type { Sampling } from '../backend.ts'
 
 /** What all choices of a request begin with. */
-export type AdjustmentPlan = NonNullable<ReturnType<typeof planAdjustments>>
+type AdjustmentPlan = NonNullable<ReturnType<typeof planAdjustments>>
 
 /** Undefined when no setting touches any logit. */
 export function planAdjustments(parts: {

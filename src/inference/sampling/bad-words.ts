@@ -5,7 +5,7 @@ import type { TokenMask, TokenRule } from './logits.ts'
 
 export type BadWords = NonNullable<ReturnType<typeof createBadWords>>
 
-export interface ShownText {
+interface ShownText {
   skipSpecial: boolean
   spaceSpecial: boolean
   /** Ends the answer without a text in it. */

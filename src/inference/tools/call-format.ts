@@ -39,7 +39,7 @@ export interface Hole {
 }
 
 /** The arguments are a JSON object, or the JSON text of one as a JSON string. */
-export interface JsonArguments {
+interface JsonArguments {
   kind: 'json'
   isQuoted: boolean
 }
@@ -88,7 +88,7 @@ export interface ElementArguments {
 }
 
 /** `name='text', count=1, flag=True`, as Python writes keyword arguments. */
-export interface PythonArguments {
+interface PythonArguments {
   kind: 'python'
   /** How true, false and null are written. */
   words: 'python' | 'json'

@@ -30,7 +30,7 @@ const all: readonly SecondSpelling[] = [
 /** Each character is a rule of the grammar, for each spelling. */
 const mostCharacters = 600
 
-export interface Asked {
+interface Asked {
   calls?:
     | { format: AnswerFormat['calls']; tools: readonly OfferedTool[]; choice: 'auto' | 'required' | object }
     | undefined

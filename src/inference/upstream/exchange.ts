@@ -4,12 +4,12 @@ import { Refusal, refuse } from '../../domain/refusals.ts'
 import { Agent as PlainAgent, request as plainRequest } from '../../threads/node-http.ts'
 
 /** Connections to the servers behind models. They are kept, so that a request does not wait for a handshake. */
-export interface Connections {
+interface Connections {
   send(question: UpstreamQuestion, signal: AbortSignal): Promise<IncomingMessage>
   close(): void
 }
 
-export interface UpstreamQuestion {
+interface UpstreamQuestion {
   place: UpstreamPlace
   /** Absent where nothing is sent. */
   body?: string
@@ -44,7 +44,7 @@ export class UnreachableError extends Error {
   override readonly name = 'UnreachableError'
 }
 
-export function silent(silenceMs: number): Refusal {
+function silent(silenceMs: number): Refusal {
   return refuse('upstream_timeout', { seconds: Math.round(silenceMs / 100) / 10 })
 }
 

@@ -5,7 +5,7 @@ import type { ListedModel } from './listed.ts'
 import { connectServer, type UpstreamLog, type UpstreamServer, type UpstreamSettings } from './server.ts'
 import { createUpstreamModel } from './upstream-model.ts'
 
-export interface NamesBehind {
+interface NamesBehind {
   /** Under which one model of the server is served; where there are none, all that it lists are. */
   names: readonly string[]
   /** The name of the model there, where it is none of these. */
@@ -23,7 +23,7 @@ export type UpstreamNames = NamesBehind & UpstreamSettings
 type Chosen = ListedModel & { model?: string }
 
 /** The models of a server elsewhere, as far as they are known: what it lists is asked for again and again. */
-export interface UpstreamModels {
+interface UpstreamModels {
   all(): readonly Model[]
   close(): Promise<void>
 }

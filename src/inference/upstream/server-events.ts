@@ -8,7 +8,7 @@ const longestEvent = 64 * 1024 * 1024
  * Reads the data of server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html), in groups of what has come
  * together.
  */
-export interface EventReader {
+interface EventReader {
   read(piece: Buffer): string[]
   /** `[DONE]` has come: what follows is nothing. */
   readonly isDone: boolean

@@ -45,7 +45,7 @@ export interface UpstreamServer {
   close(): Promise<void>
 }
 
-export interface UpstreamAsk {
+interface UpstreamAsk {
   /** Below the address; with `../` beside it. */
   path: string
   body: string

@@ -13,7 +13,7 @@ import type { UpstreamServer } from './server.ts'
 import { createEventReader } from './server-events.ts'
 import { createTokens } from './tokens.ts'
 
-export interface UpstreamModelSettings {
+interface UpstreamModelSettings {
   /** The names under which it is served here. */
   names: string[]
   /** Its name on the server. */

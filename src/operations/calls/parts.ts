@@ -10,7 +10,7 @@ export type EndedPart = CallPart & Required<Pick<CallPart, 'end'>>
 
 const dayInMicroseconds = 86_400_000_000
 
-export interface Intake {
+interface Intake {
   user: string
   /** Days after its start when a call expires that does not say so itself; 0 is never. */
   retentionDays: number

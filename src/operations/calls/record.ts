@@ -12,7 +12,7 @@ import type { CallNames } from '../recording/named-calls.ts'
 import type { ReadBody } from './contract.ts'
 import { createPricing } from './costs.ts'
 
-export interface Shown {
+interface Shown {
   storageSize?: boolean | null | undefined
   username?: boolean | null | undefined
   /** What its models cost, when that is asked for. */

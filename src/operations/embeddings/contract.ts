@@ -4,7 +4,7 @@ import { refused } from '../generation/refused-fields.ts'
 import { flag, integer } from '../generation/scalars.ts'
 import { PoolingUsage, poolingFields } from '../pooling/fields.ts'
 
-export const refusedEmbeddingFields = {
+const refusedEmbeddingFields = {
   messages: refused('send the text as input'),
   normalize: z
     .literal(true, { error: 'is not taken here; vectors always have the length 1' })

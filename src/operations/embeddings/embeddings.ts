@@ -8,7 +8,7 @@ import { type AskingPool, type MadeOfInputs, poolWith } from '../pooling/pooling
 import type { EmbeddingBody } from './contract.ts'
 
 /** As OpenAI has it. */
-export const mostInputs = 2_048
+const mostInputs = 2_048
 const mostTokens = 1024 * 1024
 
 /** Numbers of all vectors of an answer: 2,048 of 4,096. */

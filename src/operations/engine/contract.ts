@@ -7,6 +7,9 @@ const ServedModel = z.object({
   names: z
     .array(z.string())
     .meta({ description: 'What `model` in a request may be. Empty until it is loaded.' }),
+  tasks: z
+    .array(z.enum(['answers', 'embeddings', 'ranking']))
+    .meta({ description: 'What it can be asked for. Empty until it is loaded.' }),
   state: z.enum(['starting', 'ready', 'failed', 'unloaded']),
   doing: z.string().nullable().meta({
     description:

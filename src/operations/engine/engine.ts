@@ -61,6 +61,7 @@ function modelShown(model: Model, running: RunningAnswers): EngineAnswer['models
   const { tokensPerSecond, promptTokens, cachedTokens, completionTokens } = running.of(served?.names[0] ?? '')
   return {
     names: served?.names ?? [],
+    tasks: served === undefined ? [] : [...(served.tasks ?? ['answers'])],
     state: status.state,
     doing: status.state === 'starting' ? status.doing : status.state === 'failed' ? status.reason : null,
     card: served

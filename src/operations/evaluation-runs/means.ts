@@ -11,7 +11,7 @@ interface Path {
   members: Map<string, Path>
 }
 
-export interface Means {
+interface Means {
   /** Counts the numbers of a value, those inside objects by their names; lists and texts have no mean. */
   add(name: string, json: string): Promise<void>
   /** The same for each member of an object. */

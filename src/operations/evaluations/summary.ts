@@ -120,8 +120,14 @@ function byAppearance([, a]: [string, EvaluationSums], [, b]: [string, Evaluatio
   return compareText(a.firstRow, b.firstRow) || compareText(a.firstTrial, b.firstTrial)
 }
 
+/** The scalar that is the score itself comes before one below an empty key. */
 function byPosition(a: LeafSums, b: LeafSums): number {
-  return a.position - b.position || compareText(a.scorer, b.scorer) || compareText(a.path ?? '', b.path ?? '')
+  return (
+    a.position - b.position ||
+    compareText(a.scorer, b.scorer) ||
+    Number(a.path !== null) - Number(b.path !== null) ||
+    compareText(a.path ?? '', b.path ?? '')
+  )
 }
 
 /** What was evaluated, and with what. */

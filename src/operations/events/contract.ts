@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { projectId } from '../../domain/fields.ts'
 
-export const eventKinds = ['call', 'feedback', 'item', 'trial', 'engine'] as const
+const eventKinds = ['call', 'feedback', 'item', 'trial', 'engine'] as const
 
 export const EventsQuery = z.strictObject({
   project_id: projectId

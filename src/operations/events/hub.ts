@@ -19,7 +19,7 @@ export type Told =
 
 type Kept = RecordEvent | { seq: number; kind: 'resync' }
 
-export interface Following {
+interface Following {
   /** The id of the last event that came, if any did. */
   after: string | undefined
   /** Whether the listener may hear of it. */

@@ -20,7 +20,7 @@ import type { Outcome, Outcomes } from './outcome.ts'
 const callsAtOnce = 200
 const bytesAtOnce = 1 << 20
 
-export interface ImportOptions {
+interface ImportOptions {
   /** The project to write to; that of the export when absent. */
   project: string | undefined
   /** Whose the things are that name nobody. */

@@ -9,7 +9,7 @@ import { ParquetError } from './parquet/head.ts'
 const longestLine = 256 << 20
 
 /** What an import reads: its lines, and where it is, for what is said of a line. */
-export interface ImportSource {
+interface ImportSource {
   lines: AsyncIterable<Buffer>
   at(): string
   /** What a whole export would have beside it. */

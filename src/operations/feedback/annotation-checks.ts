@@ -15,7 +15,7 @@ export interface SpecGiven extends VersionName {
   field: string
 }
 
-export interface AnnotationChecks {
+interface AnnotationChecks {
   /** The field schema of the spec, as JSON. */
   schemaOf(given: SpecGiven): Promise<string>
   /** Refuses a value that the spec does not take. */

@@ -19,7 +19,7 @@ interface GivenFeedback extends Omit<NewFeedback, 'record'> {
   record: Omit<NewFeedback['record'], 'payload'> & { payload: string | SharedText }
 }
 
-export interface FeedbackIntake {
+interface FeedbackIntake {
   db: Database
   schemas: SchemaChecks
   names: CallNames

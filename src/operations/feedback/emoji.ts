@@ -1,5 +1,5 @@
 /** An emoji and its short name, such as `waving_hand_medium_skin_tone`. */
-export interface Emoji {
+interface Emoji {
   emoji: string
   name: string
 }

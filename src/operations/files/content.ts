@@ -6,7 +6,7 @@ import { pieceBytes, readFileEntry, readPiece, sizeOfFiles } from '../../storage
 import type { Reader } from '../../storage/transaction.ts'
 import type { ContentBody, StatsBody } from './contract.ts'
 
-export interface FileContent {
+interface FileContent {
   size: number
   /** Read one after the other, at the pace at which they are taken. */
   pieces: AsyncIterable<Uint8Array>

@@ -19,7 +19,7 @@ export interface AllowedTools {
 }
 
 /** Where the request has them, for refusals. */
-export interface CallFieldNames {
+interface CallFieldNames {
   tools: string
   choice: string
   /** Inside of a tool. */

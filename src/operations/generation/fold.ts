@@ -31,17 +31,17 @@ export interface FoldedChoice<Logprobs> extends FoldedTurn {
   stop: string | number | null
 }
 
-export interface Folded<Logprobs> {
+interface Folded<Logprobs> {
   choices: FoldedChoice<Logprobs>[]
   usage: ReturnType<Tally['total']>
 }
 
 /** Log-probabilities are written as they come: together they may be many megabytes, and would block the loop at the end. */
-export interface LogprobsWriter {
+interface LogprobsWriter {
   add(given: readonly TokenLogprob[]): void
 }
 
-export interface FoldOptions<Logprobs> {
+interface FoldOptions<Logprobs> {
   createLogprobs(): Logprobs
   mostCandidates: CandidateLimit
   /** Takes what was said of a prompt, and the choices that will answer it. */
@@ -51,7 +51,7 @@ export interface FoldOptions<Logprobs> {
 /** So many log-probabilities are written at once. */
 const stepSize = 32
 
-export function addPart(turn: FoldedTurn, part: Part): void {
+function addPart(turn: FoldedTurn, part: Part): void {
   switch (part.kind) {
     case 'content':
     case 'reasoning':
@@ -68,7 +68,7 @@ export function addPart(turn: FoldedTurn, part: Part): void {
 }
 
 /** Puts an answer together as it comes. Where it ends early, what is there of it is the answer. */
-export interface Fold<Logprobs> {
+interface Fold<Logprobs> {
   /** A promise only where it takes long. */
   add(group: readonly Delta[]): Promise<void> | undefined
   end(): Folded<Logprobs>

@@ -3,7 +3,7 @@ import type { JsonText } from '../../domain/json/text.ts'
 
 /** What the rules need to know of values that may be large. It is found out where the body is read. */
 
-export interface GivenVariables {
+interface GivenVariables {
   json: JsonText
   /** Those of the names that mean something else, and whether they are null. */
   reserved: { name: string; isNull: boolean }[]
@@ -20,7 +20,7 @@ export function variablesGiven(json: JsonText): GivenVariables {
   return { json, reserved }
 }
 
-export interface GivenDocument {
+interface GivenDocument {
   json: JsonText
   /** The first member that is no text. */
   notText: string | undefined

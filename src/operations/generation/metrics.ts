@@ -6,7 +6,7 @@ import { type PoolingMetrics, registerPoolingMetrics } from '../pooling/metrics.
 /** `left`: its client did not wait. `failed`: the engine ended in the middle. */
 export type Outcome = 'answered' | 'left' | 'failed'
 
-export interface EndOfGeneration {
+interface EndOfGeneration {
   outcome: Outcome
   /** One for each choice that has ended. */
   finishReasons: FinishReason[]

@@ -4,7 +4,7 @@ import { wrong } from './checks.ts'
 import { type GivenBias, mostBiases } from './given-values.ts'
 import type { SamplingFields } from './sampling-fields.ts'
 
-export interface Asked {
+interface Asked {
   inputs: AnswerRequest['inputs']
   constraint: AnswerRequest['constraint']
   turn?: TurnAsked

@@ -22,7 +22,7 @@ export interface RunningAnswer {
   tokens: number
 }
 
-export interface ModelTraffic {
+interface ModelTraffic {
   promptTokens: number
   /** Of these, those that needed no reading. */
   cachedTokens: number

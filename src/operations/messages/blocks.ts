@@ -3,7 +3,7 @@ import type { BlockEvent } from './contract.ts'
 import { signatureOf } from './signature.ts'
 
 /** Makes the parts of an answer into blocks, one open at a time. */
-export interface BlockWriter {
+interface BlockWriter {
   /** The events of these parts. Text of one kind that comes at once is one event. */
   add(parts: readonly Part[]): BlockEvent[]
   /** Closes the block that is open. */

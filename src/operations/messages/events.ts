@@ -7,7 +7,7 @@ import type { MessageEvent, StopReason, Usage } from './contract.ts'
 import type { AskedMessage } from './message.ts'
 
 /** Makes the events of a message from its deltas. */
-export interface MessageWriter {
+interface MessageWriter {
   begin(): MessageEvent
   add(group: readonly Delta[]): MessageEvent[]
   end(): MessageEvent[]

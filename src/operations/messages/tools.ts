@@ -5,7 +5,7 @@ import { wrong } from '../generation/checks.ts'
 import type { GenerationSettings } from '../generation/parts.ts'
 import type { CountTokensBody } from './contract.ts'
 
-export interface GivenTools {
+interface GivenTools {
   tools: GivenTool[]
   /** Those that this server cannot offer to a model: they have no schema, or run at Anthropic. */
   skipped: string[]

@@ -15,7 +15,7 @@ const largestCall = 8 << 20
 /** The end of a call may come before its start, but not by much. */
 const waitForStart = [1_000_000, 10_000_000, 60_000_000, 600_000_000]
 
-export interface AtHand {
+interface AtHand {
   /** Their calls are there, and are the monitor's. */
   ready: TakenJudgement[]
   /** There is nothing to judge. */

@@ -9,7 +9,7 @@ import { type CallsView, streamCalls } from '../../storage/tables/call-queries.t
 import { Value } from '../objects/values.ts'
 
 /** Which calls, as a request has it. */
-export interface GivenConditions {
+interface GivenConditions {
   filter?: CallsFilter | null | undefined
   query?: JsonText | null | undefined
   models?: readonly string[] | null | undefined

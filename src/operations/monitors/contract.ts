@@ -10,7 +10,7 @@ export const MonitorPath = z.object({ monitor_id: id })
 export const InProject = z.object({ project_id: projectId })
 
 /** In one monitor: each of them looks at each call. */
-export const mostScorers = 16
+const mostScorers = 16
 
 const scorers = z
   .array(

@@ -26,7 +26,7 @@ import { askJudge, inputsOf, type JudgeAnswer, type Question, questionOf } from 
 import { type BoundScorer, readScorer } from './bound-scorers.ts'
 
 /** One judgement of a monitor, from the call to what is written. */
-export interface Judgement {
+interface Judgement {
   parts: OperationParts
   monitor: Monitor
   taken: TakenJudgement

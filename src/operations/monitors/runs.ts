@@ -54,7 +54,7 @@ export async function cancelRun(db: Database, caller: Caller, key: RunKey) {
   return readRun(db, caller, key)
 }
 
-export const mostRunsShown = 100
+const mostRunsShown = 100
 
 export async function listRuns(db: Reader, caller: Caller, key: MonitorKey) {
   requireAccess(caller, key.project_id)

@@ -4,7 +4,7 @@ import type { JsonText } from '../../domain/json/text.ts'
 import { storableText } from '../../domain/text.ts'
 import type { ObjectKind } from '../../storage/objects/objects.ts'
 
-export interface ObjectClasses {
+interface ObjectClasses {
   kind: ObjectKind
   base: string | null
   leaf: string | null

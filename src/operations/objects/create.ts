@@ -9,7 +9,7 @@ import { annotationSpecOf } from './annotation-spec.ts'
 import { columnsOf, type GivenValue, givenValue } from './classes.ts'
 import type { CreateBody } from './contract.ts'
 
-export interface ObjectGiven {
+interface ObjectGiven {
   project_id: string
   object_id: string
   /** Null is the value null. */

@@ -5,7 +5,7 @@ import { isReservedVersion, readVersion, type VersionName } from '../../storage/
 import type { AliasesBody, AliasesToRemove, TagsBody } from './contract.ts'
 import { objectNotFound } from './resolve.ts'
 
-export type TagChange = 'add' | 'remove'
+type TagChange = 'add' | 'remove'
 
 export async function changeTagsOf(
   db: Database,

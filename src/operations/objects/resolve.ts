@@ -18,7 +18,7 @@ import type { Reader } from '../../storage/transaction.ts'
 import { Value } from './values.ts'
 
 /** What a reference leads to. A step to what the value does not have finds null. */
-export type Resolved =
+type Resolved =
   | { found: JsonText }
   | { deleted: VersionName & { project: string; at: number } }
   | { missing: VersionName & { project: string } }
@@ -49,7 +49,7 @@ interface Walk {
 }
 
 /** References as `/refs/read_batch` takes them: of objects, in projects that the caller has access to. */
-export function namedRefs(caller: Caller, refs: readonly string[]): NamedRef[] {
+function namedRefs(caller: Caller, refs: readonly string[]): NamedRef[] {
   return refs.map((text, index) => {
     const place = `refs.${index}`
     const ref = parseRef(text)

@@ -9,7 +9,7 @@ import type { ConfiguredPeople } from '../parts.ts'
 import type { KeyBody } from './contract.ts'
 
 /** More than anybody needs at once. Those that were revoked do not count. */
-export const mostKeys = 100
+const mostKeys = 100
 
 /** Whose keys a request is about: its caller's, or for an admin anybody's. */
 function ownerFor(caller: Caller, user: string | undefined): string {

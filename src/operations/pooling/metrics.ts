@@ -7,7 +7,7 @@ export interface PoolingMetrics {
   ended(of: PoolingOf, end: EndOfPooling): void
 }
 
-export interface EndOfPooling {
+interface EndOfPooling {
   outcome: 'answered' | 'left' | 'failed'
   /** That were read. */
   inputs: number

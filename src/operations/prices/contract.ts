@@ -5,7 +5,7 @@ import { limit, offset, query, sortBy } from '../paging.ts'
 const unitPrice = z.number().min(0).meta({ description: 'For one token.' })
 const name = plainText(256).min(1)
 
-export const PriceGiven = z.object({
+const PriceGiven = z.object({
   prompt_token_cost: unitPrice,
   completion_token_cost: unitPrice,
   cache_read_input_token_cost: unitPrice.nullish(),

@@ -90,7 +90,7 @@ export const AddItemsAnswer = answer('How many calls are new in the queue, and h
 const itemState = z.enum(itemStates)
 const nameFilter = plainText(2048).nullish()
 
-export const ItemsFilter = z.strictObject({
+const ItemsFilter = z.strictObject({
   id: nameFilter,
   call_id: nameFilter,
   call_op_name: nameFilter,
@@ -104,7 +104,6 @@ export const ItemsFilter = z.strictObject({
     description: 'One of these is own_annotation_state. An empty list is no condition.',
   }),
 })
-export type ItemsFilter = z.output<typeof ItemsFilter>
 
 export const QueryItemsBody = z.strictObject({
   project_id: projectId,

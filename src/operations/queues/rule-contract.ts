@@ -40,7 +40,7 @@ export const Pick = z
 
 const names = z.array(plainText(2048).min(1)).min(1).max(100).nullish()
 
-export const Filter = z.strictObject({
+const Filter = z.strictObject({
   op_names: names.meta({
     description:
       'One of these is the op: its name, a reference, or a reference ending in :* for every version.',

@@ -33,7 +33,7 @@ export interface AskedToRecord {
 }
 
 /** The request, as its client wrote it and without its secrets. The text is asked for when the answer has ended. */
-export interface Inputs {
+interface Inputs {
   /** About. */
   bytes: number
   json(): JsonText

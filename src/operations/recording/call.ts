@@ -26,7 +26,7 @@ const wires: Record<CompletionKind, string> = {
 const dayInMicroseconds = 86_400_000_000
 
 /** An answer that has ended, and what was known before it began. */
-export interface AnswerToWrite {
+interface AnswerToWrite {
   callId: string
   asked: AskedToRecord
   said: EndedAnswer

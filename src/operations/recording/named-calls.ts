@@ -8,7 +8,7 @@ import type { Recorder } from './answer.ts'
 /** On an answer: how many calls have the id of a completion that its request names. The newest of them was meant. */
 export const matchesHeader = 'x-heddle-matches'
 
-export interface NamedCall {
+interface NamedCall {
   /** The call's own id, or the name itself where it is of no completion of the project. */
   id: string
   matches: number

@@ -4,7 +4,7 @@ import type { Database } from '../../storage/database.ts'
 import type { RecordedAnswer } from '../../storage/tables/recorded-answers.ts'
 
 /** An answer that waits to be written. */
-export interface WaitingAnswer {
+interface WaitingAnswer {
   tenant: string
   project: string
   callId: string

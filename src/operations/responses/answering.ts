@@ -27,7 +27,7 @@ export interface ResponseParts extends OperationParts {
   sealing: Sealing
 }
 
-export type Keeping = { store: ResponseStore } & Pick<ResponseToKeep, 'expiring' | 'referred'>
+type Keeping = { store: ResponseStore } & Pick<ResponseToKeep, 'expiring' | 'referred'>
 
 /** An answer that runs or is queued. */
 export interface RunningResponse extends Generation {

@@ -50,7 +50,7 @@ const TextFormat = z.discriminatedUnion('type', [
 ])
 
 /** What of an answer is only there when it is asked for. The others name parts of answers that are never made here. */
-export const includable = [
+const includable = [
   'message.output_text.logprobs',
   'reasoning.encrypted_content',
   'message.input_image.image_url',

@@ -35,7 +35,7 @@ export interface CallItem {
   status: Status
 }
 
-export interface CallOutputItem {
+interface CallOutputItem {
   id: string
   type: 'function_call_output'
   call_id: string

@@ -15,7 +15,7 @@ export interface OutputEvent {
   [member: string]: unknown
 }
 
-export interface OutputOptions {
+interface OutputOptions {
   /** The id of the answer. */
   response: string
   /** Thoughts are also given as their own summaries. */
@@ -31,7 +31,7 @@ export interface OutputOptions {
 export type OutputItem = MessageItem | ReasoningItem | CallItem
 
 /** What an answer has said so far, as items, and the events that tell of it. */
-export interface Output {
+interface Output {
   items: OutputItem[]
   /** The length of each delta, by which the same events can be made again. */
   cuts: number[]

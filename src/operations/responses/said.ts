@@ -16,7 +16,7 @@ import type { OutputItem } from './output.ts'
 export type Unseal = Sources['unseal']
 
 /** As text, what was looked at and what of it was said. */
-export interface Read<Items> {
+interface Read<Items> {
   items: Items
   characters: number
 }

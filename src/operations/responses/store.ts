@@ -41,7 +41,7 @@ export interface KeptResponse {
   cuts: number[]
 }
 
-export interface Conversation {
+interface Conversation {
   items: Item[]
   /** The answers of it that expire. */
   expiring: string[]
@@ -66,7 +66,7 @@ export const mostRead = 4 * mostCharacters
 
 const dayInMicroseconds = 86_400_000_000
 
-export interface StoreParts {
+interface StoreParts {
   db: Database
   /** How long an answer is kept at most; 0 is as long as the record keeps its call. */
   responseDays: number

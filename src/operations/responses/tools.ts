@@ -4,7 +4,7 @@ import type { AllowedTools } from '../generation/calls.ts'
 import { wrong } from '../generation/checks.ts'
 import type { InputTokensBody } from './contract.ts'
 
-export interface ToolsGiven {
+interface ToolsGiven {
   tools: GivenTool[]
   /** The types of the others, each once. */
   skipped: string[]

@@ -5,14 +5,14 @@ import type { CallValues } from './call-values.ts'
 import type { Check } from './contract.ts'
 
 /** A score as JSON, or why there is none. `reason` is a word to count by. */
-export type Outcome = { score: Record<string, unknown> } | Unscored
+type Outcome = { score: Record<string, unknown> } | Unscored
 export interface Unscored {
   state: 'skipped' | 'failed'
   reason: string
   detail: string
 }
 
-export interface Checking {
+interface Checking {
   schemas: SchemaChecks
   tenant: string
   values: CallValues

@@ -27,7 +27,7 @@ export function runnableOf(val: string): RunnableScorer | { why: string } {
   return { why: 'it has neither a judge nor a check, so it runs where its code does' }
 }
 
-export interface ScorerChecks {
+interface ScorerChecks {
   schemas: SchemaChecks
   constraints: Compiling
 }

@@ -1,7 +1,7 @@
 import { shortened } from '../../domain/described.ts'
 
 /** A prompt with fields: texts as they stand, and what stands between braces. */
-export type TemplatePart = { text: string } | { field: string }
+type TemplatePart = { text: string } | { field: string }
 
 export type Template = { parts: TemplatePart[] } | { why: string }
 

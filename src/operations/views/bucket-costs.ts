@@ -6,7 +6,7 @@ import { priceOf } from '../calls/costs.ts'
 /** Days on which prices change within one chart. Before the last of so many, calls have the price of the first that counts. */
 const mostDates = 50
 
-export interface BucketCost {
+interface BucketCost {
   cost: number | null
   /** Calls that used tokens of a model without a price, or of several models. */
   unpriced: number

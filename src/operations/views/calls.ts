@@ -63,7 +63,7 @@ function positionGiven(body: CallsBody): CallPosition | undefined {
 }
 
 /** Where it takes too long there are at least those that are known. */
-export async function countedCalls(
+async function countedCalls(
   db: Database,
   view: LightView,
   most: number,

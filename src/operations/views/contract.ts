@@ -43,7 +43,7 @@ export const CallsBody = z.strictObject({
 })
 export type CallsBody = z.output<typeof CallsBody>
 
-export const isDeriving = z.boolean().meta({
+const isDeriving = z.boolean().meta({
   description:
     'Calls that an older version wrote are still being read: what is counted of them may be missing.',
 })

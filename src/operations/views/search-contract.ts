@@ -4,7 +4,7 @@ import { LightCall, selection } from './contract.ts'
 
 const count = z.int().min(0)
 
-export const mostFound = 100
+const mostFound = 100
 export const usualFound = 20
 
 export const SearchBody = z.strictObject({

@@ -7,7 +7,7 @@ import { type Contents, contentsOf, lastKey, rowsOf } from './row-reads.ts'
 import { type StoredTable, tablesInBoth } from './stored-tables.ts'
 import { unfinishedCopy } from './unfinished.ts'
 
-export interface CopyOptions {
+interface CopyOptions {
   /** Where the rows come from, in words: whoever goes on with a copy has to name the same. */
   from: string
   signal: AbortSignal

@@ -8,15 +8,13 @@ const contendedMs = 50
 /** Answers that are being read, each with a chunk of rows in memory: of one tenant, and for tenants that have none. */
 const openAnswers = { shared: 32, reserved: 32 }
 
-export interface UnreadOptions {
+interface UnreadOptions {
   /** For files that are gone with the answer. */
   folder: string
   waitMs: number
   /** Whether somebody waits for a reader. */
   isContended(): boolean
 }
-
-export type UnreadAnswers = ReturnType<typeof createUnreadAnswers>
 
 /**
  * Between the readers and the clients: when a client takes nothing of its answer, the rest is put into a file, so that the

@@ -4,7 +4,7 @@ import { listOf, sql } from '../sql/sql.ts'
 import type { Command, Reader } from '../transaction.ts'
 
 /** What the record has under an id that is imported. */
-export type Standing = 'there' | 'gone'
+type Standing = 'there' | 'gone'
 
 /** Calls that have ended or are gone: an import leaves them as they are. */
 export async function standingOfImported(
@@ -32,7 +32,7 @@ export async function knownFeedback(
   return new Set(rows.map(({ id }) => id))
 }
 
-export interface ImportedVersion extends NewObject {
+interface ImportedVersion extends NewObject {
   tags: readonly string[]
   aliases: readonly string[]
 }

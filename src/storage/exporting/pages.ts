@@ -122,7 +122,7 @@ export function versionPages(
   )
 }
 
-export interface StoredTable {
+interface StoredTable {
   digest: string
   row_count: number
 }
@@ -143,7 +143,7 @@ export function tablePages(
   )
 }
 
-export interface PlacedRow {
+interface PlacedRow {
   position: number
   digest: string
   val: string
@@ -171,7 +171,7 @@ export function tableRowPages(
   )
 }
 
-export interface FileEntry {
+interface FileEntry {
   digest: string
   upload_id: string
   size: number

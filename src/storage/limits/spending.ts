@@ -3,7 +3,7 @@ import { sql } from '../sql/sql.ts'
 import type { Command } from '../transaction.ts'
 
 /** Of requests or tokens. */
-export interface Spent {
+interface Spent {
   /** Since it was told last. */
   more: number
   /** Null where there is no limit. */
@@ -27,7 +27,7 @@ export interface SharedSpending {
   elsewhere: number
 }
 
-export interface ShareSpending {
+interface ShareSpending {
   holder: string
   users: readonly UserSpending[]
   /** Microseconds. */

@@ -15,7 +15,7 @@ export interface TakenJudgement {
   attempts: number
 }
 
-export interface MonitorAtWork extends MonitorKey {
+interface MonitorAtWork extends MonitorKey {
   /** Of its scorers. */
   kind: MonitorScorer['kind']
 }
@@ -30,7 +30,7 @@ export function monitorsAtWork(db: Reader, kind: MonitorScorer['kind'], now: num
   )
 }
 
-export interface TakeJudgements extends MonitorAtWork {
+interface TakeJudgements extends MonitorAtWork {
   /** The process that takes them. */
   holder: string
   /** Scorers that this process cannot run now. */
@@ -64,7 +64,7 @@ export const takeJudgements: Command<TakeJudgements, TakenJudgement[]> = async (
   return taken
 }
 
-export interface RenewJudgements extends MonitorKey {
+interface RenewJudgements extends MonitorKey {
   holder: string
   judgements: readonly Pick<TakenJudgement, 'call_id' | 'scorer'>[]
   until: number
@@ -97,7 +97,7 @@ export interface SettledJudgement extends Pick<TakenJudgement, 'call_id' | 'scor
   feedback_id?: string
 }
 
-export interface SettleJudgements extends MonitorKey {
+interface SettleJudgements extends MonitorKey {
   holder: string
   judgements: readonly SettledJudgement[]
   now: number

@@ -71,7 +71,7 @@ export async function requireMonitor(db: Reader, key: MonitorKey): Promise<Monit
   })
 }
 
-export interface MonitorsView extends View {
+interface MonitorsView extends View {
   /** A part of the name, in upper or lower case. */
   name: string | undefined
 }

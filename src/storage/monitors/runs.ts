@@ -32,7 +32,7 @@ export interface RunKey extends MonitorKey {
 }
 
 /** What became of the judgements of a run. */
-export type RunCounts = Record<'pending' | 'judged' | 'skipped' | 'failed', number>
+type RunCounts = Record<'pending' | 'judged' | 'skipped' | 'failed', number>
 
 const columns = namesOf(kinds)
 const allColumns = trusted(columns.join(', '))
@@ -102,7 +102,7 @@ export const addMonitorRun: Command<MonitorRun, void> = async (tx, run) => {
   for (const one of insertRun([columns.map((column) => run[column])])) await tx.run(one)
 }
 
-export interface RunStep extends RunKey {
+interface RunStep extends RunKey {
   /** Where the step began: another process may have done it. */
   from: string | null
   /** The calls that were found. */

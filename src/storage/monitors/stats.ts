@@ -16,7 +16,7 @@ export interface JudgementCount {
 }
 
 /** Those that were noted in a time. */
-export interface StatsOfTime extends MonitorKey {
+interface StatsOfTime extends MonitorKey {
   after: number
   before: number
 }

@@ -8,7 +8,7 @@ export interface Labels {
   aliases: string[]
 }
 
-export interface LabelledVersion {
+interface LabelledVersion {
   object_id: string
   digest: string
 }
@@ -47,7 +47,7 @@ async function liveDigest(tx: Transaction, labelling: Labelling): Promise<string
   return found?.deleted_at === null ? found.digest : undefined
 }
 
-export interface TagChange extends Labelling {
+interface TagChange extends Labelling {
   add: readonly string[]
   remove: readonly string[]
 }
@@ -72,7 +72,7 @@ export const changeTags: Command<TagChange, boolean> = async (tx, change) => {
   return true
 }
 
-export interface AliasSetting extends Labelling {
+interface AliasSetting extends Labelling {
   aliases: readonly string[]
 }
 
@@ -91,7 +91,7 @@ export const setAliases: Command<AliasSetting, boolean> = async (tx, setting) =>
   return true
 }
 
-export interface AliasRemoval {
+interface AliasRemoval {
   project_id: string
   object_id: string
   aliases: readonly string[]

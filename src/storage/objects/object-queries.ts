@@ -8,7 +8,7 @@ import { type ObjectWithValue, shownValue, versionColumns } from './objects.ts'
 type Names = readonly string[] | null | undefined
 
 /** Lists are alternatives, the fields hold together; an empty list is no condition. */
-export interface ObjectsFilter {
+interface ObjectsFilter {
   object_ids?: Names
   base_object_classes?: Names
   exclude_base_object_classes?: Names
@@ -19,7 +19,7 @@ export interface ObjectsFilter {
   aliases?: Names
 }
 
-export interface ObjectsView extends View {
+interface ObjectsView extends View {
   filter: ObjectsFilter
   /** Without it every value is null. */
   values: boolean

@@ -198,7 +198,7 @@ export function isOf(
   return base_object_class !== null && only.base_object_classes.includes(base_object_class)
 }
 
-export interface ObjectDeletion {
+interface ObjectDeletion {
   project_id: string
   object_id: string
   /** What is not of this kind is not there; null is any kind. */
@@ -209,7 +209,7 @@ export interface ObjectDeletion {
 }
 
 /** `missing` names a version that is not there; then nothing is deleted. */
-export type DeletedObjects = { deleted: number } | { missing: string }
+type DeletedObjects = { deleted: number } | { missing: string }
 
 export const deleteObjects: Command<ObjectDeletion, DeletedObjects> = async (tx, given) => {
   const { project_id, object_id, only, versions, now } = given

@@ -13,7 +13,7 @@ import { type ActiveRule, activeRules } from './rules.ts'
 const idsAtOnce = 100
 
 /** Calls of a project that may end with a write, and the rules that then look at them. */
-export interface WatchedCalls {
+interface WatchedCalls {
   project: string
   rules: ActiveRule[]
   ids: string[]
@@ -69,7 +69,7 @@ export async function followRules(tx: Transaction, watched: WatchedCalls, now: n
   }
 }
 
-export interface EndedCall extends FilteredCall {
+interface EndedCall extends FilteredCall {
   id: string
   failed: boolean
 }

@@ -10,7 +10,7 @@ import type { Command, LongReader, Reader, Transaction } from '../transaction.ts
 import { type QueueKey, queueTurn, requireQueue } from './queues.ts'
 
 /** A call in a queue, as it was when it was added, and how far the annotators are. */
-export interface QueueItem {
+interface QueueItem {
   project_id: string
   id: string
   queue_id: string
@@ -62,13 +62,13 @@ function progressOf(column: 'state' | 'updated_at', annotator: Sql): Sql {
 
 const filterable = ['id', 'call_id', 'call_op_name', 'call_trace_id', 'added_by', 'rule_id'] as const
 
-export interface ItemsFilter extends Partial<Record<(typeof filterable)[number], string | null | undefined>> {
+interface ItemsFilter extends Partial<Record<(typeof filterable)[number], string | null | undefined>> {
   annotation_states?: readonly ItemState[] | null | undefined
   /** Of the annotator who asks. */
   own_annotation_states?: readonly ItemState[] | null | undefined
 }
 
-export interface ItemsView extends View {
+interface ItemsView extends View {
   queue_id: string
   annotator: string
   filter: ItemsFilter | undefined
@@ -138,7 +138,7 @@ export function isQueued(queueId: string): Sql {
       AND queue.deleted_at IS NULL)`
 }
 
-export interface CallsToAdd extends QueueKey {
+interface CallsToAdd extends QueueKey {
   /** Each call once, with the id that its item gets if it is added; the queue keeps this order. */
   calls: readonly { item_id: string; call_id: string }[]
   display_fields: string
@@ -148,7 +148,7 @@ export interface CallsToAdd extends QueueKey {
   now: number
 }
 
-export interface AddedCalls {
+interface AddedCalls {
   added: number
   /** Those that are in the queue already. */
   duplicates: string[]

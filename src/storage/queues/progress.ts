@@ -5,7 +5,7 @@ import type { Command, Transaction } from '../transaction.ts'
 import { findItem, firstItem, lastPosition, ofQueue, ownState, type SeenItem } from './items.ts'
 import { type QueueKey, queueTurn, requireQueue } from './queues.ts'
 
-export interface Progress extends QueueKey {
+interface Progress extends QueueKey {
   item_id: string
   annotator: string
   state: AnnotationState

@@ -65,7 +65,7 @@ export async function requireQueue(db: Reader, { project_id, queue_id }: QueueKe
   })
 }
 
-export interface QueuesView extends View {
+interface QueuesView extends View {
   /** A part of the name, in upper or lower case. */
   name: string | undefined
 }
@@ -93,7 +93,7 @@ export const addQueue: Command<Queue, void> = async (tx, queue) => {
   )
 }
 
-export interface QueueChange extends QueueKey {
+interface QueueChange extends QueueKey {
   /** Null leaves a field as it is. */
   name: string | null
   description: string | null

@@ -10,7 +10,7 @@ import { type ActiveRule, activeRules } from './rules.ts'
 type ScoreRule = ActiveRule & { pick: ScorePick }
 
 /** By projects, the rules that look at scores. */
-export type WatchedScores = ReadonlyMap<string, readonly ScoreRule[]>
+type WatchedScores = ReadonlyMap<string, readonly ScoreRule[]>
 
 /** Before feedback is written, and before any of its rows is held, so that two batches do not wait for each other. */
 export async function watchScores(tx: Transaction, records: readonly Feedback[]): Promise<WatchedScores> {

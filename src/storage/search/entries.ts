@@ -20,7 +20,7 @@ interface Entries {
   matching(project: string, terms: readonly Term[], before: number | undefined): Matching
 }
 
-export interface Matching {
+interface Matching {
   /** What stands behind FROM. No column beside those of calls has a name that calls have. */
   from: Sql
   condition: Sql

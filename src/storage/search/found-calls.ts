@@ -7,7 +7,7 @@ import { allRows, type LongReader, onlyRow, type Reader } from '../transaction.t
 import { entriesOf } from './entries.ts'
 import { searchState } from './indexing.ts'
 
-export interface FoundCall {
+interface FoundCall {
   /** Those that came later have larger numbers. */
   doc: number
   id: string
@@ -57,7 +57,7 @@ export function readFoundTexts(
   )
 }
 
-export type Reach = 'off' | 'all' | 'some'
+type Reach = 'off' | 'all' | 'some'
 
 /** Whether everything that was written can be found by now. */
 export async function reachOfSearch(db: Reader, project: string): Promise<Reach> {

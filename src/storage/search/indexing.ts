@@ -53,7 +53,7 @@ export const dropSearch: Command<{ limit: number }, boolean> = async (tx, { limi
   return hasMore || marks === limit
 }
 
-export interface IndexStep {
+interface IndexStep {
   /** Calls, and the characters of what they carry that is read. */
   limit: number
   characters: number

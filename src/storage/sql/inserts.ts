@@ -1,6 +1,6 @@
 import { Sql, type SqlValue } from './sql.ts'
 
-export interface InsertForm {
+interface InsertForm {
   most?: number
   /** How the values of these columns are written. */
   written?: { columns: readonly string[]; write: string }

@@ -3,7 +3,7 @@ import type { Dialect } from './dialect.ts'
 import { join, nothing, type Sql, sql, trusted } from './sql.ts'
 
 /** Rows of one table in an order that an index may or may not have. */
-export interface RowsInOrder {
+interface RowsInOrder {
   table: string
   columns: Sql
   /** A column of another table that is shown too. */

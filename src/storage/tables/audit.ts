@@ -10,7 +10,7 @@ export interface Actor {
 }
 
 /** What was done, never with what content. */
-export interface Deed {
+interface Deed {
   action: string
   project_id?: string
   /** How many ids it was about. */
@@ -54,7 +54,7 @@ export function audited<Input, Output>(
 /** For what is no other command. */
 export const noteDeed: Command<Deed & { by?: Actor }, void> = (tx, { by, ...deed }) => note(tx, by, deed)
 
-export interface Times {
+interface Times {
   /** Microseconds, inclusive. */
   from: number
   until: number

@@ -20,7 +20,7 @@ export function backfillPosition(db: Reader): Promise<Position | undefined> {
   return db.get<Position>(sql`SELECT at_project, at_call FROM facts_backfill`)
 }
 
-export interface BackfillStep {
+interface BackfillStep {
   /** Calls, and the characters of what they carry. */
   limit: number
   characters: number

@@ -44,7 +44,7 @@ const allFields = [
 ]
 
 /** A record as the names of its fields and their values: `payload` is JSON, times are microseconds. */
-export type FeedbackFields = [name: string, value: unknown][]
+type FeedbackFields = [name: string, value: unknown][]
 
 export type FoundFeedback = ReturnType<typeof feedbackInView>
 

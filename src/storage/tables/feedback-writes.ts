@@ -53,7 +53,7 @@ export const addFeedback: Command<readonly NewFeedback[], KeptFeedback[]> = asyn
   })
 }
 
-export interface FeedbackReplacement extends NewFeedback {
+interface FeedbackReplacement extends NewFeedback {
   /** Goes when the new record comes. */
   replaced: string
 }

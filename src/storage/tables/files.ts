@@ -4,7 +4,7 @@ import { type Command, type LongReader, onlyRow, type Reader, type Transaction }
 /** A file lies in pieces, so that neither a reader nor a writer ever holds the whole of it. */
 export const pieceBytes = 256 * 1024
 
-export interface StoredFile {
+interface StoredFile {
   upload_id: string
   size: number
 }
@@ -41,7 +41,7 @@ interface PieceBytes {
   length: number
 }
 
-export interface Piece extends PieceBytes {
+interface Piece extends PieceBytes {
   project_id: string
   upload_id: string
   now: number
@@ -56,7 +56,7 @@ export const keepPiece: Command<Piece, void> = async (tx, { project_id, upload_i
   await insertPiece(tx, project_id, upload_id, piece)
 }
 
-export interface FinishedUpload {
+interface FinishedUpload {
   project_id: string
   upload_id: string
   digest: string

@@ -67,7 +67,7 @@ export const beginProjectDeletion: Command<OfProject & { by?: Actor }, boolean> 
   return true
 }
 
-export interface DeletionStep {
+interface DeletionStep {
   isDone: boolean
   /** So far. */
   deleted: Counts

@@ -5,7 +5,7 @@ import type { Counts } from './project-deletion.ts'
 import { projectTables } from './project-tables.ts'
 import { settingsOf } from './projects.ts'
 
-export interface ListedProject {
+interface ListedProject {
   project: string
   settings: ProjectSettings
   isBeingDeleted: boolean

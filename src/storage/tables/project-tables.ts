@@ -9,7 +9,7 @@ import { removeResponses } from './response-removals.ts'
 const rowsAtOnce = 200
 const bytesAtOnce = 4 << 20
 
-export interface Removed {
+interface Removed {
   /** None where nothing is left. */
   rows: number
   /** Of these, what people would count. */

@@ -9,7 +9,7 @@ import { type RecordedAnswer, recordAnswers } from './recorded-answers.ts'
  * Answers of the Responses API. Each is a call, from which its texts are read; those that were kept before answers were
  * calls have their own. Each belongs to a user, in whatever project its call is. Times are microseconds.
  */
-export interface ResponseKey {
+interface ResponseKey {
   user_name: string
   id: string
   now: number
@@ -51,7 +51,7 @@ export interface Said {
   answer: string | null
 }
 
-export interface StoredResponse extends Said {
+interface StoredResponse extends Said {
   /** The lengths of the deltas of its stream. */
   cuts: string
 }
@@ -213,7 +213,7 @@ export const deleteResponse: Command<ResponseKey, boolean> = async (tx, { user_n
   return true
 }
 
-export interface ResponsesSweep {
+interface ResponsesSweep {
   now: number
   /** Of answers. */
   limit: number

@@ -23,7 +23,7 @@ const columns = namesOf(kinds)
 const allColumns = trusted(columns.join(', '))
 
 /** Of one user in a project. */
-export const mostSavedViews = 200
+const mostSavedViews = 200
 /** That a user sees. */
 const mostShown = 1_000
 
@@ -82,7 +82,7 @@ interface Key {
   user: string
 }
 
-export interface SavedViewChange extends Key {
+interface SavedViewChange extends Key {
   /** What is absent stays as it is. */
   change: Partial<Pick<SavedView, 'name' | 'search' | 'is_shared'>>
   now: number

@@ -69,7 +69,7 @@ export interface Position {
   callId: string
 }
 
-export interface CompletionsPage {
+interface CompletionsPage {
   project: string
   order: 'asc' | 'desc'
   after: Position | undefined
@@ -109,7 +109,7 @@ export function streamStoredCompletions(
   return db.stream<StoredCompletion>(selectStoredCompletions(db, page), { signal, rows: rowsAtOnce })
 }
 
-export interface MetadataChange {
+interface MetadataChange {
   project_id: string
   call_id: string
   /** JSON object; null takes all away. */

@@ -59,7 +59,7 @@ export const keepRows: Command<{ project_id: string; rows: readonly TableRow[] }
 
 const insertRows = insertInto('table_rows', ['project_id', 'digest', 'val'], 'ON CONFLICT DO NOTHING')
 
-export interface TableEntries {
+interface TableEntries {
   project_id: string
   table_digest: string
   /** The position of the first. */
@@ -77,7 +77,7 @@ export const keepEntries: Command<TableEntries, void> = async (tx, part) => {
 const entryColumns = ['project_id', 'table_digest', 'position', 'row_digest']
 const insertEntries = insertInto('table_entries', entryColumns, 'ON CONFLICT DO NOTHING')
 
-export interface NewTable {
+interface NewTable {
   project_id: string
   digest: string
   row_count: number
@@ -98,7 +98,7 @@ export interface RowsView extends View {
   rows: readonly string[] | undefined
 }
 
-export interface RowOfTable extends TableRow {
+interface RowOfTable extends TableRow {
   original_index: number
 }
 
@@ -153,7 +153,7 @@ export function readTable(
   return db.get(sql`SELECT row_count FROM row_tables WHERE project_id = ${project} AND digest = ${digest}`)
 }
 
-export interface TableStats {
+interface TableStats {
   digest: string
   count: number
 }

@@ -27,7 +27,7 @@ export const addUsage: Command<readonly UsageDay[], void> = async (tx, days) => 
   }
 }
 
-export interface UsageView {
+interface UsageView {
   /** Everyone where absent. */
   user?: string | undefined
   /** Days, inclusive. */

@@ -16,7 +16,7 @@ export interface User {
   settings?: UserSettings
 }
 
-export interface ApiKey {
+interface ApiKey {
   id: string
   user_name: string
   created_at: number
@@ -79,7 +79,7 @@ export async function ownerOfKey(db: Reader, id: string): Promise<string | undef
     ?.user_name
 }
 
-export interface NewKey {
+interface NewKey {
   id: string
   hash: string
   settings?: KeySettings
@@ -101,7 +101,7 @@ export const addFirstUser: typeof addUser = async (tx, first) => {
   return addUser(tx, first)
 }
 
-export interface RemovedUser {
+interface RemovedUser {
   name: string
   now: number
   /** A user of this name stands in HEDDLE_USERS, too, and stays. */

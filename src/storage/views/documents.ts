@@ -6,7 +6,7 @@ import type { LongReader } from '../transaction.ts'
 /** Bytes of a document that is opened to see what is in it. */
 const mostOfDocument = 64 * 1024
 
-export type CallDocuments = Record<LargeColumn, string | null> & {
+type CallDocuments = Record<LargeColumn, string | null> & {
   /** Documents that are too large to be opened. */
   left_out: number
 }

@@ -3,7 +3,7 @@ import type { CallsView } from '../tables/call-queries.ts'
 import { allRows, type LongReader } from '../transaction.ts'
 import { isAboutCallOf } from './said-of-calls.ts'
 
-export interface FeedbackBucketsView extends CallsView {
+interface FeedbackBucketsView extends CallsView {
   /** Microseconds. */
   from: number
   step: number
@@ -13,7 +13,7 @@ export interface FeedbackBucketsView extends CallsView {
 }
 
 /** How often something was said in a bucket. Both are null for all kinds together that have no place of their own. */
-export interface FeedbackPart {
+interface FeedbackPart {
   bucket: number
   feedback_type: string | null
   /** The emoji of a reaction, or the JSON of an annotation that is short. */

@@ -93,7 +93,7 @@ const inHistogram = (micros: string) =>
     WHEN ${micros} >= 33554432000 THEN ${histogramSize - 1}
     ELSE CAST(floor(ln(CAST(${micros} AS DOUBLE PRECISION) / 1000) * 5.770780163555854) AS INTEGER) END`)
 
-export type Timed = 'latency' | 'first_token'
+type Timed = 'latency' | 'first_token'
 
 const micros: Record<Timed, string> = { latency: '(ended_at - started_at)', first_token: 'first_token_us' }
 

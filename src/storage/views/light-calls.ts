@@ -139,7 +139,7 @@ function behind({ startedAt, id }: CallPosition, direction: 'asc' | 'desc' | und
 }
 
 /** How often something was said of a call. */
-export interface FeedbackCount {
+interface FeedbackCount {
   call_id: string
   feedback_type: string
   emoji: string | null

@@ -8,7 +8,7 @@ import type { Group } from './groups.ts'
 export const saidFields = ['feedback', 'reaction'] as const
 export type SaidField = (typeof saidFields)[number]
 
-export interface SaidGroups {
+interface SaidGroups {
   /** The largest first. A call is in the group of each kind of its feedback. */
   top: Group[]
   /** Calls of which none of that kind is there. */

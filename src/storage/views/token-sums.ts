@@ -5,7 +5,7 @@ import { allRows, type LongReader } from '../transaction.ts'
 import { type BucketsView, groupOf } from './groups.ts'
 
 /** What the calls of one model used that began in a bucket and have the group; null is any other group. */
-export interface TokenSum {
+interface TokenSum {
   bucket: number
   /** How many of the dates had passed. */
   period: number

@@ -428,6 +428,25 @@ test('eval_results: failed trials are seen beside the rates', async (t) => {
   )
 })
 
+test('eval_results: a score itself comes before what it holds under an empty key, whichever was written first', async (t) => {
+  for (const scores of [
+    [{ exact: 1 }, { exact: { '': 2 } }],
+    [{ exact: { '': 2 } }, { exact: 1 }],
+  ]) {
+    const app = await openApp(t)
+    await store(app, [calls.e1])
+    for (const [n, said] of scores.entries()) {
+      // Results are derived in the order of their ids.
+      await store(app, [
+        trial(e1, { n }, { scores: said }, { id: `00000000-0000-4000-8000-00000000000${n}` }),
+      ])
+    }
+    const { summary } = await ask(app, { evaluation_call_ids: [e1], include_summary: true })
+    const paths = summary.evaluations[0].scorer_stats.map(({ path }: { path: string | null }) => path)
+    assert.deepEqual(paths, [null, ''])
+  }
+})
+
 test('eval_results: warnings say why nothing stands side by side', async (t) => {
   const app = await openApp(t)
   const { ended_at, output, summary, ...running } = root(e2, 'M2')

@@ -58,14 +58,7 @@ export function Facets({ meant, text, pinned }: Props) {
     [meant, text, pinned.join(' '), turn],
   )
   return (
-    <aside
-      class="facets"
-      aria-label="Facets"
-      // They press the button that has the focus, and open no row of the list.
-      onKeyDown={(event) => {
-        if (event.key === 'Enter' || event.key === ' ') event.stopPropagation()
-      }}
-    >
+    <aside class="facets" aria-label="Facets">
       {error && <p class="problem">{error.message}</p>}
       {fields.map((field) => (
         <FacetGroup

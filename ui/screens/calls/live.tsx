@@ -25,7 +25,7 @@ export function LiveSwitch({ list }: { list: Rows }) {
         title={isPaused ? 'Follow the record again' : 'Keep the list as it is'}
         onClick={() => list.pause(!isPaused)}
       >
-        {isPaused ? 'Paused' : 'Live'}
+        <span>{isPaused ? 'Paused' : 'Live'}</span>
       </button>
       <span class="hidden-text" role="status">
         {said}

@@ -30,7 +30,7 @@ export function Selection({ view, ids, onClear, onDeleted }: Props) {
     <div class="selection" role="toolbar" aria-label="Chosen calls">
       <strong>{what}</strong>
       <button type="button" onClick={() => setFront('queue')}>
-        Add to queue
+        To queue
       </button>
       <button type="button" onClick={() => setFront('dataset')}>
         To dataset
@@ -111,8 +111,14 @@ export function Export({ view, ids }: { view: CallsView; ids?: readonly string[]
   }
   return (
     <>
-      <button type="button" onClick={() => void run()}>
-        {isRunning ? `Stop at ${countText(state.count)}` : 'Export JSONL'}
+      <button type="button" aria-label={isRunning ? undefined : 'Export JSONL'} onClick={() => void run()}>
+        {isRunning ? (
+          `Stop at ${countText(state.count)}`
+        ) : (
+          <>
+            <span class="wide-only">Export</span> JSONL
+          </>
+        )}
       </button>
       {state !== undefined && 'failure' in state && (
         <span class="problem" role="alert">

@@ -32,7 +32,9 @@ export function Chart({ panel, drawn: { series, left }, times, end, linkOf, onCh
     )
   }
   const now = new Date()
-  const timeOf = (bucket: number) => timeText(times[bucket] ?? end, now)
+  const [first = end, second = end] = times
+  const toThe = second.getTime() - first.getTime() < 60_000 ? 'second' : 'minute'
+  const timeOf = (bucket: number) => timeText(times[bucket] ?? end, now, toThe)
   const total = (one: Series) => one.values.reduce<number>((sum, value) => sum + (value ?? 0), 0)
   const all = series.reduce((sum, one) => sum + total(one), 0)
   const chosen = held && { first: Math.min(held.from, held.to), last: Math.max(held.from, held.to) }
@@ -52,7 +54,7 @@ export function Chart({ panel, drawn: { series, left }, times, end, linkOf, onCh
           viewBox={`0 0 ${width} ${height}`}
           preserveAspectRatio="none"
           role="img"
-          aria-label={`${panel.title} from ${timeOf(0)} to ${timeText(end, now)}; the table below has the numbers`}
+          aria-label={`${panel.title} from ${timeOf(0)} to ${timeText(end, now, toThe)}; the table below has the numbers`}
           onPointerDown={(event) => {
             if (isFile) return
             event.currentTarget.setPointerCapture(event.pointerId)
@@ -96,7 +98,7 @@ export function Chart({ panel, drawn: { series, left }, times, end, linkOf, onCh
       </div>
       <div class="chart-ends muted">
         <span>{timeOf(0)}</span>
-        <span>{timeText(end, now)}</span>
+        <span>{timeText(end, now, toThe)}</span>
       </div>
       {series.length > 1 && (
         <ul class="legend">

@@ -40,7 +40,7 @@ export function AnswerView({ play, side, project }: Props) {
         {run?.callId && !isBusy(run) && (
           <>
             <button type="button" onClick={() => setFront('queue')}>
-              Add to queue
+              To queue
             </button>
             <button type="button" onClick={() => setFront('dataset')}>
               To dataset

@@ -49,7 +49,11 @@ function Playground({ project }: { project: string }) {
     },
     { keys: ['y'], does: 'Copy as curl or code', run: () => setCopying(true) },
   ])
-  const models = engine?.models.flatMap(({ names }) => names) ?? []
+  // What it can be asked for is known when it is loaded.
+  const answering = engine?.models.filter(
+    ({ names, tasks }) => names.length === 0 || tasks.includes('answers'),
+  )
+  const models = answering?.flatMap(({ names }) => names) ?? []
   return (
     <main class="screen play">
       <h1 class="hidden-text">Playground</h1>
@@ -61,6 +65,11 @@ function Playground({ project }: { project: string }) {
             <p class="notice">
               No model is served here, so nothing will answer. Start the server with <code>HEDDLE_MODEL</code>
               .
+            </p>
+          )}
+          {engine !== undefined && engine.models.length > 0 && answering?.length === 0 && (
+            <p class="notice">
+              The models that are served here make vectors and rank documents, but write no answers.
             </p>
           )}
           <RecordNotice play={play} recording={engine?.recording} />

@@ -15,7 +15,7 @@ export const stateNames: Record<ItemState, string> = {
 }
 
 /** Never by its colour alone. */
-export function StateName({ state }: { state: ItemState }) {
+function StateName({ state }: { state: ItemState }) {
   return (
     <span class="status" data-state={state}>
       {stateNames[state]}

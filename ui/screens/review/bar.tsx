@@ -44,16 +44,19 @@ export function Bar({ review, project, queue }: Props) {
 function Saving({ review }: { review: Review }) {
   const waiting = review.waiting.value
   const trouble = review.trouble.value
+  const isRefused = review.refused.value !== undefined
   const hasSaved = review.undoable.value !== undefined
   return (
-    <span role="status" class={trouble === undefined ? 'muted' : 'problem'}>
+    <span role="status" class={trouble === undefined && !isRefused ? 'muted' : 'problem'}>
       {trouble !== undefined
         ? `${countText(waiting)} not saved: ${trouble} Trying again.`
         : waiting > 0
           ? 'Saving'
-          : hasSaved
-            ? 'Saved'
-            : ''}
+          : isRefused
+            ? 'Not saved'
+            : hasSaved
+              ? 'Saved'
+              : ''}
     </span>
   )
 }

@@ -4,7 +4,7 @@ import { Refused, Unreachable } from '../../server/ask.ts'
 const firstPauseMs = 1_000
 const longestPauseMs = 10_000
 
-export interface Work {
+interface Work {
   /** Safe to be repeated. */
   run(): Promise<void>
   /** The server says no; to ask again would change nothing. */

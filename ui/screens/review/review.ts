@@ -18,7 +18,7 @@ interface Given {
   onItem(item: string | undefined): void
 }
 
-export type Phase =
+type Phase =
   | { kind: 'looking' }
   | { kind: 'item'; held: Held }
   /** This reviewer has completed or skipped it already. */

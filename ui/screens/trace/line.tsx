@@ -58,7 +58,9 @@ export function TraceLine(props: Props) {
           <span class="tree-toggle" />
         )}
         <Status status={row.status} isShort />
-        <span class="tree-name">{nameOf(row)}</span>
+        <span class="tree-name" title={nameOf(row)}>
+          {nameOf(row)}
+        </span>
         {row.feedback > 0 && (
           <span class="tree-said" title={`${row.feedback} said about it`}>
             ✎<span class="hidden-text">has feedback</span>

@@ -17,7 +17,7 @@ export interface Edge {
   readonly target: number
 }
 
-export const lastCodePoint = 0x10ffff
+const lastCodePoint = 0x10ffff
 /** Every code point that UTF-8 can say: all but the surrogates. */
 export const everyCodePoint = [
   [0, 0xd7ff],

@@ -1,5 +1,5 @@
 /** Ranges of code points: each by its first and its last, ascending. */
-export type Ranges = readonly number[]
+type Ranges = readonly number[]
 
 /** Of the pieces into which a spread takes apart the ranges that it is asked for. */
 const mostPieces = 64

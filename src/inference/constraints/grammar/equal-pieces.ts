@@ -1,7 +1,7 @@
 import type { Expr } from './expressions.ts'
 
 /** A number for each piece of grammar, and how many of its parts were not met before. */
-export type EqualPieces = (expr: Expr) => { number: number; walked: number }
+type EqualPieces = (expr: Expr) => { number: number; walked: number }
 
 /**
  * Equal pieces have the same number. What was numbered as a part of another piece is not walked again, but for what is seldom

@@ -31,7 +31,7 @@ export function isNever(expr: Expr): boolean {
   return expr.kind === 'alternatives' && expr.of.length === 0
 }
 
-export function isEmptyText(expr: Expr): boolean {
+function isEmptyText(expr: Expr): boolean {
   return expr.kind === 'sequence' && expr.of.length === 0
 }
 

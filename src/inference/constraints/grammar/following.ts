@@ -37,7 +37,7 @@ export interface Position {
   readonly isOver: boolean
 }
 
-export interface Spread {
+interface Spread {
   readonly to: readonly Position[]
   /** Each of them leads somewhere. */
   readonly isTotal: boolean
@@ -77,7 +77,7 @@ const mostRemembered = 400_000
 /** Of the numbers that are bits of what they tell. */
 const mostBits = 31
 
-export interface FollowingOptions {
+interface FollowingOptions {
   mostSteps?: number
   /** Marks are taken for the empty text. */
   withoutMarks?: boolean

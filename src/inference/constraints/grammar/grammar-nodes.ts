@@ -13,7 +13,7 @@ export type Node =
   | Rule
 
 /** A literal from this position on. */
-export interface Literal {
+interface Literal {
   readonly kind: 'literal'
   readonly text: string
   readonly at: number
@@ -21,7 +21,7 @@ export interface Literal {
   further: Literal | undefined
 }
 
-export interface Repetition {
+interface Repetition {
   readonly kind: 'repetition'
   readonly of: Node
   readonly min: number

@@ -1,5 +1,5 @@
 /** Rows of numbers one behind the other, equal ones only once. */
-export interface InternedRows {
+interface InternedRows {
   /** Where the row begins. */
   add(row: readonly number[]): number
   /** A number of a row that was added; rows that are equal by then stay apart. */

@@ -4,10 +4,10 @@ import type { Expr } from './expressions.ts'
 /** Only grammars made to be slow need more than a few passes over all rules. */
 const mostVisits = 2_000_000
 
-export type RuleSet = ReadonlySet<string>
+type RuleSet = ReadonlySet<string>
 
 /** What may be true of an expression, when it is known of which rules it is true. */
-export type Property = (expr: Expr, known: RuleSet) => boolean
+type Property = (expr: Expr, known: RuleSet) => boolean
 
 /** The rules of which it is true, where being true of one may follow from being true of others. */
 export function rulesThat(property: Property, rules: ReadonlyMap<string, Expr>): RuleSet {

@@ -13,7 +13,7 @@ export interface FollowingOf<At> {
   canBegin(position: At, first: number, last: number): boolean
 }
 
-export interface Begun {
+interface Begun {
   readonly value: number
   /** Bytes that are missing. */
   readonly left: number

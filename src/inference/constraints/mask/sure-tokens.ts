@@ -4,7 +4,7 @@ import type { Following, Position } from '../grammar/following.ts'
 import { isSymbol } from '../grammar/symbols.ts'
 import type { BytePosition } from './byte-following.ts'
 
-export interface SureTokensParts {
+interface SureTokensParts {
   vocabulary: Vocabulary
   following: Pick<Following, 'after' | 'onlyPoint'>
   /** Cuts a text as the tokenizer does. */

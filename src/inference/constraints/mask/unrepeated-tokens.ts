@@ -6,7 +6,7 @@ import { orderTokens } from './token-order.ts'
 import { type TokenTrie, trieOf } from './token-trie.ts'
 
 /** The tokens by what they can repeat of what was written. */
-export interface UnrepeatedTokens {
+interface UnrepeatedTokens {
   /** Takes from the tokens that the grammar goes on with those that would repeat something. */
   keep(remembering: Remembering, from: BytePosition<Remembered>, bits: Uint32Array): void
 }

@@ -26,7 +26,7 @@ export interface CharacterSet {
   upTo(characters: number): Uint32Array
 }
 
-export interface Slice extends CharacterSet {
+interface Slice extends CharacterSet {
   readonly trie: TokenTrie
 }
 
@@ -40,7 +40,7 @@ export interface BrokenTokens {
 }
 
 /** Tokens that end alike, by rising numbers of characters before that. */
-export interface BrokenGroup {
+interface BrokenGroup {
   readonly tokens: readonly number[]
   readonly lengths: readonly number[]
 }

@@ -5,7 +5,7 @@ import type { Budget } from '../grammar/budget.ts'
 import { alternatives, charClass, type Expr, repetition, sequence } from '../grammar/expressions.ts'
 import type { Anchored } from './anchored.ts'
 
-export interface LeadingParts {
+interface LeadingParts {
   /** A match anywhere in the text is enough. */
   search: boolean
   budget: Budget

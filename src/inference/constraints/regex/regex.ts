@@ -26,7 +26,7 @@ const mostAnchors = 100
 /** Each is looked up among all code points. */
 const stepsOfProperty = 15_000
 
-export interface RegexOptions {
+interface RegexOptions {
   /** A match anywhere in the text is enough, as `pattern` of JSON Schema has it; otherwise the whole text is matched. */
   search: boolean
   budget?: Budget

@@ -6,7 +6,7 @@ import type { Member } from './member.ts'
 /** There is a rule for each set of members that were written. */
 export const mostInAnyOrder = 10
 
-export interface OrderedParts {
+interface OrderedParts {
   members: readonly Member[]
   /** Each with its name, as it is written. */
   entries: readonly Expr[]

@@ -36,7 +36,7 @@ const counts = [
 ]
 
 /** What of a schema has to be said otherwise, and where the schemas in it stand. */
-export interface Translation {
+interface Translation {
   /** In the words of the latest draft, and with lists of `items` as they are. */
   schema: Schema
   /** Schemas that have moved, by the steps to their place. */

@@ -12,7 +12,7 @@ import type { TextLanguages } from './text-languages.ts'
 export type Closing = 'silent' | 'listing' | 'told'
 
 /** What is written so that equal values have one text, but for white space and for objects that are marked as loose. */
-export interface Alike {
+interface Alike {
   /** In which order the members of all objects are written. */
   readonly rankOf: (name: string) => number
   /** The same where order is no matter. */

@@ -19,7 +19,7 @@ export interface Others {
 }
 
 /** What there is to write behind the declared members of an object. */
-export interface Further {
+interface Further {
   others: readonly Others[]
   /** Each of them has to be among these. */
   asked: readonly SomeMember[]

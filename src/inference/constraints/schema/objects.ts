@@ -23,7 +23,7 @@ import { countsOf, excludedBy, requiredBy, type SchemaNode, stepped } from './sc
 import { type SomeMember, waysToHave } from './some-member.ts'
 import { byRank } from './values.ts'
 
-export interface ObjectParts {
+interface ObjectParts {
   members: readonly Member[]
   others: readonly Others[]
   counts: Counts

@@ -4,7 +4,7 @@ import { isRecord } from './keywords.ts'
 import { publishedSchema } from './published-schemas.ts'
 
 /** A schema with an identifier of its own, and all that stands in it up to the next one. */
-export interface Resource {
+interface Resource {
   readonly uri: string
   readonly schema: unknown
   readonly path: string
@@ -18,7 +18,7 @@ interface Place {
   path: string
 }
 
-export interface Resources {
+interface Resources {
   /** The one that a schema stands in. */
   of(schema: object): Resource
   /** What is named by a reference that stands in a resource. */

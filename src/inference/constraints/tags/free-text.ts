@@ -8,7 +8,7 @@ export interface Stop {
   readonly next: Expr
 }
 
-export interface FreeText {
+interface FreeText {
   readonly stops: readonly Stop[]
   /** Whether the text may also be over without one of the stops. */
   readonly mayEnd: boolean

@@ -12,7 +12,7 @@ import {
 import { isSymbol, otherControlToken } from '../grammar/symbols.ts'
 import { type Path, path } from './paths.ts'
 
-export interface ArmedText {
+interface ArmedText {
   /** What may be armed anywhere in the text. */
   anywhere: Path
   /** What may be armed where the text starts, for each start that it has. */

@@ -7,7 +7,7 @@ import { isWhite, literalExpr, literalPath, type Placed, space, spaced, withoutL
 import { type Path, path, pathExpr } from './paths.ts'
 
 /** A tool that may be called, with the rule of its arguments. */
-export interface CalledTool {
+interface CalledTool {
   name: string
   arguments: Expr
 }
@@ -21,7 +21,7 @@ export interface TurnParts {
   second?: readonly Path[]
 }
 
-export interface Calling {
+interface Calling {
   /** The first call and all that follows it. */
   start: Expr
   /** In a text: what has to be read until nothing but a call can follow. */
@@ -32,7 +32,7 @@ export interface Calling {
   unmarked?: Path
 }
 
-export interface CallsGiven {
+interface CallsGiven {
   format: CallFormat
   tools: readonly CalledTool[]
   /** Any text may follow the calls. */

@@ -5,12 +5,12 @@ import { textPath } from './literals.ts'
 import { mergedPaths, path } from './paths.ts'
 
 /** The marks of turns that are messages. */
-export interface MessageMarks {
+interface MessageMarks {
   start: string
   ends: readonly string[]
 }
 
-export interface MessageText {
+interface MessageText {
   name: string
   /** What may follow the text, behind the mark of the next message. */
   message: Expr

@@ -10,7 +10,7 @@ export interface Entry {
 }
 
 /** What stands around arguments. */
-export interface Marks {
+interface Marks {
   head: Expr
   between: Expr
   tail: Expr

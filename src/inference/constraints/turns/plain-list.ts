@@ -4,7 +4,7 @@ import { arrayDemands } from '../schema/arrays.ts'
 import type { Emission } from '../schema/emission.ts'
 import type { SchemaNode } from '../schema/schema-document.ts'
 
-export interface ListMarks {
+interface ListMarks {
   open: Expr
   between: Expr
   close: Expr

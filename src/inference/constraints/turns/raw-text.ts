@@ -10,7 +10,7 @@ import { runOf, stringAutomaton } from '../schema/strings.ts'
 import { closedBy } from './closing-texts.ts'
 
 /** How a text stands between marks, where nothing is escaped. */
-export interface Between {
+interface Between {
   /** What may stand behind it: it ends at the first of them. */
   marks: readonly string[]
   /** The value may be of one of these types too: a text that reads like one is one. */

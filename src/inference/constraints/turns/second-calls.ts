@@ -6,7 +6,7 @@ import { literalExpr, literalPath, type Placed } from './literals.ts'
 import { type Path, path } from './paths.ts'
 
 /** A tool with the rule of its arguments as JSON. */
-export interface SecondTool {
+interface SecondTool {
   name: string
   json: Expr
 }

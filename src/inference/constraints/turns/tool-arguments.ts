@@ -14,7 +14,7 @@ import { taggedExpr } from './tagged-arguments.ts'
 import { widened } from './widening.ts'
 
 /** The arguments of one tool as a piece of grammar, which goes into every grammar that offers the tool. */
-export interface ArgumentsGrammar {
+interface ArgumentsGrammar {
   start: Expr
   rules: ReadonlyMap<string, Expr>
   /** What of the schema was widened: the path and the keyword. */
@@ -34,7 +34,7 @@ export interface ToolArguments {
 }
 
 /** The steps that compiling may still take. */
-export interface Allowance {
+interface Allowance {
   steps: number
 }
 
@@ -165,7 +165,7 @@ function shallow({ properties, required, additionalProperties }: Record<string, 
 }
 
 /** Arguments are an object, and a schema without any allows none. */
-export function schemaOf(parameters: unknown): Record<string, unknown> {
+function schemaOf(parameters: unknown): Record<string, unknown> {
   if (parameters === undefined || parameters === null) return none
   if (parameters === true) return { type: 'object' }
   if (!isRecord(parameters)) {

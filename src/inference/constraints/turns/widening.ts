@@ -4,7 +4,7 @@ import { isRecord } from '../schema/keywords.ts'
 type Schema = Readonly<Record<string, unknown>>
 
 /** A schema that allows all that the given one does, and what of it was given up: the path and the keyword. */
-export interface Widened {
+interface Widened {
   schema: Schema
   what: string
 }

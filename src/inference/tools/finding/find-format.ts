@@ -8,7 +8,7 @@ import { type ProbeCall, probeCalls, probeNames } from './probe-calls.ts'
 import { disproof } from './proof.ts'
 import { attempt, createTurnProbe, needles, type Render, type TurnProbe, turn } from './turns.ts'
 
-export interface Finding {
+interface Finding {
   /** Renders with the template in question. */
   render: Render
   template: string

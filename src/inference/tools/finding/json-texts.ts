@@ -1,5 +1,5 @@
 /** Where the JSON object that starts at `start` ends; -1 if it does not. */
-export function objectEnd(text: string, start: number): number {
+function objectEnd(text: string, start: number): number {
   let depth = 0
   for (let at = start; at < text.length; at++) {
     const character = text[at]
@@ -16,7 +16,7 @@ export function objectEnd(text: string, start: number): number {
 }
 
 /** Where the JSON string that starts at `start` ends; -1 if it does not. */
-export function stringEnd(text: string, start: number): number {
+function stringEnd(text: string, start: number): number {
   for (let at = start + 1; at < text.length; at++) {
     if (text[at] === '\\') at++
     else if (text[at] === '"') return at + 1
@@ -45,7 +45,7 @@ const ordered = (value: unknown): string =>
       : member,
   ) ?? 'undefined'
 
-export interface FoundObject {
+interface FoundObject {
   start: number
   end: number
   isQuoted: boolean

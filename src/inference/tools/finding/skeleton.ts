@@ -2,7 +2,7 @@ import type { CallFormat, Hole, Literal } from '../call-format.ts'
 import type { ProbeCall } from './probe-calls.ts'
 
 /** The texts around the holes of a turn with calls: `gaps[i]` stands between calls i and i + 1. */
-export interface Skeleton {
+interface Skeleton {
   open: string
   mids: string[]
   gaps: string[]
@@ -42,7 +42,7 @@ export function skeletonOf(
 }
 
 /** The literals of turns with one, two and three calls; undefined where they disagree. */
-export interface Literals {
+interface Literals {
   open: Literal
   mid: Literal
   gap?: Literal

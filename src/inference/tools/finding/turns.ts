@@ -161,7 +161,7 @@ export function commonStart(a: string, b: string): number {
   return length
 }
 
-export function commonEnd(a: string, b: string): number {
+function commonEnd(a: string, b: string): number {
   let length = 0
   while (length < a.length && length < b.length && a.at(-1 - length) === b.at(-1 - length)) length++
   return length

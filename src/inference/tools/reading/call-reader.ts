@@ -26,12 +26,12 @@ export interface CallReader {
   readArguments(source: Source, said: Said, tool: OfferedTool): Reading<boolean>
 }
 
-export type CallLiterals = Pick<CallFormat, 'open' | 'mid' | 'gap' | 'close' | 'isAnchored'> & {
+type CallLiterals = Pick<CallFormat, 'open' | 'mid' | 'gap' | 'close' | 'isAnchored'> & {
   /** How much has to stand behind a name for a call that was cut off there to be one; any character without it. */
   certain?: string
 }
 
-export interface CallReaderOptions {
+interface CallReaderOptions {
   isParallel: boolean
   isJson: boolean
   /** The reader of arguments that have behind them what this matches. */

@@ -111,10 +111,10 @@ const neededSpace = run(isSpace, 1, mostSpace)
 const counter = run(isDigit, 1, mostOfCounter)
 const id = run((unit) => isDigit(unit) || isLetter(unit) || unit === 0x5f || unit === 0x2d, 1, mostOfId)
 
-export function isDigit(unit: number): boolean {
+function isDigit(unit: number): boolean {
   return unit >= 0x30 && unit <= 0x39
 }
 
-export function isLetter(unit: number): boolean {
+function isLetter(unit: number): boolean {
   return (unit >= 0x41 && unit <= 0x5a) || (unit >= 0x61 && unit <= 0x7a)
 }

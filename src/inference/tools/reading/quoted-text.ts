@@ -3,11 +3,7 @@ import type { Reading, Source } from './source.ts'
 const backslash = 0x5c
 
 /** What the escape at this place says and where it ends; undefined where the text is too short to tell. */
-export type EscapeAt = (
-  text: string,
-  at: number,
-  isOver: boolean,
-) => { says: string; end: number } | undefined
+type EscapeAt = (text: string, at: number, isOver: boolean) => { says: string; end: number } | undefined
 
 /** Hands on what a text in quotes says, from its opening quote on. False when the text is over before it ends. */
 export function* readQuotedText(

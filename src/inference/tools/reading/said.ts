@@ -8,7 +8,7 @@ const mostHeld = 1_024
 
 const messageBreak = '\n\n'
 
-export interface SaidOptions {
+interface SaidOptions {
   newId(index: number, name: string): string
   /** By their numbers, the names of markers that are written where they mean nothing; none are without it. */
   shown?: readonly string[]

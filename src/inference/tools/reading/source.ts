@@ -11,7 +11,7 @@ export interface Source {
   isOver: boolean
 }
 
-export interface FedSource extends Source {
+interface FedSource extends Source {
   add(piece: string): void
   end(): void
 }

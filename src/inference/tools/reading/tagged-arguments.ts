@@ -19,7 +19,7 @@ import { propertyOf, typesOf } from './value-types.ts'
 const mostOfKey = 512
 
 /** What tagged arguments are matched with, made once for each format. */
-export interface TaggedMarks {
+interface TaggedMarks {
   /** The mark before the first key, and the one before another key. */
   first: Matcher
   next: Matcher

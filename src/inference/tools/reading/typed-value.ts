@@ -7,7 +7,7 @@ import { certainly, isSpace, type Reading, readUntil, type Seeker, type Source }
 import { standing } from './standing.ts'
 import { typeOf } from './value-types.ts'
 
-export interface TypedValue {
+interface TypedValue {
   /** How the types are written that have these marks. */
   of: ReadonlyMap<ValueType, TaggedValue['written']>
   /** What the schema says. */

@@ -14,7 +14,7 @@ const largestGroup = 1 << 30
 /** Of rows of a table that become one line. */
 const bytesOfLine = 256 * 1024
 
-export interface ParquetHead {
+interface ParquetHead {
   kind: ExportKind
   /** All that were exported. */
   kinds: ExportKind[]
@@ -23,7 +23,7 @@ export interface ParquetHead {
   line: string
 }
 
-export interface ParquetFile {
+interface ParquetFile {
   head: ParquetHead
   /** The lines that the rows are, as an export in JSON Lines has them. `at` hears which row is read. */
   lines(at: (row: number) => void): AsyncGenerator<string>

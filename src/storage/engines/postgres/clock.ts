@@ -3,7 +3,7 @@ import { type Sql, sql } from '../../sql/sql.ts'
 
 const betweenMs = 10_000
 
-export interface FollowedClock {
+interface FollowedClock {
   stop(): Promise<void>
 }
 

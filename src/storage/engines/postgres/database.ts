@@ -48,7 +48,7 @@ export const postgresDefaults: PostgresOptions = {
 type Registry = Record<string, Command<never, unknown>>
 
 /** The record on PostgreSQL for any set of commands; with the commands of this program it is a `Database`. */
-export interface PostgresDatabase<R extends Registry>
+interface PostgresDatabase<R extends Registry>
   extends Reader,
     Omit<Database, 'write' | 'writeBehind' | keyof Reader> {
   write<Name extends keyof R>(
@@ -219,7 +219,7 @@ async function inTime(work: Promise<void>, limitMs: number): Promise<void> {
   }
 }
 
-export interface OpenPostgresOptions extends Partial<PostgresOptions> {
+interface OpenPostgresOptions extends Partial<PostgresOptions> {
   migrations?: readonly Migration[]
   /** For another process that migrates at the same time. */
   migrationLockTimeoutMs?: number

@@ -3,7 +3,7 @@ import { Refusal, type RefusalCode, refuse } from '../../../domain/refusals.ts'
 import { StorageRefusal, storageFailure } from '../../failures.ts'
 
 /** How far a statement got before its connection was gone. */
-export type LossStage =
+type LossStage =
   /** There was no connection: nothing was sent. */
   | 'unreachable'
   /** The transaction was open and is rolled back by the server. */
@@ -21,7 +21,7 @@ export class ConnectionLost extends Error {
   }
 }
 
-export interface Limits {
+interface Limits {
   queryTimeoutMs: number
   idleTimeoutMs: number
 }

@@ -3,7 +3,7 @@ import { StorageRefusal } from '../../failures.ts'
 import { type AppliedMigration, type Migration, migrationTable, pendingMigrations } from '../migrations.ts'
 import { ConnectionLost, openFailure } from './failures.ts'
 
-export interface MigrateOptions {
+interface MigrateOptions {
   connectTimeoutMs: number
   /** For another process that migrates at the same time. */
   lockTimeoutMs: number

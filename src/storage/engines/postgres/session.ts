@@ -8,7 +8,7 @@ export interface Answer {
   command: string
 }
 
-export interface SessionOptions {
+interface SessionOptions {
   pid: number
   /** Longer than the server's own limit: what ends a wait when the server is silent. */
   answerTimeoutMs: number

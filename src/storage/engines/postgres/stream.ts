@@ -6,7 +6,7 @@ import type { Answer, Session } from './session.ts'
 import type { Statement } from './statements.ts'
 import { lostOnce, rollBack } from './transaction.ts'
 
-export interface StreamParts {
+interface StreamParts {
   connections: Connections
   tenant: string
   /** Fewer than there are connections, so that long reads leave some to everyone else. */

@@ -92,7 +92,7 @@ export function connect(file: string, access: 'write' | 'read', going: () => voi
  * SQLite looks at what a parameter is bound to when it plans a comparison by `=` or IS, and so plans the statement anew with each
  * execution: 10 us where the search itself takes one. Behind a plus the value is unknown to the planner and otherwise the same.
  */
-export const plannedOnce = (text: string): string => text.replaceAll(/(=|\bIS) \?/g, '$1 +?')
+const plannedOnce = (text: string): string => text.replaceAll(/(=|\bIS) \?/g, '$1 +?')
 
 /** Cuts so many free pages off the end of the file. Answers whether it helped and more are left. */
 export function reclaimPages({ handle }: Connection, pages: number): boolean {

@@ -9,7 +9,7 @@ import type { PoolReader } from './pool-reader.ts'
  * The log begins anew only where all of it is in the database, and what is written meanwhile never is: when the log is large, the
  * writer takes over the few pages that the thread has left. Where the thread does not come to it, the writer takes all of them.
  */
-export interface LogBounds {
+interface LogBounds {
   /** Pages that wait. */
   long: number
   /** Pages in the log, and those that wait at most. */

@@ -29,7 +29,7 @@ import {
   writerThread,
 } from './writer.ts'
 
-export interface SqliteOptions {
+interface SqliteOptions {
   file: string
   queryTimeoutMs?: number
   /** For a long read to begin, while others are under way. */

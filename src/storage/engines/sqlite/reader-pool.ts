@@ -17,7 +17,7 @@ const defaultRows = 200
 /** An unused thread costs memory, a new one some 50 ms. */
 const restMs = 60_000
 
-export interface ReaderPoolOptions {
+interface ReaderPoolOptions {
   /** For the next rows to be found, and for the reader to take them. */
   limitMs: number
   /** For a reader to be free. */

@@ -1,7 +1,7 @@
 import type { Format } from './format.ts'
 
 /** What the formats of the libraries are made of that are not of JSON Schema. */
-export interface AddressPatterns {
+interface AddressPatterns {
   ipv4: string
   ipv6: string
   /** An address with a scheme and a host. */

@@ -1,0 +1,156 @@
+import assert from 'node:assert/strict'
+import { after, type TestContext, test } from 'node:test'
+import { keys } from '../support/app.ts'
+import { noBrowser, type Page } from '../support/browser.ts'
+import { project } from '../support/calls.ts'
+import { chatCall, idOf, pageTests, writeCalls } from '../support/page-app.ts'
+import { createQueue } from '../support/queues.ts'
+
+const skip = noBrowser
+
+const { served, open } = await pageTests(
+  { after },
+  {
+    async fill(page) {
+      const batch = Array.from({ length: 8 }, (_, index) => chatCall(index, `Question ${index}?`, 'Answer.'))
+      await writeCalls(page, batch)
+      const queue = await createQueue(page.post, { name: 'Round' })
+      const call_ids = batch.map(({ id }) => id)
+      await page.post(`/annotation_queues/${queue}/items`, { project_id: project, call_ids })
+      const rows = [{ question: 'Capital of Mali?', answer: 'Bamako' }]
+      await page.post(`/v2/${project}/datasets`, { name: 'capitals', rows })
+      await page.post('/users', { name: 'carol', role: 'member', entities: ['acme'] }, keys.root)
+      return { queue }
+    },
+  },
+)
+
+const path = '/ui/acme/qa'
+
+/** Whether the focus is in the dialog; behind its last control it may be in the bars of the browser, which are no element. */
+const focusIn = (page: Page) =>
+  page.evaluate(() => {
+    const { activeElement } = document
+    if (activeElement === document.body) return 'nowhere'
+    return activeElement?.closest('dialog') === null ? 'the page' : 'the dialog'
+  })
+
+const dialogs: [name: string, at: () => string, opener: string, key?: string][] = [
+  ['saved views', () => `${path}/calls`, 'Views'],
+  ['ask again', () => `${path}/calls`, 'Ask again'],
+  ['sheet of keys', () => `${path}/calls`, 'Keys'],
+  ['palette', () => `${path}/calls`, 'Go to'],
+  ['to a queue', () => `${path}/calls?peek=${idOf('chat', 3)}`, 'To queue'],
+  ['to a dataset', () => `${path}/calls?peek=${idOf('chat', 3)}`, 'To dataset'],
+  ['new queue', () => `${path}/queues`, 'New queue'],
+  ['change of a queue', () => `${path}/queues/${served().queue}`, 'Change'],
+  ['end of a queue', () => `${path}/queues/${served().queue}`, 'Delete'],
+  ['end of an object', () => `${path}/data/capitals`, 'Delete all'],
+  ['copy as', () => '/ui/play?p=acme%2Fqa', 'Copy as'],
+  ['keys of somebody', () => '/ui/people', 'Keys', keys.root],
+  ['end of a user', () => '/ui/people', 'Remove', keys.root],
+]
+
+for (const [name, at, opener, key] of dialogs) {
+  test(`by keys a dialog is opened, walked and left to where it was opened: ${name}`, { skip }, async (t) => {
+    const { page, problems } = await open(t, at(), key === undefined ? {} : { key })
+    const where = opener === 'Keys' && key !== undefined ? page.locator('main') : page
+    const button = where.getByRole('button', { name: new RegExp(`^${opener}`) }).first()
+    const dialog = page.locator('dialog[open]')
+    await button.waitFor()
+    for (const way of ['Escape', 'Close'] as const) {
+      await button.focus()
+      await page.keyboard.press('Enter')
+      await dialog.waitFor()
+      assert.equal(await focusIn(page), 'the dialog')
+      for (let pressed = 0; pressed < 25; pressed++) {
+        await page.keyboard.press('Tab')
+        assert.notEqual(await focusIn(page), 'the page')
+      }
+      if (way === 'Close' && (await dialog.getByRole('button', { name: way }).count()) > 0) {
+        await dialog.getByRole('button', { name: way }).focus()
+        await page.keyboard.press('Enter')
+      } else {
+        await page.keyboard.press('Escape')
+      }
+      await dialog.waitFor({ state: 'detached' })
+      assert.equal(await button.evaluate((element) => element === document.activeElement), true, way)
+    }
+    assert.deepEqual(problems, [])
+  })
+}
+
+const openCalls = async (t: TestContext) => {
+  const seen = await open(t, `${path}/calls`)
+  await seen.page.getByRole('row').getByText('Question 7?').waitFor()
+  return seen
+}
+
+test('Enter and the space bar press the button that has the focus; who walks on opens the row', {
+  skip,
+}, async (t) => {
+  const { page, problems } = await openCalls(t)
+  const facets = page.getByRole('button', { name: 'Facets' })
+  await facets.focus()
+  await page.keyboard.press('Enter')
+  await page.locator('.facets').waitFor()
+  await page.keyboard.press(' ')
+  await page.locator('.facets').waitFor({ state: 'detached' })
+  await page.keyboard.press('j')
+  await page.keyboard.press('Enter')
+  await page.waitForURL('**/trace/**')
+  assert.deepEqual(problems, [])
+})
+
+test('a checkbox that was clicked takes no key from the list', { skip }, async (t) => {
+  const { page } = await openCalls(t)
+  await page.getByRole('checkbox', { name: 'Choose heddle.chat.completions' }).first().click()
+  await page.getByRole('toolbar').getByText('1 call', { exact: true }).waitFor()
+  await page.keyboard.press('J')
+  await page.getByRole('toolbar').getByText('2 calls', { exact: true }).waitFor()
+})
+
+test('Escape closes the front dialog alone', { skip }, async (t) => {
+  const { page, problems } = await openCalls(t)
+  await page.keyboard.press('j')
+  await page.keyboard.press('p')
+  await page.waitForSelector('.peek .said.is-answer')
+  await page.keyboard.press('a')
+  await page.getByRole('dialog', { name: 'Add this call to a queue' }).waitFor()
+  await page.keyboard.press('Control+k')
+  await page.getByRole('dialog', { name: 'Go to' }).waitFor()
+  await page.keyboard.press('Escape')
+  await page.getByRole('dialog', { name: 'Go to' }).waitFor({ state: 'detached' })
+  await page.getByRole('dialog', { name: 'Add this call to a queue' }).waitFor()
+  await page.keyboard.press('Escape')
+  await page.locator('dialog[open]').waitFor({ state: 'detached' })
+  assert.equal(await page.locator('.peek').count(), 1)
+  await page.keyboard.press('Escape')
+  await page.locator('.peek').waitFor({ state: 'detached' })
+  assert.deepEqual(problems, [])
+})
+
+test('no key of a screen works while somebody types', { skip }, async (t) => {
+  const { page, problems } = await openCalls(t)
+  const text = '?jkxadvr.Nggopesicn1 /'
+  for (const [at, field] of [
+    [`${path}/calls`, 'Filter'],
+    [`${path}/queues`, undefined],
+    ['/ui/play?p=acme%2Fqa', 'Message 1'],
+  ] as const) {
+    await page.goto(`${served().address}${at}`)
+    if (field === undefined) {
+      await page.getByRole('button', { name: 'New queue' }).click()
+      await page.getByLabel('Guidelines for reviewers').focus()
+    } else {
+      await page.getByLabel(field, { exact: true }).focus()
+    }
+    const address = page.url()
+    const open = await page.locator('dialog[open]').count()
+    await page.keyboard.type(text)
+    assert.equal(await page.evaluate(() => (document.activeElement as HTMLInputElement).value), text)
+    assert.equal(await page.locator('dialog[open]').count(), open)
+    assert.equal(new URL(page.url()).pathname, new URL(address).pathname)
+  }
+  assert.deepEqual(problems, [])
+})

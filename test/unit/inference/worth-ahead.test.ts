@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createWorthAhead } from '../../../src/inference/embedded/drafts/worth-ahead.ts'
+
+interface Cost {
+  tokens: number
+  ms: number
+}
+
+/** What so many batches of four writers did, where each way costs so much: `a` for ahead, `p` for plain. */
+function played(
+  worth: ReturnType<typeof createWorthAhead>,
+  batches: number,
+  ahead: Cost,
+  plain: Cost,
+): string {
+  return Array.from({ length: batches }, () => {
+    const isAhead = worth.isWorth(4)
+    const { tokens, ms } = isAhead ? ahead : plain
+    worth.took(4, isAhead, tokens, ms)
+    return isAhead ? 'a' : 'p'
+  }).join('')
+}
+
+const plain = { tokens: 4, ms: 20 }
+
+test('what is faster is used, after a look at the other', () => {
+  const faster = createWorthAhead({ isPaired: false })
+  assert.equal(played(faster, 30, { tokens: 20, ms: 70 }, plain), `${'a'.repeat(8)}pppp${'a'.repeat(18)}`)
+  const slower = createWorthAhead({ isPaired: false })
+  assert.equal(played(slower, 30, { tokens: 20, ms: 300 }, plain), `${'a'.repeat(8)}${'p'.repeat(22)}`)
+})
+
+test('what has become faster is found by looks, which are seldom', () => {
+  const worth = createWorthAhead({ isPaired: false })
+  played(worth, 30, { tokens: 20, ms: 300 }, plain)
+  const later = played(worth, 2000, { tokens: 20, ms: 70 }, plain)
+  assert.match(later, /^p+a/)
+  assert.match(later.slice(-300), /^a*(p{4}a{100,})*p{0,4}a*$/, 'and it stays')
+})
+
+test('a batch that is held up changes nothing', () => {
+  const worth = createWorthAhead({ isPaired: false })
+  played(worth, 20, { tokens: 20, ms: 70 }, plain)
+  assert.equal(worth.isWorth(4), true)
+  worth.took(4, true, 20, 5_000)
+  assert.equal(played(worth, 20, { tokens: 20, ms: 70 }, plain), 'a'.repeat(20))
+})
+
+test('each number of writers is measured by itself', () => {
+  const worth = createWorthAhead({ isPaired: false })
+  played(worth, 30, { tokens: 20, ms: 300 }, plain)
+  assert.equal(worth.isWorth(4), false)
+  assert.equal(worth.isWorth(3), true)
+})
+
+test('who writes alone, and a model whose rows cost next to nothing, always read ahead', () => {
+  const alone = createWorthAhead({ isPaired: false })
+  const paired = createWorthAhead({ isPaired: true })
+  for (let turn = 0; turn < 300; turn++) {
+    assert.ok(alone.isWorth(1) && paired.isWorth(4))
+    alone.took(1, true, 2, 500)
+    paired.took(4, true, 5, 500)
+  }
+})
