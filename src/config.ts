@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 import { z } from 'zod'
 import { acceptedCacheSize, acceptedDiskSize, bytesOf, cacheSizeOf, diskSizeOf } from './domain/byte-sizes.ts'
-import { entityName } from './domain/fields.ts'
+import { entityName, isStep } from './domain/fields.ts'
 import { kvChoices } from './domain/kv-types.ts'
 import { nearestName } from './domain/nearest.ts'
 
@@ -36,7 +36,14 @@ const users = z.string().transform((text, context): ConfiguredUser[] => {
   for (const entry of text.split(',').map((part) => part.trim())) {
     if (entry === '') continue
     const [name = '', key = '', entities = '*', ...rest] = entry.split(':')
-    if (!/^[\w.@-]{1,64}$/.test(name) || name === 'api' || key === '' || entities === '' || rest.length > 0) {
+    if (
+      !/^[\w.@-]{1,64}$/.test(name) ||
+      isStep(name) ||
+      name === 'api' ||
+      key === '' ||
+      entities === '' ||
+      rest.length > 0
+    ) {
       // The key stays out of the message: it ends up in logs.
       return refused(
         `entry ${found.length + 1}: expected name:key or name:key:entity+entity, the name not "api"`,

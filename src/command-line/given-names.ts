@@ -1,11 +1,11 @@
-import { projectId } from '../domain/fields.ts'
+import { isStep, projectId } from '../domain/fields.ts'
 import { CommandError, exitCodes, onlyArgument } from './command.ts'
 
 export function nameGiven(words: readonly string[]): string {
   const name = onlyArgument(words, 'one user name')
-  if (!/^[\w.@-]{1,64}$/.test(name) || name === 'api') {
+  if (!/^[\w.@-]{1,64}$/.test(name) || isStep(name) || name === 'api') {
     throw new CommandError(
-      `NAME: given ${JSON.stringify(name)}; accepted: 1 to 64 letters, digits and _ . @ -, but not "api", which stands for any user.`,
+      `NAME: given ${JSON.stringify(name)}; accepted: 1 to 64 letters, digits and _ . @ -, but not . and .., and not "api", which stands for any user.`,
       exitCodes.usage,
     )
   }

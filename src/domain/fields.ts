@@ -142,7 +142,7 @@ export function isStep(name: string): boolean {
   return name === '.' || name === '..'
 }
 
-const noSteps = 'expected names other than . and .., which no address can hold'
+export const noSteps = 'expected names other than . and .., which no address can hold'
 
 /** One of those that a user may use; `*` is all of them. */
 export const entityName = z

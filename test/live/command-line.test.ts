@@ -87,6 +87,7 @@ describe('users', () => {
       'user add zoe --entities acme/qa',
       'user add zoe --entities a,,b',
       'user add zoe --entities a,..',
+      'user add ..',
       'user add zoe --colour red',
       'user remove',
       'user remove ann bob',

@@ -170,6 +170,7 @@ for (const entry of [
   ':a-long-enough-secret',
   'api:a-long-enough-secret',
   'a b:a-long-enough-secret',
+  '..:a-long-enough-secret',
   `${'x'.repeat(65)}:a-long-enough-secret`,
   'alice:a-long-enough-secret:',
   'alice:a-long-enough-secret:acme:more',

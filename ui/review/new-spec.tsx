@@ -1,5 +1,5 @@
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
-import { createObject, objectRefOf } from '../server/objects.ts'
+import { createObject, refOfCreated } from '../server/objects.ts'
 
 const kinds = {
   choice: 'One of some words',
@@ -51,7 +51,7 @@ export function NewSpec({ project, onMade, onClose }: Props) {
     setWorking(true)
     try {
       const val = `{"name":${JSON.stringify(title.trim())},"field_schema":${schemaText}}`
-      onMade(objectRefOf(project, await createObject(project, id, val, 'AnnotationSpec')))
+      onMade(refOfCreated(project, await createObject(project, id, val, 'AnnotationSpec')))
     } catch (given) {
       setFailure(given as Error)
       setWorking(false)

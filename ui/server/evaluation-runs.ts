@@ -1,3 +1,4 @@
+import { objectRefOf } from '../value/ref.ts'
 import { askJson } from './ask.ts'
 import type { Created } from './objects.ts'
 
@@ -5,7 +6,7 @@ import type { Created } from './objects.ts'
 export function evaluationsOf(project: string, signal: AbortSignal) {
   const path = `/v2/${project.split('/').map(encodeURIComponent).join('/')}`
   const refOf = ({ object_id, version_index }: Created & { version_index: number }) =>
-    `weave:///${project.split('/').map(encodeURIComponent).join('/')}/object/${encodeURIComponent(object_id)}:v${version_index}`
+    objectRefOf(project, object_id, `v${version_index}`)
   const make = async (kind: 'models' | 'scorers' | 'evaluations' | 'datasets', json: string) =>
     refOf(await askJson(`${path}/${kind}`, { json, signal }))
   return {

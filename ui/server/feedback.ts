@@ -1,5 +1,6 @@
 import { questionOf } from '../export/contents.ts'
 import { type JsonNode, jsonNode, membersOf, nodeAt, stringOf } from '../value/json-index.ts'
+import { callRefOf } from '../value/ref.ts'
 import { ask } from './ask.ts'
 
 /** What somebody said of a call. The payload keeps its digits. */
@@ -11,11 +12,8 @@ export interface Said {
   by: string | undefined
 }
 
-export const refOf = (project: string, call: string): string =>
-  `weave:///${project.split('/').map(encodeURIComponent).join('/')}/call/${encodeURIComponent(call)}`
-
 function allOf(project: string, call: string) {
-  const query = { $expr: { $eq: [{ $getField: 'weave_ref' }, { $literal: refOf(project, call) }] } }
+  const query = { $expr: { $eq: [{ $getField: 'weave_ref' }, { $literal: callRefOf(project, call) }] } }
   return { project_id: project, query, sort_by: [{ field: 'created_at', direction: 'asc' }] }
 }
 
@@ -48,7 +46,7 @@ export async function addFeedback(project: string, call: string, given: NewFeedb
   await ask('/feedback/create', {
     body: {
       project_id: project,
-      weave_ref: refOf(project, call),
+      weave_ref: callRefOf(project, call),
       feedback_type: isReaction ? 'wandb.reaction.1' : 'wandb.note.1',
       payload: isReaction ? { emoji: given.emoji } : { note: given.note },
     },

@@ -1,6 +1,7 @@
 import type { z } from 'zod'
 import type { ObjectRecord } from '../../src/operations/objects/contract.ts'
 import { type JsonNode, jsonNode, nodeAt, sourceOf, stringOf } from '../value/json-index.ts'
+import { objectRefOf } from '../value/ref.ts'
 import { ask, askJson } from './ask.ts'
 
 /** A version without its value. */
@@ -92,8 +93,8 @@ export async function deleteObject(
   return (await askJson<{ num_deleted: number }>('/obj/delete', { body })).num_deleted
 }
 
-export const objectRefOf = (project: string, { object_id, digest }: Created): string =>
-  `weave:///${project.split('/').map(encodeURIComponent).join('/')}/object/${encodeURIComponent(object_id)}:${digest}`
+export const refOfCreated = (project: string, { object_id, digest }: Created): string =>
+  objectRefOf(project, object_id, digest)
 
 /** An annotation spec, as a field of a review is made from it. */
 export interface Spec {
@@ -109,7 +110,7 @@ export function specOf(project: string, { val, ...version }: ObjectRead): Spec {
   const schema = nodeAt(val, 'field_schema')
   return {
     id: version.object_id,
-    ref: objectRefOf(project, version),
+    ref: refOfCreated(project, version),
     title: stringOf(nodeAt(val, 'name')) ?? version.object_id,
     description: stringOf(nodeAt(val, 'description')) ?? '',
     schema: schema === undefined ? {} : (JSON.parse(sourceOf(schema)) as unknown),
@@ -123,7 +124,7 @@ export async function readSpecs(project: string, signal: AbortSignal): Promise<S
   const objs = JSON.parse(text) as { objs: (ObjectVersion & { val: Record<string, unknown> })[] }
   return objs.objs.map((version) => ({
     id: version.object_id,
-    ref: objectRefOf(project, version),
+    ref: refOfCreated(project, version),
     title: typeof version.val.name === 'string' ? version.val.name : version.object_id,
     description: typeof version.val.description === 'string' ? version.val.description : '',
     schema: version.val.field_schema ?? {},

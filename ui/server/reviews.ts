@@ -1,6 +1,6 @@
 import { type JsonNode, jsonNode, membersOf, nodeAt, stringOf } from '../value/json-index.ts'
+import { callRefOf } from '../value/ref.ts'
 import { ask, askJson } from './ask.ts'
-import { refOf } from './feedback.ts'
 import type { QueueItem } from './queues.ts'
 
 const pathOf = (queue: string) => `/annotation_queues/${encodeURIComponent(queue)}`
@@ -76,7 +76,7 @@ function feedbackText(
 ): string {
   const rest = {
     project_id: project,
-    weave_ref: refOf(project, call),
+    weave_ref: callRefOf(project, call),
     feedback_type: answer.type,
     queue_id: queue,
     id,
@@ -117,7 +117,9 @@ export async function readAnswers({ project, queue, call }: Place, user: string)
   const body = {
     project_id: project,
     query: {
-      $expr: { $and: [is('weave_ref', refOf(project, call)), is('queue_id', queue), is('wb_user_id', user)] },
+      $expr: {
+        $and: [is('weave_ref', callRefOf(project, call)), is('queue_id', queue), is('wb_user_id', user)],
+      },
     },
     sort_by: [{ field: 'created_at', direction: 'asc' }],
   }

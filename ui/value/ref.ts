@@ -17,7 +17,7 @@ export function parseRef(text: string): ParsedRef | undefined {
     return undefined
   try {
     return {
-      project: `${decodeURIComponent(entity)}/${decodeURIComponent(project)}`,
+      project: `${entity}/${project}`,
       kind: kind as ParsedRef['kind'],
       name: decodeURIComponent(name),
       version: decodeURIComponent(version),
@@ -26,3 +26,9 @@ export function parseRef(text: string): ParsedRef | undefined {
     return undefined
   }
 }
+
+/** Entity and project stand in a reference as they are, as clients and the server write them; the name of an object is escaped. */
+export const callRefOf = (project: string, call: string): string => `weave:///${project}/call/${call}`
+
+export const objectRefOf = (project: string, name: string, version: string): string =>
+  `weave:///${project}/object/${encodeURIComponent(name)}:${version}`

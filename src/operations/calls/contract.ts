@@ -33,7 +33,10 @@ const opName = z
     (name) => name.length <= 128 || name.includes(':///'),
     'expected at most 128 characters, or a reference',
   )
-  .refine((name) => !name.includes('\0') && name.isWellFormed(), 'expected text without U+0000')
+  .refine(
+    (name) => !name.includes('\0') && name.isWellFormed(),
+    'expected text without U+0000 and without lone surrogates',
+  )
   .meta({ description: 'A name of at most 128 characters, or an op reference.' })
 
 const step = z.int().min(0).nullish()

@@ -1,5 +1,14 @@
 import { z } from 'zod'
-import { answer, flag, jsonValue, plainText, projectId, shortList } from '../../domain/fields.ts'
+import {
+  answer,
+  flag,
+  isStep,
+  jsonValue,
+  noSteps,
+  plainText,
+  projectId,
+  shortList,
+} from '../../domain/fields.ts'
 import { limit, offset, sortBy } from '../paging.ts'
 import { givenValue } from './classes.ts'
 
@@ -8,6 +17,7 @@ export const objectId = z
   .min(1)
   .max(128)
   .refine((name) => /^[\w.-]*$/.test(name), 'expected letters, digits, "_", "." and "-"')
+  .refine((name) => !isStep(name), noSteps)
   .meta({ description: 'The name of the object: letters, digits, "_", "." and "-".' })
 
 /** Whatever was stored can be asked for, and nothing longer can have been stored. */

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { answer, entityName } from '../../domain/fields.ts'
+import { answer, entityName, isStep, noSteps } from '../../domain/fields.ts'
 import { KeySettings, mostOfName, UserSettings } from '../../domain/user-settings.ts'
 
 /** As `heddle user add` takes it. `api` stands for any user in Basic credentials. */
@@ -8,6 +8,7 @@ export const userName = z
   .min(1)
   .max(64)
   .refine((name) => /^[\w.@-]*$/.test(name), 'expected letters, digits and _ . @ -')
+  .refine((name) => !isStep(name), noSteps)
   .refine((name) => name !== 'api', 'expected another name: "api" stands for any user')
 
 const role = z.enum(['member', 'admin'])

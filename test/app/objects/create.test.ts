@@ -19,6 +19,11 @@ test('obj/create: refusals in order', async (t) => {
     [{}, 'obj', 'expected object, received undefined'],
     [objectOf('', 1), 'obj.object_id', 'expected string to have >=1 characters, received ""'],
     [objectOf('a/b', 1), 'obj.object_id', 'expected letters, digits, "_", "." and "-", received "a/b"'],
+    [
+      objectOf('..', 1),
+      'obj.object_id',
+      'expected names other than . and .., which no address can hold, received ".."',
+    ],
     [objectOf('a:b', 1), 'obj.object_id', 'expected letters, digits, "_", "." and "-", received "a:b"'],
     [{ obj: { project_id: project, object_id: 'a' } }, 'obj.val', 'expected a JSON value, received nothing'],
   ] as const) {

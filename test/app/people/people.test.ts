@@ -143,6 +143,8 @@ test('what is wrong is named', async () => {
   for (const [body, field] of [
     [{ name: 'api', entities: ['acme'] }, 'name'],
     [{ name: 'a b', entities: ['acme'] }, 'name'],
+    [{ name: '..', entities: ['acme'] }, 'name'],
+    [{ name: 'helper', entities: ['..'] }, 'entities'],
     [{ name: 'ivan' }, 'entities'],
     [{ name: 'ivan', entities: [] }, 'entities'],
     [{ name: 'ivan', entities: ['acme/qa'] }, 'entities'],

@@ -12,9 +12,9 @@ import {
   deleteObject,
   type ObjectRead,
   type ObjectVersion,
-  objectRefOf,
   readObject,
   readVersions,
+  refOfCreated,
 } from '../../server/objects.ts'
 import { sizeText } from '../../value/units.ts'
 import { Difference } from './difference.tsx'
@@ -103,7 +103,7 @@ export function ObjectScreen({ project, object }: { project: string; object: str
         <span class="muted">
           {sizeText(shown.size_bytes)} by {shown.svc_user_id} <Time at={shown.created_at} />
         </span>
-        <Copied text={objectRefOf(project, shown)} label="Copy the reference">
+        <Copied text={refOfCreated(project, shown)} label="Copy the reference">
           Reference
         </Copied>
         <span class="object-tools">
