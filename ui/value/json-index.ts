@@ -93,9 +93,21 @@ function endOfContainer(text: string, at: number): number {
   throw new SyntaxError(`what begins at ${at} does not end`)
 }
 
+/** Each is read once: a screen looks for a dozen names in an object, and one of them may have a hundred thousand members. */
+const known = new WeakMap<JsonNode, readonly JsonMember[]>()
+
 /** The members of an object or array, one after the other; of anything else none. */
-export function* membersOf({ kind, text, start }: JsonNode): Generator<JsonMember> {
-  if (kind !== 'object' && kind !== 'array') return
+export function membersOf(node: JsonNode): readonly JsonMember[] {
+  if (node.kind !== 'object' && node.kind !== 'array') return []
+  let members = known.get(node)
+  if (members === undefined) {
+    members = [...readMembers(node)]
+    known.set(node, members)
+  }
+  return members
+}
+
+function* readMembers({ kind, text, start }: JsonNode): Generator<JsonMember> {
   let at = skipped(text, start + 1)
   for (let index = 0; text[at] !== '}' && text[at] !== ']'; index++) {
     let name = String(index)
@@ -116,10 +128,8 @@ export function nodeAt(node: JsonNode | undefined, ...path: readonly string[]): 
   let found = node
   for (const name of path) {
     if (found === undefined) return undefined
-    let last: JsonNode | undefined
     // Of two of the same name the last counts, as for JSON.parse.
-    for (const member of membersOf(found)) if (member.name === name) last = member.node
-    found = last
+    found = membersOf(found).findLast((member) => member.name === name)?.node
   }
   return found
 }

@@ -1,4 +1,4 @@
-import { useMemo, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import { DownloadButton } from '../parts/download-button.tsx'
 import { ShowAll } from '../parts/show-all.tsx'
 import { ShowMore } from '../parts/show-more.tsx'
@@ -42,7 +42,7 @@ export function JsonTree({ node, open = node.end - node.start <= smallText ? 32 
 
 function Members({ node, open }: { node: JsonNode; open: number }) {
   const [shown, setShown] = useState(pageSize)
-  const members = useMemo(() => [...membersOf(node)], [node.text, node.start])
+  const members = membersOf(node)
   if (members.length === 0) return <span class="json-empty">{node.kind === 'array' ? '[ ]' : '{ }'}</span>
   return (
     <ul>

@@ -59,3 +59,10 @@ test('what does not end is no JSON', () => {
     assert.throws(() => jsonNode(text), SyntaxError, text)
   }
 })
+
+test('an object is read once, however many names are looked for', () => {
+  const call = jsonNode('{"inputs": {"question": "why"}, "output": null}')
+  assert.equal(membersOf(call), membersOf(call))
+  assert.equal(nodeAt(call, 'inputs'), nodeAt(call, 'inputs'))
+  assert.equal(nodeAt(call, 'inputs', 'question'), membersOf(nodeAt(call, 'inputs') as JsonNode)[0]?.node)
+})
