@@ -1,5 +1,5 @@
 import { userInfo } from 'node:os'
-import type { Actor } from '../storage/tables/audit.ts'
+import type { Actor } from '../storage/users/audit.ts'
 
 /** Who gives a command, as the operating system knows it. */
 export function operator(via: Actor['via'] = 'command line'): Actor {

@@ -1,8 +1,8 @@
 import { parseArgs } from 'node:util'
 import type { Config } from '../config.ts'
 import { formatTime, parseTime } from '../domain/time.ts'
-import { type AuditEntry, streamAudit } from '../storage/tables/audit.ts'
-import { readUsage, type UsageDay } from '../storage/tables/usage.ts'
+import { type AuditEntry, streamAudit } from '../storage/users/audit.ts'
+import { readUsage, type UsageDay } from '../storage/users/usage.ts'
 import { type Command, CommandError, exitCodes, print, withRecord } from './command.ts'
 
 const usageAtOnce = 1_000

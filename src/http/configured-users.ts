@@ -1,8 +1,8 @@
 import type { ConfiguredUser } from '../config.ts'
 import type { Caller } from '../domain/callers.ts'
 import { hashKey } from '../domain/keys.ts'
-import { readUserSettings } from '../storage/tables/user-settings.ts'
 import type { Reader } from '../storage/transaction.ts'
+import { readUserSettings } from '../storage/users/settings.ts'
 
 /** Reading their settings for each request would take longer than all else that is asked about these users. */
 const freshMs = 1_000

@@ -17,7 +17,7 @@ import { openSqlite } from '../../src/storage/engines/sqlite/open.ts'
 import { openRecord, sqliteFile } from '../../src/storage/open.ts'
 import type { Engine } from '../../src/storage/sql/dialect.ts'
 import { sql } from '../../src/storage/sql/sql.ts'
-import { listUsers } from '../../src/storage/tables/users.ts'
+import { listUsers } from '../../src/storage/users/users.ts'
 import { startPostgres, type TestPostgres } from '../support/postgres.ts'
 import { newFolder } from '../support/server.ts'
 

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
+import { type CallRow, selectCalls } from '../../src/storage/calls/calls.ts'
+import type { CallEnd, CallPart, CallStart } from '../../src/storage/calls/parts.ts'
 import type { Database } from '../../src/storage/database.ts'
 import { sql, trusted } from '../../src/storage/sql/sql.ts'
-import type { CallEnd, CallPart, CallStart } from '../../src/storage/tables/call-parts.ts'
-import { type CallRow, selectCalls } from '../../src/storage/tables/calls.ts'
 
 /** Parts of calls as the store takes them; what matters to a test is overridden. */
 

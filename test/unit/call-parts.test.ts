@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { JsonText } from '../../src/domain/json/text.ts'
 import { endPart, mergeParts, startPart } from '../../src/operations/calls/parts.ts'
-import type { CallEnd, CallPart, CallStart } from '../../src/storage/tables/call-parts.ts'
+import type { CallEnd, CallPart, CallStart } from '../../src/storage/calls/parts.ts'
 
 const part = (id: string, fields: Partial<CallPart> = {}): CallPart => ({
   project_id: 'acme/qa',

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { costsOf, priceOf } from '../../src/operations/calls/costs.ts'
-import type { Price } from '../../src/storage/tables/prices.ts'
+import type { Price } from '../../src/storage/prices.ts'
 
 function price(fields: Partial<Price> = {}): Price {
   return {

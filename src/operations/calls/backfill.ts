@@ -1,5 +1,5 @@
+import { backfillPosition } from '../../storage/calls/facts.ts'
 import type { Database } from '../../storage/database.ts'
-import { backfillPosition } from '../../storage/tables/call-facts.ts'
 import { type BackgroundWork, inBackground } from '../background.ts'
 
 /** So little that a write that waits behind it is hardly later. */

@@ -3,8 +3,8 @@ import { membersOf, objectText } from '../../domain/json/scan.ts'
 import { writeJson } from '../../domain/json/text.ts'
 import { formatTime } from '../../domain/time.ts'
 import { createYieldToLoop, inSteps, type YieldToLoop } from '../../domain/yielding.ts'
-import type { CallRow } from '../../storage/tables/calls.ts'
-import { type Price, pricesOfModels } from '../../storage/tables/prices.ts'
+import type { CallRow } from '../../storage/calls/calls.ts'
+import { type Price, pricesOfModels } from '../../storage/prices.ts'
 import type { Reader } from '../../storage/transaction.ts'
 
 /** Names of models that are asked for at once. */

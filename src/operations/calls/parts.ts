@@ -2,7 +2,7 @@ import { newId, traceOf } from '../../domain/ids.ts'
 import { membersOf, objectText } from '../../domain/json/scan.ts'
 import { JsonText, joined } from '../../domain/json/text.ts'
 import { inSteps } from '../../domain/yielding.ts'
-import type { CallPart } from '../../storage/tables/call-parts.ts'
+import type { CallPart } from '../../storage/calls/parts.ts'
 import type { CompleteCall, EndedCall, StartedCall } from './contract.ts'
 
 export type StartedPart = CallPart & Required<Pick<CallPart, 'start'>>

@@ -6,7 +6,7 @@ import { JsonText } from '../../domain/json/text.ts'
 import { opNameOf } from '../../domain/refs.ts'
 import { type Refusal, refuse } from '../../domain/refusals.ts'
 import { formatTime, formatTimeOrNull, now } from '../../domain/time.ts'
-import { type CallRow, readCall } from '../../storage/tables/calls.ts'
+import { type CallRow, readCall } from '../../storage/calls/calls.ts'
 import type { Reader } from '../../storage/transaction.ts'
 import type { CallNames } from '../recording/named-calls.ts'
 import type { ReadBody } from './contract.ts'
@@ -102,7 +102,7 @@ function summaryOf(row: CallRow, costs: string | undefined): JsonText {
   return new JsonText(objectText(members))
 }
 
-/** The same rule as queries follow, in storage/tables/call-fields.ts. */
+/** The same rule as queries follow, in storage/calls/fields.ts. */
 function statusOf(row: CallRow, summary: ReadonlyMap<string, string>): string {
   if (row.exception) return 'error'
   if (row.ended_at === null) return 'running'

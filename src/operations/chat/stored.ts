@@ -5,7 +5,6 @@ import { itemsOf, membersOf, objectText } from '../../domain/json/scan.ts'
 import { JsonText } from '../../domain/json/text.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { now } from '../../domain/time.ts'
-import { type Database, databaseOf } from '../../storage/database.ts'
 import {
   findStoredCompletion,
   inputsOfCompletion,
@@ -13,7 +12,8 @@ import {
   readStoredCompletion,
   type StoredCompletion,
   streamStoredCompletions,
-} from '../../storage/tables/stored-completions.ts'
+} from '../../storage/answers/stored-completions.ts'
+import { type Database, databaseOf } from '../../storage/database.ts'
 import { wrong } from '../generation/checks.ts'
 import { checkMetadata } from '../generation/metadata.ts'
 import type { Recorder } from '../recording/answer.ts'

@@ -1,5 +1,5 @@
 import type { Database } from '../../storage/database.ts'
-import { pieceBytes, readFileEntry, readPiece } from '../../storage/tables/files.ts'
+import { pieceBytes, readFileEntry, readPiece } from '../../storage/objects/files.ts'
 import { openUpload } from '../files/upload.ts'
 import type { Value } from '../objects/values.ts'
 

@@ -1,7 +1,7 @@
 import { JsonText } from '../../domain/json/text.ts'
 import { formatTime } from '../../domain/time.ts'
+import type { CallRow, LargeColumn } from '../../storage/calls/calls.ts'
 import type { Kind } from '../../storage/evaluations/marked-calls.ts'
-import type { CallRow, LargeColumn } from '../../storage/tables/calls.ts'
 import { Value } from '../objects/values.ts'
 
 type Row = Pick<CallRow, 'id' | 'started_at' | 'ended_at' | 'exception' | 'user_id' | LargeColumn>

@@ -7,7 +7,7 @@ import { parseRef } from '../../domain/refs.ts'
 import { Refusal } from '../../domain/refusals.ts'
 import type { Database } from '../../storage/database.ts'
 import type { Results, TrialRow } from '../../storage/evaluations/results.ts'
-import { readRows } from '../../storage/tables/tables.ts'
+import { readRows } from '../../storage/objects/tables.ts'
 import { type NamedRef, resolveEach } from '../objects/resolve.ts'
 
 export interface RawRows {

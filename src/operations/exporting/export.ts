@@ -1,5 +1,6 @@
 import { JsonText, writeJson } from '../../domain/json/text.ts'
 import { formatTime, now } from '../../domain/time.ts'
+import type { CallsView } from '../../storage/calls/queries.ts'
 import type { Database } from '../../storage/database.ts'
 import {
   type CallPlace,
@@ -11,9 +12,8 @@ import {
   tableRowPages,
   versionPages,
 } from '../../storage/exporting/pages.ts'
+import type { Feedback } from '../../storage/feedback/feedback.ts'
 import { readLabels } from '../../storage/objects/object-labels.ts'
-import type { CallsView } from '../../storage/tables/call-queries.ts'
-import type { Feedback } from '../../storage/tables/feedback.ts'
 import { version } from '../../version.ts'
 import { callRecord } from '../calls/record.ts'
 import { piecesOf } from '../files/content.ts'

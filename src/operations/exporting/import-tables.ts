@@ -1,7 +1,7 @@
 import { digestOfJson, digestOfTable } from '../../domain/digests.ts'
 import { refuse } from '../../domain/refusals.ts'
 import type { Database } from '../../storage/database.ts'
-import { readTable } from '../../storage/tables/tables.ts'
+import { readTable } from '../../storage/objects/tables.ts'
 import { keepAllRows, keepOrder } from '../tables/keep.ts'
 import type { ImportLine } from './contract.ts'
 import type { Outcome } from './outcome.ts'

@@ -8,7 +8,7 @@ import { formatTime } from '../../domain/time.ts'
 import { type View, viewOf } from '../../domain/view.ts'
 import { inSteps } from '../../domain/yielding.ts'
 import type { Database } from '../../storage/database.ts'
-import { type FoundFeedback, feedbackInView } from '../../storage/tables/feedback-queries.ts'
+import { type FoundFeedback, feedbackInView } from '../../storage/feedback/queries.ts'
 import type { CallNames } from '../recording/named-calls.ts'
 import type { PurgeBody, QueryBody } from './contract.ts'
 

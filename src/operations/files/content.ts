@@ -2,7 +2,7 @@ import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { refuse } from '../../domain/refusals.ts'
 import type { Database } from '../../storage/database.ts'
 import { storageFailure } from '../../storage/failures.ts'
-import { pieceBytes, readFileEntry, readPiece, sizeOfFiles } from '../../storage/tables/files.ts'
+import { pieceBytes, readFileEntry, readPiece, sizeOfFiles } from '../../storage/objects/files.ts'
 import type { Reader } from '../../storage/transaction.ts'
 import type { ContentBody, StatsBody } from './contract.ts'
 

@@ -3,7 +3,7 @@ import { projectId as ProjectId } from '../../domain/fields.ts'
 import { type Refusal, refuse } from '../../domain/refusals.ts'
 import type { FormPart } from '../../http/forms.ts'
 import type { Database } from '../../storage/database.ts'
-import { pieceBytes } from '../../storage/tables/files.ts'
+import { pieceBytes } from '../../storage/objects/files.ts'
 import { openUpload, type Upload } from './upload.ts'
 
 /**

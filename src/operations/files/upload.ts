@@ -3,7 +3,7 @@ import { newId } from '../../domain/ids.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { now } from '../../domain/time.ts'
 import type { Database } from '../../storage/database.ts'
-import { pieceBytes, readFileEntry } from '../../storage/tables/files.ts'
+import { pieceBytes, readFileEntry } from '../../storage/objects/files.ts'
 
 /** A file on its way into the record. */
 export interface Upload {

@@ -1,11 +1,11 @@
 import { now } from '../../domain/time.ts'
+import { streamCalls } from '../../storage/calls/queries.ts'
 import {
   type SettledJudgement,
   standingOfCalls,
   type TakenJudgement,
 } from '../../storage/monitors/judgements.ts'
 import type { Monitor } from '../../storage/monitors/monitors.ts'
-import { streamCalls } from '../../storage/tables/call-queries.ts'
 import type { LongReader } from '../../storage/transaction.ts'
 import { storedConditions, viewOfConditions } from './conditions.ts'
 

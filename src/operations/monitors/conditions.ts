@@ -3,9 +3,9 @@ import { parseExpression, parseExpressionText } from '../../domain/expressions/p
 import { JsonText, writeJson } from '../../domain/json/text.ts'
 import { judgeOp } from '../../domain/judge-op.ts'
 import { now } from '../../domain/time.ts'
+import type { CallsFilter } from '../../storage/calls/filter.ts'
+import { type CallsView, streamCalls } from '../../storage/calls/queries.ts'
 import type { Database } from '../../storage/database.ts'
-import type { CallsFilter } from '../../storage/tables/call-filter.ts'
-import { type CallsView, streamCalls } from '../../storage/tables/call-queries.ts'
 import { Value } from '../objects/values.ts'
 
 /** Which calls, as a request has it. */

@@ -14,7 +14,7 @@ import {
   type MonitorKey,
   type MonitorScorer,
 } from '../../storage/monitors/monitors.ts'
-import { hasUser } from '../../storage/tables/users.ts'
+import { hasUser } from '../../storage/users/users.ts'
 import { type BackgroundWork, inBackground } from '../background.ts'
 import type { OperationParts } from '../parts.ts'
 import { callsAtHand } from './calls-at-hand.ts'

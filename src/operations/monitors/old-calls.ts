@@ -1,11 +1,11 @@
 import { parseExpression } from '../../domain/expressions/parse.ts'
 import { isSampled } from '../../domain/sampling.ts'
 import { formatTime, now } from '../../domain/time.ts'
+import { streamCalls } from '../../storage/calls/queries.ts'
 import type { Database } from '../../storage/database.ts'
 import { hasLeftovers } from '../../storage/monitors/judgements.ts'
 import { findMonitor } from '../../storage/monitors/monitors.ts'
 import { countsOfRun, goingRuns, type MonitorRun } from '../../storage/monitors/runs.ts'
-import { streamCalls } from '../../storage/tables/call-queries.ts'
 import { type BackgroundWork, inBackground } from '../background.ts'
 import { storedConditions, viewOfConditions } from './conditions.ts'
 

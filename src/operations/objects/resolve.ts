@@ -13,7 +13,7 @@ import {
   readVersions,
   type VersionName,
 } from '../../storage/objects/objects.ts'
-import { readRowSizes, readRows } from '../../storage/tables/tables.ts'
+import { readRowSizes, readRows } from '../../storage/objects/tables.ts'
 import type { Reader } from '../../storage/transaction.ts'
 import { Value } from './values.ts'
 

@@ -4,7 +4,7 @@ import { hashKey, newKey } from '../../domain/keys.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { formatTime, formatTimeOrNull, now } from '../../domain/time.ts'
 import type { Database } from '../../storage/database.ts'
-import { hasUser, listKeys, listUsers, ownerOfKey } from '../../storage/tables/users.ts'
+import { hasUser, listKeys, listUsers, ownerOfKey } from '../../storage/users/users.ts'
 import type { ConfiguredPeople } from '../parts.ts'
 import type { KeyBody } from './contract.ts'
 

@@ -6,7 +6,7 @@ import { refuse } from '../../domain/refusals.ts'
 import { formatTime, now } from '../../domain/time.ts'
 import { viewOf } from '../../domain/view.ts'
 import type { Database } from '../../storage/database.ts'
-import { type Price, priceFields, readPrices } from '../../storage/tables/prices.ts'
+import { type Price, priceFields, readPrices } from '../../storage/prices.ts'
 import type { CreateBody, PurgeBody, QueryBody } from './contract.ts'
 
 export async function createPrices(db: Database, caller: Caller, { project_id, costs }: CreateBody) {

@@ -1,8 +1,8 @@
 import { refuse } from '../../domain/refusals.ts'
 import { now } from '../../domain/time.ts'
 import type { Database } from '../../storage/database.ts'
-import type { Actor } from '../../storage/tables/audit.ts'
-import type { Counts } from '../../storage/tables/project-deletion.ts'
+import type { Counts } from '../../storage/projects/deletion.ts'
+import type { Actor } from '../../storage/users/audit.ts'
 
 /**
  * Deletes everything of a project, in steps so small that others hardly wait, and answers how much there was. When the

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import type { ProjectSettings } from '../../domain/project-settings.ts'
-import { readProjectSettings } from '../../storage/tables/projects.ts'
+import { readProjectSettings } from '../../storage/projects/projects.ts'
 import type { Reader } from '../../storage/transaction.ts'
 
 /** What an operator sets holds within a second: each call that starts asks, and most projects have no settings. */

@@ -1,8 +1,8 @@
 import type { Config } from '../../config.ts'
 import type { Caller } from '../../domain/callers.ts'
 import type { JsonText, WithSharedTexts } from '../../domain/json/text.ts'
-import type { CompletionKind } from '../../storage/tables/completions.ts'
-import type { RecordedAnswer } from '../../storage/tables/recorded-answers.ts'
+import type { CompletionKind } from '../../storage/answers/completions.ts'
+import type { RecordedAnswer } from '../../storage/answers/recorded-answers.ts'
 
 /** Where a call belongs, as its request says. */
 export interface Place {

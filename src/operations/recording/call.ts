@@ -1,7 +1,7 @@
 import { traceOf } from '../../domain/ids.ts'
 import { type WithSharedTexts, writeJson } from '../../domain/json/text.ts'
-import type { CompletionKind } from '../../storage/tables/completions.ts'
-import type { RecordedAnswer } from '../../storage/tables/recorded-answers.ts'
+import type { CompletionKind } from '../../storage/answers/completions.ts'
+import type { RecordedAnswer } from '../../storage/answers/recorded-answers.ts'
 import type { AskedToRecord, EndedAnswer } from './answer.ts'
 
 /** The op of each kind of answer. */

@@ -1,7 +1,7 @@
 import { isCompletionId } from '../../domain/ids.ts'
 import { now } from '../../domain/time.ts'
 import { inSteps } from '../../domain/yielding.ts'
-import { callOfCompletion } from '../../storage/tables/completions.ts'
+import { callOfCompletion } from '../../storage/answers/completions.ts'
 import type { Reader } from '../../storage/transaction.ts'
 import type { Recorder } from './answer.ts'
 

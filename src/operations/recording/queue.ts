@@ -1,7 +1,7 @@
 import type { WithSharedTexts } from '../../domain/json/text.ts'
 import { Refusal, refuse } from '../../domain/refusals.ts'
+import type { RecordedAnswer } from '../../storage/answers/recorded-answers.ts'
 import type { Database } from '../../storage/database.ts'
-import type { RecordedAnswer } from '../../storage/tables/recorded-answers.ts'
 
 /** An answer that waits to be written. */
 interface WaitingAnswer {

@@ -2,7 +2,7 @@ import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { newId } from '../../domain/ids.ts'
 import { formatTime, now } from '../../domain/time.ts'
 import type { Database } from '../../storage/database.ts'
-import { type SavedView, savedViewsOf } from '../../storage/tables/saved-views.ts'
+import { type SavedView, savedViewsOf } from '../../storage/views/saved-views.ts'
 import type { ChangeViewBody, SavedViewRecord, SavedViewsBody, SaveViewBody } from './contract.ts'
 
 export async function listViews(db: Database, caller: Caller, { project_id }: SavedViewsBody) {

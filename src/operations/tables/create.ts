@@ -4,7 +4,7 @@ import { type JsonText, jsonList } from '../../domain/json/text.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { createYieldToLoop } from '../../domain/yielding.ts'
 import type { Database } from '../../storage/database.ts'
-import { missingRows } from '../../storage/tables/tables.ts'
+import { missingRows } from '../../storage/objects/tables.ts'
 import type { CreateBody, FromDigestsBody } from './contract.ts'
 import { eachOnce, type GivenRow, keepAllRows, keepOrder } from './keep.ts'
 

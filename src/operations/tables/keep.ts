@@ -2,7 +2,7 @@ import type { JsonText, WithSharedTexts } from '../../domain/json/text.ts'
 import { now } from '../../domain/time.ts'
 import { inSteps, type YieldToLoop } from '../../domain/yielding.ts'
 import type { Database } from '../../storage/database.ts'
-import { readTable, type TableRow } from '../../storage/tables/tables.ts'
+import { readTable, type TableRow } from '../../storage/objects/tables.ts'
 
 /** The size of one write: small, so that other writes run in between. */
 const bytesAtOnce = 1024 * 1024

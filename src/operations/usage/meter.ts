@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import { clockNow } from '../../domain/clock.ts'
 import { Refusal } from '../../domain/refusals.ts'
 import type { Database } from '../../storage/database.ts'
-import type { UsageDay } from '../../storage/tables/usage.ts'
+import type { UsageDay } from '../../storage/users/usage.ts'
 import { type BackgroundWork, inBackground } from '../background.ts'
 import type { TokenCount } from '../generation/parts.ts'
 

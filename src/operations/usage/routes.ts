@@ -1,7 +1,7 @@
 import type { Caller } from '../../domain/callers.ts'
 import { refuse } from '../../domain/refusals.ts'
 import type { Database } from '../../storage/database.ts'
-import { readUsage } from '../../storage/tables/usage.ts'
+import { readUsage } from '../../storage/users/usage.ts'
 import { family, operation } from '../parts.ts'
 import { UsageAnswer, UsageQuery, usualLimit } from './contract.ts'
 import type { UsageMeter } from './meter.ts'

@@ -1,5 +1,5 @@
 import type { Database } from '../../storage/database.ts'
-import { type Price, pricesOfProject } from '../../storage/tables/prices.ts'
+import { type Price, pricesOfProject } from '../../storage/prices.ts'
 import { readTokenSums, type TokensView } from '../../storage/views/token-sums.ts'
 import { priceOf } from '../calls/costs.ts'
 

@@ -1,7 +1,7 @@
 import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { formatTime, monotonicNow, now } from '../../domain/time.ts'
-import { backfillPosition } from '../../storage/tables/call-facts.ts'
+import { backfillPosition } from '../../storage/calls/facts.ts'
 import {
   type BucketPart,
   type GroupField,

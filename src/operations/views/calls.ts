@@ -1,8 +1,8 @@
 import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { formatTime, formatTimeOrNull, now } from '../../domain/time.ts'
+import { backfillPosition } from '../../storage/calls/facts.ts'
 import type { Database } from '../../storage/database.ts'
-import { backfillPosition } from '../../storage/tables/call-facts.ts'
 import {
   type CallPosition,
   countFeedbackOf,

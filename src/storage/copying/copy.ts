@@ -1,7 +1,7 @@
 import type { Database } from '../database.ts'
 import { StorageRefusal } from '../failures.ts'
+import { projectTables } from '../projects/tables.ts'
 import { type SqlValue, sql, trusted } from '../sql/sql.ts'
-import { projectTables } from '../tables/project-tables.ts'
 import type { LongReader } from '../transaction.ts'
 import { type Contents, contentsOf, lastKey, rowsOf } from './row-reads.ts'
 import { type StoredTable, tablesInBoth } from './stored-tables.ts'

@@ -1,7 +1,7 @@
 import type { Page } from '../../domain/view.ts'
+import { isLive, shownName } from '../calls/calls.ts'
 import { pageOf } from '../sql/rows-in-order.ts'
 import { listOf, type Sql, sql, trusted } from '../sql/sql.ts'
-import { isLive, shownName } from '../tables/calls.ts'
 import { allRows, type LongReader, onlyRow } from '../transaction.ts'
 import { readHeaders } from './columns/reading.ts'
 import { readRowSets } from './row-sets.ts'

@@ -1,8 +1,8 @@
 import { refuse } from '../../domain/refusals.ts'
 import type { Page } from '../../domain/view.ts'
+import { type CallRow, isLive, type LargeColumn, selectCalls } from '../calls/calls.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import { join, listOf, type Sql, sql, trusted } from '../sql/sql.ts'
-import { type CallRow, isLive, type LargeColumn, selectCalls } from '../tables/calls.ts'
 import type { LongReader, Reader } from '../transaction.ts'
 
 /** The calls that are more than calls, by the mark in their attributes. */

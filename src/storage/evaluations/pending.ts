@@ -1,8 +1,8 @@
 import { batchesOf } from '../../domain/batches.ts'
 import { isTrialOp } from '../../domain/evaluations/trial-ops.ts'
 import { newId } from '../../domain/ids.ts'
+import type { CallPart } from '../calls/parts.ts'
 import { listOf, nothing, type Sql, sql, wantedOf } from '../sql/sql.ts'
-import type { CallPart } from '../tables/call-parts.ts'
 import type { Command, Reader, Transaction } from '../transaction.ts'
 import { deriveTrials } from './trials.ts'
 

@@ -1,12 +1,12 @@
 import { canonicalJson } from '../../domain/json/canonical.ts'
 import { asText } from '../../domain/json/text.ts'
 import { refuse } from '../../domain/refusals.ts'
+import { isLive } from '../calls/calls.ts'
+import type { CallPart, CallStart } from '../calls/parts.ts'
+import { deleteCalls, upsertCalls } from '../calls/writes.ts'
+import type { Feedback } from '../feedback/feedback.ts'
+import { addFeedback, removeFeedback } from '../feedback/writes.ts'
 import { listOf, sql, trusted } from '../sql/sql.ts'
-import type { CallPart, CallStart } from '../tables/call-parts.ts'
-import { deleteCalls, upsertCalls } from '../tables/call-writes.ts'
-import { isLive } from '../tables/calls.ts'
-import type { Feedback } from '../tables/feedback.ts'
-import { addFeedback, removeFeedback } from '../tables/feedback-writes.ts'
 import type { Command, Transaction } from '../transaction.ts'
 import {
   findMarked,

@@ -1,7 +1,7 @@
 import { trialOps } from '../../domain/evaluations/trial-ops.ts'
+import { isLive } from '../calls/calls.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import { joined, type Sql, sql, trusted } from '../sql/sql.ts'
-import { isLive } from '../tables/calls.ts'
 import { type LongReader, onlyRow, type Reader } from '../transaction.ts'
 
 /** A condition on a row of `calls`: its op, plain or a reference, is one that predicts and scores one row. */

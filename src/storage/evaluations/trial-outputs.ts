@@ -1,7 +1,7 @@
 import { parseRef } from '../../domain/refs.ts'
+import { isLive } from '../calls/calls.ts'
+import { upsertCalls } from '../calls/writes.ts'
 import { sql, trusted } from '../sql/sql.ts'
-import { upsertCalls } from '../tables/call-writes.ts'
-import { isLive } from '../tables/calls.ts'
 import type { Transaction } from '../transaction.ts'
 import type { MarkedCall } from './marked-calls.ts'
 

@@ -1,8 +1,8 @@
+import { type CallRow, largeColumns, selectCalls } from '../calls/calls.ts'
+import { type CallsView, callsQueryOf } from '../calls/queries.ts'
+import { type Feedback, feedbackColumns } from '../feedback/feedback.ts'
 import { type ObjectWithValue, shownValue, versionColumns } from '../objects/objects.ts'
 import { join, listOf, nothing, type Sql, sql, trusted } from '../sql/sql.ts'
-import { type CallsView, callsQueryOf } from '../tables/call-queries.ts'
-import { type CallRow, largeColumns, selectCalls } from '../tables/calls.ts'
-import { type Feedback, feedbackColumns } from '../tables/feedback.ts'
 import type { LongReader, Reader } from '../transaction.ts'
 
 /**

@@ -1,8 +1,8 @@
 import { judgeOp } from '../../domain/judge-op.ts'
 import { isSampled } from '../../domain/sampling.ts'
+import type { CallPart } from '../calls/parts.ts'
 import { insertInto } from '../sql/inserts.ts'
 import { listOf, type SqlValue, sql } from '../sql/sql.ts'
-import type { CallPart } from '../tables/call-parts.ts'
 import type { Transaction } from '../transaction.ts'
 import type { Monitor, MonitorScorer } from './monitors.ts'
 

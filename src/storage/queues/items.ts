@@ -1,11 +1,11 @@
 import type { AnnotationState, ItemState } from '../../domain/annotation-states.ts'
 import { batchesOf } from '../../domain/batches.ts'
 import type { View } from '../../domain/view.ts'
+import { isLive } from '../calls/calls.ts'
 import { insertInto } from '../sql/inserts.ts'
 import { pageOf } from '../sql/rows-in-order.ts'
 import { columnOrder } from '../sql/sorting.ts'
 import { allOf, join, listOf, type Sql, type SqlValue, sql, trusted } from '../sql/sql.ts'
-import { isLive } from '../tables/calls.ts'
 import type { Command, LongReader, Reader, Transaction } from '../transaction.ts'
 import { type QueueKey, queueTurn, requireQueue } from './queues.ts'
 

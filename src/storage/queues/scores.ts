@@ -1,7 +1,7 @@
 import { isPicked, isScore, passes, type ScorePick } from '../../domain/queue-rules.ts'
 import { now as clock } from '../../domain/time.ts'
+import type { Feedback } from '../feedback/feedback.ts'
 import { insertInto } from '../sql/inserts.ts'
-import type { Feedback } from '../tables/feedback.ts'
 import type { Transaction } from '../transaction.ts'
 import { endedAmong, endedCalls, queueByRule } from './ended-calls.ts'
 import { rulesTurn } from './queues.ts'

@@ -1,6 +1,6 @@
+import { type LargeColumn, largeColumns, matchingCalls } from '../calls/calls.ts'
+import { type CallsView, callsQueryOf } from '../calls/queries.ts'
 import { sql, trusted } from '../sql/sql.ts'
-import { type CallsView, callsQueryOf } from '../tables/call-queries.ts'
-import { type LargeColumn, largeColumns, matchingCalls } from '../tables/calls.ts'
 import type { LongReader } from '../transaction.ts'
 
 /** Bytes of a document that is opened to see what is in it. */

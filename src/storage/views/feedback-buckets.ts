@@ -1,5 +1,5 @@
+import type { CallsView } from '../calls/queries.ts'
 import { allOf, sql, trusted } from '../sql/sql.ts'
-import type { CallsView } from '../tables/call-queries.ts'
 import { allRows, type LongReader } from '../transaction.ts'
 import { isAboutCallOf } from './said-of-calls.ts'
 

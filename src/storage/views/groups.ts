@@ -1,7 +1,7 @@
+import { matchingCalls } from '../calls/calls.ts'
+import { callFields } from '../calls/fields.ts'
+import { type CallsView, callsQueryOf } from '../calls/queries.ts'
 import { allOf, listOf, type Sql, sql, trusted } from '../sql/sql.ts'
-import { callFields } from '../tables/call-fields.ts'
-import { type CallsView, callsQueryOf } from '../tables/call-queries.ts'
-import { matchingCalls } from '../tables/calls.ts'
 import { allRows, type LongReader } from '../transaction.ts'
 
 /** What calls are grouped by. */

@@ -1,6 +1,6 @@
+import { isLive, matchingCalls } from '../calls/calls.ts'
+import { type CallsView, callsQueryOf } from '../calls/queries.ts'
 import { allOf, type Sql, sql, trusted } from '../sql/sql.ts'
-import { type CallsView, callsQueryOf } from '../tables/call-queries.ts'
-import { isLive, matchingCalls } from '../tables/calls.ts'
 import { allRows, type LongReader, onlyRow } from '../transaction.ts'
 import type { Group } from './groups.ts'
 

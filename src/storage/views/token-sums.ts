@@ -1,6 +1,6 @@
+import { matchingCalls } from '../calls/calls.ts'
+import { type CallsView, callsQueryOf } from '../calls/queries.ts'
 import { listOf, sql, trusted } from '../sql/sql.ts'
-import { type CallsView, callsQueryOf } from '../tables/call-queries.ts'
-import { matchingCalls } from '../tables/calls.ts'
 import { allRows, type LongReader } from '../transaction.ts'
 import { type BucketsView, groupOf } from './groups.ts'
 

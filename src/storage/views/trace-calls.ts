@@ -1,7 +1,7 @@
+import { type CallRow, matchingCalls, shownName } from '../calls/calls.ts'
+import { statusOfCall } from '../calls/fields.ts'
 import { rowsInOrder } from '../sql/rows-in-order.ts'
 import { sql, trusted } from '../sql/sql.ts'
-import { statusOfCall } from '../tables/call-fields.ts'
-import { type CallRow, matchingCalls, shownName } from '../tables/calls.ts'
 import type { LongReader } from '../transaction.ts'
 import { usageOfCall } from './light-calls.ts'
 

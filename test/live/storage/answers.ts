@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { callOfCompletion } from '../../../src/storage/answers/completions.ts'
+import type { RecordedAnswer } from '../../../src/storage/answers/recorded-answers.ts'
+import { readCall } from '../../../src/storage/calls/calls.ts'
 import type { Database } from '../../../src/storage/database.ts'
 import { sql } from '../../../src/storage/sql/sql.ts'
-import { readCall } from '../../../src/storage/tables/calls.ts'
-import { callOfCompletion } from '../../../src/storage/tables/completions.ts'
-import type { RecordedAnswer } from '../../../src/storage/tables/recorded-answers.ts'
 import { newProject, secondMicros, startedAt, wholePart } from '../../support/call-parts.ts'
 import type { Driver } from '../../support/drivers.ts'
 

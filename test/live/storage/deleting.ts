@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { readCall } from '../../../src/storage/calls/calls.ts'
 import type { Database } from '../../../src/storage/database.ts'
-import { readCall } from '../../../src/storage/tables/calls.ts'
 import {
   endPart,
   newProject,

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { describe, test } from 'node:test'
+import { type CallRow, readCall } from '../../../src/storage/calls/calls.ts'
 import type { Database } from '../../../src/storage/database.ts'
-import { type CallRow, readCall } from '../../../src/storage/tables/calls.ts'
 import {
   endPart,
   newProject,

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { readCall } from '../../../src/storage/calls/calls.ts'
 import {
   hasLeftovers,
   monitorsAtWork,
@@ -9,7 +10,6 @@ import {
 } from '../../../src/storage/monitors/judgements.ts'
 import { findMonitor, type Monitor } from '../../../src/storage/monitors/monitors.ts'
 import { countJudgements } from '../../../src/storage/monitors/stats.ts'
-import { readCall } from '../../../src/storage/tables/calls.ts'
 import { endPart, newProject, startPart, wholePart } from '../../support/call-parts.ts'
 import type { Driver } from '../../support/drivers.ts'
 import { refusedWith } from '../../support/refusals.ts'

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Database } from '../../../src/storage/database.ts'
-import { readUserSettings, type SettingsChange } from '../../../src/storage/tables/user-settings.ts'
-import { hasUser, listKeys, listUsers, type User, userOfKey } from '../../../src/storage/tables/users.ts'
+import { readUserSettings, type SettingsChange } from '../../../src/storage/users/settings.ts'
+import { hasUser, listKeys, listUsers, type User, userOfKey } from '../../../src/storage/users/users.ts'
 import { startedAt } from '../../support/call-parts.ts'
 import type { Driver } from '../../support/drivers.ts'
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { type CallStats, countCalls, readCall } from '../../../src/storage/calls/calls.ts'
 import type { Database } from '../../../src/storage/database.ts'
 import { sql } from '../../../src/storage/sql/sql.ts'
-import { type CallStats, countCalls, readCall } from '../../../src/storage/tables/calls.ts'
 import {
   newProject,
   startedAt,

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { describe, test } from 'node:test'
+import { type NewResponse, readResponse, streamConversation } from '../../../src/storage/answers/responses.ts'
+import { readCall } from '../../../src/storage/calls/calls.ts'
 import type { Database } from '../../../src/storage/database.ts'
 import { sql } from '../../../src/storage/sql/sql.ts'
-import { readCall } from '../../../src/storage/tables/calls.ts'
-import { type NewResponse, readResponse, streamConversation } from '../../../src/storage/tables/responses.ts'
 import type { Driver } from '../../support/drivers.ts'
 
 const day = 86_400_000_000

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { Database } from '../../../src/storage/database.ts'
-import { readCall } from '../../../src/storage/tables/calls.ts'
-import { callOfCompletion } from '../../../src/storage/tables/completions.ts'
+import { callOfCompletion } from '../../../src/storage/answers/completions.ts'
 import {
   findStoredCompletion,
   type Position,
   readStoredCompletion,
   streamStoredCompletions,
-} from '../../../src/storage/tables/stored-completions.ts'
+} from '../../../src/storage/answers/stored-completions.ts'
+import { readCall } from '../../../src/storage/calls/calls.ts'
+import type { Database } from '../../../src/storage/database.ts'
 import { endFields, newProject, startedAt, startPart } from '../../support/call-parts.ts'
 import type { Driver } from '../../support/drivers.ts'
 

@@ -11,7 +11,7 @@ import {
   sizeOfTable,
   streamRowDigests,
   streamRows,
-} from '../../../src/storage/tables/tables.ts'
+} from '../../../src/storage/objects/tables.ts'
 import { newProject, startedAt } from '../../support/call-parts.ts'
 import type { Driver } from '../../support/drivers.ts'
 import { collected, viewIn } from '../../support/views.ts'

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Database } from '../../../src/storage/database.ts'
 import { sql } from '../../../src/storage/sql/sql.ts'
-import { type AuditEntry, streamAudit } from '../../../src/storage/tables/audit.ts'
-import { readUsage } from '../../../src/storage/tables/usage.ts'
+import { type AuditEntry, streamAudit } from '../../../src/storage/users/audit.ts'
+import { readUsage } from '../../../src/storage/users/usage.ts'
 import type { Driver } from '../../support/drivers.ts'
 
 const by = { via: 'http' as const, name: 'alice' }

@@ -3,8 +3,8 @@ import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { type Refusal, refuse } from '../../../src/domain/refusals.ts'
 import { createAnswerQueue, type QueueOptions } from '../../../src/operations/recording/queue.ts'
+import type { RecordedAnswer } from '../../../src/storage/answers/recorded-answers.ts'
 import type { Database } from '../../../src/storage/database.ts'
-import type { RecordedAnswer } from '../../../src/storage/tables/recorded-answers.ts'
 
 interface Write {
   tenant: string

@@ -1,7 +1,7 @@
 import type { UserSettings } from '../../domain/user-settings.ts'
+import { type Change, changed, storedSettings } from '../settings.ts'
 import { sql } from '../sql/sql.ts'
 import type { Command, Reader } from '../transaction.ts'
-import { type Change, changed, storedSettings } from './settings.ts'
 
 export type SettingsChange = Change<UserSettings>
 

@@ -1,9 +1,9 @@
+import { removeResponses } from '../answers/response-removals.ts'
 import { derivePending, followDeletion, readPending } from '../evaluations/pending.ts'
 import { entriesOf } from '../search/entries.ts'
 import { searchTurn } from '../search/indexing.ts'
 import { listOf, type Sql, sql, trusted } from '../sql/sql.ts'
 import type { Transaction } from '../transaction.ts'
-import { removeResponses } from './response-removals.ts'
 
 /** What is deleted of a project in one transaction: rows, or as many as reach the bytes. */
 const rowsAtOnce = 200

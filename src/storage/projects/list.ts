@@ -1,9 +1,9 @@
 import type { ProjectSettings } from '../../domain/project-settings.ts'
 import { join, listOf, type Sql, sql, trusted } from '../sql/sql.ts'
 import { allRows, type LongReader, onlyRow } from '../transaction.ts'
-import type { Counts } from './project-deletion.ts'
-import { projectTables } from './project-tables.ts'
+import type { Counts } from './deletion.ts'
 import { settingsOf } from './projects.ts'
+import { projectTables } from './tables.ts'
 
 interface ListedProject {
   project: string

@@ -1,8 +1,8 @@
 import { batchesOf } from '../../domain/batches.ts'
+import { isLive as isLiveCall } from '../calls/calls.ts'
+import { deleteCalls } from '../calls/writes.ts'
 import { listOf, type Sql, sql, trusted } from '../sql/sql.ts'
 import type { Command, LongReader, Reader, Transaction } from '../transaction.ts'
-import { deleteCalls } from './call-writes.ts'
-import { isLive as isLiveCall } from './calls.ts'
 import { type RecordedAnswer, recordAnswers } from './recorded-answers.ts'
 
 /**

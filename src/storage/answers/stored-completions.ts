@@ -1,7 +1,7 @@
 import { membersOf, objectText } from '../../domain/json/scan.ts'
+import { isLive } from '../calls/calls.ts'
 import { allOf, nothing, type Sql, sql, trusted } from '../sql/sql.ts'
 import type { Command, LongReader, Reader } from '../transaction.ts'
-import { isLive } from './calls.ts'
 import { type CallOfCompletion, mostMatches } from './completions.ts'
 
 /** A chat completion that is in the record whole: what was cut off or failed is a call, and no completion. */

@@ -1,7 +1,7 @@
 import type { ProjectSettings } from '../../domain/project-settings.ts'
+import { type Change, changed, storedSettings } from '../settings.ts'
 import { sql } from '../sql/sql.ts'
 import type { Command, Reader } from '../transaction.ts'
-import { type Change, changed, storedSettings } from './settings.ts'
 
 /** Whatever changes what is known of a project itself takes turns. */
 export const projectTurn = (project: string) => `project ${project}`

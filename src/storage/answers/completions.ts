@@ -1,9 +1,9 @@
 import { batchesOf } from '../../domain/batches.ts'
+import { isLive } from '../calls/calls.ts'
 import { type Columns, namesOf, type RowOf } from '../sql/columns.ts'
 import { insertInto } from '../sql/inserts.ts'
 import { listOf, sql } from '../sql/sql.ts'
 import type { Reader, Transaction } from '../transaction.ts'
-import { isLive } from './calls.ts'
 
 export type CompletionKind = 'chat' | 'text' | 'response' | 'message' | 'embedding' | 'ranking'
 

@@ -1,10 +1,10 @@
 import type { Page } from '../../domain/view.ts'
+import { feedbackOfCall } from '../feedback/feedback.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import type { Sorting } from '../sql/readings.ts'
 import { pageOf, rowsInOrder } from '../sql/rows-in-order.ts'
 import { allOf, join, nothing, Sql, sql, trusted } from '../sql/sql.ts'
 import type { Reader } from '../transaction.ts'
-import { feedbackOfCall } from './feedback.ts'
 
 /** A call as it is stored. Times are microseconds; JSON is text. */
 export interface CallRow {

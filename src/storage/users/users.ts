@@ -1,9 +1,9 @@
 import type { KeySettings, UserSettings } from '../../domain/user-settings.ts'
 import { stopMonitorsOf } from '../monitors/monitors.ts'
+import { type Change, changed, storedSettings } from '../settings.ts'
 import { sql, trusted } from '../sql/sql.ts'
 import type { Command, Reader } from '../transaction.ts'
-import { type Change, changed, storedSettings } from './settings.ts'
-import { settingsOf } from './user-settings.ts'
+import { settingsOf } from './settings.ts'
 
 export type Role = 'member' | 'admin'
 

@@ -1,5 +1,5 @@
-import { sql } from '../sql/sql.ts'
-import type { Command } from '../transaction.ts'
+import { sql } from './sql/sql.ts'
+import type { Command } from './transaction.ts'
 
 /** A secret of the server by its name. Of several processes that bring one at the same time, all get that of the first. */
 export const secretOf: Command<{ name: string; value: string }, string> = async (tx, { name, value }) => {

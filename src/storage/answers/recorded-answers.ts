@@ -1,6 +1,6 @@
+import type { CallPart } from '../calls/parts.ts'
+import { upsertCalls } from '../calls/writes.ts'
 import type { Command } from '../transaction.ts'
-import type { CallPart } from './call-parts.ts'
-import { upsertCalls } from './call-writes.ts'
 import { addCompletions, type CompletionRow } from './completions.ts'
 
 /** An answer of this server: its call, start and end together, and what it is found by. */

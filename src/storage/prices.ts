@@ -1,13 +1,13 @@
-import { refuse } from '../../domain/refusals.ts'
-import type { View } from '../../domain/view.ts'
-import { type Columns, namesOf, type RowOf } from '../sql/columns.ts'
-import { compileCondition } from '../sql/conditions.ts'
-import { insertInto } from '../sql/inserts.ts'
-import type { FieldReading } from '../sql/readings.ts'
-import { pageOf } from '../sql/rows-in-order.ts'
-import { sortingOf } from '../sql/sorting.ts'
-import { allOf, join, listOf, sql, trusted } from '../sql/sql.ts'
-import type { Command, Reader } from '../transaction.ts'
+import { refuse } from '../domain/refusals.ts'
+import type { View } from '../domain/view.ts'
+import { type Columns, namesOf, type RowOf } from './sql/columns.ts'
+import { compileCondition } from './sql/conditions.ts'
+import { insertInto } from './sql/inserts.ts'
+import type { FieldReading } from './sql/readings.ts'
+import { pageOf } from './sql/rows-in-order.ts'
+import { sortingOf } from './sql/sorting.ts'
+import { allOf, join, listOf, sql, trusted } from './sql/sql.ts'
+import type { Command, Reader } from './transaction.ts'
 
 /** In the order in which they are shown. */
 const kinds = {

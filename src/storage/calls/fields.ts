@@ -1,10 +1,10 @@
 import { checkPath, splitPath } from '../../domain/expressions/path.ts'
 import { refuse } from '../../domain/refusals.ts'
+import { mostPayloadBytes, payloadOfCall } from '../feedback/feedback.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import type { FieldReading, FieldResolver } from '../sql/readings.ts'
 import { type Sql, sql, trusted } from '../sql/sql.ts'
 import { largeColumns, shownName } from './calls.ts'
-import { mostPayloadBytes, payloadOfCall } from './feedback.ts'
 
 const text = (column: string): FieldReading => ({ kind: 'text', sql: trusted(column) })
 const time = (column: string): FieldReading => ({ kind: 'time', sql: trusted(column) })

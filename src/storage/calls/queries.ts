@@ -7,8 +7,6 @@ import type { FieldResolver } from '../sql/readings.ts'
 import { sortingOf } from '../sql/sorting.ts'
 import { trusted } from '../sql/sql.ts'
 import { type LongReader, onlyRow, type Reader } from '../transaction.ts'
-import { callFields } from './call-fields.ts'
-import { type CallsFilter, filterConditions } from './call-filter.ts'
 import {
   type CallColumns,
   type CallRow,
@@ -17,6 +15,8 @@ import {
   countCalls,
   selectCalls,
 } from './calls.ts'
+import { callFields } from './fields.ts'
+import { type CallsFilter, filterConditions } from './filter.ts'
 
 export interface CallsView extends View {
   /** All of them hold. */

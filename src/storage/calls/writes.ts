@@ -1,5 +1,7 @@
 import { batchesOf } from '../../domain/batches.ts'
 import { now as clock } from '../../domain/time.ts'
+import { removeCompletions, removeSwept } from '../answers/completions.ts'
+import { removeResponses, removeSweptResponses } from '../answers/response-removals.ts'
 import { announceDeletion, announceParts, followDeletion, followParts } from '../evaluations/pending.ts'
 import { refreshStale } from '../evaluations/trials.ts'
 import { forgetJudgements, noteJudgements } from '../monitors/notes.ts'
@@ -7,10 +9,8 @@ import { followRules, forgetScores, watchCalls } from '../queues/ended-calls.ts'
 import { markForSearch } from '../search/marks.ts'
 import { listOf, type Sql, sql, trusted } from '../sql/sql.ts'
 import type { Command, Transaction } from '../transaction.ts'
-import { withoutPayload } from './call-facts.ts'
-import { type CallPart, mergeIntoCalls } from './call-parts.ts'
-import { removeCompletions, removeSwept } from './completions.ts'
-import { removeResponses, removeSweptResponses } from './response-removals.ts'
+import { withoutPayload } from './facts.ts'
+import { type CallPart, mergeIntoCalls } from './parts.ts'
 
 /** Writes parts of calls; each call appears once in the list. */
 export const upsertCalls: Command<readonly CallPart[], void> = async (tx, parts) => {

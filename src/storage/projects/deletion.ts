@@ -1,9 +1,9 @@
 import { announceDeletion } from '../evaluations/pending.ts'
 import { join, sql, trusted } from '../sql/sql.ts'
 import type { Command, Reader, Transaction } from '../transaction.ts'
-import { type Actor, noteDeed } from './audit.ts'
-import { type ProjectTable, projectTables } from './project-tables.ts'
+import { type Actor, noteDeed } from '../users/audit.ts'
 import { projectTurn } from './projects.ts'
+import { type ProjectTable, projectTables } from './tables.ts'
 
 /** Of what there was how many, by the names of `projectTables`. */
 export type Counts = Record<string, number>
