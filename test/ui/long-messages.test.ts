@@ -97,3 +97,15 @@ test('a long question is shown in part, and copied whole', { skip }, async (t) =
   assert.ok(copied.includes(JSON.stringify(log)))
   assert.deepEqual(problems, [])
 })
+
+test('a conversation that a browser does not keep says so', { skip }, async (t) => {
+  const { page, problems } = await openPlayground(t)
+  await messageOf(page).focus()
+  // Chromium keeps ten megabytes, two for each character.
+  await paste(page, log.repeat(3))
+  const notice = page.getByText(/^This conversation is longer than a browser keeps/)
+  await notice.waitFor()
+  await page.getByRole('button', { name: 'Take them out' }).click()
+  await notice.waitFor({ state: 'detached' })
+  assert.deepEqual(problems, [])
+})

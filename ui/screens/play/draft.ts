@@ -26,12 +26,12 @@ export interface DraftWriter {
   end(): void
 }
 
-export function draftWriter(): DraftWriter {
+export function draftWriter(wrote: (isKept: boolean) => void): DraftWriter {
   let wanted: (() => Draft) | undefined
   let timer: ReturnType<typeof setTimeout> | undefined
   function write(): void {
     clearTimeout(timer)
-    if (wanted !== undefined) writeDraft(wanted())
+    if (wanted !== undefined) wrote(writeDraft(wanted()))
     wanted = undefined
   }
   addEventListener('pagehide', write)
@@ -48,12 +48,14 @@ export function draftWriter(): DraftWriter {
   }
 }
 
-function writeDraft(draft: Draft): void {
+/** False where it is more than a browser keeps: then it is lost with the tab, and nothing older comes back in its place. */
+function writeDraft(draft: Draft): boolean {
   try {
     sessionStorage.setItem(draftName, JSON.stringify(draft))
+    return true
   } catch {
-    // A conversation beyond what a browser keeps is lost with the tab.
     sessionStorage.removeItem(draftName)
+    return false
   }
 }
 

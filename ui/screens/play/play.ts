@@ -24,6 +24,8 @@ export interface Play {
   /** Both where two are compared. */
   shown: Signal<readonly Side[]>
   failure: Signal<Error | undefined>
+  /** Whether the conversation is there again when the tab is loaded anew. */
+  isKept: Signal<boolean>
   set(side: Side, name: string, value: string | undefined): void
   compare(isOn: boolean): void
   edit(id: number, change: Partial<Turn>): void
@@ -57,6 +59,7 @@ export function createPlay(project: () => string): Play {
   const isCompared = signal(isNew ? (draft?.isCompared ?? false) : asked.get('b') !== null)
   const turns = signal<readonly Turn[]>(turnsOf(draft))
   const failure = signal<Error | undefined>(undefined)
+  const isKept = signal(true)
   const shown = computed(() => (isCompared.value ? [a, b] : [a]))
   const closing = new AbortController()
 
@@ -112,6 +115,7 @@ export function createPlay(project: () => string): Play {
     b,
     shown,
     failure,
+    isKept,
     set(side, name, value) {
       side.settings.value = withSetting(side.settings.value, name, value)
     },
@@ -168,7 +172,9 @@ export function createPlay(project: () => string): Play {
       const from = asked.get('from')
       if (handed) take(handed)
       else if (from !== null) void read(from)
-      const drafts = draftWriter()
+      const drafts = draftWriter((isWritten) => {
+        isKept.value = isWritten
+      })
       const ends = [effect(keepAddress), effect(() => keepDraft(drafts)), drafts.end]
       if (handed?.isAsked) play.ask()
       return () => {

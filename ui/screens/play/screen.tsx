@@ -72,6 +72,12 @@ function Playground({ project }: { project: string }) {
               The models that are served here make vectors and rank documents, but write no answers.
             </p>
           )}
+          {!play.isKept.value && (
+            <p class="notice" role="status">
+              This conversation is longer than a browser keeps: it is gone when the tab is closed or loaded
+              anew.
+            </p>
+          )}
           <RecordNotice play={play} recording={engine?.recording} />
           {play.failure.value && <Failed error={play.failure.value} />}
           <Conversation play={play} />
