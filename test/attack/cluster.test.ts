@@ -79,6 +79,8 @@ for (const servers of campaign.faults > 1 ? [2, 3] : [3]) {
     for (let round = 0; round < campaign.faults; round++) {
       for (const fault of faults) await meet(fault, members, writes, t)
     }
+    const last = members.at(-1) as Member
+    await writes.assertAllThere(last.server)
     for (const { server } of members) assert.equal(await server.end('SIGTERM'), 0)
   })
 }
@@ -145,5 +147,5 @@ async function meet(
   await inTime(`${name}: every client has an answer`, writing, answerMs)
   t.diagnostic(`${name}: ${JSON.stringify(counts)}`)
   const last = members.at(-1) as Member
-  await writes.assertAllThere(last.server)
+  await writes.assertAllThere(last.server, before)
 }
