@@ -1,6 +1,6 @@
 import { useRef, useState } from 'preact/hooks'
-import { AddToDataset } from '../../parts/add-to-dataset.tsx'
-import { AddToQueue } from '../../parts/add-to-queue.tsx'
+import { AddToDataset } from '../../adding/add-to-dataset.tsx'
+import { AddToQueue } from '../../adding/add-to-queue.tsx'
 import { Copied } from '../../parts/copied.tsx'
 import { useKeys } from '../../parts/keys.ts'
 import { lazily } from '../../parts/lazily.tsx'

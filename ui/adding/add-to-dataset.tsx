@@ -1,14 +1,14 @@
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { Dialog } from '../parts/dialog.tsx'
+import { FormFoot } from '../parts/form-foot.tsx'
+import { Failed, Skeleton } from '../parts/states.tsx'
 import { paths } from '../places.ts'
 import { readPayloads } from '../server/calls.ts'
 import { addRows, type Column, makeDataset, readDatasets, rowOf } from '../server/datasets.ts'
 import { useLoading } from '../server/loading.ts'
 import { type JsonNode, membersOf, nodeAt } from '../value/json-index.ts'
 import { countText } from '../value/units.ts'
-import { Dialog } from './dialog.tsx'
 import { DoneAdding } from './done-adding.tsx'
-import { FormFoot } from './form-foot.tsx'
-import { Failed, Skeleton } from './states.tsx'
 
 /** As many as are read at once. */
 const callsAtOnce = 100

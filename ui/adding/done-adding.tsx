@@ -1,4 +1,4 @@
-import { Dialog } from './dialog.tsx'
+import { Dialog } from '../parts/dialog.tsx'
 
 interface Props {
   /** Of the dialog in which it was added. */

@@ -1,11 +1,11 @@
 import { useState } from 'preact/hooks'
+import { Dialog } from '../parts/dialog.tsx'
+import { Skeleton } from '../parts/states.tsx'
 import { paths } from '../places.ts'
 import { useLoading } from '../server/loading.ts'
 import { type Added, addToQueue, makeQueue, type Queue, readQueues } from '../server/queues.ts'
 import { countText } from '../value/units.ts'
-import { Dialog } from './dialog.tsx'
 import { DoneAdding } from './done-adding.tsx'
-import { Skeleton } from './states.tsx'
 
 interface Props {
   project: string
