@@ -44,10 +44,35 @@ test('an empty project says how a first call comes: from the model, or where non
   )
 })
 
-test('what is not there says so, and is not tried again', { skip }, async (t) => {
-  const { page } = await open(t, '/ui/acme/qa/queues/018f5b8c-0000-7000-8000-000000000000')
-  await page.getByRole('heading', { name: 'This is not there' }).waitFor()
-  assert.equal(await page.getByRole('button', { name: 'Try again' }).count(), 0)
+const nobodys = '018f5b8c-0000-7000-8000-000000000000'
+
+for (const [path, title, way, lands] of [
+  [`queues/${nobodys}`, 'There is no such queue', 'All queues', 'queues'],
+  [`queues/${nobodys}/review`, 'There is no such queue', 'All queues', 'queues'],
+  [`call/${nobodys}`, 'There is no such call', 'All calls of the project', 'calls'],
+  [`trace/${nobodys}`, 'There is no such trace', 'All calls of the project', 'calls'],
+  ['data/nothing', 'There is no such object', 'All objects', 'objects'],
+] as const) {
+  test(`what is not there says so, is not tried again, and leads on: ${path}`, { skip }, async (t) => {
+    const { page } = await open(t, `/ui/acme/qa/${path}`)
+    await page.getByRole('heading', { name: title }).waitFor()
+    assert.equal(await page.getByRole('button', { name: 'Try again' }).count(), 0)
+    await page.getByRole('link', { name: way }).click()
+    await page.waitForURL(`**/ui/acme/qa/${lands}`)
+  })
+}
+
+test('a project that the key does not reach shows nothing but that, and the way to those that it does', {
+  skip,
+}, async (t) => {
+  const { page } = await open(t, '/ui/me')
+  for (const section of ['calls', 'search?q=a', 'charts', 'evals', 'queues', 'objects']) {
+    await page.goto(new URL(`/ui/globex/demo/${section}`, page.url()).href)
+    await page.getByRole('heading', { name: 'Your key does not open this' }).waitFor()
+    const main = page.getByRole('main')
+    assert.deepEqual(await main.getByRole('link').allTextContents(), ['The projects that you reach'], section)
+    assert.equal(await main.locator('button, input, select').count(), 0, section)
+  }
 })
 
 test('projects beyond the first thousand can be shown', { skip }, async (t) => {

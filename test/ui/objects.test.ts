@@ -102,6 +102,26 @@ test('a prompt reads as a conversation, and a reference leads to what it names',
   assert.deepEqual([...problems, ...call.problems], [])
 })
 
+test('two versions of a prompt are compared message by message', { skip }, async (t) => {
+  const versions = [
+    [{ role: 'system', content: 'Be brief.\nSay when you are not sure.' }],
+    [
+      { role: 'system', content: 'Be kind.\nSay when you are not sure.' },
+      { role: 'user', content: 'And now?' },
+    ],
+  ]
+  for (const messages of versions) {
+    const obj = { project_id: project, object_id: 'manners', val: { messages } }
+    assert.equal((await served().post('/obj/create', { obj })).status, 200)
+  }
+  const { page, problems } = await open(t, '/ui/acme/qa/data/manners?with=v0')
+  const changed = page.locator('li.said', { hasText: 'system changed' })
+  await changed.locator('del', { hasText: 'brief' }).waitFor()
+  await changed.locator('ins', { hasText: 'kind' }).waitFor()
+  await page.locator('li.said', { hasText: 'user added' }).locator('ins', { hasText: 'And now?' }).waitFor()
+  assert.deepEqual(problems, [])
+})
+
 test('a version and an object are deleted after a question', { skip }, async (t) => {
   for (const val of [{ a: 1 }, { a: 2 }]) {
     await served().post('/obj/create', { obj: { project_id: project, object_id: 'short-lived', val } })

@@ -51,6 +51,19 @@ test('a queue is made by keys alone, with a question that is made on the way', {
   assert.deepEqual(problems, [])
 })
 
+test('who deletes a queue that somebody else has deleted is told so, and led on', { skip }, async (t) => {
+  const id = await createQueue(served().post, { name: 'Deleted twice' })
+  const { page } = await open(t, `${queuesPath}/${id}`)
+  await page.getByRole('button', { name: 'Delete' }).click()
+  const search = new URLSearchParams({ project_id: project })
+  const { status } = await served().send('DELETE', `/annotation_queues/${id}?${search}`)
+  assert.equal(status, 200)
+  await page.getByRole('button', { name: 'Delete the queue' }).click()
+  await page.getByRole('heading', { name: 'There is no such queue' }).waitFor()
+  await page.getByRole('link', { name: 'All queues' }).click()
+  await page.getByRole('heading', { name: 'Queues', exact: true }).waitFor()
+})
+
 test('a call is put into a queue where it is read', { skip }, async (t) => {
   const { page, problems } = await open(t, `/ui/acme/qa/calls?peek=${idOf('chat', 5)}`)
   await page.waitForSelector('.peek .said.is-answer')
@@ -107,6 +120,24 @@ test('a queue is renamed, and deleted after a question', { skip }, async (t) => 
   await page.getByRole('button', { name: 'Delete the queue' }).click()
   await page.getByRole('heading', { name: 'Queues' }).waitFor()
   assert.equal((await served().get(`/annotation_queues/${id}?project_id=${project}`)).status, 404)
+  assert.deepEqual(problems, [])
+})
+
+test('queues beyond the first hundred are there as the list goes down', { skip }, async (t) => {
+  const at = 'acme/many'
+  for (let index = 0; index < 130; index++) {
+    await createQueue(served().post, { project_id: at, name: `Queue number ${index}` })
+  }
+  const { page, problems } = await open(t, `/ui/${at}/queues`)
+  await page.getByText('The newest 100, more as you go down').waitFor()
+  await page.keyboard.press('G')
+  await page.getByRole('main').getByText('130', { exact: true }).waitFor()
+  await page.keyboard.press('G')
+  await page.getByRole('link', { name: 'Queue number 0', exact: true }).waitFor()
+  const rows = await page.getByRole('row').count()
+  assert.ok(rows < 100, `${rows} rows are in the document`)
+  await page.keyboard.press('Enter')
+  await page.getByRole('heading', { name: 'Queue number 0', exact: true }).waitFor()
   assert.deepEqual(problems, [])
 })
 

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { useState } from 'preact/hooks'
+import { useMemo, useState } from 'preact/hooks'
 import { AddToDataset } from '../adding/add-to-dataset.tsx'
 import { AddToQueue } from '../adding/add-to-queue.tsx'
 import { ExportButton } from '../export/button.tsx'
@@ -25,6 +25,7 @@ import { Chat } from '../value/chat.tsx'
 import { type JsonNode, nodeAt, sourceOf, stringOf } from '../value/json-index.ts'
 import { JsonTree } from '../value/json-tree.tsx'
 import { askedIn, saidIn } from '../value/messages.ts'
+import { PlainText } from '../value/plain-text.tsx'
 import { costText, countText, durationText, sizeText } from '../value/units.ts'
 import { Feedback } from './feedback.tsx'
 import { tokensIn } from './recorded-tokens.ts'
@@ -101,8 +102,8 @@ function Shown({ project, id, call, withTrace, isBeside, tab: wanted, choose, ad
   // Small members, without numbers that could lose digits: sizes and times.
   const row = JSON.parse(`{${lightText(call)}}`) as CallRow
   const [inputs, output] = [nodeAt(call, 'inputs'), nodeAt(call, 'output')]
-  const asked = askedIn(inputs)
-  const said = saidIn(output)
+  const asked = useMemo(() => askedIn(inputs), [inputs])
+  const said = useMemo(() => saidIn(output), [output])
   const isChat = asked !== undefined || said !== undefined
   const tokens = tokensIn(output)
   const isThere = (one: Tab) => {
@@ -148,7 +149,7 @@ function Shown({ project, id, call, withTrace, isBeside, tab: wanted, choose, ad
         </span>
       </header>
       <Facts row={row} />
-      {row.exception !== null && <pre class="exception">{row.exception}</pre>}
+      {row.exception !== null && <PlainText class="exception" text={row.exception} />}
       <div class="tabs" role="tablist" aria-label="Parts of the call">
         {tabs.filter(isThere).map((one) => (
           <button
@@ -264,7 +265,7 @@ export function Value({ node, name }: { node: JsonNode | undefined; name: string
           name={`${name}.${text === undefined ? 'json' : 'txt'}`}
         />
       </div>
-      {text === undefined ? <JsonTree node={node} /> : <pre class="plain">{text}</pre>}
+      {text === undefined ? <JsonTree node={node} /> : <PlainText text={text} />}
     </>
   )
 }

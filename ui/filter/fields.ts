@@ -1,7 +1,7 @@
 import { FilterError } from './filter.ts'
 
 /** What the value of a field is, beside a text. */
-export type Kind =
+type Kind =
   | 'status'
   | 'duration'
   | 'number'

@@ -3,6 +3,7 @@ import { PlainTable } from '../parts/plain-table.tsx'
 import { Question } from '../parts/question.tsx'
 import { Failed, Skeleton } from '../parts/states.tsx'
 import { Time } from '../parts/time.tsx'
+import { wasThere } from '../server/ask.ts'
 import { useLoading } from '../server/loading.ts'
 import { addKey, type KeyRow, readKeys, revokeKey } from '../server/people.ts'
 import { NewKeyDialog } from './new-key.tsx'
@@ -86,7 +87,7 @@ export function KeyTable({ user, isOwn }: { user: string; isOwn: boolean }) {
           text={`${going.name ?? going.id} stops working at once, everywhere.${isOwn ? ' If you signed in with it, you are signed out.' : ''}`}
           yes="Revoke"
           onYes={async () => {
-            await revokeKey(going.id)
+            await wasThere(revokeKey(going.id))
             again()
           }}
           onClose={() => setGoing(undefined)}

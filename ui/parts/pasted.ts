@@ -1,4 +1,4 @@
-/** A call as JSON may be long, a book is none. */
+/** A call as JSON may be long, but not as long as a book. */
 const mostCharacters = 20_000
 
 /** What is pasted where nobody is typing. Ends with what it returns. */

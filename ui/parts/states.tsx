@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { paths } from '../places.ts'
-import { Refused } from '../server/ask.ts'
+import { isForbidden, isMissing } from '../server/ask.ts'
 import { Copied } from './copied.tsx'
 import { useTryingAgain } from './trying-again.ts'
 
@@ -27,11 +27,26 @@ export function Empty({ title, children, command }: EmptyProps) {
   )
 }
 
+/** What is said of something that is not there, and where somebody goes on from it. */
+export interface Gone {
+  title: string
+  href: string
+  /** What is behind the link. */
+  to: string
+}
+
+interface FailedProps {
+  error: Error
+  again?: () => void
+  gone?: Gone
+}
+
 /** What will pass is tried again by itself, and by hand. */
-export function Failed({ error, again }: { error: Error; again?: () => void }) {
+export function Failed({ error, again, gone }: FailedProps) {
   const isTried = useTryingAgain(error, again)
-  if (error instanceof Refused && error.status === 403) return <Forbidden why={error.message} />
-  const isGone = error instanceof Refused && error.status === 404
+  if (isForbidden(error)) return <Forbidden why={error.message} />
+  const isGone = isMissing(error)
+  if (isGone && gone !== undefined) return <NotThere gone={gone} why={error.message} />
   return (
     <div class="state is-failed" role="alert">
       <h2>{isGone ? 'This is not there' : 'This could not be read'}</h2>
@@ -48,7 +63,30 @@ export function Failed({ error, again }: { error: Error; again?: () => void }) {
   )
 }
 
-/** Asking once more would change nothing; somebody else has to. */
+/** A failure in place of a whole screen. */
+export function FailedScreen({ name, ...failed }: FailedProps & { name: string }) {
+  return (
+    <main class="screen">
+      <h1 class="hidden-text">{name}</h1>
+      <Failed {...failed} />
+    </main>
+  )
+}
+
+function NotThere({ gone, why }: { gone: Gone; why: string }) {
+  return (
+    <div class="state" role="alert">
+      <h2>{gone.title}</h2>
+      <p>{why}</p>
+      {!isFile && (
+        <a class="button" href={gone.href}>
+          {gone.to}
+        </a>
+      )}
+    </div>
+  )
+}
+
 function Forbidden({ why }: { why: string }) {
   return (
     <div class="state" role="alert">

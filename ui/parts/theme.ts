@@ -1,7 +1,7 @@
 import { effect, signal } from '@preact/signals'
 
 export const themes = ['system', 'light', 'dark'] as const
-export type Theme = (typeof themes)[number]
+type Theme = (typeof themes)[number]
 
 export const themeIcons = { system: 'screen', light: 'sun', dark: 'moon' } as const
 

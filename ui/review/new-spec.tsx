@@ -151,7 +151,7 @@ export function NewSpec({ project, onMade, onClose }: Props) {
 }
 
 /** Names of objects are letters, digits, "_", "." and "-". */
-export const idOf = (title: string): string =>
+const idOf = (title: string): string =>
   title
     .trim()
     .toLowerCase()

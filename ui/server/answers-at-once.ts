@@ -60,7 +60,7 @@ function firstThatIsLeft(signal: AbortSignal): Promise<Leave> {
       others.abort()
       return new Promise<void>((leave) => resolve(leave))
     }
-    // Of a promise that is settled a rejection is not heard: those of the other places are none.
+    // Once a promise is settled its later rejections are ignored, so those of the other places do no harm.
     for (const name of places) navigator.locks.request(name, { signal: ended }, hold).catch(reject)
   })
 }

@@ -23,6 +23,23 @@ export class Unreachable extends Error {}
 
 const passing = new Set([429, 502, 503, 504])
 
+/** Asking once more would change nothing; somebody else has to. */
+export const isForbidden = (error: unknown): error is Refused =>
+  error instanceof Refused && error.status === 403
+
+export const isMissing = (error: unknown): boolean => error instanceof Refused && error.status === 404
+
+/** Waits for something to be deleted; false where somebody else was quicker, which is not a failure. */
+export async function wasThere(deleting: Promise<unknown>): Promise<boolean> {
+  try {
+    await deleting
+    return true
+  } catch (error) {
+    if (isMissing(error)) return false
+    throw error
+  }
+}
+
 /** A moment later the same question may be answered. */
 export const isPassing = (error: unknown): boolean =>
   error instanceof Unreachable || (error instanceof Refused && passing.has(error.status))

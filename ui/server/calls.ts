@@ -3,7 +3,7 @@ import type { TraceColumns } from '../../src/operations/views/trace-contract.ts'
 import { questionOf } from '../export/contents.ts'
 import type { Expression } from '../filter/query.ts'
 import { type JsonNode, jsonNode, nodeAt, stringOf } from '../value/json-index.ts'
-import { ask, askJson, askLines } from './ask.ts'
+import { ask, askJson, askLines, Refused } from './ask.ts'
 import { type TraceCall, traceReader } from './trace-columns.ts'
 
 /** A call without what it carries. */
@@ -246,6 +246,17 @@ export async function readCall(project: string, id: string, signal: AbortSignal)
   const call = nodeAt(jsonNode(text), 'call')
   if (call === undefined) throw new Error('The answer has no call.')
   return call
+}
+
+/** Where a call is, without what it carries. */
+export async function findCall(
+  project: string,
+  id: string,
+  signal: AbortSignal,
+): Promise<Pick<CallRow, 'id' | 'trace_id'>> {
+  const body = { project_id: project, filter: { call_ids: [id] }, columns: ['id', 'trace_id'] }
+  for await (const line of askLines('/calls/stream_query', { body, signal })) return JSON.parse(line)
+  throw new Refused(404, 'call_not_found', `There is no call ${id} in ${project}.`)
 }
 
 export const nameOf = ({ display_name, op_name }: Pick<CallRow, 'display_name' | 'op_name'>): string =>

@@ -8,7 +8,7 @@ interface ChatAsked {
   signal: AbortSignal
 }
 
-export interface ChatHeard {
+interface ChatHeard {
   /** Undefined where the answer is not recorded. */
   callId: string | undefined
   /** What of the schemas of tools was widened. */

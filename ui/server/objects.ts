@@ -12,7 +12,7 @@ export interface ObjectRead extends ObjectVersion {
   val: JsonNode
 }
 
-export interface ObjectsView {
+interface ObjectsView {
   project: string
   /** By their names. */
   objects?: readonly string[]

@@ -18,7 +18,7 @@ export interface KeyRow {
   revoked_at: string | null
 }
 
-export interface Keys {
+interface Keys {
   user: string
   is_configured: boolean
   keys: KeyRow[]

@@ -5,7 +5,7 @@ export interface ProjectRow {
   is_being_deleted: boolean
 }
 
-export interface Projects {
+interface Projects {
   projects: ProjectRow[]
   /** Present where there are more. */
   next: string | null

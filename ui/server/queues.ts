@@ -9,15 +9,19 @@ export type QueueStats = z.output<typeof contract.QueueStats>
 export type QueueRule = z.output<typeof rules.RuleRecord>
 export type ItemState = QueueItem['annotation_state']
 
-/** So many queues are listed; more are found by their names. */
-export const mostQueues = 500
+/** So many are looked through where one is chosen or sought. */
+const mostQueues = 500
 
 const pathOf = (queue: string) => `/annotation_queues/${encodeURIComponent(queue)}`
 
 /** The newest first. */
-export async function readQueues(project: string, signal: AbortSignal): Promise<Queue[]> {
+export async function readQueues(
+  project: string,
+  signal: AbortSignal,
+  page: { offset: number; limit: number } = { offset: 0, limit: mostQueues },
+): Promise<Queue[]> {
   const queues: Queue[] = []
-  const body = { project_id: project, limit: mostQueues }
+  const body = { project_id: project, ...page }
   for await (const line of askLines('/annotation_queues/query', { body, signal })) {
     queues.push(JSON.parse(line) as Queue)
   }
@@ -40,7 +44,7 @@ export async function readStats(
   return new Map(stats.map((one) => [one.queue_id, one]))
 }
 
-export interface NewQueue {
+interface NewQueue {
   name: string
   description?: string
   /** References of annotation specs. */

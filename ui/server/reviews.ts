@@ -9,14 +9,14 @@ const itemPath = (queue: string, item: string) => `${pathOf(queue)}/items/${enco
 /** How long `next` and `in_progress` keep an item from others. */
 export const leaseMs = 15 * 60_000
 
-export interface Handed {
+interface Handed {
   /** Null when none is open. */
   item: QueueItem | null
   /** Items that others are on. */
   leased_items: number
 }
 
-export interface Wanted {
+interface Wanted {
   annotators: number
   /** Items that are passed over. */
   except: readonly string[]

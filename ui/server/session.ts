@@ -2,7 +2,7 @@ import { signal } from '@preact/signals'
 import { ask, askJson } from './ask.ts'
 import { askOtherTabs, endEverywhere, half, isSignedIn, keepHalf, sessionEnded } from './session-half.ts'
 
-export interface Who {
+interface Who {
   user: string
   role: 'member' | 'admin'
   entities: string[]

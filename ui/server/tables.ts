@@ -7,7 +7,7 @@ export interface TableRow {
   index: number
 }
 
-export interface RowsView {
+interface RowsView {
   project: string
   table: string
   /** The path of a column. */

@@ -5,9 +5,9 @@ import type { SearchAnswer } from '../../src/operations/views/search-contract.ts
 import type { Expression } from '../filter/query.ts'
 import { askJson } from './ask.ts'
 
-export type Facets = z.output<typeof FacetsAnswer>
+type Facets = z.output<typeof FacetsAnswer>
 export type Facet = Facets['facets'][number]
-export type Columns = z.output<typeof ColumnsAnswer>
+type Columns = z.output<typeof ColumnsAnswer>
 export type Found = z.output<typeof SearchAnswer>
 
 /** Which calls are meant. */

@@ -1,7 +1,11 @@
+import { useMemo, useState } from 'preact/hooks'
+import { Gradually } from './gradually.tsx'
 import { type JsonNode, jsonNode } from './json-index.ts'
 import { JsonTree } from './json-tree.tsx'
 import { Markdown } from './markdown.tsx'
 import type { Message, MessagePart } from './messages.ts'
+import { PlainText } from './plain-text.tsx'
+import { countText } from './units.ts'
 
 /** Of a long conversation the middle is closed at first. */
 const shownAtEnds = 20
@@ -16,18 +20,7 @@ export function Chat({ asked, said }: { asked: readonly Message[]; said: readonl
       {first.map((message, index) => (
         <Said key={index} message={message} />
       ))}
-      {hidden > 0 && (
-        <li class="chat-hidden">
-          <details>
-            <summary>{hidden} more messages</summary>
-            <ol class="chat">
-              {asked.slice(shownAtEnds, -shownAtEnds).map((message, index) => (
-                <Said key={index} message={message} />
-              ))}
-            </ol>
-          </details>
-        </li>
-      )}
+      {hidden > 0 && <Middle messages={asked} from={shownAtEnds} count={hidden} />}
       {last.map((message, index) => (
         <Said key={index} message={message} />
       ))}
@@ -35,6 +28,28 @@ export function Chat({ asked, said }: { asked: readonly Message[]; said: readonl
         <Said key={index} message={message} isAnswer={true} of={said.length > 1 ? index + 1 : undefined} />
       ))}
     </ol>
+  )
+}
+
+/** Drawn when somebody wants to see it. */
+function Middle({ messages, from, count }: { messages: readonly Message[]; from: number; count: number }) {
+  const [isOpen, setOpen] = useState(false)
+  const middle = useMemo(() => messages.slice(from, from + count), [messages, from, count])
+  return (
+    <li class="chat-hidden">
+      <details onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
+        <summary>{countText(count)} more messages</summary>
+        {isOpen && (
+          <ol class="chat">
+            <Gradually
+              items={middle}
+              count={count}
+              draw={(message, index) => <Said key={index} message={message} />}
+            />
+          </ol>
+        )}
+      </details>
+    </li>
   )
 }
 
@@ -112,7 +127,7 @@ function Arguments({ input }: { input: JsonNode | string }) {
   try {
     JSON.parse(input)
   } catch {
-    return <pre class="plain">{input}</pre>
+    return <PlainText text={input} />
   }
   return <JsonTree node={jsonNode(input)} />
 }

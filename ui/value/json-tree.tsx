@@ -3,7 +3,9 @@ import { DownloadButton } from '../parts/download-button.tsx'
 import { ShowAll } from '../parts/show-all.tsx'
 import { ShowMore } from '../parts/show-more.tsx'
 import { paths } from '../places.ts'
+import { Gradually } from './gradually.tsx'
 import { type JsonMember, type JsonNode, membersOf, sourceOf, stringOf } from './json-index.ts'
+import { WholeText } from './plain-text.tsx'
 import { type ParsedRef, parseRef } from './ref.ts'
 
 /** So many members are drawn at once; more come when they are asked for. */
@@ -46,10 +48,14 @@ function Members({ node, open }: { node: JsonNode; open: number }) {
   if (members.length === 0) return <span class="json-empty">{node.kind === 'array' ? '[ ]' : '{ }'}</span>
   return (
     <ul>
-      {members.slice(0, shown).map((member, index) => (
+      <Gradually
+        items={members}
+        count={Math.min(shown, members.length)}
         // Names may come twice; the place is what tells members apart.
-        <Member key={index} {...member} open={open} isOfArray={node.kind === 'array'} />
-      ))}
+        draw={(member, index) => (
+          <Member key={index} {...member} open={open} isOfArray={node.kind === 'array'} />
+        )}
+      />
       {members.length > shown && (
         <li>
           <ShowMore shown={shown} count={members.length} onShow={setShown} />
@@ -104,7 +110,7 @@ function Leaf({ node }: { node: JsonNode }) {
   const isCut = !isWhole && text.length > longString
   return (
     <span class="json-string">
-      {isCut ? text.slice(0, longString) : text}
+      {isCut ? text.slice(0, longString) : <WholeText text={text} />}
       {isCut && <ShowAll text={text} onShow={() => setWhole(true)} />}
     </span>
   )

@@ -2,6 +2,7 @@ import type { Token, Tokens } from 'marked'
 import type { ComponentChildren } from 'preact'
 import { useMemo } from 'preact/hooks'
 import { deepest, laidOut } from './laid-out.ts'
+import { PlainText } from './plain-text.tsx'
 
 /**
  * What a model wrote, laid out. It is hostile until proven otherwise: tokens become elements of ours and nothing becomes HTML.
@@ -9,7 +10,7 @@ import { deepest, laidOut } from './laid-out.ts'
  */
 export function Markdown({ text }: { text: string }) {
   const tokens = useMemo(() => laidOut(text), [text])
-  if (tokens === undefined) return <pre class="plain">{text}</pre>
+  if (tokens === undefined) return <PlainText text={text} />
   return <div class="markdown">{blocks(tokens, 0)}</div>
 }
 

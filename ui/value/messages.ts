@@ -23,7 +23,7 @@ export function askedIn(inputs: JsonNode | undefined): Message[] | undefined {
     messages.push({ role: 'system', parts: partsOf(system) })
   const given = nodeAt(inputs, 'messages') ?? nodeAt(inputs, 'input')
   const prompt = nodeAt(inputs, 'prompt')
-  if (given?.kind === 'array') messages.push(...listOf(given))
+  if (given?.kind === 'array') messages.push(...messagesIn(given))
   else if (given?.kind === 'string') messages.push({ role: 'user', parts: partsOf(given) })
   else if (prompt?.kind === 'string') messages.push({ role: 'prompt', parts: partsOf(prompt) })
   else return undefined
@@ -41,13 +41,15 @@ export function saidIn(output: JsonNode | undefined): Message[] | undefined {
     })
   }
   const items = nodeAt(output, 'output')
-  if (items?.kind === 'array') return listOf(items)
+  if (items?.kind === 'array') return messagesIn(items)
   const content = nodeAt(output, 'content')
   if (content !== undefined && nodeAt(output, 'role') !== undefined && output) return [messageOf(output)]
   return undefined
 }
 
-const listOf = (list: JsonNode): Message[] => [...membersOf(list)].map(({ node }) => messageOf(node))
+/** What each member of a list says. */
+export const messagesIn = (list: JsonNode): Message[] =>
+  [...membersOf(list)].map(({ node }) => messageOf(node))
 
 function messageOf(node: JsonNode): Message {
   const type = stringOf(nodeAt(node, 'type'))
@@ -165,6 +167,26 @@ export function previewOf(messages: readonly Message[] | undefined, role?: strin
     return ''
   })
   return lineOf(texts?.filter((text) => text !== '').join(' ') ?? '')
+}
+
+/** All that was said in one message, as a text. */
+export const textOfMessage = ({ parts }: Message): string => parts.map(textOfPart).join('\n\n')
+
+function textOfPart(part: MessagePart): string {
+  switch (part.kind) {
+    case 'text':
+      return part.text
+    case 'thought':
+      return `[thought] ${part.text}`
+    case 'call':
+      return `[calls] ${part.name}(${typeof part.input === 'string' ? part.input : sourceOf(part.input)})`
+    case 'result':
+      return `[result] ${part.content.map(textOfPart).join('\n\n')}`
+    case 'image':
+      return `[picture] ${part.source}`
+    case 'other':
+      return sourceOf(part.node)
+  }
 }
 
 /** As much of a text as a row can show. */

@@ -1,6 +1,6 @@
 /** What a list of calls can show, in the usual order. `sort` is what the record sorts by. */
 export const columns = [
-  { name: 'model', label: 'Model', width: 'clamp(8.5rem, 12vw, 16rem)', sort: 'model' },
+  { name: 'model', label: 'Model', width: 'clamp(8.5rem, 12vw, 20rem)', sort: 'model' },
   { name: 'latency', label: 'Took', width: '5.5rem', sort: 'summary.weave.latency_ms' },
   { name: 'tokens', label: 'Tokens', width: '7rem', sort: 'output_tokens' },
   { name: 'cost', label: 'Cost', width: '5.5rem' },

@@ -2,7 +2,7 @@ import { FilterError } from '../../filter/filter.ts'
 import { type Expression, queryOf } from '../../filter/query.ts'
 import { readFilter } from '../../filter/text.ts'
 
-export type Read = { query: Expression | undefined; problem?: undefined } | { problem: string }
+type Read = { query: Expression | undefined; problem?: undefined } | { problem: string }
 
 /** What the text of the bar asks the record for. */
 export function queryIn(text: string): Read {

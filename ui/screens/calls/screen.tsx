@@ -10,9 +10,10 @@ import { lazily } from '../../parts/lazily.tsx'
 import { rem } from '../../parts/rem.ts'
 import { RootsSwitch } from '../../parts/roots-switch.tsx'
 import { SavedViews } from '../../parts/saved-views.tsx'
-import { Empty, Failed } from '../../parts/states.tsx'
+import { Empty, Failed, FailedScreen } from '../../parts/states.tsx'
 import { VirtualRows } from '../../parts/virtual-rows.tsx'
 import { go, search, setSearch } from '../../routes.ts'
+import { isForbidden } from '../../server/ask.ts'
 import type { CallsView } from '../../server/calls.ts'
 import { followEvents } from '../../server/events.ts'
 import { countText } from '../../value/units.ts'
@@ -137,6 +138,7 @@ export function CallsScreen({ project }: { project: string }) {
   useKeys('Calls', isFile ? reading : [...reading, ...changing])
 
   const error = list.error.value
+  if (isForbidden(error)) return <FailedScreen name={`Calls of ${project}`} error={error} />
   const fresh = list.fresh.value
   const widths = shown.map(({ width }) => width).join(' ')
   return (

@@ -4,9 +4,10 @@ import { useKeptPlace, useKeptScroll } from '../../parts/kept-place.ts'
 import { type KeyBinding, useKeys } from '../../parts/keys.ts'
 import { RootsSwitch } from '../../parts/roots-switch.tsx'
 import { SavedViews } from '../../parts/saved-views.tsx'
-import { Empty, Failed, Skeleton } from '../../parts/states.tsx'
+import { Empty, Failed, FailedScreen, Skeleton } from '../../parts/states.tsx'
 import { paths } from '../../places.ts'
 import { go, search, setSearch } from '../../routes.ts'
+import { isForbidden } from '../../server/ask.ts'
 import type { ChartView, GroupField } from '../../server/charts.ts'
 import { followEvents } from '../../server/events.ts'
 import { countText } from '../../value/units.ts'
@@ -112,6 +113,7 @@ export function ChartsScreen({ project }: { project: string }) {
       ? undefined
       : `${countText(unpriced)} calls used tokens of models without a price here, and are not in it.`
   }
+  if (isForbidden(error.value)) return <FailedScreen name="Charts" error={error.value} />
   return (
     <main class="screen charts" ref={screen} onScroll={() => keepPlace()}>
       <div class="filter-bar">

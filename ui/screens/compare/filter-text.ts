@@ -46,7 +46,7 @@ const quote = (text: string) => `"${text.replace(/["\\]/g, '\\$&')}"`
 const unquoted = (text: string) =>
   text.startsWith('"') ? text.slice(1, -1).replace(/\\(["\\])/g, '$1') : text
 
-export interface RowFilter {
+interface RowFilter {
   query: object
   evaluation_call_id?: string
 }

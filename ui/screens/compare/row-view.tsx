@@ -4,12 +4,15 @@ import { ShowAll } from '../../parts/show-all.tsx'
 import { paths } from '../../places.ts'
 import { setSearch } from '../../routes.ts'
 import type { ResultRow, TrialResult } from '../../server/evaluations.ts'
-import { membersOf, sourceOf, stringOf } from '../../value/json-index.ts'
+import { Chat } from '../../value/chat.tsx'
+import { type JsonNode, membersOf, sourceOf, stringOf } from '../../value/json-index.ts'
 import { JsonTree } from '../../value/json-tree.tsx'
+import { askedIn } from '../../value/messages.ts'
+import { WholeText } from '../../value/plain-text.tsx'
 import { countText, durationText } from '../../value/units.ts'
 import { wordDiff } from '../../value/word-diff.ts'
 import { Difference } from './card.tsx'
-import { numberIn, textOfValue } from './values.ts'
+import { numberIn, saidBy, textOfValue } from './values.ts'
 
 /** Longer texts are cut until somebody wants all of them. */
 const longText = 8_000
@@ -63,7 +66,7 @@ export function RowView({ project, row, ids, side, letters, names, traces, ...re
       </header>
       <div class="row-inputs">
         <h3>Input</h3>
-        <JsonTree node={row.inputs} />
+        <Inputs inputs={row.inputs} />
       </div>
       {most > 1 && (
         <div class="tabs" role="tablist" aria-label="Trials">
@@ -102,6 +105,21 @@ export function RowView({ project, row, ids, side, letters, names, traces, ...re
         ))}
       </div>
     </aside>
+  )
+}
+
+/** A conversation is read as one, and is there as it was recorded, too. */
+function Inputs({ inputs }: { inputs: JsonNode }) {
+  const asked = useMemo(() => askedIn(inputs), [inputs])
+  if (asked === undefined) return <JsonTree node={inputs} />
+  return (
+    <>
+      <Chat asked={asked} said={[]} />
+      <details class="recorded">
+        <summary>As recorded</summary>
+        <JsonTree node={inputs} />
+      </details>
+    </>
   )
 }
 
@@ -189,7 +207,7 @@ function Output({ trial, base }: { trial: TrialResult; base: TrialResult | undef
   const [isWhole, setWhole] = useState(false)
   const { output } = trial
   if (output.kind === 'null') return <p class="muted">No output.</p>
-  const isText = output.kind === 'string'
+  const isText = saidBy(output) !== undefined
   const isCompared = base !== undefined && base.output.kind !== 'null'
   if (!isText && !isCompared) return <JsonTree node={output} />
   const text = textOfValue(output)
@@ -201,7 +219,9 @@ function Output({ trial, base }: { trial: TrialResult; base: TrialResult | undef
       {before !== undefined && before.length <= longestCompared && shown.length <= longestCompared ? (
         <DiffText before={isCut ? before.slice(0, longText) : before} after={shown} />
       ) : (
-        <p class="plain-text">{shown}</p>
+        <p class="plain-text">
+          <WholeText text={shown} />
+        </p>
       )}
       {isCut && <ShowAll text={text} onShow={() => setWhole(true)} />}
     </>

@@ -2,10 +2,10 @@ import { useEffect, useMemo, useRef } from 'preact/hooks'
 import { ExportButton } from '../../export/button.tsx'
 import { useKeptPlace, useKeptScroll } from '../../parts/kept-place.ts'
 import { useKeys } from '../../parts/keys.ts'
-import { Empty, Failed, Skeleton } from '../../parts/states.tsx'
+import { Empty, Failed, FailedScreen, Skeleton } from '../../parts/states.tsx'
 import { paths } from '../../places.ts'
 import { setSearch } from '../../routes.ts'
-import { isPassing } from '../../server/ask.ts'
+import { isForbidden, isPassing } from '../../server/ask.ts'
 import { type EvaluationSummary, readSummary } from '../../server/evaluations.ts'
 import { useLoading } from '../../server/loading.ts'
 import { fieldOf, refName } from '../../value/scores.ts'
@@ -97,6 +97,7 @@ function Comparison({ view }: { view: ReturnType<typeof viewOf> }) {
     setSearch({ q: filterText([...view.terms, ...terms]), row: undefined }, { replaces: false })
 
   const failure = error ?? list?.error.value
+  if (isForbidden(failure)) return <FailedScreen name="Comparison" error={failure} />
   const tryAgain = () => {
     if (error) again()
     else if (isPassing(failure)) list?.again()

@@ -7,7 +7,7 @@ import type { Rows } from './rows.ts'
 import { lineOfValue, scoreOfRow } from './values.ts'
 
 /** As style/compare.css has it. */
-export const rowHeight = 3
+const rowHeight = 3
 
 interface Props {
   scroller: RefObject<HTMLDivElement | null>

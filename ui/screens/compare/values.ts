@@ -1,6 +1,6 @@
 import type { ResultRow, TrialResult } from '../../server/evaluations.ts'
 import { type JsonNode, membersOf, nodeAt, sourceOf, stringOf } from '../../value/json-index.ts'
-import { askedIn, lineOf, previewOf, saidIn } from '../../value/messages.ts'
+import { askedIn, lineOf, previewOf, saidIn, textOfMessage } from '../../value/messages.ts'
 import { numberText } from '../../value/scores.ts'
 
 /** The steps of a field behind its document, as queries read them. */
@@ -10,7 +10,7 @@ const stepsOf = (field: string): string[] =>
     .slice(1)
     .map((step) => step.replaceAll('\\.', '.'))
 
-export const scoreIn = ({ scores }: TrialResult, field: string): JsonNode | undefined =>
+const scoreIn = ({ scores }: TrialResult, field: string): JsonNode | undefined =>
   nodeAt(scores, ...stepsOf(field))
 
 /** What counts in a mean: a number, or a boolean as 1 or 0. */
@@ -19,7 +19,7 @@ export function numberIn(node: JsonNode | undefined): number | undefined {
   return node?.kind === 'number' ? Number(sourceOf(node)) : undefined
 }
 
-export interface ScoreOfRow {
+interface ScoreOfRow {
   mean: number | undefined
   /** Of one trial its own digits. */
   text: string
@@ -72,7 +72,13 @@ function membersLine(node: JsonNode): string {
 /** Nobody sees more of them in one line. */
 const mostMembers = 8
 
+/** What a value says: a text, or the messages of an answer; undefined where it is anything else. */
+export function saidBy(node: JsonNode): string | undefined {
+  const messages = saidIn(node) ?? []
+  return stringOf(node) ?? (messages.length > 0 ? messages.map(textOfMessage).join('\n\n') : undefined)
+}
+
 /** A value as a text, to be compared word by word. */
 export function textOfValue(node: JsonNode): string {
-  return stringOf(node) ?? sourceOf(node)
+  return saidBy(node) ?? sourceOf(node)
 }

@@ -2,7 +2,7 @@ import { search, setSearch } from '../../routes.ts'
 import type { Compared, RowOrder } from '../../server/evaluations.ts'
 import { filtersOf, parseFilter, type Term } from './filter-text.ts'
 
-export const ways = ['diff', 'high', 'low', 'none'] as const
+const ways = ['diff', 'high', 'low', 'none'] as const
 export type Way = (typeof ways)[number]
 
 /** What the address says of a comparison. */

@@ -1,11 +1,12 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { useKeptPlace, useKeptScroll } from '../../parts/kept-place.ts'
 import { useKeys } from '../../parts/keys.ts'
-import { Empty, Failed, Skeleton } from '../../parts/states.tsx'
+import { Empty, Failed, FailedScreen, Skeleton } from '../../parts/states.tsx'
 import { Status } from '../../parts/status.tsx'
 import { Time } from '../../parts/time.tsx'
 import { paths } from '../../places.ts'
 import { go, search, setSearch } from '../../routes.ts'
+import { isForbidden } from '../../server/ask.ts'
 import type { EvaluationRow, EvaluationSummary } from '../../server/evaluations.ts'
 import { fieldOf, meanText, refName, scoreName, shownMean } from '../../value/scores.ts'
 import { inQuotedJson, projectInAddress } from '../../value/shell.ts'
@@ -59,6 +60,7 @@ export function EvalsScreen({ project }: { project: string }) {
   const common = commonScores(runs.summaries.value.values())
   const scores = common.slice(0, mostColumns)
   const error = runs.error.value
+  if (isForbidden(error)) return <FailedScreen name="Evaluations" error={error} />
   return (
     <main class="screen evals">
       <div class="screen-head">

@@ -7,6 +7,8 @@ import { type ObjectRead, readObject } from '../../server/objects.ts'
 import { countRows, readRows, type TableRow } from '../../server/tables.ts'
 import { type JsonNode, membersOf, nodeAt, sourceOf, stringOf } from '../../value/json-index.ts'
 import { JsonTree } from '../../value/json-tree.tsx'
+import { messageChanges } from '../../value/message-changes.ts'
+import { MessageChanges } from '../../value/message-changes-list.tsx'
 import { countText } from '../../value/units.ts'
 import { WordDiff } from '../../value/word-diff-text.tsx'
 import { type RowChange, rowChanges } from './row-changes.ts'
@@ -113,8 +115,8 @@ function Members({ before, after }: { before: JsonNode; after: JsonNode }) {
   }
   const names = new Set([...membersOf(before), ...membersOf(after)].map(({ name }) => name))
   const changed = [...names].flatMap((name) => {
-    const [old, fresh] = [textOf(nodeAt(before, name)), textOf(nodeAt(after, name))]
-    return old === fresh ? [] : [{ name, old, fresh }]
+    const [old, fresh] = [nodeAt(before, name), nodeAt(after, name)]
+    return textOf(old) === textOf(fresh) ? [] : [{ name, old, fresh }]
   })
   if (changed.length === 0) return <p class="muted">Nothing has changed.</p>
   return (
@@ -123,12 +125,24 @@ function Members({ before, after }: { before: JsonNode; after: JsonNode }) {
         <div key={name}>
           <dt>{name}</dt>
           <dd>
-            <WordDiff before={old} after={fresh} />
+            <Changed before={old} after={fresh} />
           </dd>
         </div>
       ))}
     </dl>
   )
+}
+
+interface ChangedProps {
+  before: JsonNode | undefined
+  after: JsonNode | undefined
+}
+
+/** Of conversations what became of each message, of everything else what became of its text. */
+function Changed({ before, after }: ChangedProps) {
+  const messages = useMemo(() => messageChanges(before, after), [before, after])
+  if (messages !== undefined) return <MessageChanges changes={messages} />
+  return <WordDiff before={textOf(before)} after={textOf(after)} />
 }
 
 const textOf = (node: JsonNode | undefined): string =>

@@ -5,6 +5,7 @@ import { type JsonNode, membersOf, nodeAt, stringOf } from '../../value/json-ind
 import { JsonTree } from '../../value/json-tree.tsx'
 import { Markdown } from '../../value/markdown.tsx'
 import { askedIn } from '../../value/messages.ts'
+import { PlainText } from '../../value/plain-text.tsx'
 import { Rows } from './rows.tsx'
 
 /** What only tells clients what an object is. */
@@ -51,5 +52,5 @@ function messagesIn(val: JsonNode) {
 function Member({ node }: { node: JsonNode }) {
   const text = stringOf(node)
   // A long text is a prompt or code, whose lines count.
-  return text?.includes('\n') ? <pre class="plain">{text}</pre> : <JsonTree node={node} />
+  return text?.includes('\n') ? <PlainText text={text} /> : <JsonTree node={node} />
 }

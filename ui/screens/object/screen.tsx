@@ -2,11 +2,11 @@ import { useState } from 'preact/hooks'
 import { Copied } from '../../parts/copied.tsx'
 import { useKeys } from '../../parts/keys.ts'
 import { Question } from '../../parts/question.tsx'
-import { Empty, Failed, Skeleton } from '../../parts/states.tsx'
+import { FailedScreen, Skeleton } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
 import { paths } from '../../places.ts'
 import { go, search, setSearch } from '../../routes.ts'
-import { Refused } from '../../server/ask.ts'
+import { wasThere } from '../../server/ask.ts'
 import { useLoading } from '../../server/loading.ts'
 import {
   deleteObject,
@@ -66,25 +66,9 @@ export function ObjectScreen({ project, object }: { project: string; object: str
     },
     { keys: ['Escape'], does: 'All objects', run: () => go(back) },
   ])
-  if (error instanceof Refused && error.status === 404) {
-    return (
-      <main class="screen">
-        <h1 class="hidden-text">{object}</h1>
-        <Empty title="There is no such object">
-          <p>{error.message}</p>
-          <a class="button" href={back}>
-            All objects
-          </a>
-        </Empty>
-      </main>
-    )
-  }
   if (error) {
-    return (
-      <main class="screen">
-        <Failed error={error} again={again} />
-      </main>
-    )
+    const gone = { title: 'There is no such object', href: back, to: 'All objects' }
+    return <FailedScreen name={object} {...{ error, again, gone }} />
   }
   if (value === undefined) {
     return (
@@ -162,8 +146,10 @@ export function ObjectScreen({ project, object }: { project: string; object: str
           }
           yes="Delete"
           onYes={async () => {
-            await deleteObject(project, object, leaving === 'version' ? [shown.digest] : undefined)
-            if (leaving === 'version' && versions.length > 1) {
+            const digests = leaving === 'version' ? [shown.digest] : undefined
+            // Without it the screen says that it is gone, and leads on.
+            if (!(await wasThere(deleteObject(project, object, digests)))) again()
+            else if (leaving === 'version' && versions.length > 1) {
               setSearch({ v: undefined, with: undefined })
               again()
             } else go(back, { replaces: true })

@@ -1,10 +1,11 @@
 import { useRef, useState } from 'preact/hooks'
 import { useKeptPlace, useKeptScroll } from '../../parts/kept-place.ts'
 import { useKeys } from '../../parts/keys.ts'
-import { Empty, Failed, Skeleton } from '../../parts/states.tsx'
+import { Empty, Failed, FailedScreen, Skeleton } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
 import { paths } from '../../places.ts'
 import { go, search, setSearch } from '../../routes.ts'
+import { isForbidden } from '../../server/ask.ts'
 import { useLoading } from '../../server/loading.ts'
 import { type ObjectVersion, readVersions } from '../../server/objects.ts'
 import { projectInAddress } from '../../value/shell.ts'
@@ -58,6 +59,7 @@ export function ObjectsScreen({ project }: { project: string }) {
     setActive(-1)
     setSearch({ class: name })
   }
+  if (isForbidden(error)) return <FailedScreen name="Objects" error={error} />
   return (
     <main class="screen sheet" ref={screen} onScroll={() => keepPlace()}>
       <header class="sheet-head">

@@ -7,7 +7,7 @@ import { Question } from '../../parts/question.tsx'
 import { Empty, Failed, Skeleton } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
 import { paths } from '../../places.ts'
-import { Refused } from '../../server/ask.ts'
+import { Refused, wasThere } from '../../server/ask.ts'
 import { useLoading } from '../../server/loading.ts'
 import { readUsers, removeUser, type User } from '../../server/people.ts'
 import { who } from '../../server/session.ts'
@@ -97,7 +97,7 @@ export function PeopleScreen() {
           text={`${going.name} and its keys stop working at once. What it wrote stays.`}
           yes="Remove"
           onYes={async () => {
-            await removeUser(going.name)
+            await wasThere(removeUser(going.name))
             again()
           }}
           onClose={() => setGoing(undefined)}

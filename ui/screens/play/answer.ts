@@ -6,7 +6,7 @@ export interface Answer {
   json?: string
 }
 
-export interface Usage {
+interface Usage {
   prompt_tokens: number
   completion_tokens: number
   prompt_tokens_details?: { cached_tokens?: number } | null

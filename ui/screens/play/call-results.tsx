@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks'
 import { jsonNode } from '../../value/json-index.ts'
 import { JsonTree } from '../../value/json-tree.tsx'
+import { PlainText } from '../../value/plain-text.tsx'
 import type { ToolCall } from './answer.ts'
 import { isJson } from './settings.ts'
 
@@ -26,7 +27,7 @@ export function CallResults({ calls, onResults }: Props) {
           <div class="tool-name">
             <span class="tool-kind">calls</span> {name} <span class="muted">{id}</span>
           </div>
-          {isJson(given) ? <JsonTree node={jsonNode(given)} /> : <pre class="plain">{given}</pre>}
+          {isJson(given) ? <JsonTree node={jsonNode(given)} /> : <PlainText text={given} />}
           {onResults && (
             <textarea
               aria-label={`What ${name} answers`}

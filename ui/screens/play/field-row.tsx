@@ -239,6 +239,6 @@ function TextsField({ about, value, onChange }: Omit<NumberProps, 'initial'>) {
 }
 
 /** Sentences mark names as Markdown does. */
-export function WithCode({ text }: { text: string }): ComponentChildren {
+function WithCode({ text }: { text: string }): ComponentChildren {
   return text.split('`').map((part, index) => (index % 2 === 0 ? part : <code key={index}>{part}</code>))
 }

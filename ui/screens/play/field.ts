@@ -1,7 +1,7 @@
 /** A field of a chat completion, as its contract has it. */
 export interface RequestField {
   name: string
-  /** `texts` is a list of texts; `json` is anything else that is no single value. */
+  /** `texts` is a list of texts; `json` is anything else that is not a single value. */
   kind: 'boolean' | 'number' | 'text' | 'choice' | 'texts' | 'json'
   /** Its type and range in words. */
   range: string

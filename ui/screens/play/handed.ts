@@ -2,7 +2,7 @@ import type { Settings } from './settings.ts'
 import type { Turn } from './turns.ts'
 
 /** What another screen has prepared for the playground. */
-export interface Handed {
+interface Handed {
   turns: Turn[]
   settings: Settings
   /** It is asked at once: somebody has just chosen so. A link never asks by itself. */

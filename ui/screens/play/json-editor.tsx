@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks'
-import { isJson } from './settings.ts'
+import { longestEdited } from './long-text.ts'
+import { MessageText } from './message-text.tsx'
 
 interface Props {
   id: string
@@ -12,45 +13,110 @@ interface Props {
   onChange(json: string | undefined): void
 }
 
-/** A text with the numbers of its lines. What is written is sent when it is JSON. */
+/** What is written. Looked at once for each key: of a megabyte that takes some milliseconds. */
+interface Written {
+  text: string
+  problem: string | undefined
+  /** It is, or was, too long to be laid out whole for each key. */
+  isLong: boolean
+  /** Tells what somebody writes from what has come from elsewhere. */
+  isOwn: boolean
+}
+
+const given = (text: string): Written => ({
+  text,
+  problem: problemOf(text),
+  isLong: text.length > longestEdited,
+  isOwn: false,
+})
+
+/** A text with the numbers of its lines, unless it is long. What is written is sent when it is JSON. */
 export function JsonEditor({ id, label, value, describedBy, rows = 1, isInvalid, onChange }: Props) {
-  const [text, setText] = useState(value)
+  const [written, setWritten] = useState(() => given(value))
   const [told, setTold] = useState(value)
+  const [turn, setTurn] = useState(0)
   // Something else has changed it.
   if (value !== told) {
     setTold(value)
-    setText(value)
+    setWritten(given(value))
+    setTurn(turn + 1)
   }
-  const problem = problemOf(text)
-  const lines = Math.max(rows, text.split('\n').length)
+  const { text, problem, isLong, isOwn } = written
+  const write = (next: string) => {
+    const wrong = problemOf(next)
+    setWritten({
+      text: next,
+      problem: wrong,
+      isLong: isLong || next.length > longestEdited,
+      isOwn: true,
+    })
+    if (wrong !== undefined) return
+    setTold(next.trim())
+    onChange(next.trim() === '' ? undefined : next.trim())
+  }
+  const about = {
+    id,
+    'aria-describedby': describedBy,
+    'aria-invalid': problem !== undefined || isInvalid,
+    spellcheck: false,
+  }
   return (
     <div class="json-editor">
-      <div class="json-editor-lines">
-        <pre aria-hidden="true">{Array.from({ length: lines }, (_, index) => index + 1).join('\n')}</pre>
-        <textarea
-          id={id}
-          aria-label={label}
-          aria-describedby={describedBy}
-          aria-invalid={problem !== undefined || isInvalid}
-          spellcheck={false}
-          wrap="off"
-          rows={lines}
-          value={text}
-          onInput={({ currentTarget }) => {
-            const next = currentTarget.value
-            setText(next)
-            const json = next.trim() === '' ? undefined : next.trim()
-            if (json !== undefined && !isJson(json)) return
-            setTold(json ?? '')
-            onChange(json)
-          }}
-        />
-      </div>
+      {isLong ? (
+        <div class="json-editor-ends">
+          <MessageText
+            key={turn}
+            {...{ label, text }}
+            placeholder=""
+            about={{ ...about, id: undefined }}
+            isWriting={isOwn}
+            onText={write}
+          />
+        </div>
+      ) : (
+        <Lined {...{ label, text, about, write }} least={rows} />
+      )}
       {problem !== undefined && (
         <p class="problem" role="status">
           {problem}
         </p>
       )}
+    </div>
+  )
+}
+
+interface LinedProps {
+  label: string
+  text: string
+  about: object
+  /** So many lines have a number, however few there are. */
+  least: number
+  write(text: string): void
+}
+
+function Lined({ label, text, about, least, write }: LinedProps) {
+  const lines = Math.max(least, text.split('\n').length)
+  /** A long text is told before the browser lays it out. */
+  const paste = (event: ClipboardEvent & { currentTarget: HTMLTextAreaElement }) => {
+    const { value, selectionStart, selectionEnd } = event.currentTarget
+    const pasted = (event.clipboardData?.getData('text/plain') ?? '').replace(/\r\n?/g, '\n')
+    const whole = value.slice(0, selectionStart) + pasted + value.slice(selectionEnd)
+    if (whole.length <= longestEdited) return
+    event.preventDefault()
+    write(whole)
+  }
+  return (
+    <div class="json-editor-lines">
+      <pre aria-hidden="true">{Array.from({ length: lines }, (_, index) => index + 1).join('\n')}</pre>
+      <textarea
+        {...about}
+        aria-label={label}
+        wrap="off"
+        rows={lines}
+        value={text}
+        onPaste={paste}
+        onInput={({ currentTarget }) => write(currentTarget.value)}
+      />
     </div>
   )
 }

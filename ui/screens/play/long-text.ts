@@ -1,3 +1,5 @@
+import { betweenCharacters } from '../../value/text-pieces.ts'
+
 /** A browser lays out a whole text again for each key: a line of two million characters takes it a seventh of a second. */
 export const longestEdited = 100_000
 
@@ -19,13 +21,7 @@ export const wholeOf = ({ beginning, middle, end }: Folded): string => beginning
  */
 export function folded(text: string, from = 0, to = text.length): Folded | undefined {
   if (text.length <= longestEdited) return undefined
-  const first = between(text, Math.min(from + edge, longestEdited / 2))
-  const last = between(text, Math.max(first, to - edge, text.length - longestEdited / 2))
+  const first = betweenCharacters(text, Math.min(from + edge, longestEdited / 2))
+  const last = betweenCharacters(text, Math.max(first, to - edge, text.length - longestEdited / 2))
   return { beginning: text.slice(0, first), middle: text.slice(first, last), end: text.slice(last) }
-}
-
-/** Not within a character that is written as two. */
-function between(text: string, at: number): number {
-  const code = text.charCodeAt(at)
-  return code >= 0xdc00 && code <= 0xdfff ? at + 1 : at
 }

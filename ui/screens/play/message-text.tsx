@@ -6,14 +6,18 @@ interface Props {
   label: string
   placeholder: string
   text: string
+  /** More about each box: who describes it, what is wrong with it. */
+  about?: object
+  /** Who has just put the text in goes on at its end. */
+  isWriting?: boolean
   onText(text: string): void
 }
 
 /** What is said in a message. Of a long one the two ends are edited, and the middle stays as it is. */
-export function MessageText({ label, placeholder, text, onText }: Props) {
+export function MessageText({ label, placeholder, text, about, isWriting = false, onText }: Props) {
   const [fold, setFold] = useState<Folded | undefined>(() => folded(text))
   /** Where the caret goes in what is shown instead. */
-  const caret = useRef<number>(undefined)
+  const caret = useRef(isWriting ? text.length : undefined)
   /** The whole text, or the end of it. */
   const last = useRef<HTMLTextAreaElement>(null)
   useLayoutEffect(() => {
@@ -52,6 +56,7 @@ export function MessageText({ label, placeholder, text, onText }: Props) {
         ref={last}
         aria-label={label}
         rows={1}
+        {...about}
         placeholder={placeholder}
         value={text}
         onPaste={paste}
@@ -70,6 +75,7 @@ export function MessageText({ label, placeholder, text, onText }: Props) {
       <textarea
         aria-label={`Beginning of ${label}`}
         rows={1}
+        {...about}
         value={beginning}
         onPaste={(event) => paste(event, '', middle + fold.end)}
         onInput={({ currentTarget }) => change({ ...fold, beginning: currentTarget.value })}
@@ -87,6 +93,7 @@ export function MessageText({ label, placeholder, text, onText }: Props) {
         ref={last}
         aria-label={`End of ${label}`}
         rows={1}
+        {...about}
         value={fold.end}
         onPaste={(event) => paste(event, beginning + middle, '')}
         onInput={({ currentTarget }) => change({ ...fold, end: currentTarget.value })}

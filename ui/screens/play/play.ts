@@ -9,8 +9,8 @@ import { createRunner, isBusy, type Runner } from './run.ts'
 import { linkOf, type Settings, settingsIn, settingsText, withSetting } from './settings.ts'
 import { askedIn, messagesOf, newTurn, type Turn, turnsIn } from './turns.ts'
 
-export const sides = ['a', 'b'] as const
-export type SideName = (typeof sides)[number]
+const sides = ['a', 'b'] as const
+type SideName = (typeof sides)[number]
 
 export interface Side extends Runner {
   name: SideName

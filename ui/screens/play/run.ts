@@ -32,7 +32,7 @@ export interface Runner {
 }
 
 /** What the page asks for by itself: an answer that comes as it is written, and how many tokens it has. */
-export function ownFields(turns: readonly Turn[], settings: Settings, countsAtEnd: boolean): Settings {
+function ownFields(turns: readonly Turn[], settings: Settings, countsAtEnd: boolean): Settings {
   const fields = new Map(openFields(turns))
   const isStream = !settings.has('stream') || settings.get('stream') === 'true'
   if (isStream) {

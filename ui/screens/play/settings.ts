@@ -3,7 +3,7 @@ import { jsonNode, membersOf, sourceOf } from '../../value/json-index.ts'
 /** Fields of a request that somebody has set, each as the JSON that is sent: a seed of 64 bits keeps its digits. */
 export type Settings = ReadonlyMap<string, string>
 
-/** As the address has them; what cannot be read is none. */
+/** As the address has them; what cannot be read is left out. */
 export function settingsIn(text: string | null | undefined): Settings {
   if (!text?.startsWith('{') || !isJson(text)) return new Map()
   return new Map([...membersOf(jsonNode(text))].map(({ name, node }) => [name, sourceOf(node)]))
@@ -50,7 +50,7 @@ export function isJson(text: string): boolean {
   }
 }
 
-/** A number as JSON writes it; undefined where the text is none. */
+/** A number as JSON writes it; undefined where the text is not a number. */
 export const numberIn = (text: string): string | undefined =>
   /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/.test(text.trim()) ? text.trim() : undefined
 

@@ -3,6 +3,7 @@ import { Icon } from '../../parts/icon.tsx'
 import { Question } from '../../parts/question.tsx'
 import { Empty, Failed, Skeleton } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
+import { wasThere } from '../../server/ask.ts'
 import { useLoading } from '../../server/loading.ts'
 import { deleteRule, makeRule, pauseRule, type QueueRule, readRules } from '../../server/queues.ts'
 import { countText } from '../../value/units.ts'
@@ -95,7 +96,7 @@ export function Rules({ project, queue }: { project: string; queue: string }) {
           text="It puts no more calls into the queue. Those that it has put in stay."
           yes="Delete the rule"
           onYes={async () => {
-            await deleteRule(project, queue, leaving.id)
+            await wasThere(deleteRule(project, queue, leaving.id))
             again()
           }}
           onClose={() => setLeaving(undefined)}

@@ -3,10 +3,12 @@ import { ExportButton } from '../../export/button.tsx'
 import { type KeyBinding, useKeys } from '../../parts/keys.ts'
 import { pageSize } from '../../parts/paged.ts'
 import { Question } from '../../parts/question.tsx'
-import { Failed, Skeleton } from '../../parts/states.tsx'
+import { FailedScreen, Skeleton } from '../../parts/states.tsx'
 import { paths } from '../../places.ts'
+import { goneQueue } from '../../review/gone-queue.ts'
 import { ProgressBar } from '../../review/progress-bar.tsx'
 import { go, search, setSearch } from '../../routes.ts'
+import { wasThere } from '../../server/ask.ts'
 import { useLoading } from '../../server/loading.ts'
 import { deleteQueue, readQueue, readStats } from '../../server/queues.ts'
 import { ChangeQueue } from './change-queue.tsx'
@@ -39,11 +41,7 @@ export function QueueScreen({ project, queue }: { project: string; queue: string
   ]
   useKeys('Queue', isFile ? [] : bindings)
   if (error) {
-    return (
-      <main class="screen">
-        <Failed error={error} again={again} />
-      </main>
-    )
+    return <FailedScreen name="Queue" {...{ error, again }} gone={goneQueue(project)} />
   }
   if (value?.stats === undefined) {
     return (
@@ -129,8 +127,9 @@ export function QueueScreen({ project, queue }: { project: string; queue: string
           text={`“${found.name}” and its rules are gone for everybody. The calls stay, and so does what reviewers said of them.`}
           yes="Delete the queue"
           onYes={async () => {
-            await deleteQueue(project, queue)
-            go(paths.queues(project), { replaces: true })
+            if (await wasThere(deleteQueue(project, queue))) go(paths.queues(project), { replaces: true })
+            // The screen says that it is gone, and leads on.
+            else again()
           }}
           onClose={() => setFront(undefined)}
         />

@@ -27,6 +27,8 @@ export interface Held {
   drafts: Signal<ReadonlyMap<string, Draft>>
   /** What the server has, by question. */
   kept: Map<string, { id: string; payload: string }>
+  /** Of what may be written already, though nobody has heard so: the same answer is sent again under the same id. */
+  ids: Map<string, string>
   isChanged: boolean
 }
 
@@ -57,6 +59,7 @@ export async function holdOf(
     until: signal(until),
     drafts: signal<ReadonlyMap<string, Draft>>(drafts),
     kept,
+    ids: new Map(),
     isChanged: false,
   }
 }
@@ -81,8 +84,14 @@ export function saveOf(held: Held, questions: readonly Question[], state: Save['
     const answer = state === 'skipped' ? undefined : answerOf(question, held.drafts.value.get(key))
     if (answer === undefined) {
       if (kept) save.remove.push([key, kept.id])
-    } else if (kept === undefined) save.add.push([key, newId(), answer])
-    else if (kept.payload !== answer.payload) save.replace.push([key, newId(), answer, kept.id])
+      continue
+    }
+    if (kept?.payload === answer.payload) continue
+    const said = `${key} ${answer.payload}`
+    const id = held.ids.get(said) ?? newId()
+    held.ids.set(said, id)
+    if (kept === undefined) save.add.push([key, id, answer])
+    else save.replace.push([key, id, answer, kept.id])
   }
   return save
 }
@@ -98,6 +107,7 @@ export async function writeAnswers({ held, add, replace, remove }: Save): Promis
   for (const [, id] of remove) await removeFeedback(place.project, id)
   for (const [key, id, { payload }] of [...add, ...replace]) kept.set(key, { id, payload })
   for (const [key] of remove) kept.delete(key)
+  held.ids.clear()
 }
 
 export async function writeAll(save: Save): Promise<void> {

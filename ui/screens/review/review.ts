@@ -1,19 +1,17 @@
 import { batch, computed, signal } from '@preact/signals'
-import { type Draft, judged } from '../../review/draft.ts'
+import type { Draft } from '../../review/draft.ts'
 import { Refused } from '../../server/ask.ts'
 import { type QueueItem, type QueueStats, readStats } from '../../server/queues.ts'
-import { nextItem, readItem, releaseItem, reopenItem, setProgress } from '../../server/reviews.ts'
+import { readItem, releaseItem, reopenItem } from '../../server/reviews.ts'
+import { isSignedIn } from '../../server/session-half.ts'
+import { createHandOut, type Reviewed } from './hand-out.ts'
 import { type Held, holdOf, type Save, saveOf, untilFrom, writeAll, writeAnswers } from './held.ts'
 import { createOutbox } from './outbox.ts'
-import type { Question } from './questions.ts'
+import { createPresence } from './presence.ts'
+import { findProblems, problemsIn } from './problems.ts'
+import { openUnsent } from './unsent.ts'
 
-interface Given {
-  project: string
-  queue: string
-  user: string
-  questions: readonly Question[]
-  /** How many reviewers an item needs. */
-  annotators: number
+interface Given extends Reviewed {
   /** Hears which item is on the screen. */
   onItem(item: string | undefined): void
 }
@@ -26,16 +24,13 @@ type Phase =
   | { kind: 'none' }
   | { kind: 'failed'; error: Error }
 
-const beatEveryMs = 5 * 60_000
-/** Who has not moved for as long is not at work. */
-const idleAfterMs = 5 * 60_000
+const notKept =
+  'Your answers are more than this browser keeps: loading the page anew loses what is not saved.'
 
 /** One reviewer on the way through a queue: the item before the eye, the one behind it, and what is being saved. */
-export function createReview({ project, queue, user, questions, annotators, onItem }: Given) {
+export function createReview(given: Given) {
+  const { project, queue, user, questions, onItem } = given
   const phase = signal<Phase>({ kind: 'looking' })
-  const othersOn = signal(0)
-  /** Who has taken the item over, after the lease ran out. */
-  const takenBy = signal<string | undefined>(undefined)
   const problems = signal<ReadonlyMap<string, string>>(new Map())
   const refused = signal<{ save: Save; error: Error } | undefined>(undefined)
   const undoable = signal<{ save: Save; saved: Promise<void> } | undefined>(undefined)
@@ -44,99 +39,39 @@ export function createReview({ project, queue, user, questions, annotators, onIt
   const stats = signal<QueueStats | undefined>(undefined)
   const isWorking = signal(false)
   const outbox = createOutbox()
+  const unsent = openUnsent({ queue, user })
   /** Items whose end the server may not know yet. */
   const unsaved = new Set<string>()
   const finishedAt: number[] = []
   let begunAt = performance.now()
-  let following: Promise<Held | undefined> | undefined
   let isClosed = false
-  let lastMoved = performance.now()
 
   const current = computed(() => (phase.value.kind === 'item' ? phase.value.held : undefined))
-  const where = { project, queue, user }
-
-  async function take(except: readonly string[]): Promise<Held | undefined> {
-    const asked = performance.now()
-    const { item, leased_items } = await nextItem(project, queue, {
-      annotators,
-      except: [...except, ...unsaved],
-    })
-    othersOn.value = leased_items
-    if (item === null) return undefined
-    if (isClosed) {
-      await releaseItem(project, queue, item.id)
-      return undefined
-    }
-    return holdOf(where, questions, item, untilFrom(asked))
-  }
-
-  /** Reads the item behind this one, so that it is there when this one is done. */
-  function fetchAhead(): void {
-    const held = current.value
-    if (held === undefined || following !== undefined) return
-    following = take([held.item.id]).catch(() => undefined)
-  }
+  const handOut = createHandOut(given, unsaved)
+  const presence = createPresence(given, current, (held) => {
+    void handOut.renewAhead(held).catch(() => undefined)
+  })
 
   function show(held: Held): void {
     batch(() => {
       phase.value = { kind: isFinished(held.item) ? 'finished' : 'item', held }
       problems.value = new Map()
-      takenBy.value = otherOn(held.item)
+      presence.see(held.item)
     })
     onItem(held.item.id)
     if (phase.value.kind !== 'item') return
-    void beat()
-    fetchAhead()
+    void presence.beat()
+    handOut.fetchAhead(held)
   }
 
   const isFinished = ({ own_annotation_state: state }: QueueItem) =>
     state === 'completed' || state === 'skipped'
 
-  function otherOn({ lease }: QueueItem): string | undefined {
-    return lease !== null && lease.user !== user && Date.parse(lease.expires_at) > Date.now()
-      ? lease.user
-      : undefined
-  }
-
-  /** Says that somebody is on the item, which extends the lease or finds out who has it now. */
-  async function beat(): Promise<void> {
-    const held = current.value
-    if (held === undefined) return
-    const asked = performance.now()
-    try {
-      const item = await setProgress(project, queue, held.item.id, 'in_progress')
-      if (current.value !== held) return
-      takenBy.value = otherOn(item)
-      if (takenBy.value === undefined) held.until.value = untilFrom(asked)
-    } catch {
-      // The clock goes on, and says how long the item is still kept.
-    }
-  }
-
-  async function renewAhead(): Promise<void> {
-    const [held, ahead] = [current.value, await following]
-    if (held === undefined || ahead === undefined) return
-    const asked = performance.now()
-    const { item } = await nextItem(project, queue, { annotators, except: [held.item.id, ...unsaved] })
-    if (item?.id === ahead.item.id) ahead.until.value = untilFrom(asked)
-  }
-
-  const timer = setInterval(() => {
-    if (performance.now() - lastMoved > idleAfterMs || document.visibilityState !== 'visible') return
-    const held = current.value
-    if (held === undefined || held.until.value < performance.now()) return
-    void beat()
-    void renewAhead().catch(() => undefined)
-  }, beatEveryMs)
-
   async function lookFurther(): Promise<void> {
     // Who waits for others is not shown anew that nothing is there.
     if (phase.value.kind !== 'none') phase.value = { kind: 'looking' }
     try {
-      const ahead = await following
-      following = undefined
-      const isLate = ahead !== undefined && ahead.until.value < performance.now()
-      const held = ahead === undefined || isLate ? await take([]) : ahead
+      const held = await handOut.next()
       if (isClosed) return
       if (held !== undefined) return show(held)
       onItem(undefined)
@@ -147,13 +82,22 @@ export function createReview({ project, queue, user, questions, annotators, onIt
     }
   }
 
-  async function open(id: string): Promise<void> {
+  async function holdAgain(id: string): Promise<Held> {
     const asked = performance.now()
+    const item = await readItem(project, queue, id)
+    if (item === undefined)
+      throw new Refused(404, 'not_found', 'It was taken out of the queue, or was never in it.')
+    return holdOf({ project, queue, user }, questions, item, untilFrom(asked))
+  }
+
+  async function open(id: string): Promise<void> {
     try {
-      const item = await readItem(project, queue, id)
-      if (item === undefined) throw new Error('There is no such item in this queue.')
       // The lease is taken, or found to be another's, as soon as the item is shown.
-      const held = await holdOf(where, questions, item, untilFrom(asked))
+      const held = await holdAgain(id)
+      if (unsent.entered?.item === id && !isFinished(held.item)) {
+        held.drafts.value = new Map(unsent.entered.drafts)
+        held.isChanged = true
+      }
       if (!isClosed) show(held)
     } catch (error) {
       if (!isClosed) phase.value = { kind: 'failed', error: error as Error }
@@ -165,27 +109,11 @@ export function createReview({ project, queue, user, questions, annotators, onIt
     if (found && !isClosed) stats.value = found.get(queue)
   }
 
-  function findProblems(held: Held): Map<string, string> {
-    const found = new Map<string, string>()
-    for (const { key, field } of questions) {
-      const { problem } = judged(field, held.drafts.value.get(key))
-      if (problem !== undefined) found.set(key, problem)
-    }
-    return found
-  }
-
-  /** What the server says of one of the answers stands beside it. */
-  function problemsIn(save: Save, error: Error): Map<string, string> {
-    const at = /^batch\.(\d+)\./.exec(error.message)?.[1]
-    const key = at === undefined ? save.replace[0]?.[0] : save.add[Number(at)]?.[0]
-    return new Map(key === undefined ? [] : [[key, error.message.replace(/^batch\.\d+\./, '')]])
-  }
-
   async function finish(state: Save['state']): Promise<void> {
     const held = current.value
     if (held === undefined || isWorking.value) return
     if (state === 'completed') {
-      const found = findProblems(held)
+      const found = findProblems(questions, held)
       problems.value = found
       if (found.size > 0) return
     }
@@ -210,23 +138,41 @@ export function createReview({ project, queue, user, questions, annotators, onIt
         isWorking.value = false
       }
     }
-    const { id } = held.item
-    unsaved.add(id)
     held.isChanged = false
     finishedAt.push(performance.now())
-    const saved = outbox.add({
+    if (!unsent.add(save)) notice.value = notKept
+    const saved = send(held.item.id, async () => save)
+    undoable.value = { save, saved }
+    await lookFurther()
+  }
+
+  /** Until the server has taken or refused it; what it refuses stays, to be gone back to. */
+  function send(id: string, read: () => Promise<Save>): Promise<void> {
+    unsaved.add(id)
+    let save: Save | undefined
+    return outbox.add({
       run: async () => {
+        save ??= await read()
         await writeAll(save)
         unsaved.delete(id)
+        unsent.remove(id)
         void refreshStats()
       },
       onRefused: (error) => {
         unsaved.delete(id)
-        refused.value = { save, error }
+        if (save !== undefined) refused.value = { save, error }
+        else notice.value = `An item that you ended before is not saved: ${error.message}`
       },
     })
-    undoable.value = { save, saved }
-    await lookFurther()
+  }
+
+  /** What the page had not sent when it was left goes out under the same ids, so that nothing is there twice. */
+  for (const { item, drafts, ...rest } of unsent.saves) {
+    void send(item, async () => {
+      const held = await holdAgain(item)
+      held.drafts.value = new Map(drafts)
+      return { held, ...rest }
+    })
   }
 
   /** Back to an item; the one before the eye is then the next. */
@@ -236,11 +182,7 @@ export function createReview({ project, queue, user, questions, annotators, onIt
     try {
       const item = isReopened ? await reopenItem(project, queue, held.item.id) : held.item
       const before = current.value
-      const ahead = await following
-      if (before !== undefined) {
-        if (ahead !== undefined) void releaseItem(project, queue, ahead.item.id).catch(() => undefined)
-        following = Promise.resolve(before)
-      }
+      if (before !== undefined) await handOut.putBack(before)
       finishedAt.pop()
       show({ ...held, item })
       void refreshStats()
@@ -253,35 +195,23 @@ export function createReview({ project, queue, user, questions, annotators, onIt
     }
   }
 
-  const onMove = () => {
-    const now = performance.now()
-    lastMoved = now
-    const held = current.value
-    const left = held === undefined ? Infinity : held.until.value - now
-    // Who comes back in the last minutes goes on.
-    if (held !== undefined && left > 0 && left < 2 * 60_000 && takenBy.value === undefined) {
-      held.until.value = now + 2 * 60_000
-      void beat()
-    }
-  }
-
-  function giveBack(): void {
+  function releaseCurrent(): void {
     const held = current.value
     if (held !== undefined) void releaseItem(project, queue, held.item.id).catch(() => undefined)
-    void following
-      ?.then((ahead) => ahead && releaseItem(project, queue, ahead.item.id))
-      .catch(() => undefined)
   }
 
-  for (const kind of ['keydown', 'pointerdown', 'pointermove', 'wheel']) addEventListener(kind, onMove)
-  addEventListener('pagehide', giveBack)
+  const onPageHide = () => {
+    releaseCurrent()
+    handOut.giveBack()
+  }
+  addEventListener('pagehide', onPageHide)
   void refreshStats()
 
   return {
     phase,
     current,
-    othersOn,
-    takenBy,
+    othersOn: handOut.othersOn,
+    takenBy: presence.takenBy,
     problems,
     refused,
     notice,
@@ -294,7 +224,7 @@ export function createReview({ project, queue, user, questions, annotators, onIt
     lookFurther,
     finish,
     /** Takes the item again after its lease ran out. */
-    takeAgain: beat,
+    takeAgain: presence.beat,
     answer(key: string, draft: Draft): void {
       const held = current.value
       if (held === undefined) return
@@ -302,6 +232,7 @@ export function createReview({ project, queue, user, questions, annotators, onIt
       const next = new Map(held.drafts.value)
       next.set(key, draft)
       held.drafts.value = next
+      if (!unsent.enter(held.item.id, next)) notice.value = notKept
       if (!problems.value.has(key)) return
       const left = new Map(problems.value)
       left.delete(key)
@@ -320,7 +251,11 @@ export function createReview({ project, queue, user, questions, annotators, onIt
       const given = refused.value
       refused.value = undefined
       if (given === undefined) return
-      if (given.save.held !== current.value) await comeBack(given.save, false)
+      const { held } = given.save
+      if (held !== current.value && (await comeBack(given.save, false))) {
+        unsent.remove(held.item.id)
+        unsent.enter(held.item.id, held.drafts.value)
+      }
       problems.value = problemsIn(given.save, given.error)
     },
     async reopen(held: Held): Promise<void> {
@@ -339,10 +274,12 @@ export function createReview({ project, queue, user, questions, annotators, onIt
     },
     close(): void {
       isClosed = true
-      clearInterval(timer)
-      for (const kind of ['keydown', 'pointerdown', 'pointermove', 'wheel']) removeEventListener(kind, onMove)
-      removeEventListener('pagehide', giveBack)
-      giveBack()
+      // Who leaves has been asked. Who has to sign in again comes back.
+      if (isSignedIn.value) unsent.clear()
+      removeEventListener('pagehide', onPageHide)
+      presence.close()
+      releaseCurrent()
+      handOut.close()
     },
     begin(): void {
       begunAt = performance.now()

@@ -1,7 +1,8 @@
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import { useKeys } from '../../parts/keys.ts'
-import { Empty, Failed, Skeleton } from '../../parts/states.tsx'
+import { Empty, Failed, FailedScreen, Skeleton } from '../../parts/states.tsx'
 import { paths } from '../../places.ts'
+import { goneQueue } from '../../review/gone-queue.ts'
 import { go, guardLeaving, search, setSearch } from '../../routes.ts'
 import { useLoading } from '../../server/loading.ts'
 import { type Queue, readQueue } from '../../server/queues.ts'
@@ -21,11 +22,7 @@ async function readAll(project: string, queue: string, signal: AbortSignal) {
 export function ReviewScreen({ project, queue }: { project: string; queue: string }) {
   const { value, error, again } = useLoading((signal) => readAll(project, queue, signal), [project, queue])
   if (error) {
-    return (
-      <main class="screen">
-        <Failed error={error} again={again} />
-      </main>
-    )
+    return <FailedScreen name="Review" {...{ error, again }} gone={goneQueue(project)} />
   }
   if (value === undefined) {
     return (
@@ -98,7 +95,13 @@ function Reviewing({ project, queue, questions }: Props) {
     <main class="screen review">
       <h1 class="hidden-text">Review of {queue.name}</h1>
       <Bar review={review} project={project} queue={queue} />
-      {phase.kind === 'failed' && <Failed error={phase.error} again={() => void review.lookFurther()} />}
+      {phase.kind === 'failed' && (
+        <Failed
+          error={phase.error}
+          again={() => void review.lookFurther()}
+          gone={{ title: 'There is no such item', href: paths.queue(project, queue.id), to: 'The queue' }}
+        />
+      )}
       {phase.kind === 'looking' && <Skeleton rows={12} />}
       {phase.kind === 'none' && <Done project={project} queue={queue} review={review} />}
       {held && (

@@ -4,11 +4,12 @@ import { contents } from '../../export/contents.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { useKeptPlace, useKeptScroll } from '../../parts/kept-place.ts'
 import { type KeyBinding, useKeys } from '../../parts/keys.ts'
-import { Empty, Failed, Skeleton } from '../../parts/states.tsx'
+import { Empty, Failed, FailedScreen, Skeleton } from '../../parts/states.tsx'
 import { Status } from '../../parts/status.tsx'
 import { Time } from '../../parts/time.tsx'
 import { paths } from '../../places.ts'
 import { go, search, setSearch } from '../../routes.ts'
+import { isForbidden } from '../../server/ask.ts'
 import { nameOf } from '../../server/calls.ts'
 import { countText, durationText } from '../../value/units.ts'
 import { FilterText } from '../calls/filter-bar.tsx'
@@ -98,6 +99,7 @@ export function SearchScreen({ project }: { project: string }) {
       run: () => current && go(pathOfCall(project, current)),
     },
   ])
+  if (isForbidden(error)) return <FailedScreen name={`Search in ${project}`} error={error} />
   return (
     <main class="screen search-screen">
       <h1 class="hidden-text">Search in {project}</h1>

@@ -5,7 +5,7 @@ import { toggled } from '../../filter/narrowing.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { useKeptPlace, useKeptScroll } from '../../parts/kept-place.ts'
 import { useKeys } from '../../parts/keys.ts'
-import { Empty, Failed, Skeleton } from '../../parts/states.tsx'
+import { Empty, FailedScreen, Skeleton } from '../../parts/states.tsx'
 import { VirtualRows } from '../../parts/virtual-rows.tsx'
 import { paths } from '../../places.ts'
 import { go, search, setSearch } from '../../routes.ts'
@@ -114,7 +114,7 @@ export function TraceScreen({ project, trace }: { project: string; trace: string
     ...(isFile ? [] : [{ keys: ['Escape'], does: 'Back to the calls', run: () => go(paths.calls(project)) }]),
   ])
 
-  if (error) return <Failed error={error} again={again} />
+  if (error) return <FailedScreen name="Trace" {...{ error, again }} />
   if (rows === undefined) {
     return (
       <main class="screen">
@@ -127,6 +127,9 @@ export function TraceScreen({ project, trace }: { project: string; trace: string
       <main class="screen">
         <Empty title="There is no such trace">
           <p>It was deleted, has expired, or belongs to a project that you do not reach.</p>
+          <a class="button" href={paths.calls(project)}>
+            All calls of the project
+          </a>
         </Empty>
       </main>
     )

@@ -1,0 +1,75 @@
+import { type ReadonlySignal, signal } from '@preact/signals'
+import type { QueueItem } from '../../server/queues.ts'
+import { setProgress } from '../../server/reviews.ts'
+import type { Reviewed } from './hand-out.ts'
+import { type Held, untilFrom } from './held.ts'
+
+const beatEveryMs = 5 * 60_000
+/** Who has not moved for as long is not at work. */
+const idleAfterMs = 5 * 60_000
+/** Who comes back in the last minutes of a lease goes on. */
+const lastMs = 2 * 60_000
+
+const moves = ['keydown', 'pointerdown', 'pointermove', 'wheel']
+
+/** Keeps the item before the eye for this reviewer while somebody is there. `stays` is called whenever it is kept for longer. */
+export function createPresence(
+  { project, queue, user }: Reviewed,
+  current: ReadonlySignal<Held | undefined>,
+  stays: (held: Held) => void,
+) {
+  /** Who has taken the item over, after the lease ran out. */
+  const takenBy = signal<string | undefined>(undefined)
+  let lastMoved = performance.now()
+
+  function see({ lease }: QueueItem): void {
+    const isOther = lease !== null && lease.user !== user && Date.parse(lease.expires_at) > Date.now()
+    takenBy.value = isOther ? lease.user : undefined
+  }
+
+  /** Says that somebody is on the item, which extends the lease or finds out who has it now. */
+  async function beat(): Promise<void> {
+    const held = current.value
+    if (held === undefined) return
+    const asked = performance.now()
+    try {
+      const item = await setProgress(project, queue, held.item.id, 'in_progress')
+      if (current.value !== held) return
+      see(item)
+      if (takenBy.value === undefined) held.until.value = untilFrom(asked)
+    } catch {
+      // The clock goes on, and says how long the item is still kept.
+    }
+  }
+
+  const timer = setInterval(() => {
+    if (performance.now() - lastMoved > idleAfterMs || document.visibilityState !== 'visible') return
+    const held = current.value
+    if (held === undefined || held.until.value < performance.now()) return
+    void beat()
+    stays(held)
+  }, beatEveryMs)
+
+  const onMove = () => {
+    const now = performance.now()
+    lastMoved = now
+    const held = current.value
+    const left = held === undefined ? Infinity : held.until.value - now
+    if (held !== undefined && left > 0 && left < lastMs && takenBy.value === undefined) {
+      held.until.value = now + lastMs
+      void beat()
+    }
+  }
+
+  for (const kind of moves) addEventListener(kind, onMove)
+
+  return {
+    takenBy,
+    see,
+    beat,
+    close(): void {
+      clearInterval(timer)
+      for (const kind of moves) removeEventListener(kind, onMove)
+    },
+  }
+}

@@ -1,0 +1,20 @@
+import { judged } from '../../review/draft.ts'
+import type { Held, Save } from './held.ts'
+import type { Question } from './questions.ts'
+
+/** What is wrong with the answers, by question. */
+export function findProblems(questions: readonly Question[], held: Held): Map<string, string> {
+  const found = new Map<string, string>()
+  for (const { key, field } of questions) {
+    const { problem } = judged(field, held.drafts.value.get(key))
+    if (problem !== undefined) found.set(key, problem)
+  }
+  return found
+}
+
+/** What the server says of one of the answers stands beside it. */
+export function problemsIn(save: Save, error: Error): Map<string, string> {
+  const at = /^batch\.(\d+)\./.exec(error.message)?.[1]
+  const key = at === undefined ? save.replace[0]?.[0] : save.add[Number(at)]?.[0]
+  return new Map(key === undefined ? [] : [[key, error.message.replace(/^batch\.\d+\./, '')]])
+}
