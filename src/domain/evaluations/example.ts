@@ -3,7 +3,7 @@ import { isPresent, membersOf } from '../expressions/json-value.ts'
 import { storableText } from '../text.ts'
 
 export const exampleKinds = { none: 0, inline: 1, ref: 2, scalar: 3 } as const
-export type ExampleKind = (typeof exampleKinds)[keyof typeof exampleKinds]
+type ExampleKind = (typeof exampleKinds)[keyof typeof exampleKinds]
 
 /** The row that a trial is about. */
 export interface Example {
@@ -20,7 +20,7 @@ const rowRef = /^.+\/attr\/rows\/id\/([^/]+)$/s
 /** Longer tails are no digest of ours, and would not fit into an index. */
 const longestTail = 200
 
-/** The digest at the end of a reference to a dataset row; undefined when the text is none. */
+/** The digest at the end of a reference to a dataset row; undefined when the text is not such a reference. */
 export function rowDigestOfRef(text: string): string | undefined {
   const tail = rowRef.exec(text)?.[1]
   return tail !== undefined && tail.length <= longestTail ? storableText(tail) : undefined
@@ -45,7 +45,8 @@ const longestMember = 64
 
 /** The short members of a row, behind a digit that says whether they are the whole of it. */
 export function briefOf(row: string): string {
-  if (Buffer.byteLength(row) <= mostBrief) return `1${row}`
+  // No text has more characters than bytes.
+  if (row.length <= mostBrief && Buffer.byteLength(row) <= mostBrief) return `1${row}`
   if (row[0] !== '{') return '0{}'
   const kept: string[] = []
   let size = 0

@@ -5,7 +5,7 @@ export const leafKinds = { binary: 0, continuous: 1, text: 2 } as const
 export type LeafKind = (typeof leafKinds)[keyof typeof leafKinds]
 
 /** A scalar somewhere in what a scorer said. */
-export interface ScoreLeaf {
+interface ScoreLeaf {
   scorer: string
   /** Keys joined with dots; null when the scorer's value is the scalar itself. */
   path: string | null

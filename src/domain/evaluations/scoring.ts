@@ -2,7 +2,7 @@ import { isPresent } from '../expressions/json-value.ts'
 import { opNameOf, parseRef } from '../refs.ts'
 import { type EvaluationCall, inputOf } from './evaluation-call.ts'
 
-export interface Scoring {
+interface Scoring {
   /** Which call gave which score, by the key of the scores. */
   scorers: Map<string, string>
   /** What scorers said after the trial had ended: the scores in its output do not know them. */

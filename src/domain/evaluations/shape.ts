@@ -52,7 +52,7 @@ export function shapeOf(scores: string): Shaped | undefined {
 /** Shorter than what a summary would leave out. */
 const longestKeys = 300
 
-/** Null for a text that is no number; undefined where a query could tell the number from what was sent. */
+/** Null for a text that is not a number; undefined where a query could tell the number from what was sent. */
 function plainNumber(value: Scalar): number | null | undefined {
   if (typeof value === 'boolean') return Number(value)
   // Read as JSON reads it, so that 1.0 is 1 already, as it is in a query.

@@ -14,7 +14,7 @@ export interface Trial {
   started_at: number
   /** When a call that it was made of goes away by itself. */
   stale_at: number | null
-  /** Which of `outputKeys`; 0 is none. */
+  /** Which of `outputKeys`; 0 stands for no output. */
   output_key: number
   failed: boolean
   predict_call_id: string | null

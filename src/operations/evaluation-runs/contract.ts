@@ -57,7 +57,7 @@ export const ScoreBody = z.object({
   }),
   value: jsonValue().meta({ description: 'A number, true or false, or any other JSON but null.' }),
   evaluation_run_id: namedId.nullish().meta({
-    description: 'The run of the prediction. Without it the score is none of its trial.',
+    description: 'The run of the prediction. Without it the score is not part of its trial.',
   }),
   id: ownId,
 })

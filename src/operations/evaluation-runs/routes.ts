@@ -1,6 +1,5 @@
 import { projectPath } from '../../domain/fields.ts'
 import { jsonLinesOf } from '../../http/contracts.ts'
-import { disconnectSignal } from '../../http/disconnect.ts'
 import { sendJsonLines } from '../../http/streams/streamed-answers.ts'
 import type { Kind } from '../../storage/evaluations/marked-calls.ts'
 import { family, type Operation, operation } from '../parts.ts'
@@ -102,9 +101,9 @@ function routesOf(kind: Kind): Operation[] {
       querystring: list,
       answer: jsonLinesOf(record),
       refusals: ['query_too_slow', 'queue_full', ...listRefusals],
-      rule: ({ db }, { caller, params, query }, reply) => {
+      rule: ({ db, signal }, { caller, params, query }, reply) => {
         const { project } = scopeOf(caller, params)
-        return sendJsonLines(reply, listMarked(db, kind, project, query, disconnectSignal(reply)))
+        return sendJsonLines(reply, listMarked(db, kind, project, query, signal))
       },
     }),
     operation('DELETE', path, {
@@ -138,10 +137,10 @@ export const evaluationRunRoutes = family(
     body: FinishBody,
     answer: Finished,
     refusals: ['evaluation_run_not_found', 'evaluation_run_ended', 'query_too_slow'],
-    rule: (options, { caller, body, params }, reply) => {
+    rule: (options, { caller, body, params }) => {
       const scope = scopeOf(caller, params)
       const { evaluation_run_id } = params
-      return finishRun(options, scope, evaluation_run_id, body, disconnectSignal(reply))
+      return finishRun(options, scope, evaluation_run_id, body, options.signal)
     },
   }),
   ...routesOf('run'),
@@ -180,6 +179,6 @@ export const evaluationRunRoutes = family(
     body: StatusBody,
     answer: StatusAnswer,
     refusals: ['invalid_value', 'query_too_slow'],
-    rule: ({ db }, { caller, body }, reply) => evaluationStatus(db, caller, body, disconnectSignal(reply)),
+    rule: ({ db, signal }, { caller, body }) => evaluationStatus(db, caller, body, signal),
   }),
 )

@@ -10,7 +10,7 @@ import type { Results, TrialRow } from '../../storage/evaluations/results.ts'
 import { readRows } from '../../storage/objects/tables.ts'
 import { type NamedRef, resolveEach } from '../objects/resolve.ts'
 
-export interface RawRows {
+interface RawRows {
   db: Database
   caller: Caller
   project: string

@@ -9,7 +9,7 @@ const ids = shortList(z.string().min(1).max(128), mostEvaluations).nullish()
 const off = flag(false)
 
 /** Rows of one page. */
-export const mostRows = 10_000
+const mostRows = 10_000
 
 const scope = z.string().max(128).nullish().meta({ description: 'Only trials of this evaluation count.' })
 
@@ -40,6 +40,12 @@ export const ResultsBody = z
       .max(16)
       .nullish()
       .meta({ description: 'Rows for which each holds on some trial.' }),
+    filter_logic_operator: z.enum(['and', 'or']).nullish().meta({
+      default: 'and',
+      description:
+        'or is accepted where it says the same: while the filters are all of one evaluation, or of none.',
+    }),
+    include_costs: off.meta({ description: 'true is refused: trials have tokens here, and no costs.' }),
     include_predict_and_score_children: flag(true),
     include_raw_data_rows: off,
     include_rows: flag(true),

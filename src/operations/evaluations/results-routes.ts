@@ -1,5 +1,4 @@
 import { projectOf, projectPath } from '../../domain/fields.ts'
-import { disconnectSignal } from '../../http/disconnect.ts'
 import { sendJsonList } from '../../http/streams/streamed-answers.ts'
 import { family, operation } from '../parts.ts'
 import { queryResults } from './results.ts'
@@ -12,10 +11,9 @@ export const evaluationResultRoutes = family(
     params: projectPath,
     body: ResultsBody,
     answer: ResultsAnswer,
-    refusals: ['invalid_value', 'too_many_ids', 'query_too_slow'],
-    rule: async ({ db }, { caller, body, params }, reply) => {
+    refusals: ['invalid_value', 'not_available', 'too_many_ids', 'query_too_slow'],
+    rule: async ({ db, signal }, { caller, body, params }, reply) => {
       const project = projectOf(params)
-      const signal = disconnectSignal(reply)
       const { rows, others } = await queryResults(db, caller, project, body, signal)
       return sendJsonList(reply, 'rows', rows, others)
     },

@@ -2,6 +2,7 @@ import { type Caller, hasAccess, requireAccess } from '../../domain/callers.ts'
 import { modelOutput } from '../../domain/evaluations/trial.ts'
 import { valueAt } from '../../domain/expressions/json-value.ts'
 import { JsonText, writeJson } from '../../domain/json/text.ts'
+import { refuse } from '../../domain/refusals.ts'
 import type { Database } from '../../storage/database.ts'
 import {
   deriveThenOpen,
@@ -16,7 +17,7 @@ import { viewOf } from './view.ts'
 
 const mostWarnings = 1000
 
-export interface ResultsAnswer {
+interface ResultsAnswer {
   /** JSON texts, read as the answer goes out. */
   rows: AsyncIterable<string>
   /** The rest of the answer. `warnings` grows while the rows are read. */
@@ -32,6 +33,7 @@ export async function queryResults(
   signal: AbortSignal,
 ): Promise<ResultsAnswer> {
   requireAccess(caller, project, 'path')
+  refuseWhatNewerServersHave(body)
   const view = viewOf(project, body, (other) => hasAccess(caller, other))
   const results = await deriveThenOpen(db, view, signal)
   const warnings = withoutEffect(body, view.evaluations)
@@ -53,7 +55,7 @@ export async function queryResults(
       `filters, sort_by: ${rows} to no table row that is there for you; inputs.… of it counts as missing.`,
     )
   }
-  if (view.evaluations.length > 1) warnings.push(...(await comparisonWarnings(results, view.evaluations)))
+  warnings.push(...(await emptyWarnings(results, view.evaluations)))
   const warn = (text: string) => {
     if (warnings.length < mostWarnings) warnings.push(text)
     else if (warnings.length === mostWarnings) warnings.push('There are more warnings like these.')
@@ -110,6 +112,21 @@ function trialRecord(trial: TrialRow, withChildren: boolean) {
   }
 }
 
+/** What newer clients of Weave can ask, and always name: an answer without it would be another one. */
+function refuseWhatNewerServersHave({ filter_logic_operator, filters, include_costs }: ResultsBody): void {
+  if (include_costs) {
+    throw refuse('not_available', { field: 'include_costs', given: 'true', accepted: 'false' })
+  }
+  const scopes = new Set((filters ?? []).map(({ evaluation_call_id }) => evaluation_call_id ?? null))
+  if (filter_logic_operator === 'or' && scopes.size > 1) {
+    throw refuse('not_available', {
+      field: 'filter_logic_operator',
+      given: '"or" between filters of several evaluations',
+      accepted: '"and"',
+    })
+  }
+}
+
 function withoutEffect(body: ResultsBody, evaluations: readonly string[]): string[] {
   const warnings: string[] = []
   if (body.resolve_row_refs && !body.include_raw_data_rows) {
@@ -119,7 +136,7 @@ function withoutEffect(body: ResultsBody, evaluations: readonly string[]): strin
     for (const [index, { evaluation_call_id: id }] of (body[name] ?? []).entries()) {
       if (id != null && !evaluations.includes(id)) {
         warnings.push(
-          `${name}.${index}.evaluation_call_id: ${id} is none of the evaluations that were asked for.`,
+          `${name}.${index}.evaluation_call_id: ${id} is not one of the evaluations that were asked for.`,
         )
       }
     }
@@ -127,16 +144,21 @@ function withoutEffect(body: ResultsBody, evaluations: readonly string[]): strin
   return warnings
 }
 
-/** Why evaluations that are compared show nothing beside each other. */
-async function comparisonWarnings(results: Results, evaluations: readonly string[]): Promise<string[]> {
+/** Evaluations that show nothing, and why those that are compared show nothing beside each other. */
+async function emptyWarnings(results: Results, evaluations: readonly string[]): Promise<string[]> {
   const { rowSums, roots } = results
-  if (rowSums.size === evaluations.length) {
-    if (new Set(rowSums.values()).size === 1 || (await results.hasCommonRow())) return []
-  }
-  const warnings = ['The evaluations have no row in common.']
+  const isApart = evaluations.length > 1 && !(await haveCommonRow(results, evaluations))
+  const warnings = isApart ? ['The evaluations have no row in common.'] : []
   for (const id of evaluations) {
     if (!rowSums.has(id)) warnings.push(`The evaluation ${id} has no trials.`)
-    else if (roots.get(id)?.ended_at === null) warnings.push(`The evaluation ${id} has not finished.`)
+    else if (isApart && roots.get(id)?.ended_at === null)
+      warnings.push(`The evaluation ${id} has not finished.`)
   }
   return warnings
+}
+
+async function haveCommonRow(results: Results, evaluations: readonly string[]): Promise<boolean> {
+  const { rowSums } = results
+  if (rowSums.size < evaluations.length) return false
+  return new Set(rowSums.values()).size === 1 || results.hasCommonRow()
 }

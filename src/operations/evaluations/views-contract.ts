@@ -17,7 +17,7 @@ const view = {
 
 const count = z.int().min(0)
 
-export const mostListed = 100
+const mostListed = 100
 export const usuallyListed = 50
 
 export const ListBody = z.strictObject({
@@ -56,7 +56,7 @@ export const ListAnswer = answer('The evaluations of the project that have trial
 })
 export type ListAnswer = z.output<typeof ListAnswer>
 
-export const mostBins = 64
+const mostBins = 64
 export const usualBins = 20
 
 const bins = z.int().min(1).max(mostBins).nullish().meta({ default: usualBins })
@@ -67,11 +67,9 @@ export const ScoresBody = z.strictObject({
   baseline: z.string().max(128).nullish().meta({
     description: 'What the others are compared with: one of the evaluations, the first unless given.',
   }),
-  heat_for: z
-    .string()
-    .max(128)
-    .nullish()
-    .meta({ description: 'The evaluation of which heat shows the rows against the baseline; null is none.' }),
+  heat_for: z.string().max(128).nullish().meta({
+    description: 'The evaluation of which heat shows the rows against the baseline; null shows none.',
+  }),
   bins,
   heat_bins: bins,
 })
@@ -133,7 +131,7 @@ export const ScoresAnswer = answer('How a score is distributed, and how it diffe
 })
 export type ScoresAnswer = z.output<typeof ScoresAnswer>
 
-export const mostNeighbours = 100
+const mostNeighbours = 100
 
 export const RankBody = z.strictObject({
   ...view,

@@ -1,4 +1,3 @@
-import { disconnectSignal } from '../../http/disconnect.ts'
 import { family, operation } from '../parts.ts'
 import { viewEvaluations } from './evaluation-list.ts'
 import { rankRow } from './row-rank.ts'
@@ -14,7 +13,7 @@ export const evaluationViewRoutes = family(
     body: ListBody,
     answer: ListAnswer,
     refusals: ['query_too_slow'],
-    rule: ({ db }, { caller, body }, reply) => viewEvaluations(db, caller, body, disconnectSignal(reply)),
+    rule: ({ db, signal }, { caller, body }) => viewEvaluations(db, caller, body, signal),
   }),
   operation('POST', '/views/scores', {
     summary: 'Compare the distributions of a score, and its differences from row to row',
@@ -22,7 +21,7 @@ export const evaluationViewRoutes = family(
     body: ScoresBody,
     answer: ScoresAnswer,
     refusals: ['invalid_value', 'too_many_ids', 'query_too_slow'],
-    rule: ({ db }, { caller, body }, reply) => viewScores(db, caller, body, disconnectSignal(reply)),
+    rule: ({ db, signal }, { caller, body }) => viewScores(db, caller, body, signal),
   }),
   operation('POST', '/views/rank', {
     summary: 'Find where a row is in an order of rows',
@@ -30,6 +29,6 @@ export const evaluationViewRoutes = family(
     body: RankBody,
     answer: RankAnswer,
     refusals: ['invalid_value', 'too_many_ids', 'query_too_slow'],
-    rule: ({ db }, { caller, body }, reply) => rankRow(db, caller, body, disconnectSignal(reply)),
+    rule: ({ db, signal }, { caller, body }) => rankRow(db, caller, body, signal),
   }),
 )

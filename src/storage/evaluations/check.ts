@@ -18,7 +18,7 @@ import {
   trialColumns,
 } from './trials.ts'
 
-export interface EvaluationOfProject {
+interface EvaluationOfProject {
   project_id: string
   evaluation_id: string
 }

@@ -35,7 +35,7 @@ export function findMarked(
   )
 }
 
-/** The call of this kind; refuses what is none. */
+/** The call of this kind; refuses any other. */
 export async function requireMarked(
   db: Reader,
   kind: Kind,
@@ -74,7 +74,7 @@ export function liveAmong(
 /** What the ops of each kind have in their name: to look at it spares reading the attributes of all other calls. */
 const inName: Record<Kind, string> = { run: 'evaluate', prediction: '.predict', score: '.score' }
 
-export interface MarkedView extends Page {
+interface MarkedView extends Page {
   project: string
   kind: Kind
   /** Runs with these ids, of these evaluations and of these models; undefined is any. */

@@ -158,7 +158,7 @@ async function markPending(
   await settle(tx, project, first, now)
 }
 
-export interface PendingTrial {
+interface PendingTrial {
   project_id: string
   trial_id: string
   mark: string

@@ -44,7 +44,7 @@ export interface RowOrder {
   direction: 'asc' | 'desc'
 }
 
-export interface ScoreKey {
+interface ScoreKey {
   kind: 'score'
   number: Sql
   /** Some of the numbers may be more exact than a double. */
@@ -52,7 +52,7 @@ export interface ScoreKey {
 }
 
 /** A value of the row as JSON, out of what a `trial` says of its row. */
-export interface RowReading {
+interface RowReading {
   kind: 'row'
   token: Sql
 }

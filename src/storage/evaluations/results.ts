@@ -144,12 +144,13 @@ export async function deriveThenOpen(db: Database, view: ResultsView, signal: Ab
 
   async function page(): Promise<RowPage> {
     if (limit === 0) return { total: await count(view.intersect), digests: [] }
-    const ordered = needsShapes || offset >= leastSkipped ? await columns?.order(view.intersect) : undefined
+    const end = limit === null ? undefined : offset + limit
+    const byColumns = needsShapes || offset >= leastSkipped
+    const ordered = byColumns ? await columns?.order(view.intersect, end) : undefined
     if (ordered !== undefined) {
-      const { rows: found, digests } = ordered
-      const end = limit === null ? found.length : offset + limit
+      const { rows: found, total, digests } = ordered
       const shown = Array.from(found.subarray(offset, end), (row) => digests.at(row))
-      return { total: found.length, digests: batchesOf(shown, rowsAtOnce) }
+      return { total, digests: batchesOf(shown, rowsAtOnce) }
     }
     if (needsShapes) {
       const found = await allRows<FoundRow>(db, selectCountedPage(db, rows, order, view), signal)

@@ -21,7 +21,7 @@ import { trialOf, trialOutput, writeTrialOutput } from './trial-outputs.ts'
 /** A run or a prediction changes under one turn, so what looks at it and then writes sees it as it is. */
 const turnOf = (kind: Kind, projectId: string, id: string) => `${kind} ${projectId} ${id}`
 
-export interface NewCall {
+interface NewCall {
   call: CallPart & { start: CallStart }
   /** How a refusal names the id; null when it was made here, so that nobody else can have it. */
   field: string | null
@@ -64,7 +64,7 @@ export const addEvaluationRun: Command<NewCall, void> = async (tx, given) => {
   if (!(await isThere(tx, given))) await upsertCalls(tx, [given.call])
 }
 
-export interface NewPrediction extends NewCall {
+interface NewPrediction extends NewCall {
   /** Within a run: the trial that the prediction is the first part of. */
   trial: (CallPart & { start: CallStart }) | null
   run: { id: string; field: string } | null
@@ -77,7 +77,7 @@ export const addPrediction: Command<NewPrediction, void> = async (tx, given) => 
   await upsertCalls(tx, trial ? [trial, call] : [call])
 }
 
-export interface PredictionKey {
+interface PredictionKey {
   project_id: string
   prediction_id: string
 }
@@ -95,7 +95,7 @@ export const finishPrediction: Command<PredictionKey & { field: string; now: num
   await writeTrialOutput(tx, project_id, trial, output, now)
 }
 
-export interface NewScore extends NewCall, PredictionKey {
+interface NewScore extends NewCall, PredictionKey {
   /** How a refusal names the prediction. */
   predictionField: string
   /** The same score, said about the prediction. */
@@ -132,7 +132,7 @@ async function changeScores(
   await writeTrialOutput(tx, projectId, trial, output, ended)
 }
 
-export interface RunEnd {
+interface RunEnd {
   project_id: string
   run_id: string
   field: string

@@ -4,7 +4,7 @@ import { allRows, type LongReader, type Reader } from '../transaction.ts'
 import { inScope, type RowsOfView, trialTable, within } from './result-rows.ts'
 
 /** A number in the scores of the trials of some evaluations: how it is distributed, and how it differs from row to row. */
-export interface ScoreView {
+interface ScoreView {
   db: LongReader
   rows: RowsOfView
   /** The score of a `trial` as SQL. */

@@ -5,7 +5,7 @@ import { join, type Sql, sql, trusted } from '../sql/sql.ts'
 import { type EvaluationShape, noShape } from './shapes.ts'
 
 /** A scalar of the scores of a `trial`, without looking at the scores where their shape says enough. */
-export interface ScoreReading {
+interface ScoreReading {
   /** Of a boolean 1 or 0. */
   number: Sql
   /** The number that a truth value stands for, 1 or 0; or another number. */

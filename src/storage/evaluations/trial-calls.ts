@@ -15,7 +15,7 @@ function trialsOf(db: Reader, projectId: string, evaluation: string, now: number
     AND ${isTrial(db.dialect)} AND ${db.dialect.going}`
 }
 
-export interface TrialValues {
+interface TrialValues {
   /** JSON, or null. */
   scores: string | null
   /** The same; null also for a text, which may be long. */
@@ -37,7 +37,7 @@ export function streamTrialValues(
   return db.stream<TrialValues>(statement, { signal })
 }
 
-export interface TrialCounts {
+interface TrialCounts {
   begun: number
   ended: number
 }

@@ -7,7 +7,7 @@ import type { MarkedCall } from './marked-calls.ts'
 
 const attributes = trusted('calls.attributes')
 
-export interface Trial {
+interface Trial {
   id: string
   ended_at: number | null
   output: string | null

@@ -31,30 +31,28 @@ export async function deriveTrials(
   for (const some of batchesOf(ids, trialsAtOnce)) await deriveSome(tx, project, some, now)
 }
 
-/** What each column of a trial says; `row` is the text of the row that it is about, as far as it is known. */
-const columns = {
-  project_id: (_: Trial, project: string) => project,
-  trial_id: (trial: Trial) => trial.id,
-  evaluation_id: (trial: Trial) => trial.evaluation_id,
-  row_digest: (trial: Trial) => trial.example.digest,
-  row_kind: (trial: Trial) => trial.example.kind,
-  brief: (_: Trial, __: string, row: string | undefined) => (row === undefined ? null : briefOf(row)),
-  started_at: (trial: Trial) => trial.started_at,
-  stale_at: (trial: Trial) => trial.stale_at,
-  output_key: (trial: Trial) => trial.output_key,
-  failed: (trial: Trial) => Number(trial.failed),
-  predict_call_id: (trial: Trial) => trial.predict_call_id,
-  latency: (trial: Trial) => trial.latency,
-  tokens: (trial: Trial) => trial.tokens,
-  own_latency: (trial: Trial) => trial.own_latency,
-  own_tokens: (trial: Trial) => trial.own_tokens,
-  scorer_call_ids: (trial: Trial) => JSON.stringify(trial.scorer_call_ids),
-  scores: (trial: Trial) => trial.scores,
-} satisfies Record<string, (trial: Trial, project: string, row: string | undefined) => SqlValue>
+/** What follows from the calls of a trial alone. */
+export const trialColumns = [
+  'project_id',
+  'trial_id',
+  'evaluation_id',
+  'row_digest',
+  'row_kind',
+  'brief',
+  'started_at',
+  'stale_at',
+  'output_key',
+  'failed',
+  'predict_call_id',
+  'latency',
+  'tokens',
+  'own_latency',
+  'own_tokens',
+  'scorer_call_ids',
+  'scores',
+] as const
 
-type Column = keyof typeof columns
-export type StoredTrial = Record<Column, SqlValue>
-export const trialColumns = Object.keys(columns) as Column[]
+export type StoredTrial = Record<(typeof trialColumns)[number], SqlValue>
 
 /** What follows from the scores and the evaluation. */
 const shapeColumns = ['shape', ...Array.from({ length: slotCount }, (_, slot) => `v${slot}`)]
@@ -96,9 +94,27 @@ async function deriveSome(tx: Transaction, project: string, ids: string[], now: 
 
 export function storedTrial(project: string, trial: Trial, rows: ReadonlyMap<string, string>): StoredTrial {
   const { digest, kind, inline } = trial.example
+  // The text of the row that it is about, as far as it is known.
   const row = kind === exampleKinds.ref ? rows.get(digest) : inline
-  const said = trialColumns.map((name) => [name, columns[name](trial, project, row)])
-  return Object.fromEntries(said) as StoredTrial
+  return {
+    project_id: project,
+    trial_id: trial.id,
+    evaluation_id: trial.evaluation_id,
+    row_digest: digest,
+    row_kind: kind,
+    brief: row === undefined ? null : briefOf(row),
+    started_at: trial.started_at,
+    stale_at: trial.stale_at,
+    output_key: trial.output_key,
+    failed: Number(trial.failed),
+    predict_call_id: trial.predict_call_id,
+    latency: trial.latency,
+    tokens: trial.tokens,
+    own_latency: trial.own_latency,
+    own_tokens: trial.own_tokens,
+    scorer_call_ids: JSON.stringify(trial.scorer_call_ids),
+    scores: trial.scores,
+  }
 }
 
 /** The rows that trials refer to, as far as the tables of the project have them already. */
@@ -152,7 +168,7 @@ export async function readTrials(
   if (trialCalls.length === 0) return trials
   const parents = trialCalls.map(({ id }) => id)
   // In the order of their index: PostgreSQL, which has seen that most trials have one parent, reads all its calls otherwise.
-  // Of a child that is no scorer its output says nothing here, and its inputs only what it is a method of.
+  // Of a child that is not a scorer its output says nothing here, and its inputs only what it is a method of.
   const children = await tx.all<EvaluationCall>(
     sql`SELECT ${small}, summary, ${mentioning('inputs', '"self"', 'inputs')},
           ${mentioning('output', 'score', 'attributes')} FROM calls
@@ -165,7 +181,7 @@ export async function readTrials(
   return trials
 }
 
-export interface RefreshStep {
+interface RefreshStep {
   now: number
   /** Null is every project. */
   project_id: string | null

@@ -27,7 +27,7 @@ export interface Group {
   count: number
 }
 
-export interface Groups {
+interface Groups {
   /** The largest first. */
   top: Group[]
   total: number
@@ -104,7 +104,7 @@ export interface BucketsView extends CallsView {
   timed?: Timed | undefined
 }
 
-/** Of the calls that began in a bucket and have the group and the place in the histogram; null is none, or any other group. */
+/** Of the calls that began in a bucket and have the group and the place in the histogram; null stands for no group and for any other. */
 export interface BucketPart {
   bucket: number
   group: string | null

@@ -261,6 +261,19 @@ test('eval_results: pages', async () => {
   }
 })
 
+test('eval_results: what newer clients always name is taken where it says what is so here', async () => {
+  const all = await ask(app)
+  const filter = { query: { $expr: { $gt: [{ $getField: 'inputs.n' }, { $literal: 0 }] } } }
+  for (const body of [
+    { include_costs: false, filter_logic_operator: 'or' },
+    { include_costs: null, filter_logic_operator: null },
+    { filter_logic_operator: 'or', filters: [filter, filter] },
+    { filter_logic_operator: 'and', filters: [filter, { ...filter, evaluation_call_id: e1 }] },
+  ]) {
+    assert.deepEqual(await ask(app, body), all, JSON.stringify(body))
+  }
+})
+
 test('eval_results: the calls below a trial', async (t) => {
   const app = await openApp(t)
   const trace_id = e1
@@ -462,6 +475,10 @@ test('eval_results: warnings say why nothing stands side by side', async (t) => 
     'The evaluations have no row in common.',
     `The evaluation ${none} has no trials.`,
   ])
+  assert.deepEqual((await ask(app, { evaluation_call_ids: [none] })).warnings, [
+    `The evaluation ${none} has no trials.`,
+  ])
+  assert.deepEqual((await ask(app, { evaluation_call_ids: [e2] })).warnings, [])
 })
 
 const ownClock = onPostgres && 'PostgreSQL has a clock of its own, which a test cannot set'
@@ -478,10 +495,14 @@ test('eval_results: what expires is gone at once', { skip: ownClock }, async (t)
 })
 
 test('eval_results: unknown evaluations and those of others look the same', async () => {
-  const empty = { rows: [], total_rows: 0, summary: { row_count: 0, evaluations: [] }, warnings: [] }
+  const unknown = randomUUID()
+  const empty = (id: string) => ({
+    ...{ rows: [], total_rows: 0, summary: { row_count: 0, evaluations: [] } },
+    warnings: [`The evaluation ${id} has no trials.`],
+  })
   const body = { evaluation_call_ids: [e1], include_summary: true }
-  assert.deepEqual((await app.post('/v2/globex/qa/eval_results/query', body, keys.bob)).json, empty)
-  assert.deepEqual(await ask(app, { ...body, evaluation_call_ids: [randomUUID()] }), empty)
+  assert.deepEqual((await app.post('/v2/globex/qa/eval_results/query', body, keys.bob)).json, empty(e1))
+  assert.deepEqual(await ask(app, { ...body, evaluation_call_ids: [unknown] }), empty(unknown))
   const forbidden = await app.post('/v2/globex/qa/eval_results/query', body)
   assert.deepEqual([forbidden.status, forbidden.json.code], [403, 'entity_forbidden'])
 })
@@ -504,6 +525,20 @@ for (const [body, status, code, named] of [
   [{ evaluation_call_ids: manyIds(101) }, 413, 'too_many_ids', 'evaluation_call_ids'],
   [{ evaluation_run_ids: manyIds(100) }, 413, 'too_many_ids', 'evaluation_run_ids'],
   [{ evaluation_call_ids: manyIds(10_000) }, 422, 'invalid_request', 'expected at most 100 entries'],
+  [{ include_costs: true }, 400, 'not_available', 'include_costs'],
+  [{ filter_logic_operator: 'xor' }, 422, 'invalid_request', 'filter_logic_operator'],
+  [
+    {
+      filter_logic_operator: 'or',
+      filters: [e1, e2].map((evaluation_call_id) => ({
+        evaluation_call_id,
+        query: { $expr: { $eq: [{ $getField: 'row_digest' }, { $literal: 'x' }] } },
+      })),
+    },
+    400,
+    'not_available',
+    'filter_logic_operator',
+  ],
   [{ limit: -1 }, 422, 'invalid_request', 'limit'],
   [{ limit: 10_001 }, 422, 'invalid_request', 'limit'],
   [{ limit: 1e300 }, 422, 'invalid_request', 'limit'],

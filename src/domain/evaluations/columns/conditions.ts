@@ -7,7 +7,7 @@ import { parseBoolean } from '../../text.ts'
 export type Holds = (index: number) => boolean | null
 
 /** What is known of the fields of an expression. */
-export interface KnownNumbers {
+interface KnownNumbers {
   /** Undefined where they are not kept. */
   of(field: string): Float64Array | undefined
   /** Truth values are among them, as 1 and 0. */
@@ -94,7 +94,8 @@ function comparison({ by, left, right }: Comparison, known: KnownNumbers): Holds
   if (a === undefined || b === undefined) return undefined
   const isTrue = comparators[by]
   return (i) => {
-    const [x, y] = [a(i), b(i)]
+    const x = a(i)
+    const y = b(i)
     return Number.isNaN(x) || Number.isNaN(y) ? null : isTrue(x, y)
   }
 }

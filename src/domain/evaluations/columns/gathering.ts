@@ -9,7 +9,7 @@ import { slotCount } from '../shape.ts'
 import { lostDigits, packNumbers, packTexts, packWhole } from './packing.ts'
 
 /** What the columns of an evaluation are made of: a trial as it is derived. */
-export interface GatheredTrial {
+interface GatheredTrial {
   row_digest: string
   row_kind: number
   brief: string | null
@@ -19,7 +19,7 @@ export interface GatheredTrial {
   numbers: readonly (number | null)[]
 }
 
-export interface ShapeTotals {
+interface ShapeTotals {
   shape: number
   trials: number
   failed: number
@@ -28,7 +28,7 @@ export interface ShapeTotals {
 }
 
 /** A member of the rows whose values are kept. */
-export interface InputColumn {
+interface InputColumn {
   key: string
   /** Some of the values are no numbers. */
   hasTexts: boolean

@@ -10,6 +10,9 @@ export interface TrialNumbers {
 
 /** The mean of each row over the trials of all of these; NaN where no trial has a number. */
 export function meansOf(rowCount: number, of: readonly TrialNumbers[]): Float64Array {
+  const [first] = of
+  const own = of.length === 1 && first ? numbersOfRows(rowCount, first) : undefined
+  if (own !== undefined) return own
   const sums = new Float64Array(rowCount)
   const rests = new Float64Array(rowCount)
   const counts = new Float64Array(rowCount)
@@ -32,6 +35,19 @@ export function meansOf(rowCount: number, of: readonly TrialNumbers[]): Float64A
   return sums
 }
 
+/** Where each row has one trial, which come in the order of their rows: nothing is added up. Undefined otherwise. */
+function numbersOfRows(rowCount: number, { numbers, rows }: TrialNumbers): Float64Array | undefined {
+  const means = new Float64Array(rowCount).fill(Number.NaN)
+  let before = -1
+  for (let i = 0; i < numbers.length; i++) {
+    const row = rows[i] as number
+    if (row <= before) return undefined
+    means[row] = numbers[i] as number
+    before = row
+  }
+  return means
+}
+
 /** The largest minus the smallest mean; NaN for a row that is missing from one of them. */
 export function differencesOf(rowCount: number, of: readonly TrialNumbers[]): Float64Array {
   const differences = new Float64Array(rowCount)
@@ -41,11 +57,14 @@ export function differencesOf(rowCount: number, of: readonly TrialNumbers[]): Fl
     const means = meansOf(rowCount, [one])
     for (let row = 0; row < rowCount; row++) {
       const mean = means[row] as number
-      // What is NaN once stays it.
-      least[row] = Math.min(least[row] as number, mean)
-      most[row] = Math.max(most[row] as number, mean)
+      if (mean < (least[row] as number)) least[row] = mean
+      if (mean > (most[row] as number)) most[row] = mean
+      // What is added to it leaves it so.
+      if (Number.isNaN(mean)) differences[row] = mean
     }
   }
-  for (let row = 0; row < rowCount; row++) differences[row] = (most[row] as number) - (least[row] as number)
+  for (let row = 0; row < rowCount; row++) {
+    differences[row] = (differences[row] as number) + ((most[row] as number) - (least[row] as number))
+  }
   return differences
 }

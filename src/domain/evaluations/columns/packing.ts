@@ -87,6 +87,10 @@ export interface PackedTexts {
 }
 
 export function openTexts(bytes: Uint8Array, length: number): PackedTexts {
+  const width = (bytes.length + 1) / length
+  if (areOfWidth(bytes, length, width)) {
+    return { length, at: (index) => textOf(bytes.subarray(index * width, (index + 1) * width - 1)) }
+  }
   const ends = new Int32Array(length)
   let found = 0
   for (let at = 0; at < bytes.length; at++) if (bytes[at] === 0) ends[found++] = at
@@ -95,6 +99,13 @@ export function openTexts(bytes: Uint8Array, length: number): PackedTexts {
     length,
     at: (index) => textOf(bytes.subarray(index === 0 ? 0 : (ends[index - 1] as number) + 1, ends[index])),
   }
+}
+
+/** Digests mostly are. There are no separators but those between the texts, so that these are all of them. */
+function areOfWidth(bytes: Uint8Array, length: number, width: number): boolean {
+  if (!Number.isInteger(width)) return false
+  for (let index = 1; index < length; index++) if (bytes[index * width - 1] !== 0) return false
+  return true
 }
 
 function textOf(bytes: Uint8Array): string {

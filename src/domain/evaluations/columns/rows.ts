@@ -3,14 +3,14 @@ import type { YieldToLoop } from '../../yielding.ts'
 import { openTexts, type PackedTexts, unpackTexts } from './packing.ts'
 
 /** The rows of one evaluation, in the order of their digests. */
-export interface OwnRows {
+interface OwnRows {
   /** Evaluations of the same rows have the same. */
   sum: string
   digests: Uint8Array
   count: number
 }
 
-export interface JoinedRows {
+interface JoinedRows {
   digests: PackedTexts
   /** By evaluation: which of the joined rows each of its own rows is. */
   places: Int32Array[]

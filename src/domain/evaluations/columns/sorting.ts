@@ -1,21 +1,27 @@
-import { compareText } from '../../text.ts'
 import type { YieldToLoop } from '../../yielding.ts'
-
-/** What rows are sorted by: numbers before texts, and what is missing last, in both directions. */
-export interface SortKey {
-  /** Of each row, NaN where there is none. */
-  numbers: Float64Array
-  /** Of rows without a number; the empty text where there is none. Absent where no row has one. */
-  texts?: readonly string[]
-  direction: 'asc' | 'desc'
-}
+import { compareTexts, firstRows, type SortKey } from './first-rows.ts'
 
 /** Sorted in one go, which takes a few milliseconds. */
 const sortedAtOnce = 32_768
 const stepsAtOnce = 2048
 
-/** Rows that are equal in all keys stay in the order in which they are given. */
+/** To sort costs less than to keep so many of all rows apart. */
+const oneOf = 16
+
+/**
+ * The first rows by these keys, as many as are needed. Rows that are equal in all keys stay in the order in which they are given.
+ */
 export async function sortRows(
+  rows: Int32Array,
+  keys: readonly SortKey[],
+  yieldToLoop: YieldToLoop,
+  needed = rows.length,
+): Promise<Int32Array> {
+  if (keys.length > 0 && needed <= rows.length / oneOf) return firstRows(rows, keys, needed, yieldToLoop)
+  return (await sortAll(rows, keys, yieldToLoop)).subarray(0, needed)
+}
+
+async function sortAll(
   rows: Int32Array,
   keys: readonly SortKey[],
   yieldToLoop: YieldToLoop,
@@ -51,14 +57,14 @@ export async function sortRows(
     ordered.set(await merged(ordered.slice(known), byText, yieldToLoop), known)
   }
   if (others.length === 0) return ordered
+  // Equal numbers may be spelled in several ways.
   const isSame = (a: number, b: number) =>
-    Object.is(numbers[a], numbers[b])
-      ? texts === undefined || texts[a] === texts[b]
-      : numbers[a] === numbers[b]
+    numbers[a] === numbers[b] ||
+    (Number.isNaN(numbers[a]) && Number.isNaN(numbers[b]) && (texts === undefined || texts[a] === texts[b]))
   for (let from = 0; from < ordered.length; ) {
     let to = from + 1
     while (to < ordered.length && isSame(ordered[from] as number, ordered[to] as number)) to++
-    if (to - from > 1) ordered.set(await sortRows(ordered.slice(from, to), others, yieldToLoop), from)
+    if (to - from > 1) ordered.set(await sortAll(ordered.slice(from, to), others, yieldToLoop), from)
     from = to
     const pause = yieldToLoop()
     if (pause) await pause
@@ -85,12 +91,6 @@ function firstAt(sorted: Float64Array, value: number): number {
     else high = middle
   }
   return low
-}
-
-function compareTexts(left: string, right: string, way: number): number {
-  if (left === right) return 0
-  if (left === '' || right === '') return left === '' ? 1 : -1
-  return compareText(left, right) * way
 }
 
 /** Sorts from the bottom up, so that others run in between. Pieces of `width` are sorted already. */

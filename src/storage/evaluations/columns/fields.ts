@@ -100,7 +100,7 @@ export function inputColumns(
   })
 }
 
-export interface InputOfRows {
+interface InputOfRows {
   /** NaN where it is no number, and where no evaluation has the row. */
   numbers: Float64Array
   /** JSON, the empty text where there is none. Absent where only the numbers were read. */

@@ -34,7 +34,7 @@ export async function readHeaders(
   )
 }
 
-export interface AskedColumns {
+interface AskedColumns {
   set: RowSet
   names: ReadonlySet<string>
 }

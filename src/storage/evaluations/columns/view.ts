@@ -1,9 +1,10 @@
 import { conditionOnNumbers, type Holds } from '../../../domain/evaluations/columns/conditions.ts'
 import { onAxis, type ScoreColumn } from '../../../domain/evaluations/columns/distributions.ts'
+import type { SortKey } from '../../../domain/evaluations/columns/first-rows.ts'
 import { columnNames } from '../../../domain/evaluations/columns/gathering.ts'
 import { differencesOf, meansOf } from '../../../domain/evaluations/columns/means.ts'
 import { type PackedTexts, unpackNumbers } from '../../../domain/evaluations/columns/packing.ts'
-import { type SortKey, sortRows } from '../../../domain/evaluations/columns/sorting.ts'
+import { sortRows } from '../../../domain/evaluations/columns/sorting.ts'
 import { evaluate } from '../../../domain/expressions/evaluate.ts'
 import { type Expression, fieldsOf } from '../../../domain/expressions/expression.ts'
 import { jsonField } from '../../../domain/expressions/json-field.ts'
@@ -26,7 +27,7 @@ import { addUp, type ColumnSums } from './sums.ts'
 const mostTrials = 500_000
 const stepsAtOnce = 2048
 
-export interface ColumnSources {
+interface ColumnSources {
   db: LongReader
   view: {
     project: string
@@ -41,7 +42,12 @@ export interface ColumnSources {
   signal: AbortSignal
 }
 
-export type ColumnView = NonNullable<ReturnType<typeof planColumns>>
+interface OrderedRows {
+  rows: Int32Array
+  /** Of the view. */
+  total: number
+  digests: PackedTexts
+}
 
 /**
  * The rows of some evaluations by their columns, without a look at the trials. Undefined where the columns are not those of
@@ -128,7 +134,8 @@ export function planColumns({ db, view, sets, headers, shapes, signal }: ColumnS
         )
         const holds = conditionOnNumbers(query, { of: (field) => known.get(field), countTruths: true })
         for (let i = 0; i < part.rows.length; i++) {
-          if (holds?.(i) === true) marks[part.rows[i] as number] = 1
+          const row = part.rows[i] as number
+          if (marks[row] === 0 && holds?.(i) === true) marks[row] = 1
           const pause = pauseAt(i)
           if (pause) await pause
         }
@@ -226,12 +233,13 @@ export function planColumns({ db, view, sets, headers, shapes, signal }: ColumnS
       return (await found(intersect))?.rows.length
     },
 
-    /** The digests of all rows of the view, in the order that was asked for. */
-    async order(intersect: boolean): Promise<{ rows: Int32Array; digests: PackedTexts } | undefined> {
+    /** The rows of the view in the order that was asked for; without those behind the first `needed`. */
+    async order(intersect: boolean, needed?: number): Promise<OrderedRows | undefined> {
       const view = canSort ? await found(intersect) : undefined
       const keys = view && keysOf(view)
       if (view === undefined || keys === undefined) return undefined
-      return { rows: await sortRows(view.rows, keys, yieldToLoop), digests: view.digests }
+      const { rows, digests } = view
+      return { rows: await sortRows(rows, keys, yieldToLoop, needed), total: rows.length, digests }
     },
 
     /** The score that the rows are sorted by. */
