@@ -33,7 +33,11 @@ export async function firstTokens(
  * What was said so far, in tokens that the smallest vocabulary has. The answers in it are made up, the same for all contestants, as if
  * each had been edited.
  */
-function promptOf({ first, adds }: Conversations, user: number, turn: number): number[] {
+export function promptOf(
+  { first, adds }: Pick<Conversations, 'first' | 'adds'>,
+  user: number,
+  turn: number,
+): number[] {
   return Array.from(
     { length: first + turn * adds },
     (_, at) => 300 + ((at * 7919 + user * 104_729 + at * user) % 1200),

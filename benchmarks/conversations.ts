@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { benchmarkShape, writeRandomModel } from '../test/support/random-model.ts'
 import { type Answering, runOf, startHeddle, startLlamaServer } from './chat-contestants.ts'
+import { promptOf } from './conversation-turns.ts'
 import { shown, table } from './figures.ts'
 import { childrenOf, loadNow, machineFacts, workOf } from './machine.ts'
 import { Report, refuseWithoutPlace } from './report.ts'
@@ -137,7 +138,7 @@ async function ask(contestants: readonly Contestant[]): Promise<Map<string, Turn
     for (let turn = 0; turn < turns; turn++) {
       for (const { name } of contestants) results.get(name)?.push({ firsts: [], work: [] })
       for (let user = 0; user < users; user++) {
-        const prompts = [promptOf(user, turn)]
+        const prompts = [promptOf({ first, adds }, user, turn)]
         for (const { one, answering } of started) {
           const before = workOfAll(answering.pid)
           const fields = one.fields?.(user, turn) ?? {}
@@ -158,12 +159,4 @@ async function ask(contestants: readonly Contestant[]): Promise<Map<string, Turn
 function workOfAll(pid: number | undefined): number {
   if (pid === undefined) return Number.NaN
   return [pid, ...childrenOf(pid)].reduce((sum, one) => sum + (workOf(one)?.all ?? Number.NaN), 0) / 1000
-}
-
-/** What was said so far. The answers in it are made up, the same for all contestants, as if each had been edited. */
-function promptOf(user: number, turn: number): number[] {
-  return Array.from(
-    { length: first + turn * adds },
-    (_, at) => 300 + ((at * 7919 + user * 104_729 + at * user) % 40_000),
-  )
 }

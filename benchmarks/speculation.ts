@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { isDeepStrictEqual, parseArgs } from 'node:util'
 import type { Generation, GenerationEvent } from '../src/inference/backend.ts'
 import { createConstraintCompiler } from '../src/inference/constraints/compile.ts'
-import { createEmbeddedBackend, type EmbeddedBackend } from '../src/inference/embedded/owner.ts'
+import { createEmbeddedBackend, type EmbeddedBackend } from '../src/inference/embedded/owner/backend.ts'
 import { builtinModels } from '../src/inference/models/find.ts'
 import { prepareModel } from '../src/inference/models/plan.ts'
 import { generationOf } from '../test/support/generations.ts'
@@ -22,9 +22,13 @@ const { values: options } = parseArgs({
     model: { type: 'string' },
     only: { type: 'string' },
     threads: { type: 'string', default: '0' },
+    streams: { type: 'string', default: '1,4' },
     markdown: { type: 'string' },
   },
 })
+const streamCounts = options.streams.split(',').map(Number)
+if (streamCounts.some((count) => !(Number.isInteger(count) && count >= 1 && count <= 8)))
+  throw new Error(`--streams ${options.streams}: whole numbers from 1 to 8 with commas between them`)
 if (options.markdown) refuseWithoutPlace(options.markdown, 'speculation')
 
 const quiet = { debug() {}, info() {}, warn() {}, error() {} }
@@ -188,7 +192,7 @@ async function measure(name: string, file: string, report: Report): Promise<void
         model: name === 'the built-in model' ? 'builtin' : file,
         model_name: [],
         context: 2048,
-        parallel: 4,
+        parallel: Math.max(4, ...streamCounts),
         threads: Number(options.threads),
         gpu: 'off',
       },
@@ -204,7 +208,7 @@ async function measure(name: string, file: string, report: Report): Promise<void
     const isBuiltin = name === 'the built-in model'
     for (const task of tasksOf(isBuiltin)) {
       if (options.only !== undefined && !task.name.includes(options.only)) continue
-      for (const streams of [1, 4]) {
+      for (const streams of streamCounts) {
         const cells: [Cell, Cell][] = []
         for (let round = 0; round <= Number(options.rounds); round++) {
           const order = round % 2 === 0 ? [0, 1] : [1, 0]

@@ -8,7 +8,7 @@ import { leftForTile } from './tiles.ts'
 import type { ActiveTenants } from './turns/active-tenants.ts'
 import { keyOf } from './turns/adapter-turns.ts'
 
-export interface AdmissionParts {
+interface AdmissionParts {
   context: Pick<NativeContext, 'readsTiles'>
   open: OpenRequests
   sequences: Sequences

@@ -9,7 +9,7 @@ import type { Outbox } from './outbox.ts'
 import { type Answering, isReadingAgain, leftToRead, noteRead, type Request, type TakeUp } from './request.ts'
 import type { SequenceMemory } from './sequence-memory.ts'
 
-export interface AfterBatchParts {
+interface AfterBatchParts {
   vocabulary: Vocabulary
   context: Pick<NativeContext, 'logits'>
   open: OpenRequests
@@ -21,6 +21,11 @@ export interface AfterBatchParts {
 function told<Value>(asked: PromiseSettledResult<Value>): Value {
   if (asked.status === 'rejected') throw asked.reason
   return asked.value
+}
+
+/** What has lost its sequence has drawn already, and where the prompt's own tokens are rated there are rows of all of them. */
+function drawsBehindPrompt({ request, drawn, again }: Answering): boolean {
+  return drawn === undefined && again.length === 0 && request.promptLogprobs === undefined
 }
 
 /** After a batch: what was read is remembered, and answers whose tokens have all been read draw the next. */
@@ -79,12 +84,13 @@ export function createAfterBatch(parts: AfterBatchParts) {
   }
 
   /**
-   * While the batch is being computed what is sure is taken up, and what is drawn behind it is asked for: the one thread of the native
-   * library answers as soon as it has the logits, and this one is not woken in between.
+   * While the batch is being computed what is sure is taken up, and what is drawn behind it, or behind a prompt that ends in it, is asked
+   * for: the one thread of the native library answers as soon as it has the logits, and this one is not woken in between.
    */
   async function lookAhead({ answering, isPrompt, sure, rows }: Part): Promise<TakeUp[]> {
     const [row] = rows
-    if (isPrompt || row === undefined || isReadingAgain(answering)) return []
+    if (row === undefined) return []
+    if (isPrompt ? !drawsBehindPrompt(answering) : isReadingAgain(answering)) return []
     const known = sure === 0 ? [] : answering.takeSure(sure)
     return [...known, await answering.ask(context.logits(row))]
   }
@@ -109,9 +115,11 @@ export function createAfterBatch(parts: AfterBatchParts) {
           await check(part, told(known))
           return
         }
+        const [drawn] = told(known)
         const logits = context.logits(rows.at(-1) ?? Number.NaN)
         const others = request.isRead ? [] : await promptIsRead(answering)
-        await Promise.all([answering, ...others].map(async (one) => (await one.ask(logits))()))
+        const draw = async (one: Answering) => (await one.ask(logits))()
+        await Promise.all([drawn === undefined ? draw(answering) : drawn(), ...others.map(draw)])
       } catch (error) {
         if (open.isGone(answering)) return
         open.drop(request)

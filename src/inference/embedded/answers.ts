@@ -9,7 +9,7 @@ import { createPredicted, type Predicted } from './drafts/predicted.ts'
 import type { NativeModel } from './native.ts'
 import type { Answering, Request, TakeUp } from './request.ts'
 
-export interface AnswersParts extends BeamParts {
+interface AnswersParts extends BeamParts {
   model: Pick<NativeModel, 'tokenize'>
   drafts: HowToDraft
 }

@@ -1,7 +1,7 @@
 import { tile } from './tiles.ts'
 
 /** What one sequence has left to read. */
-export interface Left {
+interface Left {
   tokens: number
   /** The most of them that one batch may take, at least 3. */
   most: number
@@ -21,7 +21,7 @@ const mostPiece = 256
 /** The end of a prompt is read with what is before it where that makes a batch longer by no more than this share: another would cost more. */
 const endShare = 0.25
 
-export interface Plan {
+interface Plan {
   /** Tokens of the whole batch, and of all prompts in it. */
   batch: number
   prompts: number

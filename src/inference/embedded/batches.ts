@@ -19,14 +19,14 @@ export interface Part {
   guessed: number
   /** … and the first of these come next whatever the model says: what comes before them needs no logits. */
   sure: number
-  /** The rows of the logits that are wanted: of the last token that is no guess, or is sure, and of guesses behind it. */
+  /** The rows of the logits that are wanted: of the last token that is not a guess, or is sure, and of guesses behind it. */
   rows: Uint32Array
   isPrompt: boolean
   /** Tokens that were drawn after it. */
   drawn: number
 }
 
-export interface BatchParts {
+interface BatchParts {
   context: Pick<NativeContext, 'begin' | 'add' | 'readsTiles'>
   tenants: ActiveTenants
   /** Tokens that a batch may have. */

@@ -97,7 +97,7 @@ export interface AddonContext {
  * A copy of what a sequence remembers, in memory. Of models that remember in several ways, the parts that cannot forget a few
  * tokens alone: sliding windows, recurrent states (`LLAMA_STATE_SEQ_FLAGS_PARTIAL_ONLY`). Of all others everything.
  */
-export interface AddonCheckpoint {
+interface AddonCheckpoint {
   init(context: AddonContext, sequence: number): Promise<void>
   dispose(): void
   readonly size: number
@@ -115,7 +115,7 @@ export type LogitsFilter = [
   includeTop: number,
 ]
 
-export type Sampled = [
+type Sampled = [
   token: number,
   probabilities: undefined,
   confidence: number | undefined,

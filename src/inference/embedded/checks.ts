@@ -3,7 +3,7 @@ import type { Ending, Generation } from '../backend.ts'
 import { withNames } from '../control-tokens.ts'
 import type { NativeModel } from './native.ts'
 
-export interface CheckedPrompt {
+interface CheckedPrompt {
   tokens: number[]
   /** How many tokens the answer may have. */
   maxTokens: number
@@ -83,7 +83,7 @@ function keptTokens({ truncate, ending }: Generation, context: number): number |
   if (truncate > room) {
     throw refuse('invalid_value', {
       field: 'truncate_prompt_tokens',
-      given: String(truncate),
+      given: Number.isSafeInteger(truncate) ? String(truncate) : `more than ${Number.MAX_SAFE_INTEGER}`,
       accepted: `-1 to ${room}: this model's maximum context length is ${context} tokens, less the answer`,
     })
   }

@@ -3,7 +3,7 @@ import { findPackageJSON } from 'node:module'
 import { arch, platform } from 'node:os'
 import { extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { engineEnvironment } from './engine-process.ts'
+import { engineEnvironment } from './owner/engine-process.ts'
 import { type GpuBuild, gpuBuilds } from './protocol.ts'
 
 /** A GPU, or several that work together. */

@@ -15,7 +15,7 @@ import { BYTE_PAIRS, isSpecial, tokenBytes, WORD_PIECES } from './token-bytes.ts
 
 export type NativeModel = Awaited<ReturnType<typeof loadModel>>
 
-export interface ContextOptions extends Partial<Pick<EngineOptions, 'kv' | 'flashAttention' | 'adapters'>> {
+interface ContextOptions extends Partial<Pick<EngineOptions, 'kv' | 'flashAttention' | 'adapters'>> {
   /** Tokens of one sequence. */
   context: number
   sequences: number

@@ -2,7 +2,7 @@ import type { createKeptPrompts, FoundPrompt } from './kept/prompts.ts'
 import type { NativeContext } from './native.ts'
 import type { Sequence } from './sequences.ts'
 
-export interface MemoryParts {
+interface MemoryParts {
   context: Pick<NativeContext, 'copy' | 'forget'>
   kept: Pick<ReturnType<typeof createKeptPrompts>, 'keep' | 'restore'>
   /** Whether callers write, who wait meanwhile. */

@@ -136,13 +136,13 @@ export function mostRemembered(prompt: readonly number[]): number {
   return Math.max(0, prompt.length - 2)
 }
 
-export interface TakeOptions {
+interface TakeOptions {
   isBackground?: boolean
   /** So much of the prompt can be had from outside of the context, in the time that reading so many tokens takes. */
   elsewhere?: { shared: number; costs: number } | undefined
 }
 
-export interface Taken {
+interface Taken {
   sequence: Sequence
   /** Tokens that it holds already, or will have got from `from`. */
   shared: number

@@ -1,3 +1,5 @@
+import { shownBytes } from '../models/memory.ts'
+import { ModelError } from '../models/model-error.ts'
 import type { Inside, Need } from './resident.ts'
 
 /** What a resident does for another that wants its memory. */
@@ -26,6 +28,15 @@ export function usedBy(all: Iterable<Inside<unknown>>): Need {
 export function fits(all: Iterable<Inside<unknown>>, bound: Need, need: Need): boolean {
   const taken = usedBy(all)
   return taken.machine + need.machine <= bound.machine && taken.device + need.device <= bound.device
+}
+
+/** What is larger than the whole room can never come in. */
+export function checkBound(bound: Need, { machine, device }: Need): void {
+  if (machine <= bound.machine && device <= bound.device) return
+  const [need, most] = machine > bound.machine ? [machine, bound.machine] : [device, bound.device]
+  throw new ModelError(
+    `it needs about ${shownBytes(need)} and the models of this server may use ${shownBytes(most)} together; accepted: more HEDDLE_MODELS_MEMORY, a smaller model, or less of its context, parallel or batch.`,
+  )
 }
 
 /** The fewest of the candidates, in their order, that have to go. Undefined where all of them are too few. */

@@ -1,6 +1,7 @@
 import { stat } from 'node:fs/promises'
 import type { BackendStatus, ServedModel } from '../backend.ts'
-import { createEmbeddedBackend, usualSupervision } from '../embedded/owner.ts'
+import { createEmbeddedBackend } from '../embedded/owner/backend.ts'
+import { usualSupervision } from '../embedded/owner/supervision.ts'
 import { createLocalModel, type LocalModelParts } from '../local-model.ts'
 import type { AnswerEvent, Model } from '../model.ts'
 import type { LocalSource } from '../models/find.ts'

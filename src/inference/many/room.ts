@@ -1,9 +1,9 @@
 import { type Refusal, refuse } from '../../domain/refusals.ts'
-import { shownBytes } from '../models/memory.ts'
 import { ModelError } from '../models/model-error.ts'
 import { notReady } from '../served-model.ts'
-import { fewestToGo, fits, usedBy, whoMakesRoom } from './making-room.ts'
-import type { Asker, Hold, Inside, Load, Loaded, Need, Resident, ResidentState, Waiter } from './resident.ts'
+import { checkWaiting, holdNow, letIn, stateOf, takeBack, turnAway, waitFor } from './holding.ts'
+import { checkBound, fewestToGo, fits, usedBy, whoMakesRoom } from './making-room.ts'
+import type { Asker, Hold, Inside, Load, Loaded, Need, Resident } from './resident.ts'
 
 export interface RoomOptions {
   bound: Need
@@ -61,7 +61,7 @@ export function createRoom<Thing>(
     for (let next = line[0]; next !== undefined; next = line[0]) {
       if (next.waiters.length === 0 || next.phase === 'in' || next.phase === 'loading') {
         line.shift()
-        serve(next)
+        if (next.phase === 'in') letIn(next)
         continue
       }
       if (next.phase === 'leaving' || next.phase === 'planning') return
@@ -84,20 +84,13 @@ export function createRoom<Thing>(
       const load = await one.plan()
       one.phase = 'out'
       one.load = load
-      if (load.need.machine > bound.machine || load.need.device > bound.device) throw tooLarge(load.need)
+      checkBound(bound, load.need)
     } catch (error) {
       one.phase = 'out'
       failed(one, error)
     }
     leaveIfFree(one)
     move()
-  }
-
-  function tooLarge({ machine, device }: Need): ModelError {
-    const [need, most] = machine > bound.machine ? [machine, bound.machine] : [device, bound.device]
-    return new ModelError(
-      `it needs about ${shownBytes(need)} and the models of this server may use ${shownBytes(most)} together; accepted: more HEDDLE_MODELS_MEMORY, a smaller model, or less of its context, parallel or batch.`,
-    )
   }
 
   function makeRoom(need: Need): void {
@@ -109,14 +102,9 @@ export function createRoom<Thing>(
         alarm = setTimeout(move, one.staysUntil - now()).unref()
       } else {
         yielding.add(one)
-        if (by === 'giving back') giveBack(one)
+        if (by === 'giving back') takeBack(one)
       }
     }
-  }
-
-  function giveBack({ holds }: Inside<Thing>): void {
-    for (const { giveBack } of holds)
-      giveBack?.abort(refuse('model_not_ready', { why: 'callers need its memory' }))
   }
 
   async function bring(one: Inside<Thing>, load: Load<Thing>): Promise<void> {
@@ -140,7 +128,7 @@ export function createRoom<Thing>(
         (reason) => lost(one, loaded, reason),
         () => undefined,
       )
-      serve(one)
+      letIn(one)
     } catch (error) {
       one.phase = 'out'
       one.load = undefined
@@ -167,11 +155,7 @@ export function createRoom<Thing>(
     const at = line.indexOf(one)
     if (at >= 0) line.splice(at, 1)
     events.failed(one.name, reason, pause)
-    for (const waiter of one.waiters.splice(0)) waiter.fail(notReady({ state: 'failed', reason }))
-  }
-
-  function serve(one: Inside<Thing>): void {
-    if (one.phase === 'in') for (const waiter of one.waiters.splice(0)) waiter.grant()
+    turnAway(one, () => notReady({ state: 'failed', reason }))
   }
 
   function closeSoon(one: Inside<Thing>): void {
@@ -200,29 +184,11 @@ export function createRoom<Thing>(
     }
   }
 
-  function checkRoom({ tenant }: Asker): void {
-    const waiting = [...all].flatMap(({ waiters }) => waiters)
-    if (waiting.length >= queue) throw refuse('engine_queue_full', { limit: queue })
-    const own = waiting.filter((one) => one.asker.tenant === tenant).length
-    if (own >= Math.max(1, Math.ceil((queue * 7) / 8))) throw refuse('engine_share_full', { own })
-  }
-
-  function holdNow(one: Inside<Thing>, asker: Asker): Hold<Thing> {
-    const { thing } = one.loaded as Loaded<Thing>
-    const hold = { asker, ...(asker.isBackground && { giveBack: new AbortController() }) }
-    one.holds.add(hold)
-    if (!asker.isBackground) one.lastAsked = now()
-    return {
-      thing,
-      ...(hold.giveBack && { signal: hold.giveBack.signal }),
-      release() {
-        if (!one.holds.delete(hold)) return
-        if (!asker.isBackground) one.lastAsked = now()
-        if (one.holds.size > 0) return
-        leaveIfFree(one)
-        if (line.length > 0) move()
-      },
-    }
+  function take(one: Inside<Thing>, asker: Asker): Hold<Thing> {
+    return holdNow(one, asker, () => {
+      leaveIfFree(one)
+      if (line.length > 0) move()
+    })
   }
 
   /** Background work comes in where no caller waits, into memory that callers have not used for a while. */
@@ -244,44 +210,22 @@ export function createRoom<Thing>(
     signal.throwIfAborted()
     if (isClosed) throw refuse('stopping')
     if (one.isRetired) throw replaced()
-    if (one.phase === 'in' && !yielding.has(one)) return holdNow(one, asker)
+    if (one.phase === 'in' && !yielding.has(one)) return take(one, asker)
     if (one.failure !== undefined && one.failure.until > now()) {
       throw notReady({ state: 'failed', reason: one.failure.reason })
     }
     if (asker.isBackground) await checkBackground(one)
-    checkRoom(asker)
+    checkWaiting(all, queue, asker)
     signal.throwIfAborted()
-    const { promise, resolve, reject } = Promise.withResolvers<Hold<Thing>>()
-    const left = () => {
-      one.waiters = one.waiters.filter((other) => other !== waiter)
-      reject(signal.reason)
-      if (one.waiters.length === 0) move()
-    }
-    const settled = () => signal.removeEventListener('abort', left)
-    const waiter: Waiter = {
-      asker,
-      grant() {
-        settled()
-        resolve(holdNow(one, asker))
+    const held = waitFor(one, asker, signal, {
+      take: () => take(one, asker),
+      left: () => {
+        if (one.waiters.length === 0) move()
       },
-      fail(error) {
-        settled()
-        reject(error)
-      },
-    }
-    signal.addEventListener('abort', left, { once: true })
-    one.waiters.push(waiter)
+    })
     if (!line.includes(one) && one.phase !== 'loading') line.push(one)
     move()
-    return promise
-  }
-
-  function stateOf(one: Inside<Thing>): ResidentState<Thing> {
-    if (one.phase === 'in' && one.loaded !== undefined) return { at: 'in', thing: one.loaded.thing }
-    if (one.phase === 'loading') return { at: 'loading' }
-    if (one.waiters.length > 0) return { at: 'waiting' }
-    if (one.failure !== undefined) return { at: 'failed', reason: one.failure.reason }
-    return { at: 'out' }
+    return held
   }
 
   return {
@@ -316,7 +260,7 @@ export function createRoom<Thing>(
         },
         retire() {
           one.isRetired = true
-          for (const waiter of one.waiters.splice(0)) waiter.fail(replaced())
+          turnAway(one, replaced)
           leaveIfFree(one)
           move()
           return one.gone.promise
@@ -327,7 +271,7 @@ export function createRoom<Thing>(
       isClosed = true
       clearTimeout(alarm)
       for (const one of all) {
-        for (const waiter of one.waiters.splice(0)) waiter.fail(refuse('stopping'))
+        turnAway(one, () => refuse('stopping'))
         one.cancel?.abort(new Error('the server stops'))
       }
       await Promise.all([...all].map(({ work }) => work))

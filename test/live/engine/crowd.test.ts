@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Generation } from '../../../src/inference/backend.ts'
-import type { EmbeddedBackend } from '../../../src/inference/embedded/owner.ts'
+import type { EmbeddedBackend } from '../../../src/inference/embedded/owner/backend.ts'
 import { generationOf, startEngine } from '../../support/engine.ts'
 import { until } from '../../support/waiting.ts'
 

@@ -5,7 +5,7 @@ import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import type { EmbeddedBackend } from '../../../src/inference/embedded/owner.ts'
+import type { EmbeddedBackend } from '../../../src/inference/embedded/owner/backend.ts'
 import { generate, generationOf, readTokens, startEngine, wholeRun } from '../../support/engine.ts'
 import { plainPlan } from '../../support/model-plan.ts'
 import { writeRandomModel } from '../../support/random-model.ts'
@@ -86,7 +86,7 @@ test('while the engine starts again, requests are refused by the reason', async 
   assert.equal(engine.model()?.names[0], 'random', 'what is served is known all the same')
 })
 
-test('a file that is no model is said to be none, and tried again', async (t) => {
+test('a file that is not a model is said to be none, and tried again', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'heddle-engine-'))
   t.after(() => rm(folder, { recursive: true }))
   const file = join(folder, 'model.gguf')
@@ -151,7 +151,7 @@ test('an engine whose server was killed goes too', async (t) => {
   t.after(() => rm(folder, { recursive: true }))
   const file = join(folder, 'model.gguf')
   await writeRandomModel(file)
-  const owner = new URL('../../../src/inference/embedded/owner.ts', import.meta.url)
+  const owner = new URL('../../../src/inference/embedded/owner/backend.ts', import.meta.url)
   const plan = plainPlan(file, { context: 256, parallel: 1, batch: 16, queue: 1 })
   const script = `const { createEmbeddedBackend } = await import(${JSON.stringify(owner)})
     const quiet = { debug() {}, info() {}, warn() {}, error() {} }

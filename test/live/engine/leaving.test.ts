@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { EmbeddedBackend } from '../../../src/inference/embedded/owner.ts'
+import type { EmbeddedBackend } from '../../../src/inference/embedded/owner/backend.ts'
 import { generate, generationOf, readTokens, startEngine, wholeRun } from '../../support/engine.ts'
 import { until } from '../../support/waiting.ts'
 

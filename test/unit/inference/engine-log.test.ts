@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { PassThrough } from 'node:stream'
 import { test } from 'node:test'
-import { logLines } from '../../../src/inference/embedded/engine-log.ts'
+import { logLines } from '../../../src/inference/embedded/owner/engine-log.ts'
 
 async function logged(...pieces: string[]) {
   const lines: unknown[] = []

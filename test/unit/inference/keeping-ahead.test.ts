@@ -34,6 +34,16 @@ test('while one is empty nothing is kept: who comes takes that', () => {
   assert.equal(next(), undefined)
 })
 
+test('each is asked about with how many are lost before it', () => {
+  const sequences = threeOf(5, 6, 7)
+  const inOrder = sequences.all.toSorted((one, other) => one.used - other.used)
+  const next = createKeepingAhead(sequences.all, (one, before) => {
+    assert.equal(before, inOrder.indexOf(one))
+    return before < 2
+  })
+  assert.deepEqual([next(), next(), next()], [...inOrder.slice(0, 2), undefined])
+})
+
 test('what takes long to copy is left until its place is needed', () => {
   const sequences = threeOf(5, 600, 7)
   const next = createKeepingAhead(sequences.all, ({ tokens }) => tokens.length < 100)

@@ -155,10 +155,20 @@ test('of many that begin alike the longest beginning is found, and of equals the
   )
 })
 
-test('keeping ahead is for what is copied in memory in no time', () => {
-  const { kept } = keptWithin(100_000)
-  assert.equal(kept.isCheap(sequenceOf('once upon a time')), true)
-  assert.equal(kept.isCheap(sequenceOf('a'.repeat(60_000))), false, '600 kB take longer than a millisecond')
+test('keeping ahead is for what is copied in memory in little time', () => {
+  const { kept } = keptWithin(10_000_000)
+  assert.equal(kept.isCheap(sequenceOf('once upon a time'), 0), true)
+  assert.equal(kept.isCheap(sequenceOf('a'.repeat(1_000_000)), 0), true, '10 MB take 20 ms')
+  assert.equal(kept.isCheap(sequenceOf('a'.repeat(1_500_000)), 0), false, '15 MB take 30 ms')
   const { kept: without } = keptWithin(0)
-  assert.equal(without.isCheap(sequenceOf('once upon a time')), false, 'nothing is kept at all')
+  assert.equal(without.isCheap(sequenceOf('once upon a time'), 0), false, 'nothing is kept at all')
+})
+
+test('what is kept ahead pushes out no more than a quarter of the rest', () => {
+  const { kept } = keptWithin(1_000)
+  const sequence = sequenceOf('a'.repeat(100))
+  assert.deepEqual(
+    [0, 1, 2].map((before) => kept.isCheap(sequence, before)),
+    [true, true, false],
+  )
 })

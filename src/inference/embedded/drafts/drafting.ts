@@ -14,7 +14,7 @@ export interface Draft {
 
 export type Drafting = ReturnType<typeof createDrafting>
 
-export interface DraftedAnswer {
+interface DraftedAnswer {
   tokens: readonly number[]
   /** What comes next whatever the model says. */
   sure(): readonly number[]

@@ -11,7 +11,7 @@ export type SentEvent =
  * Log-probabilities as a few lists: what Node makes of them as objects, with bytes of their own, takes ten times as long. Each token is
  * followed by its likeliest candidates.
  */
-export interface SentLogprobs {
+interface SentLogprobs {
   tokens: number[]
   logprobs: number[]
   /** Where the bytes of each end. */

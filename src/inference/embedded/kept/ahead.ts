@@ -3,9 +3,12 @@ import type { Sequence } from '../sequences.ts'
 /**
  * Which sequence is kept next while nothing is asked for, so that who comes does not wait for it: sixteen who come at once to sequences that
  * are all in use waited up to 20 ms for copies before their prompts were read. Only where the next who comes takes the place
- * of something, and only what is copied in no time: who comes meanwhile waits for that.
+ * of something, and only what is cheap to copy, given how many are lost before it.
  */
-export function createKeepingAhead(sequences: readonly Sequence[], isCheap: (sequence: Sequence) => boolean) {
+export function createKeepingAhead(
+  sequences: readonly Sequence[],
+  isCheap: (sequence: Sequence, before: number) => boolean,
+) {
   /** What each held when it was looked at: its use then. */
   const seen = new Map<Sequence, number>()
 
@@ -13,11 +16,9 @@ export function createKeepingAhead(sequences: readonly Sequence[], isCheap: (seq
   return (): Sequence | undefined => {
     if (sequences.some(({ tokens }) => tokens.length === 0)) return undefined
     const next = sequences
-      .filter((one) => !one.busy && seen.get(one) !== one.used && isCheap(one))
-      .reduce<Sequence | undefined>(
-        (first, one) => (first !== undefined && first.used < one.used ? first : one),
-        undefined,
-      )
+      .filter(({ busy }) => !busy)
+      .sort((one, other) => one.used - other.used)
+      .find((one, before) => seen.get(one) !== one.used && isCheap(one, before))
     if (next !== undefined) seen.set(next, next.used)
     return next
   }

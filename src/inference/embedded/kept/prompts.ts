@@ -24,7 +24,7 @@ export interface FoundPrompt {
   costs: number
 }
 
-export interface KeepingParts {
+interface KeepingParts {
   context: Pick<NativeContext, 'keep' | 'bytesOfToken'>
   /** Bytes. */
   bound: number
@@ -52,8 +52,10 @@ const seldom = 4
 /** Until the speed is known: bytes that are copied in a millisecond. */
 const firstBytesOfMs = 500_000
 
-/** Nobody notices that it is copied. */
-const cheapMs = 1
+/** Kept while nothing is asked for: who comes meanwhile waits for it, and would mostly wait for the same copy otherwise. */
+const aheadMs = 25
+/** What is kept so is in memory twice, and may push out what is there once: no more than this share of the bound. */
+const aheadShare = 0.25
 
 /** Others write meanwhile: no longer than the largest piece of a prompt that may be read beside them. */
 const longestBesideMs = 225
@@ -199,9 +201,15 @@ export function createKeptPrompts({ context, bound, disk, least, readMs }: Keepi
       wanted = best?.kept
       return best && { ...best, costs: Math.ceil(tokensOf(restoreMs(best.kept))) }
     },
-    /** Whether keeping what a sequence holds, in memory alone, takes next to no time. */
-    isCheap: ({ tokens }: Sequence) =>
-      memory.bound > 0 && onDisk.bound === 0 && tokens.length * bytesOfToken * memory.keepMsOfByte <= cheapMs,
+    /** Whether a sequence, before which so many are lost, is kept while it is still there: in memory alone, in little time and room. */
+    isCheap({ tokens }: Sequence, before: number): boolean {
+      const needed = tokens.length * bytesOfToken
+      return (
+        onDisk.bound === 0 &&
+        needed * (before + 1) <= memory.bound * aheadShare &&
+        needed * memory.keepMsOfByte <= aheadMs
+      )
+    },
     /** Before a sequence loses all but its first so many tokens: what it holds is kept, where that pays. */
     async keep(sequence: Sequence, stays: number, doOthersWrite: boolean): Promise<void> {
       const { id, tokens, isBackground } = sequence

@@ -24,13 +24,13 @@ export interface KeptFile {
 }
 
 /** A file as it is found when the engine starts. */
-export interface FoundFile {
+interface FoundFile {
   file: KeptFile
   tokens: Uint32Array
   key: string
 }
 
-export interface StateFilesParts {
+interface StateFilesParts {
   context: Pick<NativeContext, 'save' | 'load' | 'forget'>
   folder: string
   /** Files of another one are of no use: model, build of the engine and settings, see fingerprint.ts. */

@@ -10,7 +10,7 @@ const headOfFile = 12
 const headOfCheckpoint = 8
 
 /** How much of a sequence a checkpoint has. */
-export interface Checkpoints {
+interface Checkpoints {
   /** Everything: a sequence can go on from it. Of models with sliding windows or recurrent states it has a part. */
   areWhole: boolean
   bytesOfToken: number

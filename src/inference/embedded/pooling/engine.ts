@@ -45,7 +45,7 @@ export async function openPooling(model: NativeModel, options: EngineOptions, li
 }
 
 /** The vector of length 1, which is what clients compare. */
-export function direction(made: Float64Array): Float32Array {
+function direction(made: Float64Array): Float32Array {
   let squares = 0
   for (const value of made) squares += value * value
   if (!Number.isFinite(squares)) throw new Error('the model makes a vector that has no numbers')
@@ -59,7 +59,7 @@ const toldAsProbability = new Set(['qwen3', 'qwen3vl'])
 /** From 0 to 1. Of several labels the first is the one that says yes. */
 function scoreOf({ architecture }: NativeModel): (made: Float64Array) => Float32Array {
   return ([made = Number.NaN]) => {
-    if (!Number.isFinite(made)) throw new Error('the model gives a score that is no number')
+    if (!Number.isFinite(made)) throw new Error('the model gives a score that is not a number')
     return Float32Array.of(toldAsProbability.has(architecture) ? made : 1 / (1 + Math.exp(-made)))
   }
 }

@@ -1,13 +1,13 @@
 import { fork } from 'node:child_process'
 import { extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import type { Answer, EngineOptions, Question } from '../protocol.ts'
 import { type EngineLogger, logLines } from './engine-log.ts'
-import type { Answer, EngineOptions, Question } from './protocol.ts'
 
 export type EngineProcess = ReturnType<typeof startEngineProcess>
 
 /** The same file before and after the build. */
-const entry = fileURLToPath(new URL(`./process${extname(import.meta.url)}`, import.meta.url))
+const entry = fileURLToPath(new URL(`../process${extname(import.meta.url)}`, import.meta.url))
 
 /** The variables that the engine gets: none of the server's secrets. */
 const inherited = ['PATH', 'HOME', 'TMPDIR', 'LANG', 'LC_ALL', 'LD_LIBRARY_PATH', 'SystemRoot', 'TEMP', 'TMP']

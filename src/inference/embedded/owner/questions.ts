@@ -1,0 +1,162 @@
+import { type Refusal, refuse } from '../../../domain/refusals.ts'
+import type { Generation, GenerationEvent, Lane, Run } from '../../backend.ts'
+import type { Pooled, PoolingRequest } from '../../pooling.ts'
+import { checkBackgroundRoom, checkQueueRoom, mostBackground } from '../checks.ts'
+import { createRunEvents, type RunEvents } from '../events/run-events.ts'
+import { receivedEvent } from '../events/sent-events.ts'
+import type { Answer, EngineOptions, Question } from '../protocol.ts'
+import type { EngineProcess } from './engine-process.ts'
+
+/** The others are about the engine itself. */
+export type AnswerToQuestion = Exclude<Answer, { kind: 'loading' | 'loaded' | 'unloadable' | 'pong' }>
+
+/** A question that has been sent: its answer comes at once, or it is a run. */
+interface Waiting {
+  resolve(answer: Answer): void
+  /** Before `resolve` or, for a run, after it. */
+  fail(error: unknown): void
+  /** Takes a place in the queue of the engine. */
+  place?: Place
+  run?: { events: RunEvents; unfinished: number }
+  each?(pooled: Pooled): void
+}
+
+interface Place {
+  tenant: string | undefined
+  lane: Lane | undefined
+}
+
+/** Texts that are turned to tokens, and back, take a moment: so many may wait for it. */
+const mostTexts = 256
+
+type Text =
+  | Omit<Extract<Question, { kind: 'tokenize' }>, 'id'>
+  | Omit<Extract<Question, { kind: 'detokenize' }>, 'id'>
+
+/** What the engine has been asked and has not answered to the end, within the bounds of its queue. */
+export function createQuestions({ parallel, queue }: Pick<EngineOptions, 'parallel' | 'queue'>) {
+  const asked = new Map<number, Waiting>()
+  let ids = 0
+
+  function heard(answer: AnswerToQuestion): void {
+    switch (answer.kind) {
+      case 'happened':
+        for (const [id, event] of answer.events) passOn(id, receivedEvent(event))
+        return
+      case 'pooled': {
+        const waiting = asked.get(answer.id)
+        if (answer.isLast) asked.delete(answer.id)
+        waiting?.each?.(answer.pooled)
+        if (answer.isLast) waiting?.resolve(answer)
+        return
+      }
+      case 'refused':
+        settle(answer.id, (waiting) => waiting.fail(refuse(answer.code, answer.values)))
+        return
+      case 'accepted':
+        asked.get(answer.id)?.resolve(answer)
+        return
+      default:
+        settle(answer.id, (waiting) => waiting.resolve(answer))
+    }
+  }
+
+  function settle(id: number, how: (waiting: Waiting) => void): void {
+    const waiting = asked.get(id)
+    asked.delete(id)
+    if (waiting !== undefined) how(waiting)
+  }
+
+  function passOn(id: number, event: GenerationEvent): void {
+    const run = asked.get(id)?.run
+    if (run === undefined) return
+    run.events.push(event)
+    if (event.kind === 'finished' && --run.unfinished === 0) {
+      asked.delete(id)
+      run.events.end()
+    }
+  }
+
+  function checkRoom({ tenant, lane }: Place): void {
+    const places = Array.from(asked.values()).flatMap(({ place }) => place ?? [])
+    const others = places.filter((place) => place.lane === lane)
+    if (lane === 'background') checkBackgroundRoom(others.length)
+    else checkQueueRoom(others, tenant, { parallel, queue })
+  }
+
+  /** Asks what is answered to its end before this resolves. What has a place in the queue is told to give it up. */
+  async function ask(
+    engine: EngineProcess,
+    question: (id: number) => Question,
+    signal: AbortSignal,
+    pooling: Pick<Waiting, 'place' | 'each'> = {},
+  ): Promise<Answer> {
+    const id = ++ids
+    const { promise, resolve, reject } = Promise.withResolvers<Answer>()
+    const leave = () => {
+      asked.delete(id)
+      if (pooling.place !== undefined) engine.say({ kind: 'leave', id })
+      reject(signal.reason)
+    }
+    signal.addEventListener('abort', leave, { once: true })
+    asked.set(id, { resolve, fail: reject, ...pooling })
+    engine.say(question(id))
+    try {
+      return await promise
+    } finally {
+      signal.removeEventListener('abort', leave)
+    }
+  }
+
+  return {
+    heard,
+    /** What was asked has no answer any more; says how much that was. */
+    lost(why: () => Refusal): number {
+      const open = Array.from(asked.values())
+      asked.clear()
+      for (const waiting of open) waiting.fail(why())
+      return open.length
+    },
+    async text(engine: EngineProcess, text: Text, signal: AbortSignal): Promise<Answer> {
+      if (asked.size >= parallel + queue + mostBackground + mostTexts) {
+        throw refuse('engine_queue_full', { limit: mostTexts })
+      }
+      return ask(engine, (id) => ({ ...text, id }), signal)
+    },
+    async pool(
+      engine: EngineProcess,
+      request: PoolingRequest,
+      each: (pooled: Pooled) => void,
+      signal: AbortSignal,
+    ): Promise<void> {
+      const place: Place = { tenant: request.tenant, lane: undefined }
+      checkRoom(place)
+      await ask(engine, (id) => ({ kind: 'pool', id, request }), signal, { place, each })
+    },
+    async generate(engine: EngineProcess, generation: Generation, signal: AbortSignal): Promise<Run> {
+      const place: Place = { tenant: generation.tenant, lane: generation.lane }
+      checkRoom(place)
+      const id = ++ids
+      const { promise, resolve, reject } = Promise.withResolvers<Answer>()
+      const leave = () => {
+        asked.delete(id)
+        engine.say({ kind: 'leave', id })
+        fail(signal.reason)
+      }
+      const events = createRunEvents({
+        onLeft: leave,
+        onEnd: () => signal.removeEventListener('abort', leave),
+      })
+      const fail = (error: unknown) => {
+        reject(error)
+        events.end(error)
+      }
+      signal.addEventListener('abort', leave, { once: true })
+      asked.set(id, { resolve, fail, place, run: { events, unfinished: generation.choices } })
+      engine.say({ kind: 'generate', id, generation })
+      const answer = await promise
+      if (answer.kind !== 'accepted') throw new Error(`the engine answered ${answer.kind} to a generation`)
+      return { promptTokens: answer.promptTokens, events }
+    },
+  }
+}

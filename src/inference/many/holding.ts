@@ -1,0 +1,82 @@
+import { type Refusal, refuse } from '../../domain/refusals.ts'
+import type { Asker, Hold, Inside, Loaded, ResidentState, Waiter } from './resident.ts'
+
+/** From now on somebody uses it. `freed` is called when nobody does any more. */
+export function holdNow<Thing>(one: Inside<Thing>, asker: Asker, freed: () => void): Hold<Thing> {
+  const { thing } = one.loaded as Loaded<Thing>
+  const hold = { asker, ...(asker.isBackground && { giveBack: new AbortController() }) }
+  const touch = () => {
+    if (!asker.isBackground) one.lastAsked = performance.now()
+  }
+  one.holds.add(hold)
+  touch()
+  return {
+    thing,
+    ...(hold.giveBack && { signal: hold.giveBack.signal }),
+    release() {
+      if (!one.holds.delete(hold)) return
+      touch()
+      if (one.holds.size === 0) freed()
+    },
+  }
+}
+
+/** Background work that uses it ends. */
+export function takeBack({ holds }: Inside<unknown>): void {
+  for (const { giveBack } of holds) {
+    giveBack?.abort(refuse('model_not_ready', { why: 'callers need its memory' }))
+  }
+}
+
+/** Waits until it is in. Who leaves before waits no more, and `left` is called. */
+export function waitFor<Thing>(
+  one: Inside<Thing>,
+  asker: Asker,
+  signal: AbortSignal,
+  { take, left }: { take: () => Hold<Thing>; left: () => void },
+): Promise<Hold<Thing>> {
+  const { promise, resolve, reject } = Promise.withResolvers<Hold<Thing>>()
+  const leave = () => {
+    one.waiters = one.waiters.filter((other) => other !== waiter)
+    reject(signal.reason)
+    left()
+  }
+  const waiter: Waiter = {
+    asker,
+    grant() {
+      signal.removeEventListener('abort', leave)
+      resolve(take())
+    },
+    fail(error) {
+      signal.removeEventListener('abort', leave)
+      reject(error)
+    },
+  }
+  signal.addEventListener('abort', leave, { once: true })
+  one.waiters.push(waiter)
+  return promise
+}
+
+export function letIn(one: Inside<unknown>): void {
+  for (const waiter of one.waiters.splice(0)) waiter.grant()
+}
+
+export function turnAway(one: Inside<unknown>, why: () => Refusal): void {
+  for (const waiter of one.waiters.splice(0)) waiter.fail(why())
+}
+
+/** Whether one more may wait: of one tenant seven eighths of all that may. */
+export function checkWaiting(all: Iterable<Inside<unknown>>, queue: number, { tenant }: Asker): void {
+  const waiting = [...all].flatMap(({ waiters }) => waiters)
+  if (waiting.length >= queue) throw refuse('engine_queue_full', { limit: queue })
+  const own = waiting.filter((one) => one.asker.tenant === tenant).length
+  if (own >= Math.max(1, Math.ceil((queue * 7) / 8))) throw refuse('engine_share_full', { own })
+}
+
+export function stateOf<Thing>(one: Inside<Thing>): ResidentState<Thing> {
+  if (one.phase === 'in' && one.loaded !== undefined) return { at: 'in', thing: one.loaded.thing }
+  if (one.phase === 'loading') return { at: 'loading' }
+  if (one.waiters.length > 0) return { at: 'waiting' }
+  if (one.failure !== undefined) return { at: 'failed', reason: one.failure.reason }
+  return { at: 'out' }
+}
