@@ -18,7 +18,7 @@ export interface AnswerFormat {
   /** Absent where the template shows no thoughts. */
   reasoning?: ReasoningFormat
   calls: CallFormat | OwnCalls
-  /** What models write behind their content that is no part of it. */
+  /** What models write behind their content that is not part of it. */
   closings?: readonly string[]
   /**
    * `proven`: random calls were rendered by the template and read back as the same. `own`: the template cannot show the format,

@@ -62,13 +62,17 @@ export function planTurn(parts: TurnParts): TurnPlan {
     calls: calls && { ...calls, choice: (asked.calls as CallsAsked).choice },
     content,
   })
+  const constraint = constraintOf()
+  // Where the content alone is drawn, what looks like a mark in it is content.
+  const isContent = content !== undefined && constraint === content && !isBeam
   return {
     markers,
-    constraint: constraintOf(),
+    constraint,
     continued: undefined,
     thinking: thinkingOf(parts, format, thought),
-    createParser: () =>
-      createAnswerReader({
+    createParser: () => {
+      if (isContent) return createAnswerReader({ thought: 'over' })
+      return createAnswerReader({
         ...(reasoning && { reasoning }),
         thought,
         isThoughtCut: asked.thinkingBudget !== undefined,
@@ -83,7 +87,8 @@ export function planTurn(parts: TurnParts): TurnPlan {
             newId: newIdsFor(format, conversation),
           },
         }),
-      }),
+      })
+    },
   }
 
   function constraintOf(): CompileQuestion | undefined {

@@ -20,7 +20,7 @@ export interface Compiling {
 /** The times are for what never ends: all that the bounds of the compiler let through takes a small part of them. */
 export interface CompilingOptions extends PoolOptions {
   heapMb: number
-  /** What becomes of names in schemas that are no keyword. */
+  /** What becomes of names in schemas that are not keywords. */
   unknownKeywords: 'annotate' | 'refuse'
   /** The module of the process, for tests. */
   entry: URL

@@ -50,7 +50,7 @@ export interface ConstraintOptions {
   additionalProperties?: boolean
   /** Members come in any order; without it, in that of the schema. Arguments of tools keep theirs. */
   anyOrder?: boolean
-  /** Names that are no keyword are annotations without it. */
+  /** Names that are not keywords are annotations without it. */
   unknownKeywords?: 'refuse'
 }
 

@@ -5,7 +5,7 @@ import type { ReasoningFormat } from './reasoning-format.ts'
 /** What a turn that is continued has said before: a thought that is open, or of its content this much. */
 type ContinuedTurn = { isThought: true } | { isThought: false; content: string }
 
-/** Undefined where the answer begins its turn. Marks in control tokens are none in what callers write. */
+/** Undefined where the answer begins its turn. What callers write holds no marks that are control tokens. */
 export function continuedTurn(
   { continueFinal, messages }: Pick<Conversation, 'continueFinal' | 'messages'>,
   reasoning: Pick<ReasoningFormat, 'open' | 'close'> | undefined,

@@ -98,7 +98,7 @@ function* readAnswer(source: Source, said: Said, options: ReaderOptions): Readin
   }
 }
 
-/** Says what stands before the next call, without the marks that are no part of it. */
+/** Says what stands before the next call, without the marks that are not part of it. */
 function* readContent(
   source: Source,
   said: Said,

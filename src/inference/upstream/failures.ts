@@ -28,7 +28,7 @@ const ownStatuses = new Set([400, 413, 422, 429, 503])
 /** Whether another address may answer what this one has not. */
 export const isPassing = (status: number) => status === 429 || status === 408 || status >= 500
 
-/** What becomes of an answer that is none. `text` is its body. */
+/** What becomes of a reply that is not an answer. `text` is its body. */
 export function refusalOf(
   status: number,
   text: string,

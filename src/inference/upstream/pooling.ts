@@ -162,7 +162,7 @@ function ofNumbers(list: unknown): Float32Array {
 function scoresOf({ results }: Record<string, unknown>, count: number): Float32Array[] {
   return placed(results, count, ({ relevance_score: score }) => {
     if (typeof score !== 'number' || !Number.isFinite(score))
-      throw failed('it sent a score that is no number')
+      throw failed('it sent a score that is not a number')
     return Float32Array.of(score)
   })
 }

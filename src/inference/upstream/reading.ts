@@ -87,7 +87,7 @@ export function createReader({ kind, inputs, choices, isNamed, promptLength }: R
   }
 
   function choiceEvents(value: unknown, chunk: Told): AnswerEvent[] {
-    if (typeof value !== 'object' || value === null) throw garbage('a choice that is no object')
+    if (typeof value !== 'object' || value === null) throw garbage('a choice that is not an object')
     const choice = value as ToldChoice
     const index = typeof choice.index === 'number' ? choice.index : 0
     const state = open[index]
@@ -160,7 +160,7 @@ function parsed(data: string): Told {
   } catch {
     throw garbage('what is no JSON')
   }
-  if (typeof value !== 'object' || value === null) throw garbage('JSON that is no object')
+  if (typeof value !== 'object' || value === null) throw garbage('JSON that is not an object')
   return value
 }
 

@@ -8,7 +8,7 @@ import { createUpstreamModel } from './upstream-model.ts'
 interface NamesBehind {
   /** Under which one model of the server is served; where there are none, all that it lists are. */
   names: readonly string[]
-  /** The name of the model there, where it is none of these. */
+  /** The name of the model there, where it is not one of these. */
   model?: string
   /** What the server is; found out where absent. */
   kind?: UpstreamKind

@@ -37,7 +37,7 @@ const headMs = 1_000
 /** How long a server that has said everything may take to say how much that was. */
 const tailMs = 2_000
 
-/** A comment is a sign of life, too; a line that has no end is none. */
+/** A comment is a sign of life, too; a line without an end is not. */
 const hasLine = (piece: Buffer) => piece.includes(0x0a)
 
 /** A model on a server that speaks the wire of OpenAI. */

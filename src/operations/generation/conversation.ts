@@ -50,7 +50,7 @@ export function conversationFrom(
   for (const { name } of reserved) {
     throw wrong(
       `chat_template_kwargs.${name}`,
-      'a name that is no variable of templates',
+      'a name that is not a variable of templates',
       name === 'tokenize' ? 'other names' : 'the field chat_template',
     )
   }

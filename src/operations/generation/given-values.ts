@@ -22,7 +22,7 @@ export function variablesGiven(json: JsonText): GivenVariables {
 
 interface GivenDocument {
   json: JsonText
-  /** The first member that is no text. */
+  /** The first member that is not a text. */
   notText: string | undefined
 }
 

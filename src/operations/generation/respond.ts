@@ -125,7 +125,7 @@ export async function respond<Body extends GenerationBody, Begun extends Noted &
     reply.header('x-heddle-schema-notes', headerOf(begun.notes))
     log.info(
       { completion: id, notes: begun.notes.slice(0, mostLogged) },
-      'names in schemas that are no keyword',
+      'names in schemas that are not keywords',
     )
   }
   if (begun.skipped?.length) reply.header('x-heddle-skipped-tools', headerOf(begun.skipped))

@@ -25,7 +25,7 @@ function asFlag(given: unknown): unknown {
 
 export const number = (schema: z.ZodNumber = z.number()) => z.preprocess(asNumber, schema)
 
-/** A double: `5.0` is a whole number, `5.5` is none. */
+/** A double: `5.0` is a whole number, `5.5` is not. */
 export const integer = (least: number, most = Number.MAX_SAFE_INTEGER) =>
   z.preprocess(asNumber, z.int().min(least).max(most))
 

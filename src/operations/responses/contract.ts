@@ -11,9 +11,9 @@ const none = { effect: 'none' } as const
 const refused = { effect: 'refused' } as const
 
 /** The ids of OpenAI are a third as long. */
-export const itemId = plainText(256).min(1)
+const itemId = plainText(256).min(1)
 
-/** Of any type: those that are no functions are skipped, and the answer says so. */
+/** Of any type: those that are not functions are skipped, and the answer says so. */
 const Tool = z.object({
   type: z.string().max(64),
   name: plainText(256).min(1).nullish(),

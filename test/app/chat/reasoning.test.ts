@@ -51,6 +51,23 @@ test('include_reasoning false leaves out the thought with its tokens, and counts
   assert.ok(!JSON.stringify(hidden.chunks).includes('France'))
 })
 
+test('what a constraint asks for is content, also where it is a mark of thoughts', async (t) => {
+  const vocabulary = playedVocabulary({ words: ['<think>', '</think>', 'is', ' the'] })
+  const backend = playedBackend(t, answered, { vocabulary })
+  const app = await openApp(t, { backend })
+  const { turns } = await askedBothWays(app, { ...thinking, structured_outputs: { regex: 'P[a-z]+' } })
+  assert.deepEqual([turns[0]?.reasoning.trim(), turns[0]?.content], [thought, 'Paris'])
+  for (const text of ['<think>', '</think>', ' <think>no</think>']) {
+    backend.say = text
+    const { turns, usage } = await askedBothWays(app, {
+      structured_outputs: { choice: [text, 'another'] },
+      reasoning_effort: 'none',
+    })
+    assert.deepEqual([turns[0]?.reasoning, turns[0]?.content, turns[0]?.finish], ['', text, 'stop'])
+    assert.equal(usage.completion_tokens_details, undefined)
+  }
+})
+
 test('a thought that is cut off is no content', async (t) => {
   // Where a mark is several tokens, the first of them may begin any text.
   const vocabulary = playedVocabulary({ words: ['<think>', '</think>', 'is', ' the'] })

@@ -24,6 +24,21 @@ test('HEDDLE_TOOL_CHOICE=none holds a server to the letter of the specification'
   }
 })
 
+test('a number that a double rounds is shown as it was sent, with the bound that it breaks', async (t) => {
+  const { post } = await openApp(t, { backend: scriptedBackend() })
+  for (const [field, given, message] of [
+    ['n', '9007199254740993', /<=128, received 9007199254740993\.$/],
+    ['max_tokens', '12345678901234567890123', /<=2147483647, received 12345678901234567890123\.$/],
+    ['min_tokens', '-9223372036854775809', />=0, received -9223372036854775809\.$/],
+    ['stop_token_ids', '[1,18446744073709551617]', /<=2147483647, received 18446744073709551617\.$/],
+    ['temperature', '1e400', /expected number, received 1e400\.$/],
+  ] as const) {
+    const body = JSON.stringify(asking()).replace(/^{/, `{"${field}":${given},`)
+    const param = field === 'stop_token_ids' ? 'stop_token_ids.1' : field
+    assertRefused(await post(chatUrl, body), { status: 400, code: 'invalid_request', param, message })
+  }
+})
+
 test('the checks come in this order', async (t) => {
   const backend = scriptedBackend()
   backend.generate = () => {

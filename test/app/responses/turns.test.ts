@@ -286,7 +286,7 @@ for (const [field, fields, param] of [
     { metadata: Object.fromEntries([...Array(17).keys()].map((n) => [n, 'x'])) },
     'metadata',
   ],
-  ['metadata that is no text', { metadata: { a: 5 } }, 'metadata.a'],
+  ['metadata that is not a text', { metadata: { a: 5 } }, 'metadata.a'],
   ['no input', { input: [] }, 'input'],
   ['an item of another type', { input: [{ type: 'web_search_call', id: 'x' }] }, 'input.0.type'],
   ['another role', { input: [{ role: 'robot', content: 'x' }] }, 'input.0.role'],

@@ -24,6 +24,21 @@ export const draftCases: readonly SchemaCase[] = [
     [''],
   ),
   row(
+    'draft 4: an identifier beside a reference is none',
+    {
+      ...draft(4),
+      id: 'http://a.example/folder/',
+      type: 'object',
+      properties: { a: { id: 'http://b.example/', $ref: 'short.json' } },
+      definitions: {
+        here: { id: 'short.json', type: 'string', maxLength: 2 },
+        there: { id: 'http://b.example/short.json', type: 'integer' },
+      },
+    },
+    [{ a: 'ab' }],
+    [{ a: 1 }, { a: 'abc' }],
+  ),
+  row(
     'draft 4: an identifier is what references inside of it are relative to',
     {
       ...draft(4),

@@ -117,7 +117,7 @@ test('who leaves the line is not waited for, and the process goes when nobody ne
   }
 })
 
-test('names that are no keyword are refused where the server is set to', async (t) => {
+test('names that are not keywords are refused where the server is set to', async (t) => {
   const asked = question({ kind: 'json', schema: { type: 'string', requried: true } })
   const { notes } = await open(t).compile('a', asked)
   assert.deepEqual(notes, ['# requried: required?'])

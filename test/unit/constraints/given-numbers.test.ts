@@ -41,7 +41,7 @@ for (const [source, accepted, refused] of table) {
   })
 }
 
-it('a count that is no whole number is refused', () => {
+it('a count that is not a whole number is refused', () => {
   assert.throws(
     () => matcherOf('{"maxLength":2.5}'),
     (error) => error instanceof Refusal && error.values.keyword === 'maxLength',

@@ -48,6 +48,54 @@ function stopsAt(of: Omit<TurnConstraint, 'kind'>, ...texts: string[]): void {
   }
 }
 
+describe('content that could begin as a thought does', () => {
+  const optional = (content: TurnConstraint['content']) => ({
+    thought: 'optional' as const,
+    reasoning: think,
+    ...(content && { content }),
+  })
+  const behind = '<think>Well.</think>'
+
+  it('does not, where the answer begins', () => {
+    const tag = optional({ kind: 'regex', regex: '\\s*<[^<>\\s]+>' })
+    accepts(tag, '<b>', ' \n<thin>', '<thinks>', '<Think>', `${behind}<b>`, `${behind}<think>`)
+    const follow = followerOf(tag)
+    for (const text of ['<think>', '\n <think>', '\u00a0<think>']) {
+      assert.equal(follow(text).isComplete, false, JSON.stringify(text))
+    }
+    assert.equal(follow('\u00a0<think>').length, '\u00a0<think'.length)
+  })
+
+  it('may be anything else that its constraint allows', () => {
+    const rest = 'x'.repeat(100)
+    for (const [content, said, unsaid] of [
+      [
+        { kind: 'regex', regex: '[\\s\\S]*' },
+        ['', ' ', '<', 'a<think>', `\n\n${rest}`],
+        ['<think>', ' <think>'],
+      ],
+      [{ kind: 'choice', choices: ['<think>', '<think', 'no'] }, ['<think', 'no'], ['<think>']],
+      [
+        { kind: 'grammar', grammar: 'root ::= a* b?\na ::= [ <]\nb ::= "think>" | "x"' },
+        ['', '  <<x', '<<think>'],
+        ['<think>', ' <think>'],
+      ],
+      [{ kind: 'json', schema: { type: 'string' } }, ['"<think>"'], []],
+    ] as [TurnConstraint['content'], string[], string[]][]) {
+      accepts(optional(content), ...said, ...said.map((text) => `${behind}${text}`))
+      for (const text of unsaid) assert.equal(followerOf(optional(content))(text).isComplete, false, text)
+    }
+  })
+
+  it('does not close a thought that is over either', () => {
+    const content = { kind: 'regex', regex: '</?[a-z]+>' } as const
+    accepts(optional(content), '</b>', `${behind}</b>`, `${behind}<think>`)
+    for (const text of ['</think>', `${behind}</think>`]) {
+      assert.equal(followerOf(optional(content))(text).isComplete, false, text)
+    }
+  })
+})
+
 describe('a turn with tools that may be called', () => {
   it('is any text, also one about the marks of calls', () => {
     accepts(

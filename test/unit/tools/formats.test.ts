@@ -189,7 +189,7 @@ const cases: [string, CallFormat, string, { content?: string; calls?: ReturnType
     { calls: [call('plan', { text: 'a', list: [1, 2], inner: {} })] },
   ],
   [
-    'Llama 3.2: a list that is no call',
+    'Llama 3.2: a list that is not a call',
     formats.llama32,
     '[plan, plan(1), plan()]',
     { content: '[plan, plan(1), plan()]' },

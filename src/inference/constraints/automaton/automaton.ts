@@ -24,7 +24,7 @@ export const everyCodePoint = [
   [0xe000, lastCodePoint],
 ] as const
 
-export const nothing: Automaton = { edges: [], accepting: [] }
+const nothing: Automaton = { edges: [], accepting: [] }
 
 /** All texts of `min` to `max` code points. */
 export function lengths(min: number, max: number, budget: Budget): Automaton {

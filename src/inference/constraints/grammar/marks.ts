@@ -13,7 +13,7 @@ const points = {
   open: first,
   /** … one of its items, … */
   item: first + 1,
-  /** … which ends, and is none that was written before; … */
+  /** … which ends, and differs from all that were written before; … */
   done: first + 2,
   /** … and the set ends. */
   close: first + 3,

@@ -92,7 +92,7 @@ function hasNumbers(
   const [step] = steps
   const unit = step === undefined ? (integer ? 1 : 0) : Math.max(number({ value: step }), integer ? 1 : 0)
   if (unit === 0) return width > 0
-  // A step that is no whole number makes whole numbers rarer.
+  // A step that is not a whole number makes whole numbers rarer.
   if (integer && step !== undefined && step.scale > 0) return false
   return Math.floor(width / unit) - 1 - excluded.length >= count
 }

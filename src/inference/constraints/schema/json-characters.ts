@@ -22,7 +22,7 @@ const shortEscapes = new Map([
 
 const hex = charClass([0x30, 0x39], [0x41, 0x46], [0x61, 0x66])
 
-/** Any character of a JSON string, in every way that JSON allows to write it; half of a surrogate pair is none. */
+/** Any character of a JSON string, in every way that JSON allows to write it; half of a surrogate pair is not a character. */
 export const anyCharacter: Expr = alternatives(
   charClass(...plain),
   sequence(

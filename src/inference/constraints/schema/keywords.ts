@@ -44,7 +44,7 @@ const kinds = {
 
 type ValueKind = keyof typeof kinds
 
-export type Keyword = { standing: 'honoured'; takes: ValueKind; note: string } | { standing: 'annotation' }
+type Keyword = { standing: 'honoured'; takes: ValueKind; note: string } | { standing: 'annotation' }
 
 /**
  * Every keyword that the compiler knows, in the words of the latest draft, and what it does with it;

@@ -75,8 +75,10 @@ export function createResources(root: unknown): Resources {
 
   function entered(schema: Record<string, unknown>, at: Step): Resource {
     let { resource } = at
+    // Up to draft 7 nothing beside a reference counts; other keywords do no harm there, but this would rename what it refers to.
+    const isReference = resource.draft <= 7 && typeof schema.$ref === 'string'
     for (const id of [schema.$id, resource.draft <= 4 ? schema.id : undefined]) {
-      if (typeof id !== 'string' || at.from === undefined) continue
+      if (typeof id !== 'string' || at.from === undefined || isReference) continue
       if (id.startsWith('#')) {
         anchors.set(`${resource.uri}${id}`, { schema, path: pathOf(at) })
         continue

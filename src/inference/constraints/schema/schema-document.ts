@@ -39,7 +39,7 @@ export const derived = {
   someMember: '!member',
 } as const
 
-/** What becomes of a name that is no keyword. */
+/** What becomes of a name that is not a keyword. */
 export interface UnknownNames {
   refused: boolean
   /** Takes those that are nearly one that is known. */

@@ -143,7 +143,7 @@ export function nameIn(names: Path, name: string): Path {
   return at
 }
 
-/** The first characters that are no white space. */
+/** The first characters that are not white space. */
 function firmLeads(expr: Expr, rules: ReadonlyMap<string, Expr>): Map<number, Expr> {
   const firm = new Map<number, Expr>()
   for (const [point, rest] of leadsOf(expr, rules)) {

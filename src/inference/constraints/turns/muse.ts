@@ -17,7 +17,7 @@ import type { TurnParts } from './calls.ts'
 import { literalExpr } from './literals.ts'
 import { addMessageText } from './message-text.ts'
 
-/** Names of recipients that are no tools. */
+/** Names of recipients that are not tools. */
 const taken = new Set(['self', 'user', 'assistant'])
 
 /** A turn of Muse: messages to itself, to the user and to tools. It is followed from its first character on. */

@@ -1,12 +1,13 @@
 import type { ReasoningFormat } from '../../reasoning/reasoning-format.ts'
 import type { TurnConstraint } from '../constraint.ts'
-import { alternatives, type Grammar, rule, sequence } from '../grammar/expressions.ts'
+import { alternatives, type Expr, type Grammar, rule, sequence } from '../grammar/expressions.ts'
 import { marked } from '../grammar/symbols.ts'
 import { addArmedText } from './armed-text.ts'
 import { addCalls, type TurnParts } from './calls.ts'
 import { addHarmonyTurn } from './harmony.ts'
 import { space, spaced, textPath } from './literals.ts'
 import { addMuseTurn } from './muse.ts'
+import { notBeginning } from './not-beginning.ts'
 import { mergedPaths, path } from './paths.ts'
 
 /** Puts the rules of a turn into a grammar that has those of its parts. */
@@ -51,15 +52,17 @@ export function addTurn(
     }
     addArmedText({ anywhere: mergedPaths(anywhere), starts, mayEnd: true }, 'text', rules)
   } else {
-    const ways = alternatives(
-      ...(calling === undefined ? [] : [sequence(space, calling.start)]),
-      ...(isAuto && content !== undefined ? [content] : []),
-    )
-    rules.set(
-      'text-first',
-      mayOpen ? alternatives(sequence(space, marked(marks.open), rule('thought')), ways) : ways,
-    )
-    rules.set('text-behind', sequence(space, ways))
+    const waysOf = (said: Expr | undefined) =>
+      alternatives(
+        ...(calling === undefined ? [] : [sequence(space, calling.start)]),
+        ...(isAuto && said !== undefined ? [said] : []),
+      )
+    // Content that begins with a mark of thoughts would be read as that.
+    const behind = content && marks ? notBeginning(content, marks.close, 'content-behind', rules) : content
+    const first = behind && marks?.open ? notBeginning(behind, marks.open, 'content-first', rules) : behind
+    const opening = mayOpen ? [sequence(space, marked(marks.open), rule('thought'))] : []
+    rules.set('text-first', alternatives(...opening, waysOf(first)))
+    rules.set('text-behind', sequence(space, waysOf(behind)))
   }
   if (marks !== undefined) {
     const closing = textPath(marks.close, path([], rule('text-behind')))

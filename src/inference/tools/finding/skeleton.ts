@@ -10,7 +10,7 @@ interface Skeleton {
 }
 
 /** Where a call stands in a turn: its name, and then its arguments. */
-export interface Place {
+interface Place {
   name: number
   start: number
   end: number

@@ -10,7 +10,7 @@ import { type Reading, readSpace, type Source } from './source.ts'
 import { readTagged, taggedBegin, taggedMarks } from './tagged-arguments.ts'
 
 export interface ArgumentReader {
-  /** Whether arguments begin at a position, or are none. */
+  /** Whether arguments begin at a position. */
   begins: Matcher
   /** False when the text is over before they end. */
   read(source: Source, said: Said, tool: OfferedTool): Reading<boolean>

@@ -90,7 +90,7 @@ const items: Holder = {
   schemaOf: (schema, _tag, root) => itemOf(schema, root),
 }
 
-/** Members of an object or items of a list, up to what is none. */
+/** Members of an object or items of a list, up to what is not one. */
 function* readHeld(
   source: Source,
   said: Said,

@@ -118,7 +118,7 @@ function typeOfJson(text: string): ValueType {
   }
 }
 
-/** JSON as it is written, or as the quote says. A word that is no JSON is a text. */
+/** JSON as it is written, or as the quote says. A word that is not JSON is a text. */
 function* readJsonValue(
   source: Source,
   said: Said,
