@@ -1,8 +1,7 @@
-import underPressure from '@fastify/under-pressure'
 import { Registry } from '@prometheus-io/client'
 import Fastify, { type FastifyBaseLogger, type FastifyServerOptions } from 'fastify'
 import type { Config } from './config.ts'
-import { Refusal, refuse } from './domain/refusals.ts'
+import { Refusal } from './domain/refusals.ts'
 import { trustOf } from './http/addresses.ts'
 import { acceptJson } from './http/bodies.ts'
 import { limitPlainBodies } from './http/body-limits.ts'
@@ -17,6 +16,7 @@ import { type Limits, limitUsers } from './http/limits.ts'
 import { dropWhatFollows } from './http/lingering.ts'
 import { refuseUnknownRoutes } from './http/methods.ts'
 import { measure } from './http/metrics.ts'
+import { shedWhenLate } from './http/overload.ts'
 import { servePage } from './http/page/assets.ts'
 import { answerSessions, createPageSessions } from './http/page/sessions.ts'
 import { takePipelinedInTurn } from './http/pipelining.ts'
@@ -189,12 +189,7 @@ export async function buildApp(config: Config, parts: Parts): Promise<App> {
     done()
   })
   refuseOddRequests(app)
-  await app.register(underPressure, {
-    maxEventLoopDelay: config.max_loop_delay,
-    pressureHandler: async (request) => {
-      if (!request.routeOptions.config.public) throw refuse('too_busy')
-    },
-  })
+  await shedWhenLate(app, config.max_loop_delay)
   const sessions = createPageSessions(database)
   const signIn = await knowCallers(app, database, config, trusts, sessions)
   nameCallers(app)

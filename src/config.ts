@@ -435,7 +435,7 @@ export const settings = {
   unknown_keywords: setting(
     z.enum(['annotate', 'refuse'], 'expected annotate or refuse'),
     'annotate',
-    'What becomes of names in schemas that are no keyword: `annotate` reads past them, as the standard has it, and names those that look like a slip in `x-heddle-schema-notes`; `refuse` refuses them.',
+    'What becomes of names in schemas that are not keywords: `annotate` reads past them, as the standard has it, and names those that look like a slip in `x-heddle-schema-notes`; `refuse` refuses them.',
   ),
   hf_endpoint: setting(
     z

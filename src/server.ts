@@ -1,7 +1,7 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { buildApp } from './app.ts'
 import type { Config } from './config.ts'
-import { createEmbeddedBackend } from './inference/embedded/owner.ts'
+import { createEmbeddedBackend } from './inference/embedded/owner/backend.ts'
 import { localModels } from './inference/local-model.ts'
 import { sourceOf } from './inference/models/find.ts'
 import { createModels, type Models } from './inference/registry.ts'

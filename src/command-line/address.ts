@@ -34,7 +34,9 @@ export function listenFailure(error: unknown, { host, port }: Config): unknown {
         `${portSetting}, but this user may not open it (${code}); accepted: a port from 1024 on, or 0 to have one chosen.`,
       )
     case 'EADDRNOTAVAIL':
-      return new CommandError(`${hostSetting}, which is no address of this machine (${code}); ${anyHost}.`)
+      return new CommandError(
+        `${hostSetting}, which is not an address of this machine (${code}); ${anyHost}.`,
+      )
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
       return new CommandError(`${hostSetting}, a name that has no address (${code}); ${anyHost}.`)

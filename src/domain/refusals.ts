@@ -48,7 +48,7 @@ export const refusals = {
   session_ended: {
     status: 401,
     message: 'This session of the page has ended: sign in again.',
-    help: 'Sessions end 12 hours after they were last used, with a sign-out, and with their key. A cookie without the half that the page holds is none.',
+    help: 'Sessions end 12 hours after they were last used, with a sign-out, and with their key. A cookie without the half that the page holds is not a session.',
   },
   page_cross_site: {
     status: 403,

@@ -50,7 +50,7 @@ function forgetKey(request: FastifyRequest): void {
 }
 
 /** Finds the caller of a key, and slows down whoever sends wrong ones. */
-export type SignIn = (key: string, request: FastifyRequest, reply: FastifyReply) => Promise<Caller>
+type SignIn = (key: string, request: FastifyRequest, reply: FastifyReply) => Promise<Caller>
 
 /**
  * Each request says who it is from, by Basic, Bearer, a key in x-api-key or api-key, or the session of the page, before anything of it is

@@ -10,7 +10,7 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** Its answers cost tokens of a model. */
     spendsTokens?: boolean
-    /** Its answer ends when its client leaves, so it is none of the requests at once. */
+    /** Its answer ends when its client leaves, so it is not one of the requests at once. */
     staysOpen?: boolean
   }
 }

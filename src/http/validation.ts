@@ -1,6 +1,7 @@
 import type { FastifySchemaCompiler, preValidationHookHandler } from 'fastify'
 import { z } from 'zod'
 import { described } from '../domain/described.ts'
+import { digitsAt } from '../domain/json/digits.ts'
 import { JsonText } from '../domain/json/text.ts'
 import { Refusal, refuse, type SchemaIssue } from '../domain/refusals.ts'
 
@@ -95,7 +96,7 @@ function membersOf(contract: z.ZodType): Members | undefined {
 function fittedWhole(contract: z.ZodType, data: unknown, part: string): unknown {
   const result = contract.safeParse(data, howToCheck(data))
   if (result.success) return result.data
-  throw schemaRefusal(result.error.issues, part)
+  throw schemaRefusal(result.error.issues, part, data)
 }
 
 /** Of a body with more values than this, only the first place that is wrong is named: all of them may be. */
@@ -122,23 +123,30 @@ function hasMoreValues(data: unknown, most: number): boolean {
   return false
 }
 
-function schemaRefusal(issues: readonly z.core.$ZodIssue[], part: string) {
-  const detail = issues.flatMap((issue) => placesOf(issue, [part])).slice(0, 100)
+function schemaRefusal(issues: readonly z.core.$ZodIssue[], part: string, data: unknown) {
+  const places = issues.filter((issue, index) => !isSaidBehind(issue, issues.slice(index + 1)))
+  const detail = places.flatMap((issue) => placesOf(issue, [part], data)).slice(0, 100)
   const first = detail[0] as SchemaIssue
   const field = first.loc.slice(part === 'body' ? 1 : 0).join('.')
   const what = `${field || 'the body'}: ${first.msg}`
   return refuse('invalid_request', { part, what, ...(field && { field }) }, detail)
 }
 
-function placesOf(issue: z.core.$ZodIssue, base: (string | number)[]): SchemaIssue[] {
+/** That a whole number has to fit a double is of no use where a narrower bound of it is told as well. */
+function isSaidBehind(issue: z.core.$ZodIssue, others: readonly z.core.$ZodIssue[]): boolean {
+  if (!('note' in issue)) return false
+  return others.some(({ code, path }) => code === issue.code && path.join('.') === issue.path.join('.'))
+}
+
+function placesOf(issue: z.core.$ZodIssue, base: (string | number)[], data: unknown): SchemaIssue[] {
   const loc = [...base, ...issue.path.map((key) => (typeof key === 'symbol' ? String(key) : key))]
   if (issue.code === 'unrecognized_keys')
     return issue.keys.map((key) => ({ loc: [...loc, key], msg: 'unknown field', type: issue.code }))
   if (issue.code === 'invalid_union') {
     const meant = alternativeMeant(issue.errors)
-    if (meant !== undefined) return meant.flatMap((inner) => placesOf(inner, loc))
+    if (meant !== undefined) return meant.flatMap((inner) => placesOf(inner, loc, data))
   }
-  return [{ loc, msg: messageOf(issue), type: issue.code }]
+  return [{ loc, msg: messageOf(issue, digitsAt(data, loc.slice(1))), type: issue.code }]
 }
 
 /** Of several alternatives the one that fits the deepest, when one does. */
@@ -158,11 +166,13 @@ function depthOf(issues: readonly z.core.$ZodIssue[]): number {
   return Math.min(...depths)
 }
 
-function messageOf(issue: z.core.$ZodIssue): string {
+/** `digits`: of a number, as it was written. */
+function messageOf(issue: z.core.$ZodIssue, digits: string | undefined): string {
   const message = issue.message
     .replace(/^Invalid input: /, '')
     .replace(/^(Too big|Too small|Invalid option): /, '')
     .replace(/^Invalid discriminator value\. Expected/, 'expected')
+  if (digits !== undefined) return `${message.replace(/, received \S+$/, '')}, received ${digits}`
   if (isWrongScalar(issue)) return message.replace(/, received \S+$/, `, received ${described(issue.input)}`)
   return message.includes('received') ? message : `${message}, received ${described(givenOf(issue))}`
 }

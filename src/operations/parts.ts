@@ -3,6 +3,7 @@ import type { z } from 'zod'
 import type { ConfiguredUser } from '../config.ts'
 import type { RefusalCode } from '../domain/refusals.ts'
 import { answers, type Routes, refusing } from '../http/contracts.ts'
+import { disconnectSignal } from '../http/disconnect.ts'
 import type { Compiling } from '../inference/constraints/compiling.ts'
 import type { SchemaChecks } from '../schemas/checks.ts'
 import { type Database, databaseOf } from '../storage/database.ts'
@@ -38,6 +39,8 @@ export type ConfiguredPeople = readonly Pick<ConfiguredUser, 'name' | 'entities'
 interface RequestParts extends OperationParts {
   /** Finds the calls that the request names. */
   names: CallNames
+  /** Aborts when the client leaves before its answer is complete. Made when it is first read. */
+  readonly signal: AbortSignal
 }
 
 /** Declares the route of one operation. */
@@ -88,7 +91,16 @@ export function operation<Body extends z.ZodType, Params extends z.ZodType, Quer
         const names = createCallNames({ db, settled: parts.recorder.settled }, (matches) =>
           reply.header(matchesHeader, matches),
         )
-        const own = { ...parts, db, names }
+        let signal: AbortSignal | undefined
+        const own: RequestParts = {
+          ...parts,
+          db,
+          names,
+          get signal() {
+            signal ??= disconnectSignal(reply)
+            return signal
+          },
+        }
         const given = await rule(own, request as Parameters<typeof rule>[1], reply)
         // A stream that has begun and was cut off gives nothing, and there is nothing else to send.
         return given ?? (reply.raw.headersSent ? undefined : {})

@@ -78,6 +78,7 @@ for (const [path, statuses] of Object.entries({
   '/cost/purge': withBody,
   '/otel/v1/traces': withBody,
   '/v1/traces': withBody,
+  '/agents/otel/v1/traces': withBody,
   '/views/engine': [200, ...always, 403, 422],
   '/users': [200, ...always, 403, 422],
   '/users/{name}': [200, ...always, 403, 404, 409, 422],

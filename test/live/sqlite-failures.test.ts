@@ -335,7 +335,7 @@ describe('a damaged page', () => {
   })
 })
 
-test('a text that is no JSON is found by `heddle db check`', async (t) => {
+test('a text that is not JSON is found by `heddle db check`', async (t) => {
   const { folder, file, ids } = await newRecord(t)
   const handle = new Sqlite(file)
   handle.prepare('UPDATE calls SET inputs = ? WHERE id = ?').run('{"cut', ids[0])

@@ -3,12 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import type { Generation, GenerationEvent, Run } from '../../src/inference/backend.ts'
-import {
-  createEmbeddedBackend,
-  type EmbeddedBackend,
-  type Supervision,
-  usualSupervision,
-} from '../../src/inference/embedded/owner.ts'
+import { createEmbeddedBackend, type EmbeddedBackend } from '../../src/inference/embedded/owner/backend.ts'
+import { type Supervision, usualSupervision } from '../../src/inference/embedded/owner/supervision.ts'
 
 import type { ModelPlan } from '../../src/inference/models/plan.ts'
 import { plainSampling } from './generations.ts'

@@ -410,6 +410,8 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
   '/v2/:entity/:project/calls/complete': (project) => ({
     batch: [{ ...completeOf(), ...end(project), ...start(project) }],
   }),
+  '/v2/:entity/:project/call/start': (project) => ({ start: start(project) }),
+  '/v2/:entity/:project/call/end': (project) => ({ end: end(project) }),
   '/ui/session': () => ({ key: keys.alice }),
   '/call/read': (project_id) => ({
     project_id,
@@ -433,6 +435,7 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
     include_storage_size: true,
     include_total_storage_size: true,
     include_usernames: true,
+    latest_only: true,
     expand_columns: [],
     return_expanded_column_values: true,
   }),
@@ -537,6 +540,7 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
     return { resourceSpans: [{ resource, scopeSpans, schemaUrl: 'https://example.com' }] }
   },
   '/v1/traces': (project) => sampleBodies['/otel/v1/traces']?.(project) ?? {},
+  '/agents/otel/v1/traces': (project) => sampleBodies['/otel/v1/traces']?.(project) ?? {},
   '/feedback/create': feedback,
   '/feedback/batch/create': (project) => ({ batch: [feedback(project)] }),
   '/feedback/query': (project_id) => ({
@@ -723,6 +727,8 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
     evaluation_call_ids: [ids.id],
     evaluation_run_ids: [ids.id],
     filters: [{ query: byRow, evaluation_call_id: ids.id }],
+    filter_logic_operator: 'or',
+    include_costs: false,
     include_predict_and_score_children: true,
     include_raw_data_rows: true,
     include_rows: true,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { digitsAt } from '../../src/domain/json/digits.ts'
 import { anyShape, DepthError, readJson, type Shape } from '../../src/domain/json/read.ts'
 import { JsonText } from '../../src/domain/json/text.ts'
 
@@ -200,4 +201,19 @@ test('a text is read as JSON.parse reads it, and refused where JSON.parse refuse
     }),
     { numRuns: 5000 },
   )
+})
+
+test('a number that a double rounds is known by the digits that were written', () => {
+  const text =
+    '{"a":9007199254740993,"b":[1,{"__proto__":-9223372036854775809}],"c":1e400,"d":9007199254740991,"a":12345678901234567890}'
+  const value = readJson(text, anyShape, 10)
+  assert.equal(digitsAt(value, ['a']), '12345678901234567890')
+  assert.equal(digitsAt(value, ['b', 1, '__proto__']), '-9223372036854775809')
+  assert.equal(digitsAt(value, ['c']), '1e400')
+  for (const path of [[], ['d'], ['b'], ['b', 0], ['b', 1], ['x', 'y'], ['a', 'b']]) {
+    assert.equal(digitsAt(value, path), undefined, path.join('.'))
+  }
+  const many = readJson(`[${'9007199254740993,'.repeat(1000)}1]`, anyShape, 10)
+  assert.equal(digitsAt(many, [99]), '9007199254740993')
+  assert.equal(digitsAt(many, [100]), undefined)
 })

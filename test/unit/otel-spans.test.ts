@@ -119,6 +119,60 @@ for (const [name, attributes, expected] of [
     },
   ],
   [
+    'documents that were found, as OpenInference has them',
+    {
+      'input.value': 'capital of Chad',
+      'retrieval.documents.0.document.content': "N'Djamena",
+      'retrieval.documents.0.document.score': 0.5,
+    },
+    {
+      inputs: '{"value":"capital of Chad"}',
+      output: '[{"document":{"content":"N\'Djamena","score":0.5}}]',
+      attributes: '{}',
+    },
+  ],
+  [
+    'a text that the Vercel AI SDK makes a vector of',
+    { 'ai.value': '"a \\"text\\""', 'ai.usage.tokens': 5, 'ai.model.id': 'vectors' },
+    {
+      inputs: '{"value":"a \\"text\\""}',
+      summary: '{"usage":{"vectors":{"total_tokens":5}}}',
+    },
+  ],
+  [
+    'several texts of it, and one that is no JSON',
+    { 'ai.values': { arrayValue: { values: [{ stringValue: '"a"' }, { stringValue: '"b' }] } } },
+    { inputs: '{"values":["a","\\"b"]}' },
+  ],
+  [
+    'a run of Pydantic AI',
+    {
+      'pydantic_ai.all_messages': user,
+      final_result: 'yes',
+      model_name: 'small',
+      'gen_ai.usage.input_tokens': 5,
+    },
+    {
+      inputs: `{"messages":${user}}`,
+      output: '"yes"',
+      summary: '{"usage":{"small":{"input_tokens":5}}}',
+      attributes: '{"model_name":"small","gen_ai":{"usage":{"input_tokens":5}}}',
+    },
+  ],
+  [
+    'MLflow, whose texts are JSON',
+    {
+      'mlflow.spanInputs': '{"q":1.0}',
+      'mlflow.spanOutputs': '"yes"',
+      'mlflow.chat.tokenUsage': '{"input_tokens":3,"output_tokens":4,"total_tokens":7}',
+    },
+    {
+      inputs: '{"q":1.0}',
+      output: '"yes"',
+      summary: '{"usage":{"unknown":{"input_tokens":3,"output_tokens":4,"total_tokens":7}}}',
+    },
+  ],
+  [
     'OpenInference',
     {
       'input.value': '{"question": "capital of Chad", "n": 1.50}',
@@ -306,6 +360,16 @@ for (const [encoding, read] of Object.entries(encodings)) {
       'T',
     ],
     ['nothing but itself', { status: { code: 2 } }, 'Error'],
+    [
+      'what Langfuse says of it',
+      {
+        attributes: attributesOf({
+          'langfuse.observation.level': 'ERROR',
+          'langfuse.observation.status_message': 'no model',
+        }),
+      },
+      'no model',
+    ],
     ['a message that no text column holds', { status: { code: 2, message: 'a\0b' } }, 'a\ufffdb'],
     [
       'no error at all',

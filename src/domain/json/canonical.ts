@@ -88,17 +88,12 @@ function exactNumber(token: string): string {
 /** As Python's repr: an exponent from 1e16 up and below 1e-4, of at least two digits. */
 function float(value: number): string {
   if (!Number.isFinite(value)) return value > 0 ? 'Infinity' : '-Infinity'
-  const sign = value < 0 || Object.is(value, -0) ? '-' : ''
-  const [mantissa = '', exponentText = ''] = Math.abs(value).toExponential().split('e')
-  const digits = mantissa.replace('.', '')
-  const exponent = Number(exponentText)
-  if (exponent < -4 || exponent >= 16) {
-    const places = String(Math.abs(exponent)).padStart(2, '0')
-    return `${sign}${mantissa}e${exponent < 0 ? '-' : '+'}${places}`
-  }
-  if (exponent < 0) return `${sign}0.${'0'.repeat(-exponent - 1)}${digits}`
-  const whole = digits.slice(0, exponent + 1).padEnd(exponent + 1, '0')
-  return `${sign}${whole}.${digits.slice(exponent + 1) || '0'}`
+  if (value === 0) return Object.is(value, -0) ? '-0.0' : '0.0'
+  const size = Math.abs(value)
+  // JavaScript writes these with the same digits.
+  if (size >= 1e-4 && size < 1e16) return Number.isInteger(value) ? `${value}.0` : String(value)
+  const [mantissa = '', exponent = ''] = value.toExponential().split('e')
+  return `${mantissa}e${exponent.slice(0, 1)}${exponent.slice(1).padStart(2, '0')}`
 }
 
 function quoted(text: string): string {

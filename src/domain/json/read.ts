@@ -1,3 +1,4 @@
+import { rememberDigits } from './digits.ts'
 import { compactJson } from './scan.ts'
 import { JsonText } from './text.ts'
 
@@ -60,6 +61,8 @@ class Reader {
   #spaced = false
   /** Whether the string that was passed last has escapes. */
   #escaped = false
+  /** The number that was read last and that a double does not say. */
+  #token = ''
 
   constructor(text: string, deepest: number) {
     this.#text = text
@@ -117,8 +120,11 @@ class Reader {
         if (!isNew || count <= most) member = others
         if (isNew) count++
       }
-      if (member !== undefined) put(members, name, this.value(member, depth + 1))
-      else {
+      if (member !== undefined) {
+        const value = this.value(member, depth + 1)
+        put(members, name, value)
+        if (isInexact(value)) rememberDigits(members, name, this.#token)
+      } else {
         this.#check(depth + 1)
         if (fields !== undefined && others === undefined && unknown++ < mostUnknown) put(members, name, null)
       }
@@ -129,8 +135,11 @@ class Reader {
   #list({ items, most = Number.POSITIVE_INFINITY }: Shape, depth: number): unknown[] {
     const list: unknown[] = []
     for (let more = this.#enter(closeBracket, depth); more; more = this.#another(closeBracket)) {
-      if (items !== undefined && list.length <= most) list.push(this.value(items, depth + 1))
-      else this.#check(depth + 1)
+      if (items !== undefined && list.length <= most) {
+        const value = this.value(items, depth + 1)
+        if (isInexact(value)) rememberDigits(list, list.length, this.#token)
+        list.push(value)
+      } else this.#check(depth + 1)
     }
     return list
   }
@@ -224,7 +233,11 @@ class Reader {
   #scalar(): unknown {
     const from = this.#at
     const literal = this.#passScalar()
-    return literal === undefined ? Number(this.#text.slice(from, this.#at)) : literal
+    if (literal !== undefined) return literal
+    const token = this.#text.slice(from, this.#at)
+    const value = Number(token)
+    if (isInexact(value)) this.#token = token
+    return value
   }
 
   /** The value of a literal; undefined for a number. */
@@ -252,11 +265,16 @@ for (const letter of '"\\/bfnrt') simpleEscapes[letter.charCodeAt(0)] = 1
 
 const isHex = /^[\da-fA-F]{4}$/
 
-/** Of the escape that begins here; 0 when it is none. */
+/** Of the escape that begins here; 0 when it is not an escape. */
 function escapeLength(text: string, at: number): number {
   const code = text.charCodeAt(at + 1)
   if (simpleEscapes[code] === 1) return 2
   return code === letterU && isHex.test(text.slice(at + 2, at + 6)) ? 6 : 0
+}
+
+/** A whole number beyond 2^53 may be read as another one. */
+function isInexact(value: unknown): boolean {
+  return typeof value === 'number' && Math.abs(value) > Number.MAX_SAFE_INTEGER
 }
 
 /** `__proto__` is a name like any other. */

@@ -98,7 +98,7 @@ export type CompleteCall = z.output<typeof CompleteCall>
 export const StartBody = z.object({ start: StartedCall })
 export const EndBody = z.object({ end: EndedCall })
 
-export const BatchItem = z.discriminatedUnion('mode', [
+const BatchItem = z.discriminatedUnion('mode', [
   z.object({ mode: z.literal('start'), req: StartBody }),
   z.object({ mode: z.literal('end'), req: EndBody }),
 ])
@@ -229,6 +229,7 @@ export const StreamQueryBody = z.strictObject({
   include_storage_size: off,
   include_total_storage_size: off,
   include_usernames: off,
+  latest_only: off.meta({ description: 'Both say the same: a call that is written again is one call here.' }),
   expand_columns: expandColumns.meta({
     description:
       'References to objects at these paths are replaced by the object, with its reference under _ref.',

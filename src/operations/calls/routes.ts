@@ -1,6 +1,5 @@
 import { projectOf, projectPath } from '../../domain/fields.ts'
 import { jsonLinesOf } from '../../http/contracts.ts'
-import { disconnectSignal } from '../../http/disconnect.ts'
 import { sendJsonLines } from '../../http/streams/streamed-answers.ts'
 import { family, operation } from '../parts.ts'
 import {
@@ -23,7 +22,16 @@ import {
 } from './contract.ts'
 import { countSomeCalls, queryCalls } from './query.ts'
 import { readOneCall } from './record.ts'
-import { deleteSomeCalls, endCall, renameCall, startCall, upsertBatch, writeComplete } from './write.ts'
+import {
+  deleteSomeCalls,
+  endCall,
+  endCallOf,
+  renameCall,
+  startCall,
+  startCallOf,
+  upsertBatch,
+  writeComplete,
+} from './write.ts'
 
 const tags = ['calls']
 
@@ -62,6 +70,26 @@ export const callRoutes = family(
     largeBodies: true,
     rule: (options, { caller, body, params }) => writeComplete(options, caller, projectOf(params), body),
   }),
+  operation('POST', '/v2/:entity/:project/call/start', {
+    summary: 'Start a call, as /call/start; what clients send that write calls when they have ended',
+    tags,
+    params: projectPath,
+    body: StartBody,
+    answer: StartAnswer,
+    refusals: ['invalid_value'],
+    largeBodies: true,
+    rule: (options, { caller, body, params }) => startCallOf(options, caller, projectOf(params), body.start),
+  }),
+  operation('POST', '/v2/:entity/:project/call/end', {
+    summary: 'End a call, as /call/end; also before its start has come',
+    tags,
+    params: projectPath,
+    body: EndBody,
+    answer: EmptyAnswer,
+    refusals: ['invalid_value'],
+    largeBodies: true,
+    rule: (options, { caller, body, params }) => endCallOf(options, caller, projectOf(params), body.end),
+  }),
   operation('POST', '/call/read', {
     summary: 'Read a call',
     tags,
@@ -93,7 +121,7 @@ export const callRoutes = family(
     answer: jsonLinesOf(CallRecord),
     refusals: ['invalid_value', 'query_too_slow'],
     rule: async (parts, { caller, body }, reply) => {
-      const lines = await queryCalls(parts, caller, body, disconnectSignal(reply))
+      const lines = await queryCalls(parts, caller, body, parts.signal)
       return sendJsonLines(reply, lines)
     },
   }),
@@ -103,6 +131,6 @@ export const callRoutes = family(
     body: QueryStatsBody,
     answer: QueryStatsAnswer,
     refusals: ['invalid_value', 'query_too_slow'],
-    rule: (parts, { caller, body }, reply) => countSomeCalls(parts, caller, body, disconnectSignal(reply)),
+    rule: (parts, { caller, body }) => countSomeCalls(parts, caller, body, parts.signal),
   }),
 )

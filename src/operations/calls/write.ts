@@ -43,6 +43,24 @@ export async function endCall({ db }: Ingest, caller: Caller, end: EndedCall): P
   await db.write('upsertCalls', [endPart(end)])
 }
 
+/** The same where the path names the project: both have to be one. */
+export async function startCallOf(parts: Ingest, caller: Caller, project: string, start: StartedCall) {
+  requireAccess(caller, project, 'path')
+  requireProjectOfPath('start.project_id', start.project_id, project)
+  return startCall(parts, caller, start)
+}
+
+export async function endCallOf(
+  parts: Ingest,
+  caller: Caller,
+  project: string,
+  end: EndedCall,
+): Promise<void> {
+  requireAccess(caller, project, 'path')
+  requireProjectOfPath('end.project_id', end.project_id, project)
+  await endCall(parts, caller, end)
+}
+
 /** All or nothing. A batch may be sent again as a whole. */
 export async function upsertBatch({ db, projects }: Ingest, caller: Caller, { batch }: UpsertBatchBody) {
   const res: (Started | Record<string, never>)[] = []
@@ -77,16 +95,19 @@ export async function writeComplete(
   const intake = { user: caller.name, retentionDays: await projects.retentionDays(project) }
   const parts: CallPart[] = []
   await inSteps(batch, (call, index) => {
-    if (call.project_id !== project) {
-      throw refuse('invalid_value', {
-        field: `batch.${index}.project_id`,
-        given: JSON.stringify(call.project_id),
-        accepted: `the project of the path, ${project}`,
-      })
-    }
+    requireProjectOfPath(`batch.${index}.project_id`, call.project_id, project)
     parts.push({ ...startPart(call, intake), end: endPart(call).end })
   })
   if (parts.length > 0) await db.write('upsertCalls', await mergeParts(parts))
+}
+
+function requireProjectOfPath(field: string, given: string, project: string): void {
+  if (given === project) return
+  throw refuse('invalid_value', {
+    field,
+    given: JSON.stringify(given),
+    accepted: `the project of the path, ${project}`,
+  })
 }
 
 interface Named extends Pick<Ingest, 'db'> {

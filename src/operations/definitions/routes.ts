@@ -1,7 +1,6 @@
 import type { z } from 'zod'
 import { projectPath } from '../../domain/fields.ts'
 import { jsonLinesOf } from '../../http/contracts.ts'
-import { disconnectSignal } from '../../http/disconnect.ts'
 import { sendJsonLines } from '../../http/streams/streamed-answers.ts'
 import { DeleteAnswer } from '../objects/contract.ts'
 import { ListQuery } from '../paging.ts'
@@ -27,8 +26,8 @@ function routesOf<Body extends z.ZodType>(kind: DefinitionKind<Body>): Operation
       answer: kind.created,
       refusals: ['class_conflict', 'too_many_rows'],
       largeBodies: true,
-      rule: (options, { caller, body, params }, reply) =>
-        kind.create(options, scopeOf(caller, params), body, disconnectSignal(reply)),
+      rule: (options, { caller, body, params }) =>
+        kind.create(options, scopeOf(caller, params), body, options.signal),
     }),
     operation('GET', all, {
       summary: `List the latest version of each ${noun}, one JSON text a line`,
@@ -39,7 +38,7 @@ function routesOf<Body extends z.ZodType>(kind: DefinitionKind<Body>): Operation
       refusals: ['query_too_slow', 'queue_full'],
       rule: (options, { caller, params, query }, reply) => {
         const { project } = scopeOf(caller, params)
-        return sendJsonLines(reply, listDefinitions(kind, options, project, query, disconnectSignal(reply)))
+        return sendJsonLines(reply, listDefinitions(kind, options, project, query, options.signal))
       },
     }),
     operation('GET', `${all}/:object_id/versions/:digest`, {

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { requireAccess } from '../../domain/callers.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { createAtOnce } from '../../http/at-once.ts'
-import { disconnectSignal, whenClosed } from '../../http/disconnect.ts'
+import { whenClosed } from '../../http/disconnect.ts'
 import { sendChunks, sendJsonLines } from '../../http/streams/streamed-answers.ts'
 import { placeOfCall } from '../../storage/exporting/pages.ts'
 import { callsViewOf } from '../calls/query.ts'
@@ -35,7 +35,7 @@ export const exportRoutes: Operation = async (app, parts) => {
     body: ExportBody,
     answer: exported,
     refusals: ['invalid_value', 'call_not_found', 'query_too_slow', 'too_many_exports'],
-    rule: async ({ db, names }, { caller, body }, reply) => {
+    rule: async ({ db, names, signal }, { caller, body }, reply) => {
       const { project_id: project, kinds, filter, query, after, format } = body
       requireAccess(caller, project)
       const kind = format === 'parquet' ? onlyKind(kinds) : undefined
@@ -44,7 +44,6 @@ export const exportRoutes: Operation = async (app, parts) => {
       if (after && place === undefined) throw callNotFound('after', after, project)
       const asked = { project, kinds: kinds ?? exportKinds, view, after: place }
       whenClosed(reply, (kind === undefined ? lines : parquets).enter(caller.name))
-      const signal = disconnectSignal(reply)
       if (kind === undefined) return sendJsonLines(reply, exportLines(db, asked, signal))
       const { parquetPieces } = await import('./parquet/write.ts')
       return sendChunks(reply, parquetType, parquetPieces(db, { ...asked, kind }, signal))

@@ -14,7 +14,7 @@ import type { PurgeBody, QueryBody } from './contract.ts'
 
 const counted = 'count(*)'
 
-export interface FeedbackAnswer {
+interface FeedbackAnswer {
   /** Each as JSON; the list may be long, and is read as it is sent. */
   records: AsyncIterable<string>
   total: number

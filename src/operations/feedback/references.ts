@@ -21,7 +21,7 @@ export function checkTarget({ svc_ref }: FeedbackGiven, at: FieldName): void {
   throw wrong(
     at('svc_ref'),
     svc_ref,
-    '<scheme>:///<entity>/<project>/<kind>/…, or a text that is no reference',
+    '<scheme>:///<entity>/<project>/<kind>/…, or a text that is not a reference',
   )
 }
 

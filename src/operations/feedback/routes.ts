@@ -1,4 +1,3 @@
-import { disconnectSignal } from '../../http/disconnect.ts'
 import { sendJsonList } from '../../http/streams/streamed-answers.ts'
 import { family, operation } from '../parts.ts'
 import {
@@ -45,7 +44,7 @@ export const feedbackRoutes = family(
     answer: QueryAnswer,
     refusals: ['invalid_value', 'query_too_slow'],
     rule: async (parts, { caller, body }, reply) => {
-      const { records, total } = await queryFeedback(parts, caller, body, disconnectSignal(reply))
+      const { records, total } = await queryFeedback(parts, caller, body, parts.signal)
       return sendJsonList(reply, 'result', records, { total_count: total })
     },
   }),

@@ -1,6 +1,5 @@
 import { z } from 'zod'
 import { answers } from '../../http/contracts.ts'
-import { disconnectSignal } from '../../http/disconnect.ts'
 import { acceptForms, readForm } from '../../http/forms.ts'
 import { sendChunks } from '../../http/streams/streamed-answers.ts'
 import { databaseOf } from '../../storage/database.ts'
@@ -51,6 +50,6 @@ export const fileRoutes = family(
     body: StatsBody,
     answer: StatsAnswer,
     refusals: ['query_too_slow'],
-    rule: ({ db }, { caller, body }, reply) => sumOfFiles(db, caller, body, disconnectSignal(reply)),
+    rule: ({ db, signal }, { caller, body }) => sumOfFiles(db, caller, body, signal),
   }),
 )

@@ -1,7 +1,7 @@
 import { leavesOf } from '../../domain/evaluations/leaves.ts'
 
 /** Of numbers that one scorer gave at one path. */
-export interface Distribution {
+interface Distribution {
   scorer: string
   /** Null where the score itself is the number. */
   path: string | null

@@ -1,5 +1,4 @@
 import { jsonLinesOf } from '../../http/contracts.ts'
-import { disconnectSignal } from '../../http/disconnect.ts'
 import { sendJsonLines } from '../../http/streams/streamed-answers.ts'
 import { family, operation } from '../parts.ts'
 import {
@@ -42,8 +41,8 @@ export const monitorRoutes = family(
     body: QueryBody,
     answer: jsonLinesOf(MonitorRecord, ndjson),
     refusals: ['query_too_slow'],
-    rule: ({ db }, { caller, body }, reply) =>
-      sendJsonLines(reply, listMonitors(db, caller, body, disconnectSignal(reply)), ndjson),
+    rule: ({ db, signal }, { caller, body }, reply) =>
+      sendJsonLines(reply, listMonitors(db, caller, body, signal), ndjson),
   }),
   operation('POST', '/monitors/stats', {
     summary: 'Count what monitors have judged, and sum up the scores',
@@ -51,7 +50,7 @@ export const monitorRoutes = family(
     body: StatsBody,
     answer: StatsAnswer,
     refusals: ['too_many_ids', 'query_too_slow'],
-    rule: (parts, { caller, body }, reply) => monitorStats(parts, caller, body, disconnectSignal(reply)),
+    rule: (parts, { caller, body }) => monitorStats(parts, caller, body, parts.signal),
   }),
   operation('GET', '/monitors/:monitor_id', {
     summary: 'Read a monitor',

@@ -12,7 +12,7 @@ interface ObjectClasses {
 
 const marks = new Set(['_type', 'weave_type', '_class_name', '_bases'])
 
-/** What is longer is none. */
+/** A longer name is not a class. */
 const longestMark = 64 * 1024
 
 /** A value to store, and what is found out about it where the body is read: it may be large. */

@@ -28,7 +28,7 @@ const versionGiven = plainText(512)
 const off = flag(false)
 const digest = plainText(256).nullish()
 
-export const ObjectToCreate = z.object({
+const ObjectToCreate = z.object({
   project_id: projectId,
   object_id: objectId,
   val: jsonValue().transform(givenValue).nullable().meta({ description: 'Any JSON.' }),
@@ -76,7 +76,7 @@ export const ReadAnswer = answer('The version with its value.', { obj: ObjectRec
 
 const names = z.array(plainText(512)).max(1000).nullish()
 
-export const ObjectsFilter = z.strictObject({
+const ObjectsFilter = z.strictObject({
   object_ids: names,
   base_object_classes: names,
   exclude_base_object_classes: names,
@@ -86,7 +86,6 @@ export const ObjectsFilter = z.strictObject({
   tags: names.meta({ description: 'Versions with one of these tags.' }),
   aliases: names.meta({ description: 'Versions with one of these aliases; `latest` is one.' }),
 })
-export type ObjectsFilter = z.output<typeof ObjectsFilter>
 
 export const QueryBody = z.strictObject({
   project_id: projectId,

@@ -1,4 +1,3 @@
-import { disconnectSignal } from '../../http/disconnect.ts'
 import { sendJsonList } from '../../http/streams/streamed-answers.ts'
 import { family, operation } from '../parts.ts'
 import {
@@ -53,8 +52,8 @@ export const objectRoutes = family(
     body: QueryBody,
     answer: QueryAnswer,
     refusals: ['query_too_slow'],
-    rule: ({ db }, { caller, body }, reply) =>
-      sendJsonList(reply, 'objs', queryObjects(db, caller, body, disconnectSignal(reply))),
+    rule: ({ db, signal }, { caller, body }, reply) =>
+      sendJsonList(reply, 'objs', queryObjects(db, caller, body, signal)),
   }),
   operation('POST', '/obj/delete', {
     summary: 'Delete versions of an object, or all of them',

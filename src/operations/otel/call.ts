@@ -101,11 +101,18 @@ function stepOf(attributes: Attributes, name: string): number | null {
   throw new SpanError(`${name}: expected a whole number of at least 0, received "${text.slice(0, 64)}"`)
 }
 
-function exceptionOf({ status, events }: Span): string | null {
-  if (status.code !== errorStatus) return null
+function exceptionOf({ status, events, attributes }: Span): string | null {
+  // Langfuse says so in attributes, and may leave the status of the span alone.
+  const isError = status.code === errorStatus || attributes.get('langfuse.observation.level') === 'ERROR'
+  if (!isError) return null
   const thrown = events.findLast(({ name }) => name === 'exception')?.attributes
   const fromEvent = thrown && (textOf(thrown, 'exception.message') ?? textOf(thrown, 'exception.type'))
-  return shortened(plain(status.message || fromEvent || 'Error'), longest.exception)
+  return shortened(
+    plain(
+      status.message || fromEvent || textOf(attributes, 'langfuse.observation.status_message') || 'Error',
+    ),
+    longest.exception,
+  )
 }
 
 /** All attributes, less those that became inputs or output. */

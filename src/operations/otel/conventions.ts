@@ -6,8 +6,8 @@ import type { Attributes, Span, Value } from './span.ts'
 
 /**
  * The names under which instrumentations put what went in and out of a model, a tool or a step, the first that is there
- * counts: the GenAI conventions of OpenTelemetry, OpenInference, the Vercel AI SDK, OpenLLMetry, MLflow, Langfuse. The second name is
- * the one in `inputs`.
+ * counts: the GenAI conventions of OpenTelemetry, OpenInference, the Vercel AI SDK, OpenLLMetry, MLflow, Langfuse, Pydantic AI. The
+ * second name is the one in `inputs`.
  */
 const inputNames: readonly [attribute: string, name: string][] = [
   ['gen_ai.input.messages', 'messages'],
@@ -23,6 +23,11 @@ const inputNames: readonly [attribute: string, name: string][] = [
   ['langfuse.observation.input', 'value'],
   ['langfuse.trace.input', 'value'],
   ['mlflow.spanInputs', 'value'],
+  ['ai.value', 'value'],
+  ['ai.values', 'values'],
+  ['pydantic_ai.all_messages', 'messages'],
+  ['all_messages_events', 'messages'],
+  ['tool_arguments', 'arguments'],
 ]
 
 const outputNames: readonly [attribute: string, name: string][] = [
@@ -40,7 +45,23 @@ const outputNames: readonly [attribute: string, name: string][] = [
   ['langfuse.observation.output', 'value'],
   ['langfuse.trace.output', 'value'],
   ['mlflow.spanOutputs', 'value'],
+  ['retrieval.documents', 'documents'],
+  ['reranker.output_documents', 'documents'],
+  ['final_result', 'result'],
+  ['tool_response', 'result'],
 ]
+
+/** Always JSON, so that a text in quotes is the text. Elsewhere it may be a text that has quotes. */
+const alwaysJson = new Set([
+  'ai.value',
+  'ai.values',
+  'ai.toolCall.args',
+  'ai.toolCall.result',
+  'traceloop.entity.input',
+  'traceloop.entity.output',
+  'mlflow.spanInputs',
+  'mlflow.spanOutputs',
+])
 
 const modelNames = [
   'gen_ai.response.model',
@@ -52,6 +73,8 @@ const modelNames = [
   'langfuse.observation.model',
   'llm.response.model',
   'llm.request.model',
+  'embedding.model_name',
+  'model_name',
 ]
 
 /** As the prices read them; see operations/calls/costs.ts. */
@@ -66,6 +89,7 @@ const usageNames: readonly [name: string, attributes: readonly string[]][] = [
       'langfuse.usage.prompt_tokens',
       'llm.usage.prompt_tokens',
       'llm.token_count.prompt',
+      'mlflow.usage.input_tokens',
       'ai.usage.inputTokens',
       'ai.usage.promptTokens',
     ],
@@ -80,6 +104,7 @@ const usageNames: readonly [name: string, attributes: readonly string[]][] = [
       'langfuse.usage.completion_tokens',
       'llm.usage.completion_tokens',
       'llm.token_count.completion',
+      'mlflow.usage.output_tokens',
       'ai.usage.outputTokens',
       'ai.usage.completionTokens',
     ],
@@ -91,6 +116,8 @@ const usageNames: readonly [name: string, attributes: readonly string[]][] = [
       'llm.usage.total_tokens',
       'llm.token_count.total',
       'ai.usage.totalTokens',
+      'ai.usage.tokens',
+      'mlflow.usage.total_tokens',
       'langfuse.usage.total',
       'langfuse.usage.total_tokens',
     ],
@@ -148,7 +175,7 @@ function payloadIn(attributes: Attributes, names: typeof inputNames): Payload | 
   for (const [attribute, name] of names) {
     if (!there.has(attribute)) continue
     const value = attributes.get(attribute)
-    if (value !== undefined) return { name, value: read(value), taken: [attribute] }
+    if (value !== undefined) return { name, value: payloadValue(attribute, value), taken: [attribute] }
     const items = itemsOf(attributes, attribute)
     if (items) return { name, ...items }
   }
@@ -184,9 +211,17 @@ function itemsOf(attributes: Attributes, attribute: string): Pick<Payload, 'valu
   return taken.length > 0 ? { value: withLists(nested(below)), taken } : undefined
 }
 
+function payloadValue(attribute: string, value: Value): Value {
+  if (!alwaysJson.has(attribute)) return read(value)
+  return Array.isArray(value) ? value.map((item) => read(item, anyJson)) : read(value, anyJson)
+}
+
+const listOrObject = /^\s*[[{]/
+const anyJson = /^\s*[[{"]/
+
 /** Attributes have no room for objects in most SDKs, so they carry JSON as a text. */
-function read(value: Value): Value {
-  if (typeof value !== 'string' || !/^\s*[[{]/.test(value)) return value
+function read(value: Value, first = listOrObject): Value {
+  if (typeof value !== 'string' || !first.test(value)) return value
   try {
     return readJson(value, { kept: true }, 100) as JsonText
   } catch (error) {
@@ -197,7 +232,7 @@ function read(value: Value): Value {
 
 /** `summary.usage`, when the span counts tokens. */
 export function usageOf({ attributes: own }: Span): { [model: string]: Value } | undefined {
-  const attributes = withUsageOfLangfuse(own)
+  const attributes = withUsageInTexts(own)
   const usage: { [name: string]: Value } = {}
   for (const [name, candidates] of usageNames) {
     const tokens = firstOf(candidates, (candidate) => tokensOf(attributes.get(candidate)))
@@ -209,14 +244,22 @@ export function usageOf({ attributes: own }: Span): { [model: string]: Value } |
   return byModel
 }
 
-/** Langfuse has its counts in the JSON of one attribute. */
-function withUsageOfLangfuse(attributes: Attributes): Attributes {
-  const given = attributes.get('langfuse.observation.usage_details')
-  const details = given === undefined ? undefined : read(given)
-  if (!(details instanceof JsonText) || !details.text.startsWith('{')) return attributes
-  const all = new Map(attributes)
-  for (const [name, text] of membersOf(details.text)) all.set(`langfuse.usage.${name}`, new JsonText(text))
-  return all
+const usageTexts = [
+  ['langfuse.observation.usage_details', 'langfuse.usage'],
+  ['mlflow.chat.tokenUsage', 'mlflow.usage'],
+] as const
+
+/** Langfuse and MLflow have their counts in the JSON of one attribute. */
+function withUsageInTexts(attributes: Attributes): Attributes {
+  let all: Map<string, Value> | undefined
+  for (const [attribute, prefix] of usageTexts) {
+    const given = attributes.get(attribute)
+    const details = given === undefined ? undefined : read(given)
+    if (!(details instanceof JsonText) || !details.text.startsWith('{')) continue
+    all ??= new Map(attributes)
+    for (const [name, text] of membersOf(details.text)) all.set(`${prefix}.${name}`, new JsonText(text))
+  }
+  return all ?? attributes
 }
 
 function tokensOf(value: Value | undefined): JsonText | undefined {

@@ -14,7 +14,7 @@ export interface ReadResource {
   spans: ReadSpan[]
 }
 
-/** The call that a span is, in a project that is still to be found, or why it is none. */
+/** The call that a span is, in a project that is still to be found, or why it is not one. */
 export type ReadSpan = { call: CompleteCall } | { why: string }
 
 const entityName = 'wandb.entity'

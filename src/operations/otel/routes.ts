@@ -49,6 +49,8 @@ const traces: Operation = async (app, options) => {
   app.post('/otel/v1/traces', { schema, config, bodyLimit }, take)
   // What an exporter makes of the address of the server alone.
   app.post('/v1/traces', { schema, config, bodyLimit }, take)
+  // Where newer clients of Weave send the spans of agents.
+  app.post('/agents/otel/v1/traces', { schema, config, bodyLimit }, take)
 }
 
 export const otelRoutes = family(traces)

@@ -3,7 +3,7 @@ import { answer, entityName, isStep, noSteps } from '../../domain/fields.ts'
 import { KeySettings, mostOfName, UserSettings } from '../../domain/user-settings.ts'
 
 /** As `heddle user add` takes it. `api` stands for any user in Basic credentials. */
-export const userName = z
+const userName = z
   .string()
   .min(1)
   .max(64)

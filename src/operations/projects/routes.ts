@@ -1,6 +1,5 @@
 import { byCaller, type Caller } from '../../domain/callers.ts'
 import { projectPath } from '../../domain/fields.ts'
-import { disconnectSignal } from '../../http/disconnect.ts'
 import type { Database } from '../../storage/database.ts'
 import { listProjects } from '../../storage/projects/list.ts'
 import { family, operation } from '../parts.ts'
@@ -28,7 +27,7 @@ export const projectRoutes = family(
     querystring: ListQuery,
     answer: ListAnswer,
     refusals: ['query_too_slow'],
-    rule: ({ db }, { caller, query }, reply) => listOwn(db, caller, query, disconnectSignal(reply)),
+    rule: ({ db, signal }, { caller, query }) => listOwn(db, caller, query, signal),
   }),
   operation('DELETE', '/projects/:entity/:project', {
     summary: 'Delete everything of a project',
@@ -37,9 +36,9 @@ export const projectRoutes = family(
     answer: DeleteAnswer,
     role: 'admin',
     refusals: ['role_forbidden', 'project_not_found'],
-    async rule({ db }, { caller, params }, reply) {
+    async rule({ db, signal }, { caller, params }) {
       const { project } = scopeOf(caller, params)
-      return { deleted: await deleteProject(db, project, byCaller(caller), disconnectSignal(reply)) }
+      return { deleted: await deleteProject(db, project, byCaller(caller), signal) }
     },
   }),
 )

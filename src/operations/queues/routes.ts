@@ -1,5 +1,4 @@
 import { jsonLinesOf } from '../../http/contracts.ts'
-import { disconnectSignal } from '../../http/disconnect.ts'
 import { sendJsonLines, sendJsonList } from '../../http/streams/streamed-answers.ts'
 import { family, operation } from '../parts.ts'
 import {
@@ -45,8 +44,8 @@ export const queueRoutes = family(
     body: QueryBody,
     answer: jsonLinesOf(QueueRecord, ndjson),
     refusals: ['query_too_slow'],
-    rule: ({ db }, { caller, body }, reply) =>
-      sendJsonLines(reply, listQueues(db, caller, body, disconnectSignal(reply)), ndjson),
+    rule: ({ db, signal }, { caller, body }, reply) =>
+      sendJsonLines(reply, listQueues(db, caller, body, signal), ndjson),
   }),
   operation('GET', '/annotation_queues/:queue_id', {
     summary: 'Read an annotation queue',
@@ -93,7 +92,7 @@ export const queueRoutes = family(
     refusals: [notFound, 'query_too_slow'],
     rule: async (parts, { caller, body, params }, reply) => {
       const { queue_id } = params
-      const items = await listItems(parts, caller, queue_id, body, disconnectSignal(reply))
+      const items = await listItems(parts, caller, queue_id, body, parts.signal)
       return sendJsonList(reply, 'items', items)
     },
   }),
@@ -139,6 +138,6 @@ export const queueRoutes = family(
     body: StatsBody,
     answer: StatsAnswer,
     refusals: ['too_many_ids', 'query_too_slow'],
-    rule: ({ db }, { caller, body }, reply) => queueStats(db, caller, body, disconnectSignal(reply)),
+    rule: ({ db, signal }, { caller, body }) => queueStats(db, caller, body, signal),
   }),
 )

@@ -3,7 +3,7 @@ import { shortened } from '../../domain/described.ts'
 /** A prompt with fields: texts as they stand, and what stands between braces. */
 type TemplatePart = { text: string } | { field: string }
 
-export type Template = { parts: TemplatePart[] } | { why: string }
+type Template = { parts: TemplatePart[] } | { why: string }
 
 const pieces = /\{\{|\}\}|\{([^{}]*)\}|[{}]|[^{}]+/g
 

@@ -1,4 +1,3 @@
-import { disconnectSignal } from '../../http/disconnect.ts'
 import { sendJsonList } from '../../http/streams/streamed-answers.ts'
 import { family, operation } from '../parts.ts'
 import {
@@ -38,7 +37,7 @@ export const tableRoutes = family(
     answer: UpdateAnswer,
     refusals: ['invalid_value', 'too_many_rows', 'table_not_found', 'query_too_slow'],
     largeBodies: true,
-    rule: ({ db }, { caller, body }, reply) => updateTable(db, caller, body, disconnectSignal(reply)),
+    rule: ({ db, signal }, { caller, body }) => updateTable(db, caller, body, signal),
   }),
   operation('POST', '/table/create_from_digests', {
     summary: 'Make a table of rows that the project has',
@@ -47,7 +46,7 @@ export const tableRoutes = family(
     answer: FromDigestsAnswer,
     refusals: ['too_many_rows', 'digest_differs', 'row_not_found'],
     largeBodies: true,
-    rule: ({ db }, { caller, body }, reply) => createFromDigests(db, caller, body, disconnectSignal(reply)),
+    rule: ({ db, signal }, { caller, body }) => createFromDigests(db, caller, body, signal),
   }),
   operation('POST', '/table/query', {
     summary: 'Read the rows of a table, in its order',
@@ -55,8 +54,8 @@ export const tableRoutes = family(
     body: QueryBody,
     answer: QueryAnswer,
     refusals: ['invalid_value', 'query_too_slow'],
-    rule: ({ db }, { caller, body }, reply) =>
-      sendJsonList(reply, 'rows', queryTable(db, caller, body, disconnectSignal(reply))),
+    rule: ({ db, signal }, { caller, body }, reply) =>
+      sendJsonList(reply, 'rows', queryTable(db, caller, body, signal)),
   }),
   operation('POST', '/table/query_stats', {
     summary: 'Count the rows of a table',
@@ -72,6 +71,6 @@ export const tableRoutes = family(
     body: StatsBatchBody,
     answer: StatsBatchAnswer,
     refusals: ['query_too_slow'],
-    rule: ({ db }, { caller, body }, reply) => countTables(db, caller, body, disconnectSignal(reply)),
+    rule: ({ db, signal }, { caller, body }) => countTables(db, caller, body, signal),
   }),
 )

@@ -13,7 +13,7 @@ export const selection = {
   query,
 }
 
-export const mostCalls = 1_000
+const mostCalls = 1_000
 export const usualCalls = 100
 export const usualCount = 10_000
 
@@ -23,7 +23,7 @@ const valuePath = plainText(1024).regex(
   'expected a path such as inputs.question',
 )
 
-export const mostValues = 8
+const mostValues = 8
 
 export const CallsBody = z.strictObject({
   ...selection,
@@ -176,7 +176,7 @@ const sums = {
   output_tokens: z.number(),
 }
 
-export const Times = z.object({
+const Times = z.object({
   count: count.meta({ description: 'Of calls that have this time.' }),
   mean_ms: z.number(),
   p50_ms: z.number(),

@@ -1,5 +1,4 @@
 import { jsonLinesOf } from '../../http/contracts.ts'
-import { disconnectSignal } from '../../http/disconnect.ts'
 import { sendJsonLines } from '../../http/streams/streamed-answers.ts'
 import { family, operation } from '../parts.ts'
 import { readFacets, readTimeBuckets } from './buckets.ts'
@@ -23,7 +22,7 @@ export const viewRoutes = family(
     body: CallsBody,
     answer: CallsAnswer,
     refusals: ['invalid_value', 'query_too_slow'],
-    rule: (parts, { caller, body }, reply) => listCalls(parts, caller, body, disconnectSignal(reply)),
+    rule: (parts, { caller, body }) => listCalls(parts, caller, body, parts.signal),
   }),
   operation('POST', '/views/trace', {
     summary: 'Read the calls of a trace without what they carry, as lines of JSON',
@@ -32,7 +31,7 @@ export const viewRoutes = family(
     answer: jsonLinesOf(TraceLine),
     refusals: ['query_too_slow'],
     rule: (parts, { caller, body }, reply) =>
-      sendJsonLines(reply, readTrace(parts, caller, body, disconnectSignal(reply))),
+      sendJsonLines(reply, readTrace(parts, caller, body, parts.signal)),
   }),
   operation('POST', '/views/facets', {
     summary: 'Count the values that calls have',
@@ -40,7 +39,7 @@ export const viewRoutes = family(
     body: FacetsBody,
     answer: FacetsAnswer,
     refusals: ['invalid_value', 'query_too_slow'],
-    rule: (parts, { caller, body }, reply) => readFacets(parts, caller, body, disconnectSignal(reply)),
+    rule: (parts, { caller, body }) => readFacets(parts, caller, body, parts.signal),
   }),
   operation('POST', '/views/buckets', {
     summary: 'Count and time calls by when they began',
@@ -48,7 +47,7 @@ export const viewRoutes = family(
     body: BucketsBody,
     answer: BucketsAnswer,
     refusals: ['invalid_value', 'query_too_slow'],
-    rule: (parts, { caller, body }, reply) => readTimeBuckets(parts, caller, body, disconnectSignal(reply)),
+    rule: (parts, { caller, body }) => readTimeBuckets(parts, caller, body, parts.signal),
   }),
   operation('POST', '/views/feedback_buckets', {
     summary: 'Count feedback by when it was given',
@@ -56,8 +55,7 @@ export const viewRoutes = family(
     body: FeedbackBucketsBody,
     answer: FeedbackBucketsAnswer,
     refusals: ['invalid_value', 'query_too_slow'],
-    rule: (parts, { caller, body }, reply) =>
-      readFeedbackOverTime(parts, caller, body, disconnectSignal(reply)),
+    rule: (parts, { caller, body }) => readFeedbackOverTime(parts, caller, body, parts.signal),
   }),
   operation('POST', '/views/columns', {
     summary: 'Find the values that calls carry',
@@ -65,7 +63,7 @@ export const viewRoutes = family(
     body: ColumnsBody,
     answer: ColumnsAnswer,
     refusals: ['query_too_slow'],
-    rule: (parts, { caller, body }, reply) => findColumns(parts, caller, body, disconnectSignal(reply)),
+    rule: (parts, { caller, body }) => findColumns(parts, caller, body, parts.signal),
   }),
   operation('POST', '/views/search', {
     summary: 'Find calls by the words in them',
@@ -73,6 +71,6 @@ export const viewRoutes = family(
     body: SearchBody,
     answer: SearchAnswer,
     refusals: ['invalid_value', 'search_off', 'query_too_slow'],
-    rule: (parts, { caller, body }, reply) => searchCalls(parts, caller, body, disconnectSignal(reply)),
+    rule: (parts, { caller, body }) => searchCalls(parts, caller, body, parts.signal),
   }),
 )

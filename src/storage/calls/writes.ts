@@ -91,7 +91,7 @@ export const deleteCalls: Command<
   return { descendants }
 }
 
-export interface SweepStep {
+interface SweepStep {
   now: number
   /** Deleted calls that were emptied before this are forgotten. */
   forgetBefore: number

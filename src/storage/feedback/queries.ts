@@ -99,7 +99,7 @@ export function feedbackFields(place: string): FieldResolver {
   }
 }
 
-/** The steps behind `payload.`; undefined when the field is none of the payload. */
+/** The steps behind `payload.`; undefined when the field is not in the payload. */
 function payloadPath(field: string): string[] | undefined {
   const [document, ...path] = splitPath(field)
   return document === 'payload' ? path : undefined

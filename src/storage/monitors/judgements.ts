@@ -82,7 +82,7 @@ export const renewJudgements: Command<RenewJudgements, void> = async (tx, given)
 
 /** What became of a judgement. */
 export interface SettledJudgement extends Pick<TakenJudgement, 'call_id' | 'scorer'> {
-  /** `other`: the call is none of the monitor's, and nothing is remembered of it. */
+  /** `other`: the call is not one of the monitor's, and nothing is remembered of it. */
   state: 'judged' | 'skipped' | 'failed' | 'pending' | 'other'
   reason?: string
   detail?: string

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { linesOf, recordsOf, whole } from '../../support/answers.ts'
 import { keys, openApp } from '../../support/app.ts'
-import { completeOf, endedRecord, project, startOf } from '../../support/calls.ts'
+import { completeOf, endedRecord, endOf, project, startOf } from '../../support/calls.ts'
 import { assertCommonRefusals } from '../../support/common-refusals.ts'
 import { storeCalls } from '../../support/stored-calls.ts'
 
@@ -142,6 +142,19 @@ test('calls/stream_query: each call is one line of JSON', async (t) => {
   for (const [index, name] of ['one', 'two'].entries()) {
     const read = await post('/call/read', { project_id: project, id: calls.id(name) })
     assert.deepEqual(recordsOf(answer)[index], read.json.call)
+  }
+})
+
+test('calls/stream_query: a call that is written again is one line, whatever latest_only says', async (t) => {
+  const { post } = await openApp(t)
+  const calls = await storeCalls(post, { one: {} })
+  await post('/call/upsert_batch', {
+    batch: [{ mode: 'end', req: { end: endOf(calls.id('one'), { output: 'again' }) } }],
+  })
+  const asked = await calls.query()
+  assert.equal(recordsOf(asked).length, 1)
+  for (const latest_only of [false, true, null]) {
+    assert.deepEqual(recordsOf(await calls.query({ latest_only })), recordsOf(asked))
   }
 })
 

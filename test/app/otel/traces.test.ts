@@ -84,13 +84,15 @@ test('traces: who is asking', async (t) => {
   assert.deepEqual(elsewhere, missing)
 })
 
-test('traces: the address that exporters make of the server alone takes the same', async (t) => {
-  const opened = await openApp(t)
+test('traces: the addresses that exporters make of the server alone, and that of agents, take the same', async (t) => {
   const body = JSON.stringify(exportOf([spanOf()]))
-  assert.deepEqual((await send(opened, { ...json, project_id: project }, body, '/v1/traces')).body, {})
-  assert.equal((await opened.post('/call/read', { project_id: project, id: otlpSpanId })).status, 200)
-  const broken = await send(opened, json, '{"resourceSpans":1}', '/v1/traces')
-  assert.deepEqual([broken.status, broken.body.code], [422, 'invalid_request'])
+  for (const address of ['/v1/traces', '/agents/otel/v1/traces']) {
+    const opened = await openApp(t)
+    assert.deepEqual((await send(opened, { ...json, project_id: project }, body, address)).body, {})
+    assert.equal((await opened.post('/call/read', { project_id: project, id: otlpSpanId })).status, 200)
+    const broken = await send(opened, json, '{"resourceSpans":1}', address)
+    assert.deepEqual([broken.status, broken.body.code], [422, 'invalid_request'])
+  }
 })
 
 test('traces: refusals in order', async (t) => {

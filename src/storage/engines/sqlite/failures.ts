@@ -24,7 +24,7 @@ export function sqliteFailure(error: unknown): unknown {
 }
 
 /**
- * What our statements and functions meet only in a record that is damaged: JSON and times that are none.
+ * What our statements and functions meet only in a record that is damaged: text that is not JSON, numbers that are not times.
  */
 function isOfDamage(error: unknown): boolean {
   if (error instanceof SqliteError) {

@@ -9,7 +9,7 @@ const besideMs = 250
 /** Who had several jobs in a group this lately has many waiting. */
 const severalForMs = 100
 
-/** A rest that is shorter is none, and none is longer, but for bytes that are on their way to the disk. */
+/** The shortest rest that is worth it, and the longest, but for bytes that are on their way to the disk. */
 const leastRestMs = 1
 const mostRestMs = 250
 const mostBytesRestMs = 1_000
@@ -41,7 +41,7 @@ export interface Spent {
   bytes: number
 }
 
-/** Tenants that write beside each other. The server itself, which has no name, is none. */
+/** Tenants that write beside each other. The server itself, which has no name, is not counted. */
 export function createWritingTenants(now: () => number) {
   const costs = new LRUCache<string, Cost>({ max: 1_000 })
   let last: string | undefined
