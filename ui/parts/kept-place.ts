@@ -1,5 +1,5 @@
 import type { RefObject } from 'preact'
-import { useEffect, useLayoutEffect, useMemo } from 'preact/hooks'
+import { useLayoutEffect, useMemo } from 'preact/hooks'
 import { keptHere } from '../history.ts'
 import { search } from '../routes.ts'
 
@@ -47,6 +47,7 @@ export function useKeptScroll(
   useLayoutEffect(() => {
     if (isThere && left) scroller.current?.scrollTo({ top: left.top })
   }, [isThere])
-  useEffect(() => keepNow(), [isThere, keep, active, rows])
+  // Not after the next paint: who walks to a row by keys may have opened it by then.
+  useLayoutEffect(() => keepNow(), [isThere, keep, active, rows])
   return keepNow
 }

@@ -48,6 +48,8 @@ const { source: sources } = fc.letrec<{ source: string }>((tie) => ({
 }))
 // No ſ, which the standard library takes for a letter outside of a group that ignores case, once there is one.
 const characters = ['a', 'b', 'A', '-', ' ', '\n', 'Ä', '😀']
+/** `(?i:.(|[^a]|a)a)` does not match 😀A in V8, where `.(|[^a]|a)a` with the flag i does: it loses the middle of a pair. */
+const misreads = (source: string) => source.includes('?i:') && /\[\^a\]|\\W/.test(source)
 const usual = characters.flatMap((one) => ['', one, ...characters.map((other) => one + other)])
 const texts = fc.string({ unit: fc.constantFrom(...characters), minLength: 3, maxLength: 7 })
 
@@ -74,6 +76,7 @@ test('look-around, word boundaries, anchors and flags of groups mean what the st
       (source, search, others) => {
         // A search by itself begins in the middle of 😀 too, where no character of the text begins.
         const expected = new RegExp(search ? `^[^]*?(?:${source})` : `^(?:${source})$`, 'u')
+        const known = misreads(source) ? (text: string) => !text.includes('😀') : () => true
         let language: Automaton
         given++
         try {
@@ -82,8 +85,9 @@ test('look-around, word boundaries, anchors and flags of groups mean what the st
           assert.ok(error instanceof BudgetExceededError, `${source}: ${error}`)
           return
         }
-        compared += usual.length + others.length
-        matched += matchesIn(language, expected, [...usual, ...others], `${source} (search: ${search})`)
+        const read = [...usual, ...others].filter(known)
+        compared += read.length
+        matched += matchesIn(language, expected, read, `${source} (search: ${search})`)
       },
     ),
     { numRuns: 400 },
