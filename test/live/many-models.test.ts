@@ -226,6 +226,8 @@ test('a model is not unloaded while it streams: who asks for another waits, and 
   const fourth = answered('three')
   ends[0].abort()
   assert.equal((await fourth).status, 200)
+  // What is shown may be a second old.
+  await until('the third is shown', async () => (await stateOf('three')) === 'ready')
   assert.deepEqual([await stateOf('one'), await stateOf('two')], ['unloaded', 'ready'])
   ends[1].abort()
   for (const { body } of [first, second]) await body?.cancel().catch(() => undefined)

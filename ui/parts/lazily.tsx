@@ -36,7 +36,13 @@ export function lazily<Props extends object>(
           kept = Screen
           setThere({ Screen })
         },
-        () => failure().then(setError),
+        async () => {
+          const why = await failure()
+          // A browser may ask for a module that did not come no more until the page is loaded anew (the
+          // module map of HTML keeps the failure). Nothing is lost: nobody has entered anything here yet.
+          if (!isPart && !isPassing(why) && !wasJustReloaded()) location.reload()
+          else setError(why)
+        },
       )
     }, [turn])
     const { Screen } = there
@@ -56,6 +62,12 @@ export function lazily<Props extends object>(
   }
   // Whoever goes there tries again, and is told.
   return Object.assign(Lazily, { ahead: () => void begin().catch(() => undefined) })
+}
+
+/** Once is enough: what does not come then is said. */
+function wasJustReloaded(): boolean {
+  const [loading] = performance.getEntriesByType('navigation') as PerformanceNavigationTiming[]
+  return loading?.type === 'reload' && performance.now() < 10_000
 }
 
 /** Why code did not come: the server is away, or it was updated meanwhile and has other files. */
