@@ -262,6 +262,17 @@ test('a queue is one file: its items, and what was said of each', { skip }, asyn
   assert.deepEqual([...problems, ...file.problems], [])
 })
 
+test('the call that is reviewed is one file', { skip }, async (t) => {
+  const queue = await createQueue(served().post, { name: 'One by one' })
+  const call_ids = [idOf('search', 300)]
+  await served().post(`/annotation_queues/${queue}/items`, { project_id: project, call_ids })
+  const { page, problems } = await open(t, `/ui/${project}/queues/${queue}/review`)
+  await page.waitForSelector('.reading .exception')
+  const file = await reopened(t, page, 'call')
+  await file.page.waitForSelector('.exception >> text=TimeoutError: too slow')
+  assert.deepEqual([...problems, ...file.problems], [])
+})
+
 test('a file says what it does not hold', { skip }, async (t) => {
   const at = await servePageApp(t)
   const root = { id: 'a'.repeat(16), trace_id: 'b'.repeat(32), parent_id: null }

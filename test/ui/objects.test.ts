@@ -57,6 +57,21 @@ test('objects are found by their class, and opened by keys alone', { skip }, asy
   assert.deepEqual(problems, [])
 })
 
+test('an object of more versions than are listed says so, and shows an older one', { skip }, async (t) => {
+  for (let index = 0; index < 502; index++) {
+    const obj = { project_id: 'acme/long', object_id: 'often', val: { turn: `turn ${index}` } }
+    const { status, text } = await served().post('/obj/create', { obj })
+    assert.equal(status, 200, text)
+  }
+  const { page, problems } = await open(t, '/ui/acme/long/data/often?v=v0')
+  await page.getByText('The newest 500 versions are listed.').waitFor()
+  await page.getByText('turn 0', { exact: true }).waitFor()
+  assert.equal(await page.getByRole('combobox').first().locator('option:checked').textContent(), 'v0')
+  await page.keyboard.press(']')
+  await page.getByText('turn 2', { exact: true }).waitFor()
+  assert.deepEqual(problems, [])
+})
+
 test('a dataset is a table: its end, a sort, a whole row, an older version, every digit', {
   skip,
 }, async (t) => {

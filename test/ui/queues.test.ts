@@ -84,6 +84,31 @@ test('a call is put into a queue where it is read', { skip }, async (t) => {
   assert.deepEqual(problems, [])
 })
 
+test('a queue is found by its name however many were made since, and no second one is made', {
+  skip,
+}, async (t) => {
+  const project_id = 'acme/older'
+  const call = chatCall(900, 'Question?', 'Answer.', { project_id })
+  await writeCalls(served(), [call], project_id)
+  const id = await createQueue(served().post, { project_id, name: 'Oldest of all' })
+  for (let index = 0; index < 500; index++) {
+    await createQueue(served().post, { project_id, name: `Later ${index}` })
+  }
+  const { page, problems } = await open(t, `/ui/${project_id}/calls?peek=${call.id}`)
+  await page.waitForSelector('.peek .said.is-answer')
+  await page.keyboard.press('a')
+  await page.getByRole('option').getByText('Later 499').waitFor()
+  await page.keyboard.type('Oldest')
+  await page.getByRole('option').getByText('Oldest of all').waitFor()
+  await page.keyboard.type(' of all')
+  await page.getByRole('option').getByText('Make').waitFor({ state: 'detached' })
+  await page.keyboard.press('Enter')
+  await page.getByRole('status').getByText('1 added.').waitFor()
+  const link = page.getByRole('link', { name: 'Open Oldest of all' })
+  assert.match((await link.getAttribute('href')) ?? '', new RegExp(id))
+  assert.deepEqual(problems, [])
+})
+
 test('the items of a queue are walked, and filtered by their state', { skip }, async (t) => {
   const { page, problems } = await open(t, `${queuesPath}/${served().queueId}`)
   await page.getByRole('row').getByText('Question 0?', { exact: true }).waitFor()

@@ -3,7 +3,7 @@ import { Dialog } from '../parts/dialog.tsx'
 import { Skeleton } from '../parts/states.tsx'
 import { paths } from '../places.ts'
 import { useLoading } from '../server/loading.ts'
-import { type Added, addToQueue, makeQueue, type Queue, readQueues } from '../server/queues.ts'
+import { type Added, addToQueue, makeQueue, mostQueues, type Queue, readQueues } from '../server/queues.ts'
 import { countText } from '../value/units.ts'
 import { DoneAdding } from './done-adding.tsx'
 
@@ -16,15 +16,15 @@ interface Props {
 
 /** Puts calls into a queue that is chosen or made here, and says what became of them. */
 export function AddToQueue({ project, calls, onClose }: Props) {
-  const { value: queues, error } = useLoading((signal) => readQueues(project, signal), [project])
   const [text, setText] = useState('')
+  const name = text.trim()
+  const { queues, isSought, error } = useQueuesOf(project, name)
   const [at, setAt] = useState(0)
   const [failure, setFailure] = useState<Error>()
   const [isWorking, setWorking] = useState(false)
   const [done, setDone] = useState<{ name: string; id: string; added: Added }>()
-  const name = text.trim()
   const found = (queues ?? []).filter((queue) => queue.name.toLowerCase().includes(name.toLowerCase()))
-  const isNew = queues !== undefined && name !== '' && !found.some((queue) => queue.name === name)
+  const isNew = isSought && name !== '' && !found.some((queue) => queue.name === name)
   const choices: (Queue | undefined)[] = [...found.slice(0, 8), ...(isNew ? [undefined] : [])]
   const chosen = Math.min(at, choices.length - 1)
   const title = `Add ${calls.length === 1 ? 'this call' : `${countText(calls.length)} calls`} to a queue`
@@ -106,6 +106,25 @@ export function AddToQueue({ project, calls, onClose }: Props) {
       </div>
     </Dialog>
   )
+}
+
+/** The newest queues, and where there are more, those whose names have `name` in them. */
+function useQueuesOf(project: string, name: string) {
+  const newest = useLoading((signal) => readQueues(project, signal), [project])
+  const isPart = newest.value?.length === mostQueues
+  const asked = isPart ? name : ''
+  const named = useLoading(
+    async (signal) => ({
+      asked,
+      queues: asked === '' ? [] : await readQueues(project, signal, { name: asked }),
+    }),
+    [project, asked],
+  )
+  const error = newest.error ?? named.error
+  if (asked === '') return { queues: newest.value, isSought: newest.value !== undefined, error }
+  // Until the server has answered, those that are here are offered, and no new one.
+  const isSought = named.value?.asked === asked
+  return { queues: isSought ? named.value?.queues : newest.value, isSought, error }
 }
 
 function addedText({ added, before, unknown }: Added): string {

@@ -9,19 +9,26 @@ export type QueueStats = z.output<typeof contract.QueueStats>
 export type QueueRule = z.output<typeof rules.RuleRecord>
 export type ItemState = QueueItem['annotation_state']
 
-/** So many are looked through where one is chosen or sought. */
-const mostQueues = 500
+/** So many are read where one is chosen or sought. */
+export const mostQueues = 500
 
 const pathOf = (queue: string) => `/annotation_queues/${encodeURIComponent(queue)}`
+
+interface QueuesView {
+  /** A part of their names. */
+  name?: string
+  offset?: number
+  limit?: number
+}
 
 /** The newest first. */
 export async function readQueues(
   project: string,
   signal: AbortSignal,
-  page: { offset: number; limit: number } = { offset: 0, limit: mostQueues },
+  view: QueuesView = {},
 ): Promise<Queue[]> {
   const queues: Queue[] = []
-  const body = { project_id: project, ...page }
+  const body = { project_id: project, limit: mostQueues, ...view }
   for await (const line of askLines('/annotation_queues/query', { body, signal })) {
     queues.push(JSON.parse(line) as Queue)
   }

@@ -16,7 +16,7 @@ import {
   readVersions,
   refOfCreated,
 } from '../../server/objects.ts'
-import { sizeText } from '../../value/units.ts'
+import { countText, sizeText } from '../../value/units.ts'
 import { Difference } from './difference.tsx'
 import { ObjectValue } from './object-value.tsx'
 import { VersionMarks } from './version-marks.tsx'
@@ -26,6 +26,8 @@ const mostVersions = 500
 
 interface Read {
   versions: ObjectVersion[]
+  /** Older ones are not listed. */
+  isPart: boolean
   shown: ObjectRead
 }
 
@@ -34,7 +36,12 @@ async function readAll(project: string, object: string, version: string, signal:
     readVersions({ project, objects: [object], limit: mostVersions }, signal),
     readObject(project, object, version, signal),
   ])
-  return { versions, shown }
+  const isListed = versions.some(({ digest }) => digest === shown.digest)
+  return {
+    versions: isListed ? versions : [...versions, shown],
+    isPart: versions.length === mostVersions,
+    shown,
+  }
 }
 
 /** One object: its value in one version, and what has changed since another. */
@@ -123,6 +130,9 @@ export function ObjectScreen({ project, object }: { project: string; object: str
                 ))}
             </select>
           </label>
+          {value.isPart && (
+            <span class="muted">The newest {countText(mostVersions)} versions are listed.</span>
+          )}
           <button type="button" onClick={() => setLeaving('version')}>
             Delete version
           </button>

@@ -19,10 +19,13 @@ const classOf = ({ kind, base_object_class: base }: ObjectVersion) =>
   kind === 'op' ? 'Op' : (base ?? 'Other')
 
 /** Ops by themselves: a client has many of them. */
-async function readAll(project: string, signal: AbortSignal): Promise<ObjectVersion[]> {
+async function readAll(
+  project: string,
+  signal: AbortSignal,
+): Promise<{ all: ObjectVersion[]; isPart: boolean }> {
   const view = { project, latestOnly: true, limit: mostObjects }
   const found = await Promise.all([false, true].map((isOp) => readVersions({ ...view, isOp }, signal)))
-  return found.flat()
+  return { all: found.flat(), isPart: found.some(({ length }) => length === mostObjects) }
 }
 
 /** What is kept under a name: datasets, prompts, scorers, models, annotation specs, ops. */
@@ -33,7 +36,7 @@ export function ObjectsScreen({ project }: { project: string }) {
   const [screen, body] = [useRef<HTMLElement>(null), useRef<HTMLTableSectionElement>(null)]
   const [active, setActive] = useState(kept.left?.active ?? -1)
   const keepPlace = useKeptScroll(kept, { scroller: screen, isThere: value !== undefined, active })
-  const all = value ?? []
+  const all = value?.all ?? []
   const counts = new Map<string, number>()
   for (const one of all) counts.set(classOf(one), (counts.get(classOf(one)) ?? 0) + 1)
   const classes = [...counts].sort(([one], [other]) => (one < other ? -1 : 1))
@@ -67,7 +70,7 @@ export function ObjectsScreen({ project }: { project: string }) {
       </header>
       {error && <Failed error={error} again={again} />}
       {!error && value === undefined && <Skeleton rows={8} />}
-      {value?.length === 0 && (
+      {value?.all.length === 0 && (
         <Empty title="Nothing is kept under a name yet" command={firstDataset(project)}>
           <p>
             Datasets, prompts, scorers and models that clients publish are here, with all of their versions.
@@ -133,9 +136,9 @@ export function ObjectsScreen({ project }: { project: string }) {
               </tbody>
             </table>
           </div>
-          {all.length === mostObjects && (
+          {value?.isPart && (
             <p class="muted">
-              These are the {countText(mostObjects)} that were written last; there are more.
+              Of ops, and of all else, those {countText(mostObjects)} are here that were written last.
             </p>
           )}
         </>

@@ -1,4 +1,5 @@
 import { CallDetail, Value } from '../../call/detail.tsx'
+import { ExportButton } from '../../export/button.tsx'
 import { Failed } from '../../parts/states.tsx'
 import { paths } from '../../places.ts'
 import { shortOp } from '../../server/calls.ts'
@@ -34,6 +35,16 @@ export function Reading({ project, held: { item, call }, isWhole, onWhole }: Pro
         >
           Trace <kbd>t</kbd>
         </a>
+        <ExportButton
+          what="call"
+          load={async () =>
+            (await import('../../export/of-call.ts')).exportOfCall(
+              project,
+              item.call_id,
+              shortOp(item.call_op_name),
+            )
+          }
+        />
       </div>
       {call instanceof Error ? (
         <Failed error={call} />
