@@ -31,6 +31,7 @@ export function lazily<Props extends object>(
     const [turn, setTurn] = useState(0)
     useEffect(() => {
       if (kept !== undefined) return
+      let isLeft = false
       begin().then(
         (Screen) => {
           kept = Screen
@@ -38,12 +39,17 @@ export function lazily<Props extends object>(
         },
         async () => {
           const why = await failure()
-          // A browser may ask for a module that did not come no more until the page is loaded anew (the
-          // module map of HTML keeps the failure). Nothing is lost: nobody has entered anything here yet.
+          // Somebody may be writing on another screen by now.
+          if (isLeft) return
+          // A browser may not ask again for a module that failed to load until the page is reloaded: the
+          // module map of HTML keeps the failure. Nothing is lost, because this screen was never there.
           if (!isPart && !isPassing(why) && !wasJustReloaded()) location.reload()
           else setError(why)
         },
       )
+      return () => {
+        isLeft = true
+      }
     }, [turn])
     const { Screen } = there
     if (Screen !== undefined) return <Screen {...props} />
@@ -64,7 +70,7 @@ export function lazily<Props extends object>(
   return Object.assign(Lazily, { ahead: () => void begin().catch(() => undefined) })
 }
 
-/** Once is enough: what does not come then is said. */
+/** One reload is enough: a screen that still does not load then says so. */
 function wasJustReloaded(): boolean {
   const [loading] = performance.getEntriesByType('navigation') as PerformanceNavigationTiming[]
   return loading?.type === 'reload' && performance.now() < 10_000
