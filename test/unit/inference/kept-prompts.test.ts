@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { mock, test } from 'node:test'
 import fc from 'fast-check'
 import { createKeptPrompts, type KeptState } from '../../../src/inference/embedded/kept/prompts.ts'
 import type { Sequence } from '../../../src/inference/embedded/sequences.ts'
@@ -103,6 +103,38 @@ test('what would not pay is left: a model that reads as fast as memory is copied
   const partial = keptWithin(100, { isWhole: false })
   await partial.keep('once upon a time')
   assert.deepEqual([partial.kept.load.prompts, partial.kept.load.bound], [0, 0])
+})
+
+test('copies that were slow once are tried again', async () => {
+  let now = 0
+  const copying = mock.method(performance, 'now', () => now)
+  try {
+    let copyMs = 1_000
+    const kept = createKeptPrompts({
+      context: {
+        bytesOfToken,
+        async keep(): Promise<KeptState> {
+          now += copyMs
+          return { bytes: 160, restore: async () => true, dispose() {} }
+        },
+      },
+      bound: 10_000,
+      least: 4,
+      readMs: (count) => count / 20,
+    })
+    const keepOthers = async (count: number) => {
+      for (let n = 0; n < count; n++) await kept.keep(sequenceOf(`${n} `.padEnd(16, String(n))), 0, false)
+    }
+    await keepOthers(30)
+    assert.ok(kept.load.skipped > 0, 'copying takes longer than reading')
+    copyMs = 0
+    await keepOthers(60)
+    const { skipped } = kept.load
+    await keepOthers(60)
+    assert.equal(kept.load.skipped, skipped)
+  } finally {
+    copying.mock.restore()
+  }
 })
 
 test('a state that is not taken is dropped, and the sequence holds nothing', async () => {

@@ -49,6 +49,12 @@ export interface KeptOnDisk {
 /** What is kept may never be asked for again: it is worth so much less than what it would save. */
 const seldom = 4
 
+/**
+ * A copy that is not made is not measured either. So each one that is left out makes the estimate a little smaller: a few slow
+ * copies on a busy machine do not turn keeping off for good.
+ */
+const forgetting = 0.97
+
 /** Until the speed is known: bytes that are copied in a millisecond. */
 const firstBytesOfMs = 500_000
 
@@ -224,9 +230,13 @@ export function createKeptPrompts({ context, bound, disk, least, readMs }: Keepi
       }
       const longestMs = Math.max(longestBesideMs, readMs(tokensOfBatch) ?? 0)
       let leftMs = doOthersWrite ? longestMs : Number.POSITIVE_INFINITY
-      const pays = ({ bound: most, keepMsOfByte }: Store) => {
-        const ms = needed * keepMsOfByte
-        if (needed > most || tokensOf(ms) * seldom > lost || ms > leftMs) return false
+      const pays = (store: Store) => {
+        const ms = needed * store.keepMsOfByte
+        if (needed > store.bound || ms > leftMs) return false
+        if (tokensOf(ms) * seldom > lost) {
+          store.keepMsOfByte *= forgetting
+          return false
+        }
         leftMs -= ms
         return true
       }
