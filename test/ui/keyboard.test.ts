@@ -130,6 +130,27 @@ test('Escape closes the front dialog alone', { skip }, async (t) => {
   assert.deepEqual(problems, [])
 })
 
+test('Escape right behind the one that closed a dialog is for the screen', { skip }, async (t) => {
+  const { page, problems } = await openCalls(t)
+  await page.keyboard.press('j')
+  await page.keyboard.press('p')
+  await page.waitForSelector('.peek .said.is-answer')
+  await page.keyboard.press('a')
+  await page.getByRole('combobox', { name: 'Name of a queue' }).waitFor()
+  // Within one task, so no frame and no event of the dialog comes between.
+  const focused = await page.evaluate(() => {
+    document.querySelector<HTMLDialogElement>('dialog[open]')?.close()
+    const { activeElement } = document
+    activeElement?.dispatchEvent(
+      new KeyboardEvent('keydown', { key: 'Escape', bubbles: true, cancelable: true }),
+    )
+    return activeElement?.tagName
+  })
+  await page.locator('.peek').waitFor({ state: 'detached' })
+  assert.equal(focused, 'INPUT')
+  assert.deepEqual(problems, [])
+})
+
 test('no key of a screen works while somebody types', { skip }, async (t) => {
   const { page, problems } = await openCalls(t)
   const text = '?jkxadvr.Nggopesicn1 /'

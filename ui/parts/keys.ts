@@ -93,8 +93,11 @@ function nameOf(event: KeyboardEvent): string {
 const fields = 'input:not([type="checkbox"]), textarea, select, [contenteditable]'
 const controls = 'button, a[href], summary, input[type="checkbox"]'
 
+/** Until the next frame a dialog that has closed may keep the focus in its field; nobody types there any more. */
 const isField = (target: EventTarget | null): boolean =>
-  target instanceof HTMLElement && target.closest(fields) !== null
+  target instanceof HTMLElement &&
+  target.closest(fields) !== null &&
+  target.closest('dialog:not([open])') === null
 
 const controlOf = (target: EventTarget | null): HTMLElement | undefined =>
   (target instanceof Element ? target.closest<HTMLElement>(controls) : undefined) ?? undefined
