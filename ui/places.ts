@@ -96,6 +96,9 @@ function match(pattern: readonly string[], parts: readonly string[]): Names | un
   return names
 }
 
+/** As the server takes them: spaces only within the name behind the slash. */
+export const isProject = (text: string): boolean => /^[^/\s]+\/[^/\s]+(?: +[^/\s]+)*$/.test(text)
+
 const segment = (text: string) => encodeURIComponent(text)
 const projectPath = (project: string) => `/ui/${project.split('/').map(segment).join('/')}`
 

@@ -15,7 +15,7 @@ export function nameGiven(words: readonly string[]): string {
 export function projectGiven(what: string, given: string): string {
   if (projectId.safeParse(given).success) return given
   throw new CommandError(
-    `${what}: given ${JSON.stringify(given)}; accepted: <entity>/<project>, without spaces.`,
+    `${what}: given ${JSON.stringify(given)}; accepted: <entity>/<project>, with spaces only within the name of the project.`,
     exitCodes.usage,
   )
 }

@@ -155,23 +155,34 @@ export const entityName = z
   )
   .meta({ description: '`*` is all of them.' })
 
+// Projects of W&B may have spaces within their names, and their clients send them as they are.
+const entityForm = /[^/\s\0]+/.source
+const projectForm = /[^/\s\0]+(?: +[^/\s\0]+)*/.source
+
 export const projectId = z
   .string()
   .max(256)
-  .regex(/^[^/\s\0]+\/[^/\s\0]+$/, { error: 'expected the form <entity>/<project>', abort: true })
+  .regex(new RegExp(`^${entityForm}/${projectForm}$`), {
+    error: 'expected the form <entity>/<project>',
+    abort: true,
+  })
   .refine((id) => !id.split('/').some(isStep), noSteps)
   .refine((id) => id.isWellFormed(), 'expected text without lone surrogates')
   .meta({ description: 'The project, as <entity>/<project>. The first write makes it.', example: 'acme/qa' })
 
-const projectPart = z
-  .string()
-  .max(254, { abort: true })
-  .regex(/^[^/\s\0]+$/, { error: 'expected text without spaces and slashes', abort: true })
-  .refine((name) => !isStep(name), noSteps)
+const projectPart = (form: string, expected: string) =>
+  z
+    .string()
+    .max(254, { abort: true })
+    .regex(new RegExp(`^${form}$`), { error: expected, abort: true })
+    .refine((name) => !isStep(name), noSteps)
 
 /** The same project in two segments of a URL. */
 export const projectPath = z
-  .object({ entity: projectPart, project: projectPart })
+  .object({
+    entity: projectPart(entityForm, 'expected text without spaces and slashes'),
+    project: projectPart(projectForm, 'expected text without slashes and without spaces at its ends'),
+  })
   .refine(({ entity, project }) => entity.length + project.length <= 255, {
     error: 'expected at most 255 characters together with the entity',
     path: ['project'],

@@ -8,7 +8,7 @@ export interface ParsedRef {
 }
 
 const form =
-  /^[a-z][a-z0-9+.-]*:\/\/\/([^/\s]+)\/([^/\s]+)\/(object|op|table|call)\/([^/:\s]+)(?::([^/\s]+))?/
+  /^[a-z][a-z0-9+.-]*:\/\/\/([^/\s]+)\/([^/\s]+(?: +[^/\s]+)*)\/(object|op|table|call)\/([^/:\s]+)(?::([^/\s]+))?/
 
 /** Undefined for any other text. */
 export function parseRef(text: string): ParsedRef | undefined {

@@ -5,7 +5,14 @@ import { callRefOf, objectRefOf, parseRef } from '../../../ui/value/ref.ts'
 
 const call = '019a9c1e-7a00-7000-8000-000000000001'
 
-for (const project of ['acme/qa', 'acme/über', 'acme/a+b@c', 'acme/a%2Fb', '50%/of']) {
+for (const project of [
+  'acme/qa',
+  'acme/über',
+  'acme/my  first project',
+  'acme/a+b@c',
+  'acme/a%2Fb',
+  '50%/of',
+]) {
   test(`the page writes and reads references in ${project} like the server`, () => {
     assert.equal(callRefOf(project, call), callRef('weave', project, call))
     assert.equal(objectRefOf(project, 'my set', 'v2'), objectRef('weave', project, 'object', 'my set', 'v2'))

@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import { useKeys } from '../../parts/keys.ts'
 import { Failed } from '../../parts/states.tsx'
+import { isProject } from '../../places.ts'
 import { search, setSearch } from '../../routes.ts'
 import { readEngine } from '../../server/engine.ts'
 import { useLoading } from '../../server/loading.ts'
@@ -15,8 +16,6 @@ const nameless = () => {
   const [first = '*'] = who.value?.entities ?? []
   return `${first === '*' ? 'main' : first}/default`
 }
-
-const projectName = /^[^/\s]+\/[^/\s]+$/
 
 /** Asks the model. Each question is a call of the project. */
 export function PlayScreen() {
@@ -114,7 +113,7 @@ function PlayBar({ play, project, isBusy, isEmpty, ask, copy }: BarProps) {
         value={project}
         onChange={({ currentTarget }) => {
           const name = currentTarget.value.trim()
-          if (projectName.test(name)) setSearch({ p: name })
+          if (isProject(name)) setSearch({ p: name })
           else currentTarget.value = project
         }}
       />

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import { FirstCall } from '../../parts/first-call.tsx'
 import { Failed, Skeleton } from '../../parts/states.tsx'
-import { paths } from '../../places.ts'
+import { isProject, paths } from '../../places.ts'
 import { go } from '../../routes.ts'
 import { useLoading } from '../../server/loading.ts'
 import { projectsAtOnce, readProjects } from '../../server/projects.ts'
@@ -47,7 +47,7 @@ export function ProjectsScreen() {
 /** A project needs no registration, so one may be opened before anything is in it. */
 function OpenProject() {
   const [name, setName] = useState('')
-  const isName = /^[^/\s]+\/[^/\s]+$/.test(name.trim())
+  const isName = isProject(name.trim())
   return (
     <form
       class="open-project"
