@@ -35,7 +35,7 @@ export interface OperationParts extends GenerationParts {
 /** The users of HEDDLE_USERS, whose keys are configured there. */
 export type ConfiguredPeople = readonly Pick<ConfiguredUser, 'name' | 'entities'>[]
 
-/** The parts for one request, with the caller's own view of the database. */
+/** The parts for one request. Its reads and writes count as those of its caller. */
 interface RequestParts extends OperationParts {
   /** Finds the calls that the request names. */
   names: CallNames

@@ -13,7 +13,7 @@ const remembered = 7 * 86_400_000_000
 /** How long an upload may make no progress before it counts as abandoned. */
 const uploadAbandoned = 86_400_000_000
 
-/** How long the deletion of a project may pause before the sweep takes it over from the request. */
+/** How long the deletion of a project may pause before the sweep takes it over from the process that began it. */
 const deletionLeft = 10_000_000
 
 /**

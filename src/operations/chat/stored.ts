@@ -38,7 +38,9 @@ export function storedCompletions({ db, recorder }: StoredParts) {
   const deleted = new LRUCache<string, Position>({ max: mostDeleted })
   const keyOf = (project: string, id: string) => `${project} ${id}`
 
-  /** Limits the record to the caller's own completions in the project of the request. */
+  /**
+   * The record, read and written as the caller's tenant, and the project of the request. Refuses without access to it.
+   */
   function own({ caller, headers }: Asked) {
     const { project } = placeOf(caller, headers)
     requireAccess(caller, project, projectHeader)

@@ -4,7 +4,7 @@ import type { JsonText, WithSharedTexts } from '../../domain/json/text.ts'
 import type { CompletionKind } from '../../storage/answers/completions.ts'
 import type { RecordedAnswer } from '../../storage/answers/recorded-answers.ts'
 
-/** The place of a call, as the request gives it. */
+/** The project, thread and parent of a call, as the request gives them. */
 export interface Place {
   project: string
   thread: string | null
@@ -69,7 +69,7 @@ export interface Recording {
   /** How many calls the name of the parent stands for; 0 if it is the id of a call. */
   readonly parentMatches: number
   /**
-   * Rejects if the record refuses writes. Nothing is sent before it resolves. Absent if writes are known to succeed.
+   * Rejects if the record refuses writes. Nothing is sent before it resolves. Absent if a write has succeeded lately.
    */
   readonly proof: Promise<void> | undefined
   /** Must be called exactly once; without an argument if the request was refused and so has no answer. Never throws. */

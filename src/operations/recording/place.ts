@@ -16,7 +16,7 @@ const threadHeader = 'x-heddle-thread'
 const thread = plainText(512).min(1)
 const parentName = plainText(1024).refine((name) => callIdPattern.test(name) || isCompletionId(name))
 
-/** The place that the headers of a request give its call. They are checked even if nothing is recorded. */
+/** Where the headers of a request put its call. They are checked even if nothing is recorded. */
 export function placeOf(caller: Caller, headers: IncomingHttpHeaders): Place {
   const given = <Type extends z.ZodType<string>>(name: string, type: Type, accepted: string) => {
     const text = textOf(headers[name])
