@@ -59,7 +59,7 @@ export type Attributes = ReadonlyMap<string, Value>
 /** Why one span is left out, while the others of its request are accepted. */
 export class SpanError extends Error {}
 
-/** Most characters of a client's name that a message shows. */
+/** Most characters of a name from a client that a message shows. */
 const longestShown = 100
 
 export function cut(text: string): string {

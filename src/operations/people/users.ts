@@ -52,7 +52,7 @@ export async function createUser(
   return { user: userShown(user), key: { id, key } }
 }
 
-/** No admin can remove itself, so that at least one admin remains. */
+/** No user can remove itself, so that someone who can sign in always remains. */
 export async function removeUser(db: Database, configured: ConfiguredPeople, caller: Caller, name: string) {
   if (name === caller.name) throw refuse('own_user_stays', { name })
   const isConfigured = configured.some((one) => one.name === name)
