@@ -1,20 +1,20 @@
-/** Work that repeats beside the requests. */
+/** Work that repeats while requests are served. */
 export interface BackgroundWork {
-  /** Resolves when the step that runs has ended; none follows. */
+  /** Resolves when the current step has ended; no further step begins. */
   stop(): Promise<void>
 }
 
 interface BackgroundStep {
   /** Resolves to the pause in milliseconds before the next step. The signal aborts when the work is stopped. */
   run(signal: AbortSignal): Promise<number>
-  /** Before the first step. */
+  /** Pause before the first step. */
   firstMs: number
-  /** After a step that failed. */
+  /** Pause after a step that failed. */
   failedMs: number
   failed(error: unknown): void
 }
 
-/** One step after the other, never two at once. Its timer does not keep the process alive. */
+/** Runs one step after the other, never two at once. Its timer does not keep the process alive. */
 export function inBackground({ run, firstMs, failedMs, failed }: BackgroundStep): BackgroundWork {
   const stopping = new AbortController()
   let timer: NodeJS.Timeout | undefined

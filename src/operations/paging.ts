@@ -21,7 +21,7 @@ const count = z
   .regex(/^\d{1,15}$/, 'expected a whole number')
   .transform(Number)
 
-/** The page of a list in the query of its URL. */
+/** The page of a list, in the query string of the URL. */
 export const ListQuery = z.strictObject({
   limit: count.optional(),
   offset: count.optional().meta({ default: '0' }),

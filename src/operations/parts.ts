@@ -13,40 +13,40 @@ import type { Projects } from './projects/settings.ts'
 import { type CallNames, createCallNames, matchesHeader } from './recording/named-calls.ts'
 import type { UsageMeter } from './usage/meter.ts'
 
-/** What every operation is built from. All families get the same object; a route names the members that it uses. */
+/** What operations are built from. All families get the same object; a route names the members that it uses. */
 export interface OperationParts extends GenerationParts {
   db: Database
   schemas: SchemaChecks
-  /** Compiles what judges have to answer, whether there is a model or not. */
+  /** Compiles the constraints of judges, whether there is a model or not. */
   constraints: Compiling
-  /** What is set for projects. */
+  /** The settings of projects. */
   projects: Projects
-  /** How long answers of the Responses API are kept at most; 0 is as long as the record keeps their calls. */
+  /** Most days that answers of the Responses API are kept; 0 means as long as the record keeps their calls. */
   responseDays: number
-  /** The most bytes that one file may have. */
+  /** Most bytes of one file. */
   fileLimit: number
-  /** The scheme of the references that are made here. */
+  /** The scheme of the references made here. */
   refScheme: string
   usage: UsageMeter
   people: ConfiguredPeople
   events: EventHub
 }
 
-/** The users of HEDDLE_USERS, whose keys stand there. */
+/** The users of HEDDLE_USERS, whose keys are configured there. */
 export type ConfiguredPeople = readonly Pick<ConfiguredUser, 'name' | 'entities'>[]
 
-/** The same for one request, as its caller's. */
+/** The parts for one request. Its reads and writes count as those of its caller. */
 interface RequestParts extends OperationParts {
   /** Finds the calls that the request names. */
   names: CallNames
-  /** Aborts when the client leaves before its answer is complete. Made when it is first read. */
+  /** Aborts when the client disconnects before its answer is complete. Created when it is first read. */
   readonly signal: AbortSignal
 }
 
 /** Declares the route of one operation. */
 export type Operation = Routes<OperationParts>
 
-/** What an operation takes and answers, and the rule that it follows. */
+/** What an operation accepts and answers, and the rule that it follows. */
 interface Contract<Body extends z.ZodType, Params extends z.ZodType, Query extends z.ZodType> {
   summary: string
   tags: readonly string[]
@@ -54,15 +54,15 @@ interface Contract<Body extends z.ZodType, Params extends z.ZodType, Query exten
   params?: Params
   querystring?: Query
   answer: unknown
-  /** Beside those that every operation may give. */
+  /** Besides those that every operation may give. */
   refusals?: readonly RefusalCode[]
-  /** More of its answers, by status. */
+  /** Further answers, by status. */
   others?: Record<number, z.ZodType>
-  /** Its bodies carry values of any size, up to HEDDLE_BODY_LIMIT. */
+  /** Its bodies have values of any size, up to HEDDLE_BODY_LIMIT. */
   largeBodies?: true
-  /** The role that it needs. */
+  /** The role that it requires. */
   role?: 'admin'
-  /** Its result is the answer; without one the answer is empty. */
+  /** Its result is the answer; without a result the answer is empty. */
   rule(
     parts: RequestParts,
     request: FastifyRequest & { body: z.output<Body>; params: z.output<Params>; query: z.output<Query> },
@@ -102,16 +102,16 @@ export function operation<Body extends z.ZodType, Params extends z.ZodType, Quer
           },
         }
         const given = await rule(own, request as Parameters<typeof rule>[1], reply)
-        // A stream that has begun and was cut off gives nothing, and there is nothing else to send.
+        // A stream that began and was cut off returns nothing, and nothing else can be sent.
         return given ?? (reply.raw.headersSent ? undefined : {})
       },
     })
   }
-  // Fastify searches all loaded modules for the name of a plugin that has none.
+  // Without a name, Fastify searches all loaded modules for the plugin's.
   return Object.assign(plugin, { [Symbol.for('fastify.display-name')]: `${method} ${url}` })
 }
 
-/** One plugin for the operations that belong together. Each of them stays a plugin with a scope of its own. */
+/** One plugin for related operations. Each of them stays a plugin with a scope of its own. */
 export function family(...operations: Operation[]): Operation {
   return async (app, parts) => {
     for (const one of operations) await app.register(one, parts)

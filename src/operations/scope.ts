@@ -2,7 +2,7 @@ import type { z } from 'zod'
 import { type Caller, requireAccess } from '../domain/callers.ts'
 import { projectOf, type projectPath } from '../domain/fields.ts'
 
-/** The project that the URL names, and who acts in it. */
+/** The project named in the URL and the caller that acts in it. */
 export interface Scope {
   caller: Caller
   project: string

@@ -2,14 +2,14 @@ import { backfillPosition } from '../../storage/calls/facts.ts'
 import type { Database } from '../../storage/database.ts'
 import { type BackgroundWork, inBackground } from '../background.ts'
 
-/** So little that a write that waits behind it is hardly later. */
+/** Small enough that a write waiting behind it is hardly delayed. */
 const atOnce = { limit: 64, characters: 512 * 1024 }
 const firstMs = 500
 const failedMs = 5_000
-/** Calls without facts come with an upgrade alone. */
+/** Only an upgrade leaves calls without facts. */
 const doneMs = 86_400_000
 
-/** Reads the facts of calls that an older version wrote, behind the writes. */
+/** Reads the facts of calls that an older version wrote, after the pending writes. */
 export function startBackfill(db: Database, failed: (error: unknown) => void): BackgroundWork {
   return inBackground({
     firstMs,

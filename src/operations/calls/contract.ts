@@ -120,7 +120,7 @@ export const UpsertBatchAnswer = answer(
 
 const off = flag(false)
 
-/** Its own id, or that of its completion, in which callers may have put a request id of theirs. */
+/** The id of the call or of its completion, which may contain a request id that the caller chose. */
 const callName = plainText(1024)
   .min(1)
   .meta({ description: 'The id of the call, or of the completion that it is.' })
@@ -187,7 +187,7 @@ export const UpdateBody = z.object({
 })
 export type UpdateBody = z.output<typeof UpdateBody>
 
-/** More ids than this in one list is a 413 or 400 of its own, so the schema leaves room above it. */
+/** Longer lists have a refusal of their own (413 or 400), so the schema leaves room for them. */
 const idList = shortList(plainText(2048), 1000)
 
 export const DeleteBody = z.object({ project_id: projectId, call_ids: idList })

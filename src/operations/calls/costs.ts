@@ -7,12 +7,15 @@ import type { CallRow } from '../../storage/calls/calls.ts'
 import { type Price, pricesOfModels } from '../../storage/prices.ts'
 import type { Reader } from '../../storage/transaction.ts'
 
-/** Names of models that are asked for at once. */
+/** Models whose prices are read at once. */
 const namesAtOnce = 200
-/** Models whose prices are remembered while calls are read. */
+/** Models whose prices are cached while calls are read. */
 const mostRemembered = 10_000
 
-/** Answers what a call cost, as JSON, by the prices of the project. The prices of a model are read when a call names it. */
+/**
+ * Returns what a call cost, as JSON, by the prices of the project. The prices of a model are read when a call first
+ * names it.
+ */
 export function createPricing(
   db: Reader,
   projectId: string,
@@ -44,8 +47,8 @@ export function createPricing(
 type Usage = Record<string, unknown>
 
 /**
- * What the models of a call cost, by the prices of the project: for each model the price that was in force when the call
- * started, else the next one to come.
+ * What the models of a call cost, by the prices of the project: for each model the price in force when the call
+ * started, or else the first one after it.
  */
 export async function costsOf(
   usage: Usage,
@@ -63,7 +66,7 @@ export async function costsOf(
   return costs.length > 0 ? objectText(costs) : undefined
 }
 
-/** Of the prices of one model. */
+/** Picks from the prices of one model. */
 export function priceOf(prices: readonly Price[], startedAt: number): Price | undefined {
   let best: Price | undefined
   for (const price of prices) {

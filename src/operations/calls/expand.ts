@@ -7,23 +7,23 @@ import type { Reader } from '../../storage/transaction.ts'
 import { createFollower, type NamedRef } from '../objects/resolve.ts'
 import type { ExpandedColumns } from './expanded-columns.ts'
 
-/** The most characters that a call may grow by. What does not fit stays a reference. */
+/** Most characters that a call may grow by. References that do not fit stay references. */
 const mostAdded = 4 * 1024 * 1024
-/** The most characters that are searched for further references, for one batch of calls. */
+/** Most characters that are searched for further references, for one batch of calls. */
 const mostSearched = 64 * 1024 * 1024
 
-/** A JSON text, and in it the references that may be replaced, in their order. */
+/** A JSON text and its references that may be replaced, in order. */
 interface Marked {
   text: string
   spans: readonly RefSpan[]
 }
 
-/** What each reference leads to, by column, because what is replaced in it differs between columns. */
+/** What each reference leads to. By column, because what is replaced inside it differs between columns. */
 type Expansions = Map<ExpandedColumns, Map<string, Marked>>
 
 /**
- * The same calls with the references at the columns replaced by what they lead to; an object has its reference under
- * `_ref`. The references of all these calls are read together, and then those that are in what was read.
+ * The calls, with the references in the columns replaced by what they lead to; an object keeps its reference in `_ref`.
+ * The references of all calls are read together, then those inside what was read.
  */
 export async function* expandCalls(
   db: Reader,
@@ -108,13 +108,13 @@ function written({ text, spans }: Marked, expansions: Expansions, room: { left: 
   return whole + text.slice(done)
 }
 
-/** An object that has a member `_ref` keeps its own. */
+/** An object with a member `_ref` keeps its own. */
 function withRef(value: string, ref: string): string {
   if (!value.startsWith('{') || (value.includes('"_ref"') && membersOf(value).has('_ref'))) return value
   return `${value.slice(0, -1)}${value === '{}' ? '' : ','}"_ref":${ref}}`
 }
 
-/** A string in the text that may be a reference, and the column that it is in. */
+/** A string in the text that may be a reference, and its column. */
 interface RefSpan {
   from: number
   to: number
@@ -122,17 +122,17 @@ interface RefSpan {
   branch: ExpandedColumns
 }
 
-/** A longer string is no reference. */
+/** A longer string cannot be a reference. */
 const longest = 4096
 
-/** The references in a document of a call, in their order. One walk finds those of all columns. */
+/** The references in a document of a call, in order. One walk finds those of all columns. */
 function refsIn(text: string, document: ExpandedColumns): RefSpan[] {
   const spans: RefSpan[] = []
   visit(new Scan(text), 0, document, spans)
   return spans
 }
 
-/** The references in what a reference of this column leads to. */
+/** The references inside what a reference of this column leads to. */
 function refsBelow(text: string, column: ExpandedColumns): RefSpan[] {
   const spans: RefSpan[] = []
   if (column.steps.size > 0) visitBelow(new Scan(text), 0, column, spans)

@@ -1,16 +1,16 @@
 import { checkPath, splitPath } from '../../domain/expressions/path.ts'
 import { refuse } from '../../domain/refusals.ts'
 
-/** Columns whose references are replaced by what they lead to, as a tree of the steps to them. */
+/** Columns whose references are replaced, as a tree of the steps to them. */
 export interface ExpandedColumns {
-  /** The column as it was given, when one ends here. */
+  /** The column as it was given, if one ends here. */
   column?: string
   steps: ReadonlyMap<string, ExpandedColumns>
 }
 
 const documents = ['inputs', 'output', 'attributes', 'summary']
 
-/** A column may lie in what another one leads to, so many times. */
+/** How deep columns may be nested inside what others lead to. */
 const deepest = 8
 
 export function expandedColumns(columns: readonly string[]): ExpandedColumns {
@@ -63,7 +63,7 @@ function refuseLongChains(root: ExpandedColumns): void {
   }
 }
 
-/** Refuses a field that lies in what a reference leads to: the calls do not hold it. */
+/** Refuses a field inside what a reference leads to, because the calls themselves do not contain it. */
 export function refuseExpanded(expanded: ExpandedColumns, field: string, place: string): void {
   const column = columnAbove(expanded, splitPath(field))
   if (column === undefined) return

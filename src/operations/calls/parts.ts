@@ -12,7 +12,7 @@ const dayInMicroseconds = 86_400_000_000
 
 interface Intake {
   user: string
-  /** Days after its start when a call expires that does not say so itself; 0 is never. */
+  /** Days after its start when a call without a time of its own expires; 0 means never. */
   retentionDays: number
 }
 
@@ -28,7 +28,7 @@ export function startPart(given: StartedCall | CompleteCall, { user, retentionDa
     id,
     display_name: given.display_name ?? null,
     start: {
-      // A call that names no trace is the root of its own, also when it is sent again.
+      // A call that names no trace is the root of its own. Sending it again yields the same trace.
       trace_id: given.trace_id ?? traceOf(id),
       parent_id: given.parent_id ?? null,
       thread_id: given.thread_id ?? null,
@@ -63,7 +63,9 @@ export function endPart(given: EndedCall | CompleteCall): EndedPart {
   }
 }
 
-/** One part for each call, in the order in which the calls first appear: what comes later in a batch replaces. */
+/**
+ * One part for each call, in the order in which the calls first appear. Later parts of a batch replace earlier ones.
+ */
 export async function mergeParts(parts: Iterable<CallPart>): Promise<CallPart[]> {
   const byCall = new Map<string, CallPart>()
   await inSteps(parts, (part) => {
@@ -75,7 +77,7 @@ export async function mergeParts(parts: Iterable<CallPart>): Promise<CallPart[]>
     }
     if (part.start) known.start = part.start
     if (part.end) known.end = part.end
-    // The name of an end replaces the one of its start, whichever arrives first.
+    // The name given with an end replaces that of the start, whichever arrives first.
     known.display_name = part.end
       ? (part.display_name ?? known.display_name)
       : (known.display_name ?? part.display_name)

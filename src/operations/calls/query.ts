@@ -20,7 +20,7 @@ interface Asked {
   names: CallNames
 }
 
-/** One JSON text for each call. The query is checked before the first of them is asked for. */
+/** One JSON text for each call. The query is checked before the first one is read. */
 export async function queryCalls(
   { db, names }: Asked,
   caller: Caller,
@@ -68,7 +68,7 @@ export async function countSomeCalls(
   }
 }
 
-/** The view that a body describes: its filter may name calls by their completions. */
+/** The view that a body describes. Its filter may name calls by their completions. */
 export async function callsViewOf(
   names: CallNames,
   body: Parameters<typeof viewOf>[0] & Pick<StreamQueryBody, 'filter'>,
@@ -76,7 +76,7 @@ export async function callsViewOf(
   return { ...viewOf(body), filters: body.filter ? [await namedIn(names, body)] : [] }
 }
 
-/** What lies below an expanded column is no field of the calls themselves. */
+/** Refuses conditions and sorts on what lies below an expanded column: the calls themselves have no such field. */
 async function viewIn(
   names: CallNames,
   body: StreamQueryBody | QueryStatsBody,
@@ -90,7 +90,7 @@ async function viewIn(
   return view
 }
 
-/** Calls may be named by the ids of their completions. */
+/** Resolves ids of completions to ids of calls. */
 async function namedIn(
   names: CallNames,
   { project_id, filter }: Pick<StreamQueryBody, 'project_id' | 'filter'>,
@@ -103,7 +103,7 @@ async function namedIn(
   }
 }
 
-/** The large columns that are read. Small ones always come: they cost nothing. */
+/** The large columns to read. Small ones are always included, because they cost nothing. */
 function largeGiven(columns: StreamQueryBody['columns']): ReadonlySet<LargeColumn> {
   if (!columns?.length) return new Set(largeColumns)
   for (const [index, column] of columns.entries()) checkPath(column, `columns.${index}`)

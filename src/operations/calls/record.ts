@@ -15,7 +15,7 @@ import { createPricing } from './costs.ts'
 interface Shown {
   storageSize?: boolean | null | undefined
   username?: boolean | null | undefined
-  /** What its models cost, when that is asked for. */
+  /** What its models cost, if the request asks for it. */
   costs?: string | undefined
 }
 
@@ -38,7 +38,7 @@ export function callNotFound(field: string, id: string, project: string): Refusa
 
 const emptyObject = new JsonText('{}')
 
-/** The call record of the wire. Null is present as null; only the name of the user may be absent. */
+/** The call record of the API. Null members are present as null; only the user name may be absent. */
 export function callRecord(row: CallRow, { storageSize, username, costs }: Shown): Record<string, unknown> {
   const name = username ? (row.user_id ?? undefined) : undefined
   return {
@@ -66,7 +66,7 @@ export function callRecord(row: CallRow, { storageSize, username, costs }: Shown
     deleted_at: null,
     storage_size_bytes: storageSize ? row.storage_size : null,
     total_storage_size_bytes: row.total_storage_size,
-    // As the types of published clients have them.
+    // The names that the types of published clients have.
     wb_user_id: row.user_id,
     wb_username: name,
     wb_run_id: row.run_id,
@@ -75,7 +75,7 @@ export function callRecord(row: CallRow, { storageSize, username, costs }: Shown
   }
 }
 
-/** What the client stored, and under `weave` what follows from the call itself. */
+/** The summary that the client stored, with what follows from the call itself under `weave`. */
 function summaryOf(row: CallRow, costs: string | undefined): JsonText {
   const text = row.summary ?? '{}'
   const members = membersOf(text)
@@ -102,7 +102,7 @@ function summaryOf(row: CallRow, costs: string | undefined): JsonText {
   return new JsonText(objectText(members))
 }
 
-/** The same rule as queries follow, in storage/calls/fields.ts. */
+/** The rule that queries follow, in storage/calls/fields.ts. */
 function statusOf(row: CallRow, summary: ReadonlyMap<string, string>): string {
   if (row.exception) return 'error'
   if (row.ended_at === null) return 'running'

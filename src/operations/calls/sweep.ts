@@ -7,16 +7,19 @@ const bytesAtOnce = 4 << 20
 const idleMs = 5_000
 const busyMs = 50
 
-/** How long a deleted call is remembered without its content, so that a late part cannot bring it back. */
+/** How long a deleted call is remembered without its content, so that a late part cannot restore it. */
 const remembered = 7 * 86_400_000_000
 
 /** How long an upload may make no progress before it counts as abandoned. */
 const uploadAbandoned = 86_400_000_000
 
-/** How long a deletion of a project may rest before the sweep takes it over from whoever asked for it. */
+/** How long the deletion of a project may pause before the sweep takes it over from the process that began it. */
 const deletionLeft = 10_000_000
 
-/** Frees the space of deleted and expired calls, of expired responses, abandoned uploads and deleted projects, in steps so small that no request waits for them. */
+/**
+ * Frees the space of deleted and expired calls, expired responses, abandoned uploads and deleted projects, in steps so
+ * small that no request waits for them.
+ */
 export function startSweep(db: Database, failed: (error: unknown) => void): BackgroundWork {
   return inBackground({
     firstMs: idleMs,

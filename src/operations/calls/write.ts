@@ -43,7 +43,7 @@ export async function endCall({ db }: Ingest, caller: Caller, end: EndedCall): P
   await db.write('upsertCalls', [endPart(end)])
 }
 
-/** The same where the path names the project: both have to be one. */
+/** As `startCall`, for a path that names the project: path and body must agree. */
 export async function startCallOf(parts: Ingest, caller: Caller, project: string, start: StartedCall) {
   requireAccess(caller, project, 'path')
   requireProjectOfPath('start.project_id', start.project_id, project)
@@ -84,7 +84,7 @@ export async function upsertBatch({ db, projects }: Ingest, caller: Caller, { ba
   return { res: await jsonList(res) }
 }
 
-/** Every call belongs to the project of the path. */
+/** Every call must belong to the project of the path. */
 export async function writeComplete(
   { db, projects }: Ingest,
   caller: Caller,
@@ -114,7 +114,7 @@ interface Named extends Pick<Ingest, 'db'> {
   names: CallNames
 }
 
-/** The call need not be there yet, unless a completion names it: the SDK sends a rename before the batch with its call. */
+/** The call need not exist yet, unless a completion names it: the SDK sends a rename before the batch with its call. */
 export async function renameCall({ db, names }: Named, caller: Caller, body: UpdateBody): Promise<void> {
   const { project_id, call_id, display_name } = body
   requireAccess(caller, project_id)
@@ -125,7 +125,7 @@ export async function renameCall({ db, names }: Named, caller: Caller, body: Upd
 
 const mostIds = 1000
 
-/** Counts the ids that were named, also unknown ones, and the descendants that were deleted with them. */
+/** Counts the given ids, even unknown ones, and the descendants that were deleted with them. */
 export async function deleteSomeCalls(
   { db, names }: Named,
   caller: Caller,

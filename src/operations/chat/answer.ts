@@ -5,7 +5,7 @@ import type { AnswerInTheMaking } from '../generation/recorded.ts'
 import type { ChatCompletion } from './completion.ts'
 import { finishOf, messageOf } from './message.ts'
 
-/** The whole answer, put together as it comes. */
+/** The whole answer, assembled as its deltas come. */
 export function createAnswer(completion: ChatCompletion, isStream: boolean): AnswerInTheMaking {
   const { id, head, role, echo, shown } = completion
   const mostCandidates = limitCandidates('top_logprobs', isStream)

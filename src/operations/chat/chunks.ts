@@ -11,8 +11,8 @@ type ChunkDelta = ChunkChoice['delta']
 type CallDelta = NonNullable<ChunkDelta['tool_calls']>[number]
 
 /**
- * The answer piece by piece: for each choice its role, then its text, and with the last of it why it ended. Choices come
- * mixed, each chunk with exactly one.
+ * The answer in chunks: for each choice its role, then its text, and with the last chunk why it ended. Each chunk has
+ * exactly one choice; choices come interleaved.
  */
 export async function* chunksOf(completion: ChatCompletion): AsyncGenerator<ChatChunk> {
   const { head, role, echo, logprobs: withLogprobs, shown } = completion
@@ -55,7 +55,7 @@ export async function* chunksOf(completion: ChatCompletion): AsyncGenerator<Chat
       const carries = (withLogprobs || shown.tokenIds) && tokens.length > 0
       // Text that is held back comes with a later chunk.
       if (Object.keys(last).length === 0 && !carries && !finished) continue
-      // Python's openai tells the end of a call by a chunk behind the one that the call began in.
+      // Python's openai recognises the end of a call by a chunk after the one in which the call began.
       if (finished && last.tool_calls) {
         said.push(last)
         last = {}
@@ -77,8 +77,8 @@ export async function* chunksOf(completion: ChatCompletion): AsyncGenerator<Chat
 }
 
 /**
- * What the parts add, one member for each kind, as clients put the deltas of a kind together. Each has at most one call: there
- * are clients that read the first of a delta and no other.
+ * The deltas of the parts, with one member for each kind, because clients join the deltas of a kind. Each delta has at
+ * most one call: some clients read only the first.
  */
 function deltasOf(parts: readonly Part[], form: CallForm): ChunkDelta[] {
   const deltas: ChunkDelta[] = []

@@ -14,21 +14,21 @@ import { type Shown, shownOf } from '../generation/shown.ts'
 import type { ChatBody } from './contract.ts'
 import { type CallForm, callFormOf, callsOf, toolsOf } from './tools.ts'
 
-/** A chat completion that runs or is queued. */
+/** A chat completion that is running or queued. */
 export interface ChatCompletion extends Generation {
   id: string
-  /** Who speaks in the answer. */
+  /** The role of the answer. */
   role: string
-  /** What the answer begins with, because the request asked to have it back. */
+  /** The text that the answer begins with, because the request asked for an echo. */
   echo: string
   logprobs: boolean
   callForm: CallForm
-  /** The request names the tool that is called, which OpenAI answers with `stop`. */
+  /** The request names the tool to call, for which OpenAI's finish reason is `stop`. */
   isNamed: boolean
   shown: Shown
 }
 
-/** Checks everything that can be wrong, in the order of the checks, before there is a first byte of an answer. */
+/** Checks everything that can be wrong, in the order of the checks, before the first byte of an answer. */
 export async function beginChat(
   parts: GenerationParts,
   body: ChatBody,
@@ -93,7 +93,7 @@ function predictionOf({ prediction }: ChatBody): { prediction?: string } {
   return text === '' ? {} : { prediction: text }
 }
 
-/** Streams have no field for those of the prompt. With `echo` the prompt's are those of the echoed text. */
+/** Streams have no field for log-probabilities of the prompt. With `echo` they are those of the echoed text. */
 function logprobsAsked({ logprobs, top_logprobs, prompt_logprobs, echo, stream }: ChatBody) {
   const ofPrompt = prompt_logprobs ?? (echo ? (top_logprobs ?? 0) : undefined)
   return {
@@ -102,14 +102,14 @@ function logprobsAsked({ logprobs, top_logprobs, prompt_logprobs, echo, stream }
   }
 }
 
-/** The last message comes back when the answer speaks with its role. */
+/** The last message is echoed when the answer continues it, and so has its role. */
 function openingOf({ messages, add_generation_prompt, echo }: ChatBody): { role: string; echo: string } {
   const last = messages.at(-1) as ChatBody['messages'][number]
   const role = (add_generation_prompt ?? true) ? 'assistant' : last.role
   return { role, echo: echo && last.role === role ? wholeText(last, messages.length - 1) : '' }
 }
 
-/** What cannot be had together with calls. */
+/** Refuses what cannot be combined with calls. */
 function checkCalls(
   { use_beam_search, thinking_token_budget }: ChatBody,
   calls: CallsAsked | undefined,

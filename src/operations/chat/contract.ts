@@ -147,7 +147,7 @@ const FunctionCall = z.object({ name: z.string(), arguments: z.string() })
 const ChatFinish = z.enum([...ended.finish_reason.options, 'tool_calls', 'function_call'])
 export type ChatFinish = z.output<typeof ChatFinish>
 
-/** A call begins with its id and name; the rest is more of its arguments. */
+/** The first delta of a call has its id and name; later ones add to its arguments. */
 const CallDelta = z.object({
   index: z.int(),
   id: z.string().optional(),
@@ -167,7 +167,7 @@ const turnMembers = {
   function_call: FunctionCall.optional(),
 }
 
-/** What the spec has, and what this version never fills in yet. */
+/** Members of the specification that this version never fills in. */
 const optionalMembers = {
   annotations: z
     .object({

@@ -4,13 +4,13 @@ import type { ChatCompletion } from './completion.ts'
 import type { ChatFinish } from './contract.ts'
 import type { CallForm } from './tools.ts'
 
-/** What a choice says, as a message. Content is null where there is something else instead of it. */
+/** The output of a choice as a message. Content is null if it is empty and there is a thought or a call. */
 export function messageOf({ content, reasoning, calls }: FoldedTurn, form: CallForm) {
   const isElse = reasoning !== '' || calls.length > 0
   return {
     content: content === '' && isElse ? null : content,
     refusal: null,
-    // Clients read the one name or the other.
+    // Some clients read one name, some the other.
     ...(reasoning !== '' && { reasoning, reasoning_content: reasoning }),
     ...(calls.length > 0 && callsShown(calls, form)),
   }
@@ -24,7 +24,10 @@ function callsShown(calls: FoldedTurn['calls'], form: CallForm) {
   }
 }
 
-/** A call that is cut off, by a length or a stop text, is no call that can be made: what ended the answer stays the reason. */
+/**
+ * A call that is cut off by the token limit or a stop text cannot be made, so the finish reason stays what ended the
+ * answer.
+ */
 export function finishOf(
   reason: FinishReason,
   { begun, ended }: { begun: number; ended: number },

@@ -24,7 +24,7 @@ const refusals = refusingOpenAi(
   'record_refuses_writes',
 )
 
-/** How many completions have the id that was given, where they are several: the answer is about the latest. */
+/** Number of completions with the given id, if there are several: the answer is about the latest. */
 const matchesHeader = 'x-heddle-matches'
 const several = (matches: number) => (matches > 1 ? { [matchesHeader]: String(matches) } : {})
 

@@ -30,15 +30,17 @@ interface Asked {
   headers: IncomingHttpHeaders
 }
 
-/** Who pages through a list and deletes what it shows goes on behind one that is gone. */
+/** A client that pages through a list and deletes what it shows can continue after a deleted completion. */
 const mostDeleted = 10_000
 
-/** The chat completions of the record, as OpenAI shows what it stores. */
+/** The chat completions of the record, as OpenAI shows stored completions. */
 export function storedCompletions({ db, recorder }: StoredParts) {
   const deleted = new LRUCache<string, Position>({ max: mostDeleted })
   const keyOf = (project: string, id: string) => `${project} ${id}`
 
-  /** The record as the caller's, and the project that the request is about. */
+  /**
+   * The record, read and written as the caller's tenant, and the project of the request. Refuses without access to it.
+   */
   function own({ caller, headers }: Asked) {
     const { project } = placeOf(caller, headers)
     requireAccess(caller, project, projectHeader)
@@ -104,7 +106,7 @@ export function storedCompletions({ db, recorder }: StoredParts) {
   }
 }
 
-/** The answer as it was given, and what it is found by now. */
+/** The answer as it was given, with its present metadata. */
 function completionOf({ output, metadata }: StoredCompletion): JsonText {
   return new JsonText(objectText(membersOf(output).set('metadata', metadata ?? '{}')))
 }
@@ -129,7 +131,7 @@ type AboutPage = {
 
 const emptyPage = (): AboutPage => ({ object: 'list', first_id: null, last_id: null, has_more: false })
 
-/** `about` is what there is to say of the page when its items have been read. */
+/** `about` makes the head of the page once its items have been read. */
 async function* itemsOfPage(
   rows: AsyncIterable<StoredCompletion[]>,
   limit: number,

@@ -4,7 +4,7 @@ import { wrong } from '../generation/checks.ts'
 import type { GenerationSettings } from '../generation/parts.ts'
 import type { ChatBody } from './contract.ts'
 
-/** How calls are answered: as `tool_calls`, or as the one `function_call` of OpenAI's first form. */
+/** How calls are shown: as `tool_calls`, or as the one `function_call` of OpenAI's first form. */
 export type CallForm = 'tools' | 'functions'
 
 /** The tools of a request, in either form. */

@@ -8,10 +8,10 @@ import type { Completion } from './completion.ts'
 import { judgedPrompt } from './legacy-logprobs.ts'
 import { type WrittenLogprobs, writeLogprobs } from './written-logprobs.ts'
 
-/** So many tokens of an echo are judged at once. */
+/** Number of echoed tokens whose log-probabilities are written in one step. */
 const tokensAtOnce = 32
 
-/** The whole answer, put together as it comes. */
+/** The whole answer, assembled as its deltas come. */
 export function createAnswer(completion: Completion, isStream: boolean): AnswerInTheMaking {
   const { head, prompts, openings, shown } = completion
   const style = { count: completion.logprobs ?? 0, asIds: shown.tokensAsIds }

@@ -6,7 +6,7 @@ import { judgedAnswer, judgedPrompt, legacyLogprobs, type TextLength } from './l
 
 type ChunkChoice = CompletionChunk['choices'][number]
 
-/** The answers piece by piece, mixed as they come, each chunk with exactly one choice; the echo of a prompt comes first. */
+/** The answers in chunks, interleaved, each chunk with exactly one choice; the echo of a prompt comes first. */
 export async function* chunksOf(completion: Completion): AsyncGenerator<CompletionChunk> {
   const { head, prompts, choices, openings, shown } = completion
   const tally = createTally(completion)

@@ -18,27 +18,27 @@ export interface Completion extends Generation {
   head: Generation['head'] & { id: string; object: 'text_completion' }
   /** What the answers to each prompt begin with. */
   openings: Opening[]
-  /** Candidates beside each token; undefined without log-probabilities. */
+  /** Number of candidates for each token; undefined without log-probabilities. */
   logprobs: number | undefined
-  /** Those of the prompt come in front of the answer's own, because the prompt does. */
+  /** The log-probabilities of the prompt precede those of the answer, because the prompt is echoed. */
   echoLogprobs: boolean
   shown: Shown & { promptLogprobs: boolean }
 }
 
 interface Opening {
-  /** Empty unless the request asked to have the prompt back. */
+  /** Empty unless the request asked for the prompt to be echoed. */
   echo: string
   /** The text of the prompt's first token, for log-probabilities of an echo. */
   firstToken: string
 }
 
-/** Checks everything that can be wrong before there is a first byte of an answer. */
+/** Checks everything that can be wrong before the first byte of an answer. */
 export async function beginCompletion(
   parts: GenerationParts,
   body: CompletionBody,
   asking: Asking,
 ): Promise<Completion> {
-  // Null is as many as fit.
+  // Null means as many as fit.
   const maxTokens = body.max_tokens === undefined ? usualMaxTokens : (body.max_tokens ?? undefined)
   const inputs = promptsOf(body)
   checkTogether(body, maxTokens)
@@ -72,7 +72,7 @@ export async function beginCompletion(
     const names = { prompt: 'prompt', maxTokens: 'max_tokens' }
     const generation = await generate(parts, found, request, { ...asking, signal }, names)
     if (!stream) {
-      // What is said of a prompt is in each of its answers.
+      // The log-probabilities of a prompt are repeated in each of its answers.
       const ofToken = (echo ? candidatesOfToken(logprobs) : 0) + candidatesOfToken(body.prompt_logprobs)
       for (const { length } of generation.prompts) candidates += request.choices * length * ofToken
       checkCandidates('prompt', candidates)
@@ -96,7 +96,7 @@ export async function beginCompletion(
   }
 }
 
-/** What each field allows on its own, but not with the others. */
+/** Checks of fields that are valid on their own, but not with each other. */
 function checkTogether(body: CompletionBody, maxTokens: number | undefined): void {
   checkStream(body)
   checkMetadata(body.metadata)
@@ -106,7 +106,7 @@ function checkTogether(body: CompletionBody, maxTokens: number | undefined): voi
   checkSampling(body, maxTokens)
 }
 
-/** Refused by name rather than ignored. */
+/** Refuses these fields by name rather than ignoring them. */
 function refuseUnavailable({ suffix, best_of, n }: CompletionBody): void {
   const refused = (field: string, given: string, accepted: string) =>
     refuse('not_available', { field, given, accepted })
@@ -116,7 +116,7 @@ function refuseUnavailable({ suffix, best_of, n }: CompletionBody): void {
   }
 }
 
-/** The prompts as they were sent, unless they were sent as tokens, or only their ends were read. */
+/** The prompts as they were sent; detokenized if they were sent as tokens or truncated. */
 async function openingsOf(
   model: Model,
   { truncate_prompt_tokens, skip_special_tokens }: CompletionBody,
@@ -137,7 +137,7 @@ async function openingsOf(
   return openings
 }
 
-/** The engine has to draw one token after a prompt. Where only the prompt was asked for, nothing is shown of it. */
+/** The engine has to draw one token after a prompt. If only the prompt was asked for, that token is not shown. */
 async function* withoutAnswers(deltas: AsyncIterable<Delta[]>): AsyncGenerator<Delta[]> {
   for await (const group of deltas) {
     yield group.map((delta) => {

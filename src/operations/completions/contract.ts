@@ -6,7 +6,7 @@ import { formerConstraintFields } from '../generation/refused-fields.ts'
 import { mostChoices, mostLogprobs, samplingFields } from '../generation/sampling-fields.ts'
 import { flag, integer, optIn } from '../generation/scalars.ts'
 
-/** As many as most who say nothing get, since the first version of this operation. */
+/** The default of most servers since the first version of this operation. */
 export const usualMaxTokens = 16
 
 export const CompletionBody = z.object({

@@ -2,24 +2,24 @@ import type { Candidate, PromptLogprobs, TokenLogprob } from '../../inference/ba
 import { textOf } from '../generation/logprobs.ts'
 import type { LegacyLogprobs } from './contract.ts'
 
-/** A token as its place judged it. The first of a prompt has no place before it: only its text. */
+/** A token with its log-probability and rivals. The first token of a prompt has only its text. */
 export interface Judged {
   token: number
   text: string
-  /** How many characters begin in it: one that several tokens spell has no text in any of them. */
+  /** Number of characters that begin in it. A character that spans several tokens has its text in none of them. */
   characters: number
   logprob: number | null
   top: Candidate[] | null
 }
 
 export interface LogprobsWanted {
-  /** Rivals beside each token. */
+  /** Rivals of each token. */
   count: number
   /** Writes tokens as `token_id:<id>`. */
   asIds: boolean
 }
 
-/** What is kept between the pieces of an answer: how long its text was so far. */
+/** State between the chunks of an answer: the length of its text so far. */
 export type TextLength = { characters: number }
 
 export function judgedAnswer(given: readonly TokenLogprob[]): Judged[] {
@@ -39,14 +39,14 @@ export function judgedPrompt(tokens: readonly number[], logprobs: PromptLogprobs
   })
 }
 
-/** In UTF-8 a character begins at each byte that continues none. */
+/** In UTF-8 a character begins at each byte that is not a continuation byte. */
 function charactersOf(bytes: Uint8Array): number {
   let characters = 0
   for (const byte of bytes) if ((byte & 0xc0) !== 0x80) characters++
   return characters
 }
 
-/** Four lists side by side, the form of the first version of this operation. */
+/** Four parallel lists, the form of the first version of this operation. */
 export function legacyLogprobs(
   given: readonly Judged[],
   { count, asIds }: LogprobsWanted,
@@ -63,7 +63,7 @@ export function legacyLogprobs(
       shown.top_logprobs.push(null)
       continue
     }
-    // The token itself is always among them, and of two that read alike the likelier counts.
+    // The token itself is always included. If two have the same text, the likelier one counts.
     const rivals = top.toSorted((a, b) => b.logprob - a.logprob).slice(0, count)
     const entries: [string, number][] = [[named(token, text), logprob]]
     for (const rival of rivals) entries.push([named(rival.token, textOf(rival.bytes)), rival.logprob])

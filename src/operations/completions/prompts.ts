@@ -3,7 +3,7 @@ import type { Input } from '../../inference/model.ts'
 import { wrong } from '../generation/checks.ts'
 import type { CompletionBody } from './contract.ts'
 
-/** Each is queued by itself, with all its answers. */
+/** Each prompt is queued on its own, with all its answers. */
 const mostPrompts = 128
 const mostTokens = 262_144
 

@@ -2,11 +2,11 @@ import { JsonText } from '../../domain/json/text.ts'
 import type { TokenLogprob } from '../../inference/backend.ts'
 import { type Judged, judgedAnswer, type LogprobsWanted, legacyLogprobs } from './legacy-logprobs.ts'
 
-/** Written as they come: together they may be many megabytes, and would hold everyone else up in the end. */
+/** Written as they come: together they may be many megabytes, which would block the loop at the end. */
 export interface WrittenLogprobs {
   add(given: readonly TokenLogprob[]): void
   addEntries(judged: readonly Judged[]): void
-  /** With the same beginning, for another answer to the same prompt. */
+  /** A copy with the same beginning, for another answer to the same prompt. */
   copy(): WrittenLogprobs
   text(): JsonText
 }

@@ -58,7 +58,7 @@ export const ModelBody = z.object({
   attributes: jsonObject().nullish(),
 })
 
-/** What creating answers, with the fields that a kind adds. */
+/** The answer to creating a definition, with the fields that its kind adds. */
 export const createdWith = <Added extends z.ZodRawShape>(added: Added) =>
   answer('The version that holds the definition, new or known.', {
     digest: z.string(),

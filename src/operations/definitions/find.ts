@@ -42,7 +42,7 @@ export async function readDefinition<Body extends z.ZodType>(
   return kind.describe(options, version, new Value(version.val))
 }
 
-/** Another kind of thing under this name is not found, and stays. */
+/** An object of another kind under this name is reported as not found, and stays. */
 export async function deleteDefinition<Body extends z.ZodType>(
   db: Database,
   kind: DefinitionKind<Body>,

@@ -11,7 +11,7 @@ import type { Value } from '../objects/values.ts'
 import type { OperationParts } from '../parts.ts'
 import type { Scope } from '../scope.ts'
 
-/** A kind of thing that is an object of a certain shape: a thin way in and out of the objects. */
+/** A kind of definition: objects of a certain shape, with their own way to create and describe them. */
 export interface DefinitionKind<Body extends z.ZodType> {
   path: 'ops' | 'datasets' | 'scorers' | 'evaluations' | 'models'
   noun: string
@@ -29,12 +29,12 @@ export interface DefinitionKind<Body extends z.ZodType> {
   describe(options: OperationParts, version: ObjectWithValue, val: Value): Promise<Record<string, unknown>>
 }
 
-/** Only for its types: what `create` takes is what `body` makes. */
+/** Exists for its types only: `create` accepts what `body` parses to. */
 export function definitionKind<Body extends z.ZodType>(kind: DefinitionKind<Body>): DefinitionKind<Body> {
   return kind
 }
 
-/** Refuses a name that makes none, before anything is stored. */
+/** Refuses a name from which no object id can be made, before anything is stored. */
 export function objectIdOf(name: string): string {
   const id = name.toLowerCase().replace(/[ /]/g, '_').replace(/[<>]/g, '')
   if (objectId.safeParse(id).success) return id
@@ -44,7 +44,7 @@ export function objectIdOf(name: string): string {
   ])
 }
 
-/** Refuses a name that has values of another class, before anything that belongs to the object is stored. */
+/** Refuses a name whose versions have another class, before anything that belongs to the object is stored. */
 export async function checkName(
   { db }: OperationParts,
   { project }: Scope,

@@ -90,7 +90,7 @@ export const datasets = definitionKind({
   },
 })
 
-/** A scorer is a name for an op that scores, or says what this server runs: a judge or a check. */
+/** A scorer names an op that scores, or has a judge or a check that this server runs. */
 export const scorers = definitionKind({
   path: 'scorers',
   noun: 'scorer',

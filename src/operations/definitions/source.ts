@@ -13,13 +13,13 @@ export async function storeSource(db: Database, project: string, code: string): 
     await upload.add(Buffer.from(code))
     return await upload.finish()
   } catch (error) {
-    // What this fails to remove, the sweep removes.
+    // The sweep removes what this fails to remove.
     await Promise.allSettled([upload.drop()])
     throw error
   }
 }
 
-/** The text of a value's file; null when there is none, or it is too long to be source code. */
+/** The text of the file that a value names; null if there is none, or if it is too long to be source code. */
 export async function readSource(
   db: Database,
   project: string,

@@ -7,11 +7,11 @@ import type { HeldValues } from '../pooling/held-values.ts'
 import { type AskingPool, type MadeOfInputs, poolWith } from '../pooling/pooling.ts'
 import type { EmbeddingBody } from './contract.ts'
 
-/** As OpenAI has it. */
+/** OpenAI's limit. */
 const mostInputs = 2_048
 const mostTokens = 1024 * 1024
 
-/** Numbers of all vectors of an answer: 2,048 of 4,096. */
+/** Numbers in all vectors of an answer: 2,048 vectors of 4,096. */
 const mostValues = 8 * 1024 * 1024
 
 const accepted = 'a text, a list of texts, a list of token ids, or a list of such lists'
@@ -58,7 +58,7 @@ export async function embed(
   }
 }
 
-/** In the four forms that clients send. */
+/** The inputs, in the four forms that clients send. */
 function inputsOf({ input, add_special_tokens }: EmbeddingBody): { inputs: PoolingInput[]; isList: boolean } {
   const { value } = input
   const textInput = (text: string): PoolingInput => ({ text, addSpecial: add_special_tokens ?? true })

@@ -36,7 +36,7 @@ const embeddings: Omit<PoolingQuestion<EmbeddingBody, Embedded>, 'make'> = {
     }),
 }
 
-/** As text, one after the other, at the pace of the client: all of them together may be a hundred megabytes. */
+/** Serialised one by one, at the pace of the client: together they may be a hundred megabytes. */
 async function* entriesOf({ values, format }: Embedded): AsyncGenerator<string> {
   for (const [index, vector] of values.entries()) {
     const embedding = format === 'float' ? `[${vector.join()}]` : `"${base64Of(vector)}"`
@@ -44,7 +44,7 @@ async function* entriesOf({ values, format }: Embedded): AsyncGenerator<string> 
   }
 }
 
-/** Little-endian on every machine, as the SDKs of OpenAI read it. */
+/** Little-endian on every machine, as OpenAI's SDKs read it. */
 function base64Of(vector: Float32Array): string {
   const bytes = Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength)
   return (endianness() === 'LE' ? bytes : Buffer.from(bytes).swap32()).toString('base64')

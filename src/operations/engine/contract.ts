@@ -74,7 +74,7 @@ const RunningAnswer = z.object({
   tokens: count,
 })
 
-/** So many are listed. */
+/** Most answers that are listed. */
 export const mostAnswers = 200
 
 export const EngineAnswer = answer('How the models are doing. It is at most a second old.', {

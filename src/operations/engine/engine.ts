@@ -9,12 +9,12 @@ import { type EngineAnswer, mostAnswers } from './contract.ts'
 
 const startedAt = new Date(Date.now() - performance.now()).toISOString()
 
-/** Many may watch it, each once a second. */
+/** A view is shared for this long, because there may be many viewers, each asking once a second. */
 const freshMs = 1_000
 
 type Watched = Pick<GenerationParts, 'models' | 'running' | 'recorder'>
 
-/** How the models are doing, as this caller may see it. */
+/** The state of the models, as this caller may see it. */
 export function createEngineView({ models, running, recorder }: Watched): (caller: Caller) => EngineAnswer {
   let seen:
     | {
@@ -29,7 +29,7 @@ export function createEngineView({ models, running, recorder }: Watched): (calle
     const at = performance.now()
     if (seen !== undefined && at - seen.at < freshMs) return seen
     const all = running.all()
-    // What is shown is of one moment, whoever asks for it.
+    // A copy, so that all callers are shown the same moment.
     const answers = all.map((one) => ({ ...one }))
     const view = {
       server: { version, started_at: startedAt, memory_bytes: process.memoryUsage.rss() },
@@ -98,7 +98,7 @@ function cacheShown(status: BackendStatus): EngineAnswer['models'][number]['prom
   }
 }
 
-/** What is wrong with the file names what stands in it. */
+/** Only an admin is shown what is wrong with the file, because the message may quote its content. */
 function listShown(list: ModelList | undefined, { role }: Caller): EngineAnswer['list'] {
   if (list === undefined) return null
   const { read_at, trouble } = list

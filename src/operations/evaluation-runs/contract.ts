@@ -66,7 +66,7 @@ export const ScoreCreated = answer('The id of the score.', { score_id: z.string(
 
 const several = z.union([z.string(), z.array(z.string())]).transform((given) => [given].flat())
 
-/** Ids hold no comma, so that many fit into one address: `a,b,c` and `x=a&x=b` are the same. */
+/** Ids contain no comma, so that many fit into one URL: `a,b,c` and `x=a&x=b` are the same. */
 const ids = several
   .transform((given) => given.flatMap((text) => text.split(',')).filter((id) => id !== ''))
   .pipe(z.array(plainText(512)))

@@ -39,7 +39,7 @@ export async function* listMarked(
   }
 }
 
-/** No list, or an empty one, is no condition. */
+/** A missing or empty list is no condition. */
 function bounded(values: readonly string[] | undefined, field: string): readonly string[] | undefined {
   if (!values?.length) return undefined
   if (values.length <= mostIds) return values
@@ -53,7 +53,7 @@ const deletions = {
   score: 'deleteScores',
 } as const satisfies Record<Kind, unknown>
 
-/** A hundred in one transaction: each takes a turn, and a server has a bounded number of those. */
+/** Deletes a hundred in one transaction, because each transaction waits in a bounded queue. */
 export async function deleteMarked(
   db: Database,
   kind: Kind,

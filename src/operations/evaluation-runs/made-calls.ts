@@ -14,7 +14,7 @@ interface MadeCall {
   inputs: Record<string, unknown>
 }
 
-/** The start of a call that a request stands for. Members of its inputs may be JSON as it was sent. */
+/** The start of the call that a request describes. Members of its inputs may be JSON as it was sent. */
 export async function startOf(
   { projects }: Pick<OperationParts, 'projects'>,
   { caller, project }: Scope,
@@ -43,7 +43,7 @@ export function endOf(
   return endPart({ project_id: project, id, ended_at, output, summary })
 }
 
-/** Begun and ended at once: a request tells of something that is over. */
+/** Starts and ends at once: the request reports something that is over. */
 export function wholeOf(part: StartedPart, output: JsonText | null) {
   return { ...part, end: endOf(part.project_id, part.id, part.start.started_at, output).end }
 }

@@ -1,10 +1,10 @@
 import { Scan } from '../../domain/json/scan.ts'
 import type { YieldToLoop } from '../../domain/yielding.ts'
 
-/** Paths of which a mean is kept. Further ones are left out, so that no evaluation fills the memory. */
+/** Paths of which a mean is kept. Further ones are left out, so that no evaluation exhausts the memory. */
 const mostPaths = 10_000
 
-/** Of the numbers at one path of many values; true is 1 and false is 0. */
+/** The numbers at one path of many values; true is 1 and false is 0. */
 interface Path {
   sum: number
   count: number
@@ -12,7 +12,7 @@ interface Path {
 }
 
 interface Means {
-  /** Counts the numbers of a value, those inside objects by their names; lists and texts have no mean. */
+  /** Adds the numbers of a value, those inside objects by their names. Lists and texts have no mean. */
   add(name: string, json: string): Promise<void>
   /** The same for each member of an object. */
   addMembers(json: string): Promise<void>
@@ -33,7 +33,7 @@ export function createMeans(yieldToLoop: YieldToLoop): Means {
     return member
   }
 
-  /** Walks the value that begins here and answers where it ends. Its steps are small, whatever the value is. */
+  /** Walks the value that begins here and returns its end. Its steps are small, however large the value is. */
   function* walk(scan: Scan, at: number, path: Path): Generator<void, number> {
     let end = at
     if (scan.isObject(at)) {

@@ -10,7 +10,7 @@ import { evaluationOf } from './runs.ts'
 
 const runField = 'evaluation_run_id'
 
-/** Within a run the prediction is the first part of a trial, which is open until the prediction is finished. */
+/** Within a run, the prediction is the first part of a trial, which stays open until the prediction is finished. */
 export async function createPrediction(options: OperationParts, scope: Scope, body: PredictionBody) {
   const { model, inputs, output, evaluation_run_id: run } = body
   const { db } = options

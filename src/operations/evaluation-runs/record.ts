@@ -6,7 +6,7 @@ import { Value } from '../objects/values.ts'
 
 type Row = Pick<CallRow, 'id' | 'started_at' | 'ended_at' | 'exception' | 'user_id' | LargeColumn>
 
-/** What is said of each kind of call beyond what every call says, and what of the row it takes. */
+/** The columns that the record of each kind of call needs, and the fields that it has besides those of every call. */
 export const records: Record<Kind, { large: readonly LargeColumn[]; of(row: Row): Record<string, unknown> }> =
   {
     run: { large: ['attributes', 'output', 'summary'], of: runRecord },

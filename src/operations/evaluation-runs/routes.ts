@@ -78,7 +78,7 @@ const kinds = {
   },
 } as const satisfies Record<Kind, unknown>
 
-/** What can be asked of each kind in the same way. */
+/** The operations that all kinds have in common. */
 function routesOf(kind: Kind): Operation[] {
   const { path, noun, article, tags, id, params, record, list, listRefusals, missing, removed } = kinds[kind]
 

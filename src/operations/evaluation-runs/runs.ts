@@ -24,8 +24,8 @@ export async function createRun(options: OperationParts, scope: Scope, body: Run
 }
 
 /**
- * The means are of the trials that are finished when it begins; they are read before the write, because a large
- * evaluation takes its time. The summary and the end become true together.
+ * The means are of the trials that are finished when this begins. They are read before the write, because a large
+ * evaluation takes a while. The summary and the end are written together.
  */
 export async function finishRun(
   options: OperationParts,
@@ -57,7 +57,7 @@ export async function finishRun(
   return { success: true as const }
 }
 
-/** The reference to the evaluation, out of the inputs of its root. */
+/** The reference to the evaluation, from the inputs of its root. */
 export function evaluationOf(inputs: string): JsonText {
   return new JsonText(new Value(inputs).member('self')?.text ?? 'null')
 }
@@ -75,7 +75,7 @@ async function meansOf(db: Database, project: string, id: string, signal: AbortS
   return joined(scores.text(), output.text())
 }
 
-/** Of a scorer that is called `output` the model's own output takes the place. */
+/** The model's own output takes precedence over a scorer that is called `output`. */
 function joined(scores: string, output: string): string {
   if (output === '{}') return scores
   return scores === '{}' ? output : `${scores.slice(0, -1)},${output.slice(1)}`

@@ -16,7 +16,7 @@ import type { ScoreBody } from './contract.ts'
 import { startOf, wholeOf } from './made-calls.ts'
 import { weaveOf } from './record.ts'
 
-/** A score is a call beside the prediction, and a feedback on it under the same id. */
+/** A score is a sibling call of the prediction, and feedback on the prediction under the same id. */
 export async function createScore(options: OperationParts, scope: Scope, body: ScoreBody) {
   const { db } = options
   const { project } = scope
@@ -49,7 +49,7 @@ export async function createScore(options: OperationParts, scope: Scope, body: S
   return { score_id: id }
 }
 
-/** The name under which the score stands among those of its trial. */
+/** The name of the score among those of its trial. */
 function scorerName(scorer: string): string {
   const ref = parseRef(scorer)
   if (ref?.kind === 'object' && objectId.safeParse(ref.name).success) return ref.name

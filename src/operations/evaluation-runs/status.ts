@@ -11,7 +11,10 @@ import { type NamedRef, resolveEach } from '../objects/resolve.ts'
 import { Value } from '../objects/values.ts'
 import type { StatusBody } from './contract.ts'
 
-/** How far an evaluation is. What is not there is an answer, too: its root may still be on its way. */
+/**
+ * How far an evaluation is. If its root does not exist, that is an answer and no refusal: the root may still be on its
+ * way.
+ */
 export async function evaluationStatus(
   db: Database,
   caller: Caller,
@@ -37,7 +40,7 @@ export async function evaluationStatus(
   return { status: { code: 'running', completed_rows: ended, total_rows: Math.max(begun, planned) } }
 }
 
-/** Rows of the dataset that the evaluation names, times its trials; 0 where that cannot be seen. */
+/** Rows of the dataset that the evaluation names, times its trials; 0 if they cannot be read. */
 async function plannedTrials(db: Database, caller: Caller, project: string, inputs: string): Promise<number> {
   const given = new Value(inputs)
   const ref = parseRef((given.member('self') ?? given.member('this'))?.string ?? '')
@@ -54,7 +57,7 @@ function positiveInteger(text: string | undefined): number {
   return Number.isSafeInteger(number) && number > 0 ? number : 1
 }
 
-/** The JSON at each way into the object; undefined for all when the way leads to what the caller may not see. */
+/** The JSON at each path in the object; undefined for all if one of them leads to what the caller may not see. */
 async function stepsInto(
   db: Database,
   caller: Caller,

@@ -3,14 +3,14 @@ import type { Database } from '../../storage/database.ts'
 import { readPending } from '../../storage/evaluations/pending.ts'
 import { type BackgroundWork, inBackground } from '../background.ts'
 
-/** So few that a write that waits behind them is hardly later. */
+/** Few enough that a write waiting behind them is hardly delayed. */
 const trialsAtOnce = 32
 /** Parts of one trial that arrive within this time are derived once. */
 const idleMs = 100
-/** After a failure, which is likely to last. */
+/** Pause after a failure, which is likely to last. */
 const failedMs = 5_000
 
-/** Derives the results of what was written, behind the writes, so that a query finds them done. */
+/** Derives the results of what was written, after the writes, so that a query finds them ready. */
 export function startDeriving(db: Database, failed: (error: unknown) => void): BackgroundWork {
   return inBackground({
     firstMs: idleMs,

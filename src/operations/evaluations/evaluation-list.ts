@@ -12,7 +12,7 @@ import { derivePending } from '../../storage/evaluations/results.ts'
 import { refsOf } from './summary.ts'
 import { type ListAnswer, type ListBody, usuallyListed } from './views-contract.ts'
 
-/** The evaluations of a project and how many trials they have. */
+/** The evaluations of a project and their number of trials. */
 export async function viewEvaluations(
   db: Database,
   caller: Caller,

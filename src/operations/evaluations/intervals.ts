@@ -12,17 +12,20 @@ const draws = 1000
 /** Of the standard normal distribution, for 95 %. */
 const normalWidth = 1.959964
 
-/** Of so many rows the mean is drawn again; of more its distribution is normal for all that can be seen. */
+/** Most rows for which the mean is bootstrapped. With more rows its distribution is practically normal. */
 export const mostDrawn = 1000
 
-/** Where the mean of all rows lies, by the mean and the squares of those that there are. */
+/** Interval of the mean of all rows, from the mean and the sum of squares of the sample. */
 export function normalInterval(count: number, mean: number, squares: number): Interval {
   const variance = Math.max(0, squares - count * mean * mean) / (count - 1)
   const half = normalWidth * Math.sqrt(variance / count)
   return { low: mean - half, high: mean + half, level, method: 'normal' }
 }
 
-/** The middle 95 % of the means of as many rows drawn at random, again and again. The same rows always give the same. */
+/**
+ * The middle 95 % of the means of samples of the same size, drawn with replacement. The same rows always give the same
+ * interval.
+ */
 export async function bootstrapInterval(
   steps: readonly number[],
   yieldToLoop = createYieldToLoop(),

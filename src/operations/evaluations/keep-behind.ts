@@ -4,15 +4,18 @@ import { findUnkept } from '../../storage/evaluations/columns/gather.ts'
 import { keepColumns } from '../../storage/evaluations/columns/keeping.ts'
 import { type BackgroundWork, inBackground } from '../background.ts'
 
-/** An evaluation whose trials have not changed for so long is at rest. */
+/** An evaluation whose trials have not changed for this long is at rest. */
 const restMs = 1_000
 const failedMs = 5_000
-/** Looked at in one step; the others wait for the next. */
+/** Evaluations examined in one step; the others wait for the next. */
 const evaluationsAtOnce = 50
-/** After packing an evaluation the server does something else for so many times as long: one that changes all the time is packed now and then. */
+/**
+ * After packing an evaluation, the work pauses for this many times as long. An evaluation that keeps changing is so
+ * packed only now and then.
+ */
 const pauses = 4
 
-/** Keeps the columns of evaluations whose trials have changed, when they are at rest. */
+/** Packs the columns of evaluations whose trials have changed, once they are at rest. */
 export function startKeepingColumns(db: Database, failed: (error: unknown) => void): BackgroundWork {
   let before = new Map<string, string>()
   return inBackground({

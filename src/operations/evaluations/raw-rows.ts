@@ -16,13 +16,13 @@ interface RawRows {
   project: string
   resolve: boolean
   results: Results
-  /** What could not be resolved is named here. */
+  /** Reports what could not be resolved. */
   warn(text: string): void
 }
 
 const rowsAtOnce = 50
 
-/** The data rows of some result rows, by digest. `firsts` is for each the first trial that brought one. */
+/** The data rows of some result rows, by digest. `firsts` has, for each row, the first trial with it. */
 export async function rawRowsOf(
   { db, caller, project, resolve, results, warn }: RawRows,
   firsts: readonly TrialRow[],
@@ -79,7 +79,7 @@ function unresolved(ref: string, why: string): string {
 
 const unknown = 'there is no such object or row'
 
-/** The values, or for each why there is none. In one batch, unless one of them refuses the batch. */
+/** The values, or why there is none. Reads one batch, and halves it when one of them refuses the whole batch. */
 async function resolvedOrWhy(
   db: Database,
   caller: Caller,
@@ -94,7 +94,7 @@ async function resolvedOrWhy(
     })
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
-    // Another tenant's object looks like one that is not there.
+    // An object of another tenant looks like one that does not exist.
     if (refs.length === 1) return [error.code === 'entity_forbidden' ? unknown : error.message]
     const middle = Math.ceil(refs.length / 2)
     return [
@@ -104,7 +104,7 @@ async function resolvedOrWhy(
   }
 }
 
-/** A trial whose row is something. */
+/** Whether the trial has a row. */
 export function bringsRow({ row_kind }: TrialRow): boolean {
   return row_kind !== exampleKinds.none
 }

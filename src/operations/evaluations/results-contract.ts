@@ -1,14 +1,14 @@
 import { z } from 'zod'
 import { answer, flag, jsonObject, shortList } from '../../domain/fields.ts'
 
-/** Of one comparison. */
+/** Most evaluations of one comparison. */
 export const mostEvaluations = 100
 
 const ids = shortList(z.string().min(1).max(128), mostEvaluations).nullish()
 
 const off = flag(false)
 
-/** Rows of one page. */
+/** Most rows of one page. */
 const mostRows = 10_000
 
 const scope = z.string().max(128).nullish().meta({ description: 'Only trials of this evaluation count.' })

@@ -18,13 +18,13 @@ import { viewOf } from './view.ts'
 const mostWarnings = 1000
 
 interface ResultsAnswer {
-  /** JSON texts, read as the answer goes out. */
+  /** JSON texts, read while the answer is sent. */
   rows: AsyncIterable<string>
   /** The rest of the answer. `warnings` grows while the rows are read. */
   others: { total_rows: number; summary: Summary | null; warnings: string[] }
 }
 
-/** Everything that can be refused is, before the first row is read. */
+/** Every refusal happens before the first row is read. */
 export async function queryResults(
   db: Database,
   caller: Caller,
@@ -112,7 +112,7 @@ function trialRecord(trial: TrialRow, withChildren: boolean) {
   }
 }
 
-/** What newer clients of Weave can ask, and always name: an answer without it would be another one. */
+/** Refuses fields of newer Weave clients by name: ignoring them would give another answer than the one asked for. */
 function refuseWhatNewerServersHave({ filter_logic_operator, filters, include_costs }: ResultsBody): void {
   if (include_costs) {
     throw refuse('not_available', { field: 'include_costs', given: 'true', accepted: 'false' })
@@ -144,7 +144,7 @@ function withoutEffect(body: ResultsBody, evaluations: readonly string[]): strin
   return warnings
 }
 
-/** Evaluations that show nothing, and why those that are compared show nothing beside each other. */
+/** Warns of evaluations without trials, and of compared evaluations without a row in common. */
 async function emptyWarnings(results: Results, evaluations: readonly string[]): Promise<string[]> {
   const { rowSums, roots } = results
   const isApart = evaluations.length > 1 && !(await haveCommonRow(results, evaluations))

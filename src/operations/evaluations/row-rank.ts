@@ -4,7 +4,7 @@ import { deriveThenOpen } from '../../storage/evaluations/results.ts'
 import { viewOf } from './view.ts'
 import type { RankAnswer, RankBody } from './views-contract.ts'
 
-/** Where a row is in an order of rows, so that somebody can go on from it. */
+/** The position of a row in an order of rows, and its neighbours. */
 export async function rankRow(
   db: Database,
   caller: Caller,

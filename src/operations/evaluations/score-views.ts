@@ -78,7 +78,7 @@ export async function viewScores(
   }
 }
 
-/** Undefined where nothing is named. */
+/** Undefined if nothing is named. */
 function among(
   evaluations: readonly string[],
   place: string,
@@ -89,7 +89,7 @@ function among(
   return given
 }
 
-/** Undefined where no trial has the score. */
+/** Undefined if no trial has the score. */
 function spanOf(stats: Iterable<ScoreStats>): { least: number; most: number } | undefined {
   let span: { least: number; most: number } | undefined
   for (const { least, most } of stats) {
@@ -99,7 +99,7 @@ function spanOf(stats: Iterable<ScoreStats>): { least: number; most: number } | 
   return span
 }
 
-/** By evaluation. Of a few rows they are drawn from the rows themselves. */
+/** By evaluation. With few rows they are bootstrapped from the rows themselves. */
 async function intervalsOf(
   view: ScoreReader,
   baseline: string,

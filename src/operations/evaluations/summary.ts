@@ -7,11 +7,11 @@ import type { Results, ResultsView, RootRow, ShapeSums } from '../../storage/eva
 import { noShape, readShapes } from '../../storage/evaluations/shapes.ts'
 import type { EvaluationSummary } from './results-contract.ts'
 
-/** The trials of an evaluation that have a scalar, added up. */
+/** Sums over the trials of an evaluation that have a scalar. */
 interface LeafSums {
   scorer: string
   path: string | null
-  /** The first place that it has in the scores of a trial. */
+  /** Its first position in the scores of a trial. */
   position: number
   leaves: number
   known: number
@@ -28,7 +28,9 @@ interface EvaluationSums {
   leaves: Map<string, LeafSums>
 }
 
-/** One entry for each evaluation that has a trial in the view, as they first appear over the rows in their order. */
+/**
+ * One entry for each evaluation that has a trial in the view, in the order in which they first appear among the rows.
+ */
 export async function summaries(
   db: Database,
   results: Results,
@@ -58,7 +60,7 @@ async function sumsOf(
   intersect: boolean,
 ): Promise<Map<string, EvaluationSums>> {
   const added = await results.sums(intersect)
-  // Read last, so that they know the shapes of all trials that were added up.
+  // Read last, so that the shapes of all trials that were added up are known.
   const shapes = await readShapes(db, project, evaluations)
   const leavesOfShape = new Map(shapes.map(({ shape, leaves }) => [shape, leaves]))
   const found = new Map<string, EvaluationSums>()
@@ -130,7 +132,7 @@ function byPosition(a: LeafSums, b: LeafSums): number {
   )
 }
 
-/** What was evaluated, and with what. */
+/** References to what was evaluated, and with what. */
 export function refsOf(root: Pick<RootRow, 'inputs'> | undefined) {
   return {
     evaluation_ref: refOf(root, 'self') ?? refOf(root, 'this'),

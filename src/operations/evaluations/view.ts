@@ -16,7 +16,7 @@ type Asked = Partial<
   >
 >
 
-/** What a request compares, checked. */
+/** The comparison that a request asks for, checked. */
 export function viewOf(project: string, body: Asked, mayRead: ResultsView['mayRead']): ResultsView {
   return {
     project,

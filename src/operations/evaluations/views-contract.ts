@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { answer, flag, projectId, shortList } from '../../domain/fields.ts'
 import { mostEvaluations, RowFilter, RowSort } from './results-contract.ts'
 
-/** What a screen that compares evaluations asks beside their rows. */
+/** Requests of a screen that compares evaluations, besides their rows. */
 
 const ids = shortList(z.string().min(1).max(128), mostEvaluations)
   .min(1)

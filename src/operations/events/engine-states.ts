@@ -3,7 +3,7 @@ import type { Models } from '../../inference/registry.ts'
 
 const lookMs = 1_000
 
-/** Tells of models whose state has changed, by their names. */
+/** Reports the names of models whose state has changed. */
 export function watchEngine(models: Models, changed: (models: string[]) => void): () => void {
   const stateOf = (model: Model) => {
     const {

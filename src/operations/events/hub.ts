@@ -5,14 +5,17 @@ import type { Database } from '../../storage/database.ts'
 import type { RecordEvent } from './contract.ts'
 import { watchEngine } from './engine-states.ts'
 
-/** Changes of this time are one event for each project and kind. */
+/** Changes within this time are one event for each project and kind. */
 const gatherMs = 100
-/** Events that are kept for those who are behind, or come back. */
+/** Events kept for clients that are behind or reconnect. */
 const mostKept = 1_000
-/** Who comes back within this time misses nothing. */
+/** A client that reconnects within this time misses nothing. */
 const restMs = 60_000
 
-/** What a stream carries: a change, or the word that changes were missed, so that what is shown has to be read again. */
+/**
+ * An event of a stream: a change, or the notice that changes were missed, after which a client has to read again what
+ * it shows.
+ */
 export type Told =
   | { name: 'open' | 'resync'; id: string; data: { seq: number } }
   | { name: 'change'; id: string; data: RecordEvent }
@@ -20,20 +23,20 @@ export type Told =
 type Kept = RecordEvent | { seq: number; kind: 'resync' }
 
 interface Following {
-  /** The id of the last event that came, if any did. */
+  /** The id of the last event that the client received, if any. */
   after: string | undefined
-  /** Whether the listener may hear of it. */
+  /** Whether the listener may see events of this project. */
   sees(project: string): boolean
-  /** Whether it may hear of the model of this name. */
+  /** Whether the listener may see events of the model of this name. */
   seesModel?(name: string): boolean
   /** Ends the stream, with its reason. */
   signal: AbortSignal
 }
 
 /**
- * The events of this server: what the writes of the record have changed, behind their commit. All listeners read the same
- * few that are kept, each at its pace, so that a slow one costs nothing and is told `resync` once it is too far behind.
- * Nothing is gathered while nobody listens.
+ * The events of this server: what writes to the record have changed, sent after their commit. All listeners read from
+ * the same short list, each at its own pace, so that a slow one costs nothing; one that is too far behind gets
+ * `resync`. Nothing is gathered while there are no listeners.
  */
 export function createEventHub(db: Pick<Database, 'watch'>, models: Models) {
   let run = newId()
@@ -83,7 +86,7 @@ export function createEventHub(db: Pick<Database, 'watch'>, models: Models) {
     ]
   }
 
-  /** What is not watched is missed, so an older place in the stream is worth nothing afterwards. */
+  /** Changes are missed from now on, so positions in the stream up to here become invalid. */
   function end(): void {
     clearTimeout(resting)
     clearTimeout(gathering)
@@ -96,7 +99,7 @@ export function createEventHub(db: Pick<Database, 'watch'>, models: Models) {
 
   const idOf = (seq: number) => `${run}-${seq}`
 
-  /** The place behind which to go on; undefined where what follows it is not known any more. */
+  /** The position after which to resume; undefined if what follows it is no longer known. */
   function placeOf(after: string): number | undefined {
     const [of, given] = [
       after.slice(0, after.lastIndexOf('-')),
@@ -155,7 +158,7 @@ export function createEventHub(db: Pick<Database, 'watch'>, models: Models) {
 
   return {
     follow,
-    /** Ends the streams: their clients come back to the next run. */
+    /** Ends the streams: their clients reconnect to the next run. */
     close(): void {
       isClosed = true
       news.resolve()

@@ -9,10 +9,10 @@ import { family, type Operation } from '../parts.ts'
 import { EventsQuery, RecordEvent } from './contract.ts'
 import type { Told } from './hub.ts'
 
-/** A browser holds one for all its tabs. */
+/** A browser opens one for all its tabs. */
 const mostStreams = { perUser: 32, total: 1_024 }
 
-/** So often it is asked whether the key still holds. */
+/** How often the key is checked again. */
 const lookMs = 1_000
 
 const form: EventForm = {
@@ -68,12 +68,12 @@ const events: Operation = async (app, { events: hub, models }) => {
   )
 }
 
-/** Who the caller is by now, and a signal that aborts when its key is revoked or its session over. */
+/** The caller as it is known by now, and a signal that aborts when its key is revoked or its session is over. */
 function stillKnown(request: FastifyRequest, reply: FastifyReply): { now: Caller; gone: AbortSignal } {
   const gone = new AbortController()
   const known = { now: request.caller, gone: gone.signal }
   const timer = setInterval(async () => {
-    // A record that cannot be read for a moment says nothing about the key.
+    // A record that cannot be read for a moment does not mean that the key is invalid.
     const caller = await request.callerNow().catch(() => known.now)
     if (caller === undefined) gone.abort(refuse('wrong_credentials'))
     else known.now = caller

@@ -4,14 +4,14 @@ import { CallRecord, CallsFilter, endFields, startFields } from '../calls/contra
 import { objectId } from '../objects/contract.ts'
 import { query } from '../paging.ts'
 
-/** In the order in which they are written: what is referred to comes before what refers to it. */
+/** In the order in which they are written: what is referred to precedes what refers to it. */
 export const exportKinds = ['files', 'tables', 'objects', 'calls', 'feedback'] as const
 export type ExportKind = (typeof exportKinds)[number]
 
-/** Of the form of the lines. A reader refuses others. */
+/** Version of the line format. An import refuses others. */
 export const exportVersion = 1
 
-/** The forms that an export may have. */
+/** The formats that an export may have. */
 export const exportFormats = ['jsonl', 'parquet'] as const
 
 export const ExportBody = z.strictObject({
@@ -38,7 +38,7 @@ export type ExportBody = z.output<typeof ExportBody>
 
 const member = (what: string) => z.record(z.string(), z.unknown()).optional().meta({ description: what })
 
-/** One line. It has one of these members. */
+/** One line. It has exactly one of these members. */
 export const ExportLine = z.object({
   export: member('The first line: version, project_id, at, kinds.'),
   file: member('A piece of a file: digest, size, from, base64.'),

@@ -23,18 +23,18 @@ import { type ExportKind, exportKinds, exportVersion } from './contract.ts'
 export interface Exported {
   project: string
   kinds: readonly ExportKind[]
-  /** Which calls; undefined is all of them. */
+  /** Which calls; undefined means all. */
   view: CallsView | undefined
-  /** The calls behind this one. */
+  /** Only the calls after this one. */
   after: CallPlace | undefined
 }
 
-/** What one line says: a member with the name of the thing, and the thing. */
+/** The content of one line: a member named after the kind of thing, and the thing. */
 export type ExportRecord = Record<string, Readonly<Record<string, unknown>>>
 
 type Counts = Partial<Record<ExportKind, number>>
 
-/** Of the rows of a table in one record. */
+/** Bytes of the rows of a table in one record. */
 const bytesOfRecord = 256 * 1024
 
 /** One JSON text a line. */
@@ -46,14 +46,14 @@ export async function* exportLines(
   for await (const record of exportRecords(db, asked, signal)) yield writeJson(record)
 }
 
-/** What the first line says. */
+/** The content of the first line. */
 export function headOf({ project, kinds }: Pick<Exported, 'project' | 'kinds'>) {
   return { version: exportVersion, project_id: project, at: formatTime(now()), kinds, heddle: version }
 }
 
 /**
- * What it is, the things, and how many there were. It is read in pages, at the pace of whoever takes them, so it shows the
- * record as it is while it is read, and not as of one moment.
+ * The head, then the things, then their counts. It is read in pages, at the pace of the reader, so it shows the record
+ * as it changes meanwhile, and not as of one moment.
  */
 export async function* exportRecords(
   db: Database,
@@ -65,7 +65,7 @@ export async function* exportRecords(
   const counted = (kind: ExportKind, by = 1) => {
     counts[kind] = (counts[kind] ?? 0) + by
   }
-  // Before the first line, which cannot be taken back: a query that cannot be asked is refused here.
+  // Before the first line, which cannot be taken back: an invalid query is refused here.
   const calls = callPages(db, view ?? everyCall(project), after, now(), signal)
   const isSome = view !== undefined || after !== undefined
   yield { export: headOf({ project, kinds: wanted }) }

@@ -14,7 +14,7 @@ interface Name {
   latest: ImportedObject | undefined
 }
 
-/** Takes versions in the order of their names and numbers. */
+/** Accepts versions in the order of their names and numbers. */
 export function createObjectImport(db: Database, user: string, outcome: Outcome) {
   let name: Name | undefined
 
@@ -35,7 +35,10 @@ export function createObjectImport(db: Database, user: string, outcome: Outcome)
     }
   }
 
-  /** The last version that was written is the latest, unless the export says otherwise and nothing else came here. */
+  /**
+   * The last version written has become the latest. If the export names another one, it is made the latest again,
+   * unless the latest version in the project is not from the export.
+   */
   async function end(project: string): Promise<void> {
     const ended = name
     name = undefined

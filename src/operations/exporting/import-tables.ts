@@ -6,7 +6,7 @@ import { keepAllRows, keepOrder } from '../tables/keep.ts'
 import type { ImportLine } from './contract.ts'
 import type { Outcome } from './outcome.ts'
 
-/** Takes the rows of one table after the other. A table is seen when all of its rows have come. */
+/** Accepts the rows of one table after the other. A table becomes visible when all of its rows have come. */
 export function createTableImport(db: Database, outcome: Outcome) {
   let table: { digest: string; rows: string[] } | undefined
 

@@ -16,18 +16,18 @@ import { createObjectImport } from './import-objects.ts'
 import { createTableImport } from './import-tables.ts'
 import type { Outcome, Outcomes } from './outcome.ts'
 
-/** Calls of one write; it ends early when they are large. */
+/** Calls of one write, which ends early when they are large. */
 const callsAtOnce = 200
 const bytesAtOnce = 1 << 20
 
 interface ImportOptions {
-  /** The project to write to; that of the export when absent. */
+  /** The project to write to; by default that of the export. */
   project: string | undefined
-  /** Whose the things are that name nobody. */
+  /** Owner of the things that name no user. */
   user: string
 }
 
-/** Takes the lines of an export, one after the other. Given again, also in part, the same lines change nothing. */
+/** Accepts the lines of an export in order. Lines that were imported before, even only some of them, change nothing. */
 export function createImport(db: Database, { project: given, user }: ImportOptions) {
   let from: string | undefined
   let to: string | undefined = given
@@ -58,7 +58,7 @@ export function createImport(db: Database, { project: given, user }: ImportOptio
     bytes = 0
   }
 
-  /** Pieces come one after the other; what is there already is passed over. */
+  /** Pieces come in order. Those of a file that exists already are skipped. */
   async function takePiece(project: string, piece: NonNullable<ImportLine['file']>): Promise<void> {
     const { digest, size, from: at, base64 } = piece
     if (at === 0) {
@@ -84,7 +84,7 @@ export function createImport(db: Database, { project: given, user }: ImportOptio
 
   return {
     outcomes,
-    /** Whether the last line was there. */
+    /** Whether the last line has been read. */
     get isWhole(): boolean {
       return isWhole
     },
@@ -104,7 +104,7 @@ export function createImport(db: Database, { project: given, user }: ImportOptio
       if (line.feedback) said.push(line.feedback)
       bytes += text.length
       const isFull = calls.length >= callsAtOnce || said.length >= callsAtOnce || bytes >= bytesAtOnce
-      // A write is of calls or of feedback, so that feedback comes behind its calls.
+      // A write has either calls or feedback, so that feedback follows its calls.
       if (isFull || (calls.length > 0 && said.length > 0)) await flush(to)
       if (line.file) await takePiece(to, line.file)
       if (line.rows) await tables.take(to, line.rows)
@@ -115,7 +115,7 @@ export function createImport(db: Database, { project: given, user }: ImportOptio
         isWhole = true
       }
     },
-    /** Writes what has arrived, also where the export was cut off. */
+    /** Writes what has arrived, even if the export was cut off. */
     async end(): Promise<void> {
       if (to === undefined) return
       await flush(to)
@@ -156,7 +156,7 @@ async function writeCalls(
   if (parts.length > 0) await db.write('upsertCalls', await mergeParts(parts))
 }
 
-/** What is worked out whenever a call is read. */
+/** Computed whenever a call is read. */
 const derived = ['status', 'latency_ms', 'display_name', 'trace_name']
 
 function ownSummary(summary: JsonText | null | undefined): JsonText {
@@ -194,7 +194,7 @@ function feedbackOf(given: ImportedFeedback, from: string, project: string, user
   }
 }
 
-/** What led into the project that was exported leads into the one that it is written to. */
+/** A reference into the exported project becomes one into the project that is written to. */
 function movedRef(ref: string, from: string, to: string): string {
   const start = /^[a-z][a-z0-9+.-]*:\/\/\//.exec(ref)?.[0]
   if (from === to || start === undefined || !ref.startsWith(`${from}/`, start.length)) return ref

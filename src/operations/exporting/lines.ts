@@ -1,4 +1,4 @@
-/** Lines of a text in UTF-8 that comes in pieces. One that is longer than `most` bytes ends the reading: it is never held. */
+/** Lines of a UTF-8 text that comes in pieces. A line of more than `most` bytes throws before it is read whole. */
 export async function* linesIn(pieces: AsyncIterable<Uint8Array>, most: number): AsyncGenerator<Buffer> {
   let held: Uint8Array[] = []
   let size = 0

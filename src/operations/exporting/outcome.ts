@@ -1,9 +1,9 @@
-/** What became of the things of one kind. */
+/** What happened to the things of one kind. */
 export interface Outcome {
   added: number
-  /** They were there already and stay as they are. */
+  /** Existed already, and were left as they are. */
   there: number
-  /** They were deleted here, or have expired, and stay away. */
+  /** Deleted or expired in this record, and not restored. */
   gone: number
 }
 

@@ -11,9 +11,9 @@ import { type Operation, operation } from '../parts.ts'
 import { ExportBody, type ExportKind, ExportLine, exportKinds } from './contract.ts'
 import { exportLines } from './export.ts'
 
-/** Of exports that are under way: each holds some rows while its client does not read, */
+/** Exports at once: each keeps some rows in memory while its client does not read. */
 const mostLines = { perUser: 4, total: 64 }
-/** and one of Parquet has a thread, with a row group in memory. */
+/** A Parquet export also has a thread, with a row group in memory. */
 const mostParquet = { perUser: 2, total: 4 }
 
 const parquetType = 'application/vnd.apache.parquet'

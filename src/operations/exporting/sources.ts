@@ -5,20 +5,20 @@ import { exportKinds } from './contract.ts'
 import { linesIn } from './lines.ts'
 import { ParquetError } from './parquet/head.ts'
 
-/** Larger than what a body, and so a call, may have. */
+/** More than the body of a request, and so a call, may have. */
 const longestLine = 256 << 20
 
-/** What an import reads: its lines, and where it is, for what is said of a line. */
+/** What an import reads: its lines, and the present position for messages. */
 interface ImportSource {
   lines: AsyncIterable<Buffer>
   at(): string
-  /** What a whole export would have beside it. */
+  /** What is missing from a source that is not a whole export. */
   missing(): string
 }
 
 export const nameOf = (kind: string): string => `${kind}.parquet`
 
-/** JSON Lines of a file or of the standard input, a Parquet file, or a folder of them. */
+/** JSON Lines from a file or standard input, a Parquet file, or a folder of Parquet files. */
 export async function openSource(path: string): Promise<ImportSource> {
   if (path === '-') return jsonLinesOf(process.stdin)
   if ((await stat(path)).isDirectory()) {
@@ -50,7 +50,7 @@ function jsonLinesOf(pieces: AsyncIterable<Uint8Array>): ImportSource {
   return { lines: lines(), at: () => `Line ${number}`, missing: () => 'last line' }
 }
 
-/** The files in the order in which an export has what they hold, as one export. */
+/** The files in the order of their kinds in an export, read as one export. */
 function parquetOf(paths: readonly string[], folder: string | undefined): ImportSource {
   let place = folder ?? ''
   let missing: string | undefined

@@ -8,7 +8,7 @@ import { objectNotFound } from '../objects/resolve.ts'
 
 const Description = AnnotationSpec.omit({ field_schema: true })
 
-/** What an annotation reference leads to. */
+/** The spec version that an annotation reference leads to. */
 export interface SpecGiven extends VersionName {
   project: string
   ref: string
@@ -18,7 +18,7 @@ export interface SpecGiven extends VersionName {
 interface AnnotationChecks {
   /** The field schema of the spec, as JSON. */
   schemaOf(given: SpecGiven): Promise<string>
-  /** Refuses a value that the spec does not take. */
+  /** Refuses a value that does not fit the spec. */
   check(given: SpecGiven, value: string, field: string): Promise<void>
 }
 

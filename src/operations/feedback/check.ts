@@ -19,12 +19,13 @@ import {
   requireRef,
 } from './references.ts'
 
-/** Refuses what does not fit together; answers the payload as it is stored. */
+/** Refuses feedback whose fields do not fit together; returns the payload as it is stored. */
 export type Check = (given: FeedbackGiven, at: FieldName) => Promise<string | SharedText>
 
 /**
- * For one request, because a batch looks at the same specs and queues again and again. Both go and change: what `isTaken`
- * says was taken with them is not checked against them once more.
+ * For one request, because a batch names the same specs and queues again and again. Specs and queues may be deleted or
+ * changed later: feedback for which `isTaken` is true was accepted with them before, and is not refused because of
+ * them.
  */
 export function createCheck(
   db: Reader,
@@ -35,7 +36,7 @@ export function createCheck(
   const annotations = createAnnotationChecks(db, schemas, tenant)
   const queues = new Map<string, boolean>()
 
-  /** From the first rule to the last, as the clients know them: the first that is broken is the one that is named. */
+  /** Applies the rules in the order that clients know; the first broken rule is the one reported. */
   return async (given, at) => {
     const kind = kindOf(given.feedback_type)
     checkTarget(given, at)
@@ -43,7 +44,7 @@ export function createCheck(
     if (kind === 'note') checkNote(given, at)
     checkFields(given, kind, at)
     const { json, isTooLarge } = given.payload
-    // A value that is refused for its size in the end is not worth the reading.
+    // A value that will be refused for its size is not worth parsing.
     if (kind === 'annotation') await unlessTaken(given, checkAnnotation(given, at, isTooLarge))
     checkOtherRefs(given, at)
     if (given.queue_id != null) await unlessTaken(given, checkQueue(given.project_id, given.queue_id, at))
@@ -92,7 +93,7 @@ export function createCheck(
   }
 }
 
-/** Which references a kind has, and what its payload must hold. */
+/** Which references a kind has, and what its payload must contain. */
 function checkFields(given: FeedbackGiven, kind: Kind, at: FieldName): void {
   if (kind === 'annotation') {
     checkNamed(given, 'annotation', at)

@@ -58,7 +58,7 @@ export const FeedbackAnswer = answer('The feedback as it is stored.', {
     .meta({ description: 'As it was sent; a reaction gains alias, detoned and detoned_alias.' }),
 })
 
-/** All of them are written in one go, and what others write waits for that. */
+/** A batch is written in one transaction, and other writes wait for it. */
 export const mostInBatch = 10_000
 
 export const BatchBody = z.object({

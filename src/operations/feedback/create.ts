@@ -74,7 +74,7 @@ export async function replaceOneFeedback(
   return answerOf(kept as KeptFeedback, caller)
 }
 
-/** Whether the id was taken with the same queue and spec. That the rest is the same, too, is for the write to see. */
+/** Whether feedback with this id, queue and spec is stored. The write checks that the rest is the same, too. */
 function isSentAgain(db: Database) {
   return async ({ project_id, id, queue_id, annotation_ref }: FeedbackGiven): Promise<boolean> => {
     const stored = id == null ? undefined : await readFeedback(db, project_id, id)
@@ -86,7 +86,7 @@ function isSentAgain(db: Database) {
   }
 }
 
-/** What refers to a call by its completion is kept as a reference to the call. */
+/** References to a call by its completion are stored as references to the call. */
 async function withCallIds(names: CallNames, given: FeedbackGiven): Promise<FeedbackGiven> {
   const { project_id, svc_ref, call_ref } = given
   return {
@@ -105,7 +105,7 @@ async function feedbackToStore(
   return { record: await feedbackOf(check, caller, given, at), field: at('id') }
 }
 
-/** The record as it is stored, once it is checked. */
+/** Checks the feedback and makes the record that is stored. */
 export async function feedbackOf(
   check: Check,
   caller: Caller,
@@ -131,7 +131,7 @@ export async function feedbackOf(
   }
 }
 
-/** Whose content is the same is the same caller, so a record of an earlier request is the caller's own. */
+/** Equal content implies the same caller, so a record of an earlier request is the caller's own. */
 function answerOf({ id, created_at, payload }: KeptFeedback, caller: Caller) {
   return {
     id,

@@ -14,21 +14,21 @@ let names: Promise<Names> | undefined
 /** Longer than any sequence that is one emoji. */
 const longest = 64
 
-/** Undefined when the text is anything but one emoji; a flag or a family is one. */
+/** Undefined unless the text is exactly one emoji; a flag or a family counts as one. */
 export async function emojiOf(text: string): Promise<Emoji | undefined> {
   if (text.length > longest) return undefined
   return (await loaded()).byText.get(unstyled(text))
 }
 
-/** The same emoji in the colour that has no name. */
+/** The same emoji without a skin tone. */
 export async function withoutTone(given: Emoji): Promise<Emoji> {
   const name = given.name.replace(/_(?:light|medium-light|medium|medium-dark|dark)_skin_tone/g, '')
   const { byName } = await loaded()
-  // Two people of one tone each are spelled out, the same two without a tone are not: kiss_person_person is kiss.
+  // Two people with a tone each are spelled out in the name; without tones they are not: kiss_person_person is kiss.
   return byName.get(name) ?? byName.get(name.replace('_person_person', '')) ?? given
 }
 
-/** With the first reaction, because the names take 3 MB. */
+/** Loaded at the first reaction, because the names take 3 MB. */
 function loaded(): Promise<Names> {
   names ??= load()
   return names
@@ -51,12 +51,12 @@ async function load(): Promise<Names> {
   return { byText, byName }
 }
 
-/** The selector for the colourful form is left out as often as not. */
+/** The variation selector for colour is often left out. */
 function unstyled(emoji: string): string {
   return emoji.replaceAll('\ufe0f', '')
 }
 
-/** Named after the territory and not as CLDR has it today. */
+/** Named after the territory, not as in CLDR today. */
 const older = new Map([
   ['Heard_&_McDonald_Islands', 'Heard_Island_&_McDonald_Islands'],
   ['St._Helena', 'St._Helena_Ascension_&_Tristan_da_Cunha'],
@@ -64,9 +64,9 @@ const older = new Map([
 ])
 
 /**
- * From the name in Unicode's emoji-test.txt (`flag: France`, `person walking: dark skin tone, facing right`) to the short
- * name of the Python package `emoji`, which the other writers of this record use. Compared over all 3,953 emoji of Unicode
- * 17 with its release 2.16: the rule gives its name for every one of them.
+ * From the name in Unicode's emoji-test.txt (`flag: France`, `person walking: dark skin tone, facing right`) to the
+ * short name of the Python package `emoji`, which the other writers of this record use. Compared over all 3,953 emoji
+ * of Unicode 17 with its release 2.16: the rule gives its name for every one of them.
  */
 function nameOf(description: string): string {
   const name = description

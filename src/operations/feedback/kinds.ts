@@ -1,4 +1,4 @@
-/** The kind of a feedback, by the name of its type. */
+/** The kind of a feedback, determined by its type. */
 export type Kind = 'reaction' | 'note' | 'annotation' | 'runnable' | 'agent monitor' | 'free'
 
 /** The kinds whose type ends in a name: of the annotation spec, or of what was run. */
@@ -12,7 +12,7 @@ export function kindOf(type: string): Kind {
   return type.startsWith(prefixes.runnable) ? 'runnable' : 'free'
 }
 
-/** The name of a field in a message: `payload.note`, or `batch.3.payload.note`. */
+/** The path of a field in a message: `payload.note`, or `batch.3.payload.note`. */
 export type FieldName = (field: string) => string
 
 export const atRoot: FieldName = (field) => field

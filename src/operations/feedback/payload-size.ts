@@ -1,9 +1,9 @@
 import { Scan } from '../../domain/json/scan.ts'
 import { JsonText } from '../../domain/json/text.ts'
 
-/** A payload as a request gives it, and what is found out about it where the body is read: it may be large. */
+/** The payload of a request, and what is found out about it while the body is read, because it may be large. */
 export interface Payload {
-  /** Of one that is too large only an outline: it is refused in the end, and earlier rules look at few members. */
+  /** Only an outline if the payload is too large: it will be refused, and earlier rules read few members. */
   json: JsonText
   isTooLarge: boolean
 }
@@ -15,7 +15,7 @@ export function payloadGiven(json: JsonText): Payload {
 
 const ruled = new Set(['note', 'emoji', 'value', 'output'])
 
-/** What is longer is refused, and shown by its beginning. */
+/** A longer value is refused; the message shows only its beginning. */
 const longestShown = 2048
 
 function outlineOf(text: string): JsonText {
@@ -37,12 +37,14 @@ function beginningOf(member: string): string {
   return member.startsWith('{') ? '{}' : '[]'
 }
 
-/** Of JSON as Python writes it, because the clients count so: in ASCII, with a space after each comma and colon. */
+/**
+ * Counted in JSON as Python writes it, because the clients count so: in ASCII, with a space after each comma and colon.
+ */
 export const mostPayloadCharacters = 1_048_576
 
 const escaped = 6
 
-/** Whether the JSON text is longer than the limit when it is written in ASCII. Stops counting there. */
+/** Whether the JSON text exceeds the limit when it is written in ASCII. Stops counting there. */
 export function isBeyondLimit(json: string, limit = mostPayloadCharacters): boolean {
   if (json.length * escaped <= limit) return false
   let size = 0

@@ -8,10 +8,10 @@ import type { Payload } from './payload-size.ts'
 
 const longestNote = 1024
 
-/** What the kinds say about their payload before anything else is looked at. */
+/** Checks of payloads that come before all others. */
 export function checkNote({ payload, feedback_type }: FeedbackGiven, at: FieldName): void {
   const note = memberOf(payload, 'note')
-  // Characters, not the halves of which JavaScript counts two for an emoji.
+  // Counts characters, not UTF-16 units: an emoji has two of those.
   const length = typeof note === 'string' ? lengthUpTo(note, longestNote + 1) : 0
   if (length >= 1 && length <= longestNote) return
   const given = length > longestNote ? `more than ${longestNote} characters` : described(note)
@@ -24,14 +24,14 @@ export function checkReaction({ payload, feedback_type }: FeedbackGiven, at: Fie
   throw invalidPayload(at('payload.emoji'), described(emoji), feedback_type, 'a text of one emoji')
 }
 
-/** The member may hold any value, null too, but it must be there. */
+/** The member may have any value, even null, but it must be present. */
 export function checkMember(given: FeedbackGiven, name: 'value' | 'output', at: FieldName): void {
   if (Object.hasOwn(given.payload.json.value as object, name)) return
   const type = given.feedback_type
   throw invalidPayload(at(`payload.${name}`), described(undefined), type, 'any value, null too')
 }
 
-/** The payload with the names of its emoji, with and without the tone of its skin. Other members keep every digit. */
+/** The payload with the names of its emoji, with and without skin tone. Other members keep every digit. */
 export async function namedReaction(
   { payload, feedback_type }: FeedbackGiven,
   at: FieldName,

@@ -15,7 +15,7 @@ import type { PurgeBody, QueryBody } from './contract.ts'
 const counted = 'count(*)'
 
 interface FeedbackAnswer {
-  /** Each as JSON; the list may be long, and is read as it is sent. */
+  /** Each as JSON. The list may be long and is read as it is sent. */
   records: AsyncIterable<string>
   total: number
 }

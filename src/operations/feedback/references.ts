@@ -12,7 +12,7 @@ const objectForm = '<scheme>:///<entity>/<project>/object/<name>:<digest>'
 const opForm = '<scheme>:///<entity>/<project>/op/<name>:<digest>'
 const callForm = '<scheme>:///<entity>/<project>/call/<id>'
 
-/** Anything may be spoken of; what looks like a reference must be long enough to be one. */
+/** Feedback may be about anything, but what looks like a reference must be a complete one. */
 export function checkTarget({ svc_ref }: FeedbackGiven, at: FieldName): void {
   const start = /^[a-z][a-z0-9+.-]*:\/\/\//.exec(svc_ref)
   if (start === null) return
@@ -25,7 +25,7 @@ export function checkTarget({ svc_ref }: FeedbackGiven, at: FieldName): void {
   )
 }
 
-/** The call that the feedback is about, when it is one of the project: a foreign project is never touched. */
+/** The call that the feedback is about, if it belongs to the project: other projects are never touched. */
 export function callOf({
   svc_ref,
   project_id,
@@ -35,7 +35,8 @@ export function callOf({
 }
 
 /**
- * The type is the prefix and a name, and the reference is there, leads to what the kind takes, and has the same name.
+ * Checks that the type is the prefix and a name, and that the reference exists, is of the right kind and has the same
+ * name.
  */
 export function checkNamed(given: FeedbackGiven, kind: 'annotation' | 'runnable', at: FieldName): ObjectRef {
   const prefix = `${prefixes[kind]}.`

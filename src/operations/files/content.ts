@@ -8,7 +8,7 @@ import type { ContentBody, StatsBody } from './contract.ts'
 
 interface FileContent {
   size: number
-  /** Read one after the other, at the pace at which they are taken. */
+  /** Read one after the other, at the pace of the reader. */
   pieces: AsyncIterable<Uint8Array>
 }
 
@@ -25,7 +25,7 @@ export async function readFile(
   return { size: file.size, pieces: piecesOf(db, project_id, file.upload_id, file.size) }
 }
 
-/** Short reads, so that a slow reader holds nothing of the record. A file never changes. */
+/** Uses short reads, so that a slow client blocks nothing in the record. A file never changes. */
 export async function* piecesOf(
   db: Reader,
   projectId: string,

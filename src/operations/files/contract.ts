@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { answer, plainText, projectId } from '../../domain/fields.ts'
 
-/** The parts of the form; `project_id` comes first, so that a file of another tenant is refused unread. */
+/** The parts of the form. `project_id` comes first, so that a file for another tenant's project is refused unread. */
 export const UploadForm = z.object({
   project_id: projectId,
   file: z.string().meta({ format: 'binary', description: 'The bytes; their name and type are not kept.' }),

@@ -7,7 +7,7 @@ import { pieceBytes } from '../../storage/objects/files.ts'
 import { openUpload, type Upload } from './upload.ts'
 
 /**
- * Stores the file of a form. The project decides whether the file is read at all; a small file may come before it and waits
+ * Stores the file of a form. The project decides whether the file is read at all; a small file may precede it and waits
  * in memory.
  */
 export async function receiveFile(
@@ -45,7 +45,7 @@ export async function receiveFile(
     if (upload === undefined) throw wrongPart('file', 'expected a file, received nothing')
     return { digest: await upload.finish() }
   } catch (error) {
-    // What this fails to remove, the sweep removes.
+    // The sweep removes what this fails to remove.
     await Promise.allSettled([upload?.drop()])
     throw error
   }

@@ -5,20 +5,21 @@ import { now } from '../../domain/time.ts'
 import type { Database } from '../../storage/database.ts'
 import { pieceBytes, readFileEntry } from '../../storage/objects/files.ts'
 
-/** A file on its way into the record. */
+/** A file that is being written into the record. */
 export interface Upload {
   add(bytes: Uint8Array): Promise<void>
-  /** Makes the file visible and answers its digest. */
+  /** Makes the file visible and returns its digest. */
   finish(): Promise<string>
-  /** Leaves nothing of it. */
+  /** Removes everything written so far. */
   drop(): Promise<void>
 }
 
-/** Takes bytes as they come and holds no more than a piece. Pieces that are full go to the record at once. */
+/** Accepts bytes as they come and buffers no more than one piece. Full pieces are written to the record at once. */
 export function openUpload(db: Database, projectId: string, limit: number): Upload {
   const id = newId()
   const digest = openDigest()
-  // Threads share it, and it is written before it is filled again: one serves the whole file, and is never copied.
+  // Shared between threads, and written before it is filled again: one buffer serves the whole file and is never
+  // copied.
   let piece = Buffer.from(new SharedArrayBuffer(0))
   let filled = 0
   let size = 0
@@ -53,7 +54,7 @@ export function openUpload(db: Database, projectId: string, limit: number): Uplo
         if (filled === pieceBytes) await writePiece()
         const left = given.length - from
         if (filled + left > piece.length) piece = grown(piece, filled, left)
-        // `set` of shared memory takes ten times as long where the two are not aligned alike.
+        // On shared memory, `set` takes ten times as long if the two are not aligned alike.
         const copied = given.copy(piece, filled, from)
         filled += copied
         from += copied
@@ -73,7 +74,7 @@ export function openUpload(db: Database, projectId: string, limit: number): Uplo
   }
 }
 
-/** Most files are small, so room for a whole piece is made only when it is needed. */
+/** Most files are small, so room for a whole piece is allocated only when it is needed. */
 function grown(piece: Buffer, filled: number, more: number): Buffer<SharedArrayBuffer> {
   const length = Math.min(pieceBytes, Math.max(filled + more, piece.length * 2))
   const larger = Buffer.from(new SharedArrayBuffer(length))

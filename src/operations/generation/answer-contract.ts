@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** What the answers of all ways of asking a model have in common. */
+/** What the answers of all generation endpoints have in common. */
 
 export const Usage = z.object({
   prompt_tokens: z.int(),
@@ -29,7 +29,7 @@ export const ended = {
   stop_reason: z.union([z.string(), z.int(), z.null()]),
 }
 
-/** By the ids of the candidates; the first token of a prompt has none. */
+/** Keyed by the ids of the candidates; the first token of a prompt has none. */
 export const PromptLogprobs = z.array(
   z
     .record(z.string(), z.object({ logprob: z.number(), rank: z.int(), decoded_token: z.string() }))

@@ -4,33 +4,36 @@ import type { GivenTool } from '../../inference/prompt/chat-prompt.ts'
 import { wrong } from './checks.ts'
 import type { GenerationSettings } from './parts.ts'
 
-/** What a request says of tools, whatever its fields are called. */
+/** The tool fields of a request, whatever the API calls them. */
 export interface CallFields {
   tools: readonly GivenTool[] | null | undefined
-  /** Absent is `auto` where there are tools. */
+  /** Absent means `auto` if there are tools. */
   choice: 'none' | CallChoice | AllowedTools | undefined
   isParallel: boolean
 }
 
-/** Some of the tools. The model is shown all of them, so that what it has read of its prompt can be used again. */
+/**
+ * Restricts calls to some of the tools. The model is still shown all of them, so that the computed prompt can be
+ * reused.
+ */
 export interface AllowedTools {
   allowed: readonly string[]
   mode: 'auto' | 'required'
 }
 
-/** Where the request has them, for refusals. */
+/** Names of the fields in the request, for refusals. */
 interface CallFieldNames {
   tools: string
   choice: string
-  /** Inside of a tool. */
+  /** Relative to a tool. */
   name?: string
   parameters?: string
 }
 
-/** Names are written into formats as they are: no quotes, brackets or spaces. */
+/** Names are written into formats verbatim, so quotes, brackets and spaces are not allowed. */
 const nameForm = /^[\w.:/@-]+$/
 
-/** The calls that an answer may or has to make; undefined when it makes none. */
+/** The calls that an answer may or must make; undefined when it makes none. */
 export function callsAsked(
   { tools, choice, isParallel }: CallFields,
   names: CallFieldNames,

@@ -2,9 +2,9 @@ import { type Refusal, refuse } from '../../domain/refusals.ts'
 import type { GenerationSettings } from './parts.ts'
 import type { SamplingFields } from './sampling-fields.ts'
 
-/** What each field allows on its own, but not with the others or not with the settings. */
+/** Checks of fields that are valid on their own, but not with each other or with the settings. */
 
-/** Together, in characters: each is searched for in the answer. */
+/** In characters, all together: each is searched for in the answer. */
 const longestBadWords = 65_536
 
 export function wrong(field: string, given: string, accepted: string): Refusal {

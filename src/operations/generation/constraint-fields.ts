@@ -11,7 +11,7 @@ const JsonSchemaFormat = z.object({
 
 const constraint = z.string().nullish()
 
-/** The fields that say what an answer has to be. Chat and text completions share them. */
+/** The fields that constrain an answer. Chat and text completions share them. */
 export const constraintFields = {
   response_format: documented(
     z

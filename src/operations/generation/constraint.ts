@@ -22,7 +22,7 @@ interface Asked {
 const kinds = ['json', 'regex', 'choice', 'grammar', 'json_object', 'structural_tag'] as const
 const accepted = `one of ${kinds.join(', ')}`
 
-/** What the answer has to be, by response_format and structured_outputs together; undefined when it is free. */
+/** The constraint that response_format and structured_outputs ask for; undefined when the answer is free. */
 export function constraintOf(
   body: ConstraintFields & Pick<SamplingFields, 'use_beam_search'>,
 ): CompileQuestion | undefined {
@@ -52,7 +52,7 @@ export function constraintOf(
 }
 
 function formatConstraint(format: Format): Asked | undefined {
-  // The specification shows the schema without a type beside it.
+  // The specification shows the schema without a type.
   switch (format.type ?? (format.json_schema == null ? undefined : 'json_schema')) {
     case undefined:
       throw wrong(

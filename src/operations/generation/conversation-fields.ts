@@ -3,7 +3,7 @@ import { jsonObject, jsonValue, longList, plainText } from '../../domain/fields.
 import { documentGiven, variablesGiven } from './given-values.ts'
 import { documented, flag } from './scalars.ts'
 
-/** Pictures, sounds and files are recognised, so that a refusal can name them; their content is never read. */
+/** Pictures, sounds and files are recognised so that a refusal can name them; their content is never read. */
 const media = () => jsonValue().nullish()
 
 const Part = z.looseObject({

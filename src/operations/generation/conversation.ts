@@ -5,10 +5,10 @@ import type { ConversationFields } from './conversation-fields.ts'
 import { withoutOlderCalls } from './older-calls.ts'
 import type { GenerationSettings } from './parts.ts'
 
-/** Messages of one request; more than any context holds. */
+/** Most messages of one request; more than any context holds. */
 const mostMessages = 10_000
 
-/** What each field allows on its own, but not with the others. */
+/** Checks of fields that are valid on their own, but not with each other. */
 export function checkConversation(fields: ConversationFields): void {
   const { messages, documents } = fields
   if (messages.length === 0) throw wrong('messages', 'an empty list', 'at least one message')
@@ -34,7 +34,7 @@ export function checkConversation(fields: ConversationFields): void {
   }
 }
 
-/** The conversation of a request, unless this server refuses what it asks of its template. */
+/** The conversation of a request. Refuses what this server does not allow requests to ask of a template. */
 export function conversationFrom(
   fields: ConversationFields,
   { requestTemplates }: GenerationSettings,

@@ -2,19 +2,19 @@ import type { FinishReason, PredictionCounts, PromptLogprobs, TokenLogprob } fro
 import type { AnswerEvent } from '../../inference/model.ts'
 import { type Parser, type Part, plainText } from '../../inference/parts.ts'
 
-/** What comes next in the answers of a request. Whole answers and streams are both made of these, and of nothing else. */
+/** The next step of the answers to a request. Whole answers and streams are both made of these only. */
 export type Delta = PromptDelta | ChoiceDelta
 
-/** A prompt has been read. Comes once for each, before anything of its choices. */
+/** A prompt has been computed. Comes once for each prompt, before any delta of its choices. */
 export interface PromptDelta {
   kind: 'prompt'
-  /** Which of the request's prompts. */
+  /** Index among the request's prompts. */
   input: number
   cachedTokens: number
   logprobs?: PromptLogprobs
 }
 
-/** What one choice adds to its answer. */
+/** What one step adds to a choice. */
 export interface ChoiceDelta {
   kind: 'choice'
   /** Counted over all prompts. */
@@ -22,13 +22,13 @@ export interface ChoiceDelta {
   parts: Part[]
   tokens: number[]
   logprobs: TokenLogprob[]
-  /** Tokens of its thought. */
+  /** Number of tokens of its thought. */
   thought: number
-  /** Tokens that are counted and not shown: their thought is hidden, or the server that drew them tells their number alone. */
+  /** Tokens that are counted but not shown: their thought is hidden, or the remote server reports only their number. */
   hidden: number
-  /** Present in the last one. */
+  /** Present in the last delta. */
   finished?: { reason: FinishReason; stop: string | number | null }
-  /** In the last one, where the request foretold it. */
+  /** In the last delta, if the request had a prediction. */
   prediction?: PredictionCounts
 }
 
@@ -36,13 +36,13 @@ export interface DeltaOptions {
   createParser?: (() => Parser) | undefined
   /** Leaves out thoughts, with their tokens and log-probabilities. */
   hidesThoughts?: boolean
-  /** A delta for each token, where what a token is of must not depend on how many have come at once. */
+  /** Makes one delta for each token, for callers to whom it matters which part each token belongs to. */
   eachToken?: boolean
 }
 
 /**
- * Events become deltas here, and nowhere else: `createParser` makes what tells the parts of a choice's text apart. All that a
- * choice has to say at once is one delta, so that a slow reader gets few large ones.
+ * The only place where events become deltas. `createParser` makes the parser that separates the parts of a choice's
+ * text. All that a choice has to say at once is one delta, so that a slow reader gets few large ones.
  */
 export function createDeltas({
   createParser,
@@ -125,7 +125,7 @@ export function createDeltas({
         const wasThinking = parser.isThinking
         const parts = parser.push(piece.text)
         delta.parts.push(...shown(parts))
-        // The marks around a thought belong to it.
+        // The marks around a thought count as part of it.
         const isThought = wasThinking || parser.isThinking
         const { undecided } = reader
         if (undecided !== undefined) {
@@ -144,7 +144,9 @@ export function createDeltas({
   }
 }
 
-/** Each token with its text, so that what is counted does not depend on how many have come at once. */
+/**
+ * Splits the event into single tokens with their texts, so that counts do not depend on how many tokens came at once.
+ */
 function piecesOf(event: TokensEvent): TokensEvent[] {
   const { text, tokens, logprobs, ends } = event
   if (ends === undefined) return [event]
@@ -158,13 +160,13 @@ function piecesOf(event: TokensEvent): TokensEvent[] {
 
 interface Reader {
   parser: Parser
-  /** What the answer begins with, as long as that may become the mark of a thought. */
+  /** The start of the answer, as long as it may still become the opening mark of a thought. */
   undecided: TokensEvent[] | undefined
 }
 
 type TokensEvent = Extract<AnswerEvent, { kind: 'tokens' }>
 
-/** What of the text is content. */
+/** The text of the parts that is content. */
 export function contentOf(parts: readonly Part[]): string {
   let content = ''
   for (const part of parts) if (part.kind === 'content') content += part.text

@@ -7,7 +7,7 @@ import type { Generation } from './generation.ts'
 import type { CandidateLimit } from './logprobs.ts'
 import { createTally, type Tally } from './usage.ts'
 
-/** What a choice says. */
+/** The output of one choice. */
 export interface FoldedTurn {
   content: string
   reasoning: string
@@ -17,7 +17,7 @@ export interface FoldedTurn {
 export interface FoldedCall {
   id: string
   name: string
-  /** JSON, or as much of it as there was when the answer was cut off. */
+  /** JSON, or the beginning of it when the answer was cut off. */
   arguments: string
   isComplete: boolean
 }
@@ -26,7 +26,7 @@ export interface FoldedCall {
 export interface FoldedChoice<Logprobs> extends FoldedTurn {
   tokens: number[]
   logprobs: Logprobs
-  /** Null where it did not come to its end. */
+  /** Null if it did not reach its end. */
   reason: FinishReason | null
   stop: string | number | null
 }
@@ -36,7 +36,10 @@ interface Folded<Logprobs> {
   usage: ReturnType<Tally['total']>
 }
 
-/** Log-probabilities are written as they come: together they may be many megabytes, and would block the loop at the end. */
+/**
+ * Log-probabilities are written as they come: together they may be many megabytes, which would block the loop at the
+ * end.
+ */
 interface LogprobsWriter {
   add(given: readonly TokenLogprob[]): void
 }
@@ -44,11 +47,11 @@ interface LogprobsWriter {
 interface FoldOptions<Logprobs> {
   createLogprobs(): Logprobs
   mostCandidates: CandidateLimit
-  /** Takes what was said of a prompt, and the choices that will answer it. */
+  /** Receives the delta of a prompt and the choices that will answer it. */
   onPrompt(delta: PromptDelta, choices: FoldedChoice<Logprobs>[]): Promise<void>
 }
 
-/** So many log-probabilities are written at once. */
+/** Number of log-probabilities written in one step. */
 const stepSize = 32
 
 function addPart(turn: FoldedTurn, part: Part): void {
@@ -67,9 +70,9 @@ function addPart(turn: FoldedTurn, part: Part): void {
   else call.arguments += part.text
 }
 
-/** Puts an answer together as it comes. Where it ends early, what is there of it is the answer. */
+/** Assembles an answer as its deltas come. If it ends early, the answer is what has come so far. */
 interface Fold<Logprobs> {
-  /** A promise only where it takes long. */
+  /** Returns a promise only when the work takes long. */
   add(group: readonly Delta[]): Promise<void> | undefined
   end(): Folded<Logprobs>
 }

@@ -12,48 +12,48 @@ import { createDeltas, type Delta, type DeltaOptions } from './deltas.ts'
 import { type GenerationRecord, observed } from './observed.ts'
 import type { GenerationParts } from './parts.ts'
 
-/** Who asks, and what is to be known of it beside the body. */
+/** The caller, and what else is known of the request besides its body. */
 export interface Asking {
   caller: Caller
-  /** Of the answer, without its prefix. */
+  /** Id of the answer, without its prefix. */
   id: string
-  /** When the request arrived, as `performance.now()` counts. */
+  /** When the request arrived, by `performance.now()`. */
   arrived: number
-  /** Aborts when the client has left. */
+  /** Aborts when the client disconnects. */
   signal: AbortSignal
-  /** Absent where the answer is not recorded. */
+  /** Absent when the answer is not recorded. */
   recording?: Recording | undefined
-  /** Takes the record of the generation when it ends. */
+  /** Receives the record of the generation when it ends. */
   note(record: GenerationRecord): void
 }
 
 /** A request whose prompts are all running or queued. */
 export interface Generation {
-  /** What the answer and each chunk of it say about themselves, beside their id and kind. */
+  /** Fields of the answer and of each of its chunks, besides their id and kind. */
   head: { created: number; model: string; system_fingerprint: string }
   /** The tokens of each prompt. */
   prompts: readonly number[][]
-  /** Answers to each prompt. */
+  /** Number of answers to each prompt. */
   choices: number
-  /** In groups, as the model gives them. Read once, and to their end. */
+  /** In groups, as they come from the model. Must be read exactly once, to the end. */
   deltas: AsyncIterable<Delta[]>
-  /** What of the schemas of tools was widened. */
+  /** What was widened in the schemas of tools. */
   widened: readonly string[]
-  /** Names in schemas that are nearly a keyword, and say nothing. */
+  /** Names in schemas that nearly are a keyword, and so have no effect. */
   notes: readonly string[]
-  /** What a server elsewhere has counted, in place of what is counted here. */
+  /** The counts of a remote server, which replace those counted here. */
   told?: Answering['usage']
-  /** Whoever answers a client waits for it before the head: what fails until then is a refusal. */
+  /** Awaited before the head of the response is sent: a failure until then is a refusal. */
   underWay: Answering['underWay']
 }
 
-/** The fields of the body by which a refusal of the engine is explained. */
+/** The fields of the body that refusals of the engine name. */
 export interface FieldNames {
   prompt: string
   maxTokens: string
 }
 
-/** Everything that can be wrong is refused here, before there is a first byte of an answer. */
+/** Refuses everything that can be wrong before the first byte of an answer. */
 export async function generate(
   { metrics, running, charge }: GenerationParts,
   found: FoundModel,
@@ -91,12 +91,12 @@ export async function generate(
   }
 }
 
-/** The engine knows that a prompt is empty, or too long for the context, but not which field made it so. */
+/** The engine knows that a prompt is empty or too long for the context, but not which field caused it. */
 async function naming(answering: Promise<AnswerOfModel>, names: FieldNames): Promise<AnswerOfModel> {
   try {
     return await answering
   } catch (error) {
-    // What a server elsewhere refuses comes in its own words.
+    // A refusal of a remote server keeps its own words.
     if (!(error instanceof Refusal) || error.isTold) throw error
     if (error.code === 'prompt_empty') throw refuse(error.code, { field: names.prompt })
     if (error.code !== 'context_length_exceeded') throw error
@@ -108,7 +108,7 @@ async function naming(answering: Promise<AnswerOfModel>, names: FieldNames): Pro
 
 const fingerprints = new WeakMap<ServedModel, string>()
 
-/** Changes when the same request may be answered in another way. */
+/** Changes when the same request may be answered differently. */
 function fingerprintOf(served: ServedModel): string {
   let fingerprint = fingerprints.get(served)
   if (fingerprint === undefined) {

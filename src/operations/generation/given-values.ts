@@ -1,11 +1,11 @@
 import { membersOf } from '../../domain/json/scan.ts'
 import type { JsonText } from '../../domain/json/text.ts'
 
-/** What the rules need to know of values that may be large. It is found out where the body is read. */
+/** What the rules need to know of values that may be large. It is determined while the body is read. */
 
 interface GivenVariables {
   json: JsonText
-  /** Those of the names that mean something else, and whether they are null. */
+  /** Names of variables that have another meaning, and whether their value is null. */
   reserved: { name: string; isNull: boolean }[]
 }
 
@@ -33,7 +33,7 @@ export function documentGiven(json: JsonText): GivenDocument {
 
 export interface GivenBias {
   count: number
-  /** None of them when there are too many. */
+  /** Empty when there are too many. */
   entries: [id: string, value: unknown][]
 }
 

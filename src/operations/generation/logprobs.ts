@@ -6,7 +6,7 @@ import { wrong } from './checks.ts'
 
 const decoder = new TextDecoder()
 
-/** Half of a character has no text; its bytes are in the answer beside it. */
+/** A token may be half of a character, which has no text; its bytes are given as well. */
 export function textOf(bytes: Uint8Array): string {
   const text = decoder.decode(bytes)
   return isUtf8(bytes) ? text : text.replaceAll('\ufffd', '')
@@ -16,12 +16,12 @@ function shown({ token, bytes, logprob }: Candidate, asIds: boolean) {
   return { token: asIds ? `token_id:${token}` : textOf(bytes), bytes: [...bytes], logprob }
 }
 
-/** `asIds` writes tokens as `token_id:<id>`, for what cannot be written as text. */
+/** `asIds` writes tokens as `token_id:<id>`, for tokens that cannot be written as text. */
 export function logprobShown(given: TokenLogprob, asIds: boolean) {
   return { ...shown(given, asIds), top_logprobs: given.top.map((candidate) => shown(candidate, asIds)) }
 }
 
-/** Of one token of the prompt, keyed by the ids of the candidates; the first has none. */
+/** For one token of the prompt, keyed by the ids of the candidates; the first token has none. */
 function promptLogprobShown(given: PromptLogprobs[number], asIds: boolean) {
   if (given === null) return null
   return Object.fromEntries(
@@ -32,7 +32,7 @@ function promptLogprobShown(given: PromptLogprobs[number], asIds: boolean) {
   )
 }
 
-/** In steps: a long prompt has many. */
+/** Works in steps, because a long prompt has many. */
 export async function promptLogprobsWritten(given: PromptLogprobs, asIds: boolean): Promise<JsonText> {
   const texts: string[] = []
   await inSteps(given, (one) => void texts.push(JSON.stringify(promptLogprobShown(one, asIds))))
@@ -42,20 +42,20 @@ export async function promptLogprobsWritten(given: PromptLogprobs, asIds: boolea
 /** Some 70 MB of text, and a few times as much memory while it is written. */
 const mostCandidates = 1_000_000
 
-/** The token itself, and as many others as were asked for. */
+/** The token itself, and as many others as the request asked for. */
 export const candidatesOfToken = (others: number | null | undefined) => (others == null ? 0 : 1 + others)
 
 export interface CandidateLimit {
   /** Whether these may still be kept. */
   takes(given: readonly TokenLogprob[]): boolean
-  /** Some were not. */
+  /** Whether some were not kept. */
   readonly isPassed: boolean
 }
 
-/** A stream sends all of its log-probabilities, and only what is kept of it has to end somewhere. */
+/** A stream sends all of its log-probabilities; only the recorded copy needs a bound. */
 const mostRecorded = 100_000
 
-/** Of a whole answer too many are refused; of what is recorded of a stream they are left out. */
+/** A whole answer with too many is refused; the record of a stream leaves them out. */
 export function limitCandidates(field: string, isStream: boolean): CandidateLimit {
   let candidates = 0
   return {
@@ -71,8 +71,8 @@ export function limitCandidates(field: string, isStream: boolean): CandidateLimi
 }
 
 /**
- * A whole answer holds its log-probabilities until its last choice has ended, and one request could ask for gigabytes of
- * them. A stream sends them as they come.
+ * A whole answer stays in memory with its log-probabilities until its last choice has ended, and one request could ask
+ * for gigabytes of them. A stream sends them as they come.
  */
 export function checkCandidates(field: string, candidates: number): void {
   if (candidates <= mostCandidates) return

@@ -5,7 +5,7 @@ const mostEntries = 16
 const longestName = 64
 const longestEntry = 512
 
-/** As OpenAI has it. */
+/** The same limits as OpenAI's. */
 export function checkMetadata(given: JsonText | null | undefined): void {
   if (given == null) return
   const entries = Object.entries(given.value as object)

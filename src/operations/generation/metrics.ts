@@ -3,7 +3,7 @@ import type { BackendStatus, DiskCacheLoad, FinishReason, PromptCacheLoad } from
 import type { ModelList, Models } from '../../inference/registry.ts'
 import { type PoolingMetrics, registerPoolingMetrics } from '../pooling/metrics.ts'
 
-/** `left`: its client did not wait. `failed`: the engine ended in the middle. */
+/** `left`: the client disconnected. `failed`: the engine failed before the end. */
 export type Outcome = 'answered' | 'left' | 'failed'
 
 interface EndOfGeneration {
@@ -14,30 +14,32 @@ interface EndOfGeneration {
   completionTokens: number
   /** From the arrival of the request. */
   seconds: number
-  /** From the arrival of the request until the prompt was read; absent where it never was. */
+  /** From the arrival of the request until the prompt was computed; absent if it never was. */
   prefilledSeconds?: number
 }
 
-/** What is counted about generations. Times are in seconds, from the arrival of the request. */
+/** What is measured of generations. Times are in seconds from the arrival of the request. */
 export interface LaneMetrics {
-  /** The prompt has been read; the engine's queue took `queuedSeconds` of the time. */
+  /** The prompt has been computed; the engine's queue took `queuedSeconds` of the time. */
   prefilled(seconds: number, tokens: { prompt: number; cached: number }, queuedSeconds?: number): void
-  /** A server elsewhere has counted other tokens of the prompt than it said at first. */
+  /** A remote server counted other tokens of the prompt than it reported at first. */
   corrected(tokens: { prompt: number; cached: number }): void
   firstToken(seconds: number): void
-  /** Between two tokens of one choice. */
+  /** Time between two tokens of one choice. */
   betweenTokens(seconds: number): void
   ended(end: EndOfGeneration): void
 }
 
-/** By whom asks: nobody waits for background work, so that no time of it is kept. */
+/** Separate for callers and background work: nobody waits for background work, so its times are not measured. */
 export type GenerationMetrics = Record<'callers' | 'background', LaneMetrics> & { pooling: PoolingMetrics }
 
 const long = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300]
 const short = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5]
 const counts = [1, 8, 32, 128, 512, 2048, 8192, 32_768]
 
-/** The figures that dashboards for vLLM show, under our prefix. Labels have a handful of values. */
+/**
+ * The figures that dashboards for vLLM show, under the prefix of this server. Each label has only a handful of values.
+ */
 export function registerGenerationMetrics(registry: Registry, models: Models): GenerationMetrics {
   const registers = [registry]
   const counter = (name: string, help: string) => new Counter({ name: `heddle_${name}`, help, registers })
@@ -156,7 +158,7 @@ export function registerGenerationMetrics(registry: Registry, models: Models): G
   return { callers, background, pooling: registerPoolingMetrics(registry) }
 }
 
-/** Tokens that were guessed ahead, under the names of vLLM. */
+/** Counts of drafted tokens, under vLLM's names. */
 function registerDrafts(registers: Registry[], models: Models): void {
   for (const [name, of, help] of [
     ['draft', 'checked', 'Tokens that were guessed ahead and checked.'],
@@ -177,7 +179,7 @@ function registerDrafts(registers: Registry[], models: Models): void {
   }
 }
 
-/** Of the models that keep prompts after their sequence was needed for another. */
+/** For models that keep prompts after their sequence was needed for another. */
 function registerPromptCache(registers: Registry[], models: Models): void {
   const loads = () =>
     models.all.flatMap((model) => {
@@ -240,7 +242,7 @@ function registerPromptCache(registers: Registry[], models: Models): void {
 
 const states: BackendStatus['state'][] = ['ready', 'unloaded', 'starting', 'failed']
 
-/** Of the models of a list: what becomes of each. */
+/** The states of the listed models, and how often they were loaded and unloaded. */
 function registerLoads(registers: Registry[], models: Models, list: () => ModelList): void {
   new Gauge({
     name: 'heddle_model_state',

@@ -5,17 +5,17 @@ import type { LaneMetrics, Outcome } from './metrics.ts'
 import type { TokenCount } from './parts.ts'
 import type { RunningAnswers } from './running.ts'
 
-/** What the log keeps of a generation: never a word of it. */
+/** What the log keeps of a generation: none of its text. */
 export interface GenerationRecord {
   model: string
-  /** The model that was asked, where another answered in its place. */
+  /** The requested model, if another answered in its place. */
   instead_of?: string
   outcome: Outcome
   prompt_tokens: number
   cached_tokens: number
   completion_tokens: number
   finish_reasons: FinishReason[]
-  /** From the arrival of the request; absent when it did not come to it. */
+  /** From the arrival of the request; absent if it was not reached. */
   prefilled_ms?: number
   first_token_ms?: number
   total_ms: number
@@ -36,7 +36,7 @@ interface Observation {
   charge(tokens: TokenCount): void
 }
 
-/** What is made of the groups of events, which are measured as they pass by. */
+/** Yields `made` of each group of events, and measures the events as they pass. */
 export async function* observed<Made>(
   { events, prompts, usage }: Answering,
   made: (group: AnswerEvent[]) => Made,
@@ -55,7 +55,7 @@ export async function* observed<Made>(
   }
   const last = new Map<number, number>()
   const answer = running.begin({ model, user, isBackground })
-  /** Tokens of prompts that the caller has paid for. */
+  /** Tokens of prompts that have been charged to the caller. */
   let charged = 0
 
   function pass(event: AnswerEvent, now: number): void {
@@ -76,7 +76,7 @@ export async function* observed<Made>(
       const before = last.get(event.choice)
       const count = event.kind === 'said' ? event.count : event.tokens.length
       if (before !== undefined && count > 0) {
-        // Several at once came at even distances, as far as anyone can tell.
+        // Several tokens that came at once are taken to have come at even distances.
         for (let i = 0; i < count; i++) metrics.betweenTokens((now - before) / count / 1000)
       }
       last.set(event.choice, now)
@@ -84,7 +84,7 @@ export async function* observed<Made>(
     } else record.finish_reasons.push(event.reason)
   }
 
-  /** What a server elsewhere has counted is known at the end. */
+  /** A remote server's own counts are known only at the end. */
   function correct({ prompt, cached, completion }: ToldUsage): void {
     charge({ prompt: prompt - charged, completion: completion - record.completion_tokens })
     const missed = { prompt: prompt - charged, cached: cached - record.cached_tokens }

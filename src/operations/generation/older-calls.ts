@@ -4,8 +4,8 @@ import type { ConversationFields } from './conversation-fields.ts'
 type Given = ConversationFields['messages'][number]
 
 /**
- * Messages with `function_call`, OpenAI's first form, as templates know them: a call has an id, and the message of the role
- * `function` behind it is its result.
+ * Turns messages with `function_call`, OpenAI's first form, into what templates expect: a call has an id, and the
+ * message of the role `function` after it is its result.
  */
 export function withoutOlderCalls(messages: readonly Given[]): readonly GivenMessage[] {
   if (!messages.some(({ function_call }) => function_call != null)) return messages

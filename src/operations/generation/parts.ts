@@ -4,15 +4,15 @@ import type { Recorder } from '../recording/answer.ts'
 import type { GenerationMetrics } from './metrics.ts'
 import type { RunningAnswers } from './running.ts'
 
-/** What every way of asking a model is given. */
+/** What every generation endpoint needs. */
 export interface GenerationParts {
   models: Models
   settings: GenerationSettings
   metrics: GenerationMetrics
   recorder: Recorder
-  /** What is answered at the moment. */
+  /** The answers that are running now. */
   running: RunningAnswers
-  /** Hears of tokens as they are read and generated. */
+  /** Called as tokens are computed and generated. */
   charge(caller: Caller, tokens: TokenCount): void
 }
 
@@ -22,10 +22,10 @@ export interface TokenCount {
 }
 
 export interface GenerationSettings {
-  /** Requests may say how urgent they are. */
+  /** Whether requests may set their priority. */
   priority: boolean
-  /** Requests may bring a template of their own. */
+  /** Whether requests may contain a template of their own. */
   requestTemplates: boolean
-  /** What tools without a `tool_choice` mean; with `none` nobody has any called. */
+  /** The default of `tool_choice` for requests with tools; with `none`, no request may have tools called. */
   toolChoice: 'auto' | 'none'
 }

@@ -2,7 +2,7 @@ import { JsonText, writeJson } from '../../domain/json/text.ts'
 import type { EndedAnswer, Measured, Recording, WriteAnswer } from '../recording/answer.ts'
 import type { Delta } from './deltas.ts'
 
-/** The whole answer, put together of the deltas. Before they have ended it is what there is of it. */
+/** The whole answer, assembled from deltas. Before they have ended it is the answer so far. */
 export interface AnswerInTheMaking {
   add(deltas: readonly Delta[]): Promise<void> | undefined
   end(): object
@@ -10,25 +10,25 @@ export interface AnswerInTheMaking {
   leftOut?(): readonly string[]
 }
 
-/** An answer that runs or is queued. */
+/** An answer that is running or queued. */
 export interface Answering {
   id: string
   head: { model: string }
-  /** Read once, and to their end. */
+  /** Must be read exactly once, to the end. */
   deltas: AsyncIterable<Delta[]>
-  /** What fails before it is a refusal. */
+  /** A failure before this settles is a refusal. */
   underWay: Promise<unknown> | undefined
 }
 
 interface Observed {
-  /** Undefined where nothing was read of it. */
+  /** Undefined if the deltas were never read. */
   measured(): Measured | undefined
   whyNot(error: unknown): string
-  /** Absent where the answer is kept as nothing but its call. */
+  /** Absent if only the call of the answer is kept. */
   keep?: WriteAnswer
 }
 
-/** Follows an answer to its end, and tells the record of it once: whole, or as far as it came. */
+/** Follows an answer to its end and records it once: whole, or as far as it came. */
 export function recordAnswer(
   recording: Recording,
   begun: Answering,
@@ -65,7 +65,7 @@ export function recordAnswer(
   }
 
   return {
-    /** Written once, for the client and for the record. */
+    /** Serialised once, for the client and for the record. */
     async whole(): Promise<JsonText> {
       try {
         for await (const group of begun.deltas) {
@@ -79,8 +79,8 @@ export function recordAnswer(
       }
     },
     /**
-     * What a stream is made of. The answer waits to be written before its client knows that it was the last chunk. By hand,
-     * because another generator would cost each token as much as all else that is done for it here.
+     * The deltas for a stream. Before the client learns that it has the last chunk, the answer is recorded. The
+     * iterator is written by hand: another generator would cost each token as much as everything else done here.
      */
     deltas(): AsyncIterable<Delta[]> {
       const source = begun.deltas[Symbol.asyncIterator]()
@@ -100,7 +100,7 @@ export function recordAnswer(
       const stop = async () => (await source.return?.()) ?? { done: true as const, value: undefined }
       return { [Symbol.asyncIterator]: () => ({ next, return: stop }) }
     },
-    /** Before a client is told that the answer is complete. */
+    /** To be called before a client is told that the answer is complete. */
     async complete(): Promise<void> {
       try {
         if (keep !== undefined) await complete()
@@ -109,7 +109,7 @@ export function recordAnswer(
         throw error
       }
     },
-    /** Nobody reads any more. */
+    /** The client has disconnected. */
     left() {
       if (told === undefined) end(whyNot(undefined))
     },

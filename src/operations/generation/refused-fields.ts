@@ -1,7 +1,10 @@
 import { z } from 'zod'
 import { documented } from './scalars.ts'
 
-/** Fields of other servers that ask for what an answer here would silently lack: each is refused, and says what to use. */
+/**
+ * A field of other servers whose effect an answer here would silently lack. It is refused, and the refusal names what
+ * to use.
+ */
 export const refused = (instead: string) =>
   documented(z.null({ error: `is not taken here; ${instead}` }).optional(), `Refused: ${instead}.`, {
     effect: 'refused',

@@ -10,14 +10,14 @@ interface Asked {
   turn?: TurnAsked
   tenant: string
   maxTokens: number | undefined
-  /** How many candidates beside each token of the answer, and of the prompt; none where absent. */
+  /** Number of candidates for each token of the answer, and of the prompt; none if absent. */
   logprobs: number | undefined
   promptLogprobs: number | undefined
-  /** A text that the answer is said to be like. */
+  /** A text that the answer is expected to resemble. */
   prediction?: string
 }
 
-/** What is asked of the turn beside its text: calls, and how long a thought may be. */
+/** What the request asks of the turn besides its text: calls, and the limit of a thought. */
 export function turnOf(
   calls: TurnAsked['calls'],
   { thinking_token_budget: tokens }: { thinking_token_budget?: number | null | undefined },
@@ -62,7 +62,7 @@ function samplingOf(fields: SamplingFields): Sampling {
     topP: fields.top_p ?? 1,
     topK: Math.max(0, top_k ?? 0),
     minP: fields.min_p ?? 0,
-    // -1 says "no seed".
+    // -1 means "no seed".
     ...(seed != null && seed !== -1n && { seed }),
     frequencyPenalty: fields.frequency_penalty ?? 0,
     presencePenalty: fields.presence_penalty ?? 0,
@@ -94,7 +94,7 @@ function endingOf(fields: SamplingFields, maxTokens: number | undefined): Ending
 
 const largestBias = 100
 
-/** Token ids as texts, each with what is added to its logit; values beyond the range count as its end. */
+/** Token ids, given as texts, each with what is added to its logit. Values beyond the range are clamped. */
 function biasOf(given: GivenBias | null | undefined): [number, number][] {
   const { count, entries } = given ?? { count: 0, entries: [] }
   if (count > mostBiases) throw wrong('logit_bias', `${count} tokens`, `at most ${mostBiases}`)

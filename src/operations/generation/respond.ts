@@ -15,7 +15,7 @@ import type { GenerationRecord } from './observed.ts'
 import type { GenerationParts } from './parts.ts'
 import { type AnswerInTheMaking, type Answering, recordAnswer } from './recorded.ts'
 
-/** What every way of asking for an answer may refuse. */
+/** The refusals that all generation endpoints share. */
 export const generationRefusals = refusingOpenAi(
   'malformed_json',
   'model_not_found',
@@ -30,7 +30,7 @@ export const generationRefusals = refusingOpenAi(
   'upstream_timeout',
 )
 
-/** What the headers of an answer say. */
+/** What the headers of an answer report. */
 interface Noted {
   widened: readonly string[]
   notes: readonly string[]
@@ -38,25 +38,25 @@ interface Noted {
   skipped?: readonly string[]
 }
 
-/** The two ends of the road: the answer as a whole, and the answer as chunks. */
+/** How an endpoint begins an answer and writes it, whole or as chunks. */
 export interface Writers<Body, Begun extends Noted & Answering> {
   kind: CompletionKind
-  /** Requests that do not say whether their answer is stored ask for it. */
+  /** Whether requests without `store` have their answer stored. */
   isAskedForBySilence?: boolean
-  /** A field of the body that means nothing where nothing is recorded. */
+  /** A field of the body that has no meaning unless the answer is recorded. */
   needing?(body: Body): { field: string; given: string } | undefined
   begin(parts: GenerationParts, body: Body, asking: Asking): Promise<Begun>
-  /** Of a stream it is what the record keeps. */
+  /** For a stream, this is what the record keeps. */
   createAnswer(begun: Begun, isStream: boolean): AnswerInTheMaking
-  /** `complete` comes before the chunk that tells the client that the answer is complete. */
+  /** `complete` is awaited before the chunk that tells the client that the answer is complete. */
   chunksOf(begun: Begun, complete: () => Promise<void>): AsyncIterable<object>
-  /** Where an answer is kept as more than its call, which is written along. */
+  /** For answers of which more than the call is kept; writes the call as well. */
   keep?(begun: Begun, call: Parameters<WriteAnswer>[0]): Promise<void>
-  /** How chunks are written, unless it is as the clients of OpenAI read them. */
+  /** How chunks are written; by default as clients of OpenAI read them. */
   form?: EventForm
 }
 
-/** What the record does not keep of a body: who knows it shares the cache of its prompts. */
+/** Fields of a body that the record does not keep: anyone who knows the salt can share the cache of these prompts. */
 export const recordedBody: KeptBody = { without: ['cache_salt'] }
 
 interface GenerationBody {
@@ -66,7 +66,7 @@ interface GenerationBody {
   metadata?: unknown
 }
 
-/** Answers a request whole, or as server-sent events where its body says `"stream": true`. */
+/** Answers a request whole, or as server-sent events if its body has `"stream": true`. */
 export async function respond<Body extends GenerationBody, Begun extends Noted & Answering>(
   parts: GenerationParts,
   request: FastifyRequest & { body: Body },
@@ -77,7 +77,7 @@ export async function respond<Body extends GenerationBody, Begun extends Noted &
   const { body, caller, log } = request
   const arrived = performance.now()
   const disconnect = disconnectSignal(reply)
-  // By header before body, so that the logs of both sides have the same id.
+  // The header takes precedence over the body, so that the logs of both sides have the same id.
   const given = request.headers['x-request-id'] === undefined ? body.request_id : request.id
   const id = given ?? randomUUID().replaceAll('-', '')
   const isStream = body.stream === true
@@ -95,7 +95,7 @@ export async function respond<Body extends GenerationBody, Begun extends Noted &
     },
     disconnect,
   )
-  // The model reads the prompt while the record is asked whether it takes writes.
+  // The model computes the prompt while the record is asked whether it accepts writes.
   const proof = recording?.proof
   const refused = new AbortController()
   const signal = proof === undefined ? disconnect : AbortSignal.any([disconnect, refused.signal])
@@ -117,7 +117,7 @@ export async function respond<Body extends GenerationBody, Begun extends Noted &
     throw error
   }
   const [begun] = await Promise.all([begin(parts, body, asking), proof]).catch(refusedBy)
-  // What the answer is told with is made while it is waited for.
+  // What the answer is written with is created while the answer is awaited.
   const answer = createAnswer(begun, isStream)
   await begun.underWay?.catch(refusedBy)
   if (begun.widened.length > 0) reply.header('x-heddle-widened', headerOf(begun.widened))
@@ -163,7 +163,10 @@ async function wholeOf({ deltas }: Answering, answer: AnswerInTheMaking): Promis
 const longestHeader = 2_048
 const mostLogged = 16
 
-/** As much as fits, and how many more there are. Percent-encoded: names and paths hold any characters, and halves of some. */
+/**
+ * As many entries as fit, and the number of those left out. Percent-encoded: names and paths may have any characters,
+ * even lone surrogates.
+ */
 export function headerOf(entries: readonly string[]): string {
   let header = ''
   for (const [index, entry] of entries.entries()) {

@@ -1,11 +1,11 @@
-/** What the server answers at the moment, and how fast: for those who watch it. */
+/** The answers that are running now, and the speed of the models, for monitoring. */
 export interface RunningAnswers {
   begin(answer: Pick<RunningAnswer, 'model' | 'user' | 'isBackground'>): RunningAnswer
-  /** A prompt was read, or found again in part. */
+  /** A prompt was computed, or partly found in a cache. */
   read(answer: RunningAnswer, tokens: { prompt: number; cached: number }): void
   wrote(answer: RunningAnswer, tokens: number): void
   end(answer: RunningAnswer): void
-  /** The oldest first. */
+  /** Oldest first. */
   all(): RunningAnswer[]
   /** What has gone through a model since the start. */
   of(model: string): ModelTraffic
@@ -17,25 +17,25 @@ export interface RunningAnswer {
   isBackground: boolean
   /** Milliseconds since 1970. */
   startedAt: number
-  /** It waits until its prompt has been read. */
+  /** `waiting` until its prompt has been computed. */
   state: 'waiting' | 'writing'
   tokens: number
 }
 
 interface ModelTraffic {
   promptTokens: number
-  /** Of these, those that needed no reading. */
+  /** The part of the prompt tokens that was reused. */
   cachedTokens: number
   completionTokens: number
   /** Of answers, over the last ten seconds. */
   tokensPerSecond: number
 }
 
-/** The second that runs is left out: it is not over. */
+/** The current second is left out, because it is not over. */
 const seconds = 10
 
 interface Traffic extends Omit<ModelTraffic, 'tokensPerSecond'> {
-  /** Tokens of each second, the second modulo their number. */
+  /** Tokens of each second, indexed by the second modulo their number. */
   bySecond: { second: number; tokens: number }[]
 }
 

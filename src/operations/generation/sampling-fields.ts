@@ -5,13 +5,13 @@ import { documented, flag, integer, number } from './scalars.ts'
 
 /** The fields that say how tokens are drawn and where an answer ends. Chat and text completions share them. */
 
-/** As many tokens as any vocabulary or answer has. */
+/** More tokens than any vocabulary or answer has. */
 export const mostTokens = 2 ** 31 - 1
 
 /** How many answers one request may ask for; each takes a sequence of the model. */
 export const mostChoices = 128
 
-/** Candidates beside a token whose logarithms may be asked for. */
+/** Most candidates for each token whose log-probabilities may be asked for. */
 export const mostLogprobs = 20
 
 const tokenIds = (most: number) => z.array(integer(0, mostTokens)).max(most)

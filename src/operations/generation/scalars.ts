@@ -1,8 +1,8 @@
 import { z } from 'zod'
 
 /**
- * Scalars as vLLM takes them: a number also as its text, a flag also as 0, 1 or a word. Lists and objects must be what
- * they are.
+ * Scalars as vLLM accepts them: a number also as its text, a flag also as 0, 1 or a word. Lists and objects must have
+ * their own type.
  */
 
 const numeric = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d{1,3})?$/i
@@ -25,16 +25,16 @@ function asFlag(given: unknown): unknown {
 
 export const number = (schema: z.ZodNumber = z.number()) => z.preprocess(asNumber, schema)
 
-/** A double: `5.0` is a whole number, `5.5` is not. */
+/** Parses as a double: `5.0` is a whole number, `5.5` is not. */
 export const integer = (least: number, most = Number.MAX_SAFE_INTEGER) =>
   z.preprocess(asNumber, z.int().min(least).max(most))
 
 export const flag = () => z.preprocess(asFlag, z.boolean())
 
-/** A flag that is off where it is absent or null. */
+/** A flag that is off when absent or null. */
 export const optIn = () => flag().nullish().meta({ default: false })
 
-/** What the tables in docs say of a field. `none`: its type is checked, and that is all. */
+/** The effect of a field in the tables of the docs. `none`: only its type is checked. */
 type Effect = 'honoured' | 'partly' | 'none' | 'refused'
 
 export const documented = <Schema extends z.ZodType>(

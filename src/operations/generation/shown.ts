@@ -1,11 +1,11 @@
 import type { StreamFields } from './checks.ts'
 
-/** What an answer shows beside its text. */
+/** What an answer shows besides its text. */
 export interface Shown {
   tokenIds: boolean
   /** Writes tokens in log-probabilities as `token_id:<id>`. */
   tokensAsIds: boolean
-  /** In a stream: at its end, and beside each chunk. */
+  /** In a stream: `usage` at its end, `runningUsage` with each chunk. */
   usage: boolean
   runningUsage: boolean
 }

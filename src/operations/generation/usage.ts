@@ -2,7 +2,7 @@ import type { PredictionCounts } from '../../inference/backend.ts'
 import type { Delta } from './deltas.ts'
 import type { Generation } from './generation.ts'
 
-/** Counts tokens as deltas pass by. */
+/** Counts tokens as deltas pass. */
 export interface Tally {
   add(delta: Delta): void
   /** Of one choice so far, with its prompt. */
@@ -69,7 +69,7 @@ function together(counts: Iterable<PredictionCounts>): PredictionCounts {
   return sum
 }
 
-/** Tokens that were not read again, because an earlier request had the same beginning, are in `cached_tokens`. */
+/** `cached_tokens` are those that an earlier request with the same beginning had computed. */
 function usageOf({ prompt, completion, cached, reasoning, prediction }: Counted) {
   return {
     prompt_tokens: prompt,

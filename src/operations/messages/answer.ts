@@ -6,10 +6,10 @@ import { writerOf } from './events.ts'
 import type { AskedMessage } from './message.ts'
 
 type Block = MessageAnswer['content'][number]
-/** Input is written with the digits that the model wrote. */
+/** Input keeps the digits that the model wrote. */
 type Written = Block | (Omit<Extract<Block, { type: 'tool_use' }>, 'input'> & { input: JsonText })
 
-/** The whole message, put together as it comes: what its events say together. */
+/** The whole message, assembled from its events. */
 export function createAnswer(asked: AskedMessage): AnswerInTheMaking {
   const writer = writerOf(asked)
   const content: Written[] = []
@@ -61,7 +61,7 @@ export function createAnswer(asked: AskedMessage): AnswerInTheMaking {
   }
 }
 
-/** Of a call that was cut off, what is there of its arguments. */
+/** For a call that was cut off, the complete part of its arguments. */
 function inputOf(text: string): JsonText {
   return new JsonText(isObject(text) ? text : closedJson(text))
 }

@@ -2,13 +2,13 @@ import type { Part } from '../../inference/parts.ts'
 import type { BlockEvent } from './contract.ts'
 import { signatureOf } from './signature.ts'
 
-/** Makes the parts of an answer into blocks, one open at a time. */
+/** Turns the parts of an answer into blocks, one open at a time. */
 interface BlockWriter {
   /** The events of these parts. Text of one kind that comes at once is one event. */
   add(parts: readonly Part[]): BlockEvent[]
-  /** Closes the block that is open. */
+  /** Closes the open block. */
   end(): BlockEvent[]
-  /** The answer calls a tool, and the call is complete. */
+  /** Whether the answer has a complete call of a tool. */
   readonly hasCall: boolean
 }
 

@@ -92,7 +92,7 @@ const Block = z.discriminatedUnion('type', [
   }),
 ])
 
-/** How an answer ended. All of it is null before that. */
+/** How an answer ended; null until then. */
 const ended = {
   stop_reason: StopReason.nullable(),
   stop_sequence: z.string().nullable(),

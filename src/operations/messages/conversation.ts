@@ -10,7 +10,7 @@ import { thinkingOf } from './thinking.ts'
 /** More than any context holds. */
 const mostMessages = 10_000
 
-/** The conversation of a request in the roles that templates know. */
+/** The conversation of a request, in the roles that templates know. */
 export function conversationOf(body: CountTokensBody, tools: readonly GivenTool[]): Conversation {
   const { messages, system } = body
   if (messages.length === 0) throw wrong('messages', 'an empty list', 'at least one message')
@@ -43,7 +43,9 @@ interface Turn extends GivenMessage {
   reasoning?: string
 }
 
-/** A line of Claude Code that differs in each request: `x-anthropic-billing-header: cc_version=…; cch=…;`. */
+/**
+ * A line that Claude Code sends and that differs in each request: `x-anthropic-billing-header: cc_version=…; cch=…;`.
+ */
 const billing = /^x-anthropic-billing-header:(?:[ \t]*[\w.-]+=[^;\s]*(?:;|$|(?=\n)))*\s*/
 
 function systemOf(system: CountTokensBody['system']): Turn[] {
@@ -53,7 +55,7 @@ function systemOf(system: CountTokensBody['system']): Turn[] {
   return content.length > 0 ? [{ role: 'system', content }] : []
 }
 
-/** A message has one turn, but for results of tools, which are turns of their own before what the user says. */
+/** A message is one turn, except for results of tools: they are turns of their own, before the user's text. */
 function turnsOf({ role, content }: Message, path: string): Turn[] {
   if (typeof content === 'string') return [{ role, content: content === '' ? [] : [content] }]
   if (role === 'system') return [{ role, content: textsOf(content, `${path}.content`) }]
@@ -88,7 +90,7 @@ function assistantTurn(blocks: readonly ContentBlock[], path: string): Turn {
       case 'thinking':
         thoughts.push(givenThought(block, at))
         break
-      // Sealed by another server: there is nothing in it that could be read here.
+      // Sealed by another server, so it cannot be read here.
       case 'redacted_thinking':
         break
       default:
@@ -109,7 +111,7 @@ function resultOf({ tool_use_id: id, content, is_error }: ContentBlock, path: st
   return { role: 'tool', tool_call_id: id, content: is_error ? asError(texts) : texts }
 }
 
-/** Templates have no place that says so. */
+/** Templates have no field for an error. */
 function asError(texts: string[]): string[] {
   const [first = '', ...rest] = texts
   return /^\W*(tool_use_)?error\b/i.test(first) ? texts : [`Error: ${first}`, ...rest]
@@ -155,7 +157,7 @@ const missing = (field: string, accepted: string) => wrong(field, 'nothing', acc
 const wrongType = ({ type }: { type: string }, path: string, accepted: string) =>
   wrong(`${path}.type`, `a block of type ${JSON.stringify(type)}, which the model cannot take here`, accepted)
 
-/** Turns of one role that follow each other are one turn: many templates take them only so. */
+/** Joins consecutive turns of one role, because many templates require roles to alternate. */
 function joined(turns: readonly Turn[]): GivenMessage[] {
   const all: Turn[] = []
   for (const turn of turns) {

@@ -4,7 +4,7 @@ import type { CountTokensBody } from './contract.ts'
 import { conversationOf } from './conversation.ts'
 import { toolsOf } from './tools.ts'
 
-/** What a request with this conversation would count as its prompt. */
+/** The prompt tokens that a request with this conversation would have. */
 export async function countTokens(
   { models }: GenerationParts,
   caller: Caller,

@@ -1,6 +1,6 @@
 const token = /\s*(?:([{[])|([}\]])|([,:])|("[^"\\]*(?:\\.[^"\\]*)*")|([\w.+-]+))/gsy
 
-/** The beginning of a JSON object, made an object of the members and items that are complete. */
+/** Closes the beginning of a JSON object after its last complete member or item. */
 export function closedJson(text: string): string {
   const closers: string[] = []
   let end = 0
@@ -15,7 +15,7 @@ export function closedJson(text: string): string {
     if (open !== undefined || separator !== undefined) {
       isKey = separator !== ':' && closers.at(-1) === '}'
     }
-    // More digits might have followed a number at the end.
+    // A number at the end of the text may have more digits to come.
     const isWhole = scalar === undefined || at < text.length || /^(true|false|null)$/.test(scalar)
     if (separator !== undefined || (string !== undefined && isKey) || !isWhole) continue
     end = at

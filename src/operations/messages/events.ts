@@ -6,7 +6,7 @@ import { createBlocks } from './blocks.ts'
 import type { MessageEvent, StopReason, Usage } from './contract.ts'
 import type { AskedMessage } from './message.ts'
 
-/** Makes the events of a message from its deltas. */
+/** Turns the deltas of a message into events. */
 interface MessageWriter {
   begin(): MessageEvent
   add(group: readonly Delta[]): MessageEvent[]
@@ -57,8 +57,8 @@ export function writerOf(message: AskedMessage): MessageWriter {
 }
 
 /**
- * The answer as events. The first one comes at once, so that a client knows that it is being answered while its prompt is read;
- * the usage in the last but one is the true one.
+ * The answer as events. The first one is sent at once, so that the client knows that its request is being answered
+ * while the prompt is computed. The usage in the last event but one is final.
  */
 export async function* eventsOf(message: AskedMessage): AsyncGenerator<MessageEvent> {
   const writer = writerOf(message)
@@ -67,7 +67,7 @@ export async function* eventsOf(message: AskedMessage): AsyncGenerator<MessageEv
   yield* writer.end()
 }
 
-/** `hasRoom`: there could have been more tokens, were it for the request alone. */
+/** `hasRoom`: the limit of the request was not reached. */
 function endOf(
   { reason, stop }: NonNullable<ChoiceDelta['finished']>,
   hasCall: boolean,
@@ -79,7 +79,7 @@ function endOf(
   return { stop_reason: hasCall ? 'tool_use' : 'end_turn' }
 }
 
-/** Anthropic counts what was known of a prompt apart from what was read. */
+/** Anthropic counts the reused tokens of a prompt apart from the others. */
 function usageOf(tally: Tally): Usage {
   const {
     prompt_tokens,
@@ -99,7 +99,7 @@ function usageOf(tally: Tally): Usage {
 
 const written = (event: { type: string }) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`
 
-/** As the clients of Anthropic read events. */
+/** Writes events as Anthropic's clients read them. */
 export const messageEvents: EventForm = {
   write: (event) => written(event as MessageEvent),
   keepAlive: written({ type: 'ping' }),

@@ -3,12 +3,12 @@ import { jsonObject, longList, plainText } from '../../domain/fields.ts'
 import { mostTokens } from '../generation/sampling-fields.ts'
 import { documented, integer, optIn } from '../generation/scalars.ts'
 
-/** The fields that a request and a count of its tokens share. */
+/** The fields that a request for a message and a request for its token count share. */
 
-/** What marks a place to cache up to. The beginnings of prompts are found again without it. */
+/** Marks how far to cache. It has no effect: prefixes are reused without it. */
 const cacheControl = jsonObject().nullish()
 
-/** Of blocks that are refused by their type nothing else is read. */
+/** For blocks that are refused by their type, nothing else is read. */
 const TextBlock = z.object({
   type: z.string().max(64),
   text: z.string().nullish(),
@@ -38,7 +38,7 @@ const Message = z.object({
 })
 export type Message = z.output<typeof Message>
 
-/** Tools that Anthropic's servers run, and those of its own clients, have a type, and often no schema. */
+/** Tools that run on Anthropic's servers, and those of its own clients, have a type and often no schema. */
 const Tool = z.object({
   type: z.string().max(64).nullish(),
   name: plainText(256).min(1).nullish(),

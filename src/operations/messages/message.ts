@@ -9,19 +9,19 @@ import { conversationOf } from './conversation.ts'
 import { budgetOf } from './thinking.ts'
 import { callsOf, toolsOf } from './tools.ts'
 
-/** A message that is being answered, or waits for it. */
+/** A message that is running or queued. */
 export interface AskedMessage extends Generation {
   id: string
   maxTokens: number
-  /** The text of thoughts is left out of the answer. */
+  /** Leaves the text of thoughts out of the answer. */
   omitsThoughts: boolean
-  /** The request asks that the conversation be edited. */
+  /** The request asks for context editing. */
   managesContext: boolean
   /** Tools that the model is not shown. */
   skipped: readonly string[]
 }
 
-/** Checks everything that can be wrong, before there is a first byte of an answer. */
+/** Checks everything that can be wrong before the first byte of an answer. */
 export async function beginMessage(
   parts: GenerationParts,
   body: MessagesBody,
@@ -53,7 +53,7 @@ export async function beginMessage(
       promptLogprobs: undefined,
     },
   )
-  // As Anthropic has it: programs ask for more than small contexts have.
+  // Clips the limit to the context, as Anthropic does: programs ask for more tokens than small contexts have.
   const request = { ...asked, ending: { ...asked.ending, isClipped: true } }
   const generation = await generate(parts, found, request, asking, {
     prompt: 'messages',
@@ -69,9 +69,9 @@ export async function beginMessage(
   }
 }
 
-/** What only Anthropic's servers do. */
+/** Refuses what only Anthropic's servers can do. */
 function refuseServices({ container, mcp_servers, thread }: MessagesBody): void {
-  // Read past it, and what continues a thread is answered without all that was said before.
+  // If the field were ignored, a continued thread would be answered without its earlier messages.
   if (thread != null) throw refuse('thread_unsupported_request', { field: 'thread', given: 'a thread' })
   if (container != null) throw wrong('container', 'a container', 'nothing: this server runs no code')
   if (mcp_servers != null && mcp_servers.text !== '[]') {

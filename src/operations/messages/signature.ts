@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 
 /**
- * Clients give thoughts back with their signature, so that the model sees what it thought before it called a tool. Nothing of
- * a thought is secret from whom it was shown to, so a signature has no key: it is the same on every server and after every
- * restart. It has the hash of the thought, or the thought itself where the answer left it out.
+ * Clients return thoughts with their signature, so that the model sees what it thought before it called a tool. A
+ * thought is not secret from the client that it was shown to, so a signature needs no key: it is the same on every
+ * server and after every restart. It contains the hash of the thought, or the thought itself if the answer left it out.
  */
 
 const hashed = 'heddle-thought-'
@@ -14,8 +14,8 @@ export function signatureOf(thought: string, isOmitted: boolean): string {
 }
 
 /**
- * The thought that comes back; undefined when it is not the one of its signature. A signature of another server says nothing
- * here, so a conversation that began elsewhere can go on.
+ * The thought that a client returns; undefined if it does not match its signature. Signatures of other servers are
+ * ignored, so that a conversation that began elsewhere can continue.
  */
 export function thoughtOf(thinking: string, signature: string): string | undefined {
   if (signature.startsWith(whole)) {

@@ -5,7 +5,7 @@ import type { CountTokensBody } from './contract.ts'
 
 type ThinkingFields = Pick<CountTokensBody, 'thinking' | 'output_config'>
 
-/** Anthropic's models do not think unless they are asked to; whoever does not ask expects a short answer at once. */
+/** Anthropic's models do not think unless asked to: a client that does not ask expects a short answer at once. */
 export function thinkingOf({
   thinking,
   output_config,
@@ -16,7 +16,7 @@ export function thinkingOf({
   }
 }
 
-/** Without a field for refusals: a model that has no thoughts needs no limit of them. */
+/** Has no field for refusals: a model without thoughts needs no limit for them. */
 export function budgetOf({ thinking }: ThinkingFields): TurnAsked['thinkingBudget'] {
   if (thinking?.type !== 'enabled') return undefined
   if (thinking.budget_tokens == null) {

@@ -7,7 +7,7 @@ import type { CountTokensBody } from './contract.ts'
 
 interface GivenTools {
   tools: GivenTool[]
-  /** Those that this server cannot offer to a model: they have no schema, or run at Anthropic. */
+  /** Tools that this server cannot offer to a model: they have no schema, or run at Anthropic. */
   skipped: string[]
 }
 
@@ -26,14 +26,14 @@ export function toolsOf({ tools }: Pick<CountTokensBody, 'tools'>): GivenTools {
   return given
 }
 
-/** The calls that the answer may or has to make. */
+/** The calls that the answer may or must make. */
 export function callsOf(
   { tool_choice: choice }: Pick<CountTokensBody, 'tool_choice'>,
   { tools, skipped }: GivenTools,
   settings: GenerationSettings,
 ): CallsAsked | undefined {
   if (choice != null && choice.type !== 'none' && tools.length === 0) {
-    // Whoever offers tools that all were skipped still gets an answer.
+    // A request whose tools were all skipped still gets an answer.
     if (choice.type === 'auto' && skipped.length > 0) return undefined
     throw wrong(
       'tool_choice.type',

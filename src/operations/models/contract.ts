@@ -3,7 +3,7 @@ import { answer } from '../../domain/fields.ts'
 
 export const ModelPath = z.object({ model: z.string().min(1).max(512) })
 
-/** For names with slashes, which Fastify calls `*`. */
+/** For names with slashes: Fastify calls the rest of a path `*`. */
 export const ModelRest = z.object({ '*': z.string().min(1).max(512) })
 
 export const ModelCard = answer('What is known about the model.', {

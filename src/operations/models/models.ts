@@ -8,7 +8,7 @@ import type { ModelCard, ModelList } from './contract.ts'
 
 /** The served models under each of their names. */
 export async function listModels(models: Models, caller: Caller): Promise<ModelList> {
-  // Refused while the first is being loaded, so that no client takes an empty list for the truth.
+  // Refused while the first model is being loaded, so that no client mistakes an empty list for the truth.
   const seen = models.seenBy(caller)
   if (seen.length > 0 && seen.every((model) => model.served() === undefined))
     models.find(undefined, caller, 'any')

@@ -9,7 +9,7 @@ import type { Fields } from '../scorers/contract.ts'
 import { checkFields, type RunnableScorer, runnableOf } from '../scorers/runnable.ts'
 import type { CreateBody } from './contract.ts'
 
-/** A scorer of a monitor as it is now. */
+/** A scorer of a monitor in its present version. */
 export interface BoundScorer {
   name: string
   digest: string
@@ -18,7 +18,10 @@ export interface BoundScorer {
 
 const form = (project: string) => `<scheme>:///${project}/object/<name>:<version>`
 
-/** The scorers that a request binds. Refuses what this server cannot run, and names that a scorer does not have. */
+/**
+ * The scorers that a request binds. Refuses those that this server cannot run, and field names that a scorer does not
+ * have.
+ */
 export async function bindScorers(
   db: Reader,
   project: string,

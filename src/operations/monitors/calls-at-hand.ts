@@ -9,20 +9,20 @@ import type { Monitor } from '../../storage/monitors/monitors.ts'
 import type { LongReader } from '../../storage/transaction.ts'
 import { storedConditions, viewOfConditions } from './conditions.ts'
 
-/** In bytes. What a larger call says is not looked at: each judgement holds its call in memory. */
+/** In bytes. Larger calls are not judged, because each judgement keeps its call in memory. */
 const largestCall = 8 << 20
 
-/** The end of a call may come before its start, but not by much. */
+/** The end of a call may arrive before its start, but not by much. */
 const waitForStart = [1_000_000, 10_000_000, 60_000_000, 600_000_000]
 
 interface AtHand {
-  /** Their calls are there, and are the monitor's. */
+  /** Their calls exist and fit the conditions of the monitor. */
   ready: TakenJudgement[]
   /** There is nothing to judge. */
   settled: SettledJudgement[]
 }
 
-/** Which of these judgements can be made: the conditions of the monitor are those of a query of calls. */
+/** Decides which of these judgements can be made. The conditions of the monitor are run as a query of calls. */
 export async function callsAtHand(
   db: LongReader,
   monitor: Monitor,

@@ -8,7 +8,7 @@ import { type CallsView, streamCalls } from '../../storage/calls/queries.ts'
 import type { Database } from '../../storage/database.ts'
 import { Value } from '../objects/values.ts'
 
-/** Which calls, as a request has it. */
+/** The conditions of calls, as a request gives them. */
 interface GivenConditions {
   filter?: CallsFilter | null | undefined
   query?: JsonText | null | undefined
@@ -39,7 +39,7 @@ function expressionOf(operation: object): Expression {
   return parseExpression({ $expr: operation })
 }
 
-/** A judge's own calls, and what has not ended, are never judged. */
+/** The judges' own calls, and calls that have not ended, are never judged. */
 const always: readonly Expression[] = [
   expressionOf({ $not: [{ $eq: [field('op_name'), { $literal: judgeOp }] }] }),
   { op: 'convert', input: { op: 'field', field: 'ended_at' }, to: 'exists' },
@@ -72,7 +72,7 @@ export function viewOfConditions(
   }
 }
 
-/** Refuses what no query of calls takes, by the names of the fields there. */
+/** Refuses what a query of calls would refuse, by the field names of queries. */
 export function checkConditions(db: Database, project: string, given: GivenConditions): void {
   const columns = { large: new Set<never>(), totalStorageSize: false }
   streamCalls(db, viewOfConditions(project, [given]), columns, now(), AbortSignal.abort())

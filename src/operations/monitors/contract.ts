@@ -9,7 +9,7 @@ const id = plainText(128).min(1)
 export const MonitorPath = z.object({ monitor_id: id })
 export const InProject = z.object({ project_id: projectId })
 
-/** In one monitor: each of them looks at each call. */
+/** Of one monitor. Each of them scores each call. */
 const mostScorers = 16
 
 const scorers = z
@@ -40,7 +40,7 @@ const statuses = z
   .nullish()
   .meta({ description: 'How the calls ended; in any way when absent.' })
 
-/** Which calls. */
+/** Conditions of calls. */
 const conditions = {
   filter: CallsFilter.nullish().meta({ description: 'As in /calls/stream_query.' }),
   query,

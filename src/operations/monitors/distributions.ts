@@ -1,23 +1,23 @@
 import { leavesOf } from '../../domain/evaluations/leaves.ts'
 
-/** Of numbers that one scorer gave at one path. */
+/** Statistics of the numbers that one scorer gave at one path. */
 interface Distribution {
   scorer: string
-  /** Null where the score itself is the number. */
+  /** Null if the score itself is the number. */
   path: string | null
   count: number
   mean: number
   min: number
   max: number
-  /** Ten bars of equal width between min and max, or one where they are the same. */
+  /** Ten bars of equal width between min and max, or one bar if they are the same. */
   histogram: { from: number; to: number; count: number }[]
 }
 
 const bars = 10
-/** A scorer may name its members as it likes. */
+/** Bounded, because a scorer may name its members as it likes. */
 const mostPaths = 100
 
-/** Gathers what scorers say; a boolean is 1 or 0, and a text is no number. */
+/** Gathers the outputs of scorers. A boolean counts as 1 or 0; texts are ignored. */
 export function createDistributions() {
   const numbers = new Map<string, { scorer: string; path: string | null; values: number[] }>()
   return {
@@ -43,7 +43,7 @@ function summed(values: readonly number[]): Omit<Distribution, 'scorer' | 'path'
   for (const [index, value] of values.entries()) {
     min = Math.min(min, value)
     max = Math.max(max, value)
-    // No sum of all, which may be beyond what a double holds.
+    // A running mean: the sum of all may be beyond the range of a double.
     mean += value / (index + 1) - mean / (index + 1)
   }
   return { count: values.length, mean, min, max, histogram: histogramOf(values, min, max) }

@@ -39,14 +39,14 @@ interface Score {
   tokens?: number
 }
 
-/** What becomes of it. Throws what a model or the record refuses. */
+/** Makes the judgement and returns its outcome. Throws refusals of a model or of the record. */
 export async function judge(judgement: Judgement, signal: AbortSignal): Promise<SettledJudgement> {
   const { parts, monitor, taken } = judgement
   const { db } = parts
   const { project_id: project } = monitor
   const name = { call_id: taken.call_id, scorer: taken.scorer }
   const binding = (JSON.parse(monitor.scorers) as MonitorScorer[]).find((one) => one.name === taken.scorer)
-  // The scorer was taken out of the monitor since.
+  // The scorer has been removed from the monitor.
   if (binding === undefined) return { ...name, state: 'other' }
   const bound = await scorerOf(db, project, binding)
   if ('reason' in bound) return { ...name, ...bound }
@@ -94,7 +94,7 @@ export async function judge(judgement: Judgement, signal: AbortSignal): Promise<
 
 const cutOff = 'the answer was cut off at judge.max_tokens, before it fitted the schema'
 
-/** A scorer that was deleted, or that is one no longer, fails: nothing will bring it back by itself. */
+/** A scorer that was deleted, or that no longer is one, fails: it will not come back by itself. */
 async function scorerOf(
   db: OperationParts['db'],
   project: string,
@@ -108,7 +108,7 @@ async function scorerOf(
   }
 }
 
-/** A judge asks as the user that its monitor runs as, and may ask what that user may. */
+/** A judge runs as the user of its monitor, with the access of that user. */
 async function askingOf(db: OperationParts['db'], { runs_as: name }: Monitor, signal: AbortSignal) {
   const settings = await readUserSettings(db, name)
   return {
@@ -128,7 +128,7 @@ interface JudgeRun {
   started: number
 }
 
-/** The judge's own call: child of nothing, and linked by its attributes. */
+/** The judge's own call. It has no parent; its attributes link it. */
 async function judgeCall({ parts, monitor, taken }: Judgement, run: JudgeRun): Promise<CallPart> {
   const { bound, answer } = run
   const { project_id } = monitor
@@ -162,7 +162,7 @@ async function judgeCall({ parts, monitor, taken }: Judgement, run: JudgeRun): P
   return withTexts<CallPart>({ ...start, end })
 }
 
-/** The score, as feedback that evaluations and queries know. */
+/** The score as feedback, in the form that evaluations and queries read. */
 async function feedbackOn(
   { parts, monitor, taken }: Judgement,
   { name, digest }: BoundScorer,

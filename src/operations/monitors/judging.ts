@@ -23,24 +23,24 @@ import { judge } from './judgement.ts'
 
 type Kind = MonitorScorer['kind']
 
-/** Of one monitor. Checks are written together; of judges a model answers few at a time. */
+/** For one monitor. Checks are written together; of judges a model answers only a few at a time. */
 const atOnce: Record<Kind, number> = { check: 32, judge: 4 }
 const idleMs = 250
-/** After a failure of the record, which is likely to last. */
+/** Pause after a failure of the record, which is likely to last. */
 const failedMs = 5_000
-/** A judgement whose holder is not heard of for so long is taken by another process. */
+/** A judgement whose lease is not renewed for this long is taken by another process. */
 const leaseMs = 30_000
 const renewMs = 10_000
-/** Before a scorer is tried again whose model is not there. */
+/** Pause before a scorer is tried again whose model is not available. */
 const modelWaitMs = 15_000
-/** Before a model is asked again that has no room. */
+/** Pause before a busy model is asked again. */
 const busyWaitMs = 2_000
-/** Between the tries of a judgement that fails by no fault of its own. */
+/** Pauses between the tries of a judgement that fails through no fault of its own. */
 const retryMs = [5_000, 30_000, 120_000, 600_000]
 
-/** Judges what monitors have noted, behind the callers. Checks do not wait for models. */
+/** Makes the pending judgements of monitors as background work. Checks do not wait for models. */
 export function startJudging(parts: OperationParts, failed: (error: unknown) => void): BackgroundWork[] {
-  // Usage is counted; the limits are for what users ask themselves.
+  // Usage is counted, but limits do not apply: they are for users' own requests.
   const own = {
     ...parts,
     charge: (caller: { name: string }, tokens: { prompt: number; completion: number }) =>
@@ -55,7 +55,7 @@ export function startJudging(parts: OperationParts, failed: (error: unknown) => 
 function createWorker(parts: OperationParts, kind: Kind): (signal: AbortSignal) => Promise<number> {
   const { db } = parts
   const holder = newId()
-  /** Scorers that wait for their model, by monitor, until when. */
+  /** When scorers that wait for their model may be tried again, by monitor. */
   const waiting = new Map<string, Map<string, number>>()
 
   function waitingOf({ project_id, monitor_id }: MonitorKey): Map<string, number> {
@@ -77,7 +77,7 @@ function createWorker(parts: OperationParts, kind: Kind): (signal: AbortSignal) 
     return isBusy ? 0 : idleMs
   }
 
-  /** One turn of one monitor. Answers whether there was something to do. */
+  /** One turn of one monitor. Returns whether there was something to do. */
   async function work(key: MonitorKey, signal: AbortSignal): Promise<boolean> {
     const monitor = await findMonitor(db, key)
     if (monitor === undefined) return false
@@ -101,12 +101,12 @@ function createWorker(parts: OperationParts, kind: Kind): (signal: AbortSignal) 
     return taken.length > 0
   }
 
-  /** A user of HEDDLE_USERS is gone as soon as the server starts without it. */
+  /** A user of HEDDLE_USERS no longer exists once the server starts without it. */
   async function isKnown(user: string): Promise<boolean> {
     return parts.people.some(({ name }) => name === user) || hasUser(db, user)
   }
 
-  /** How many judgements may be begun now. With a budget one after the other, so that one at most goes beyond it. */
+  /** How many judgements may begin now. With a budget it is one at a time, so that at most one exceeds the budget. */
   async function room(monitor: Monitor): Promise<number> {
     const { token_budget: budget } = monitor
     if (kind === 'check' || budget === null) return atOnce[kind]
@@ -170,7 +170,7 @@ function createWorker(parts: OperationParts, kind: Kind): (signal: AbortSignal) 
     return db.write('settleJudgements', { ...given, ...(waits !== undefined && { waits }) })
   }
 
-  /** Keeps the judgements for this process as long as it works on them. */
+  /** Renews the leases of the judgements while this process works on them. */
   async function holding(key: MonitorKey, taken: TakenJudgement[], run: () => Promise<void>): Promise<void> {
     const ended = new AbortController()
     const judgements = taken.map(({ call_id, scorer }) => ({ call_id, scorer }))
@@ -186,7 +186,7 @@ function createWorker(parts: OperationParts, kind: Kind): (signal: AbortSignal) 
         })
       }
     })().catch((error: unknown) => {
-      // What was not renewed is taken by another, and is written once all the same.
+      // A judgement whose lease was not renewed is taken by another process. Its outcome is written only once even so.
       if (!ended.signal.aborted && !(error instanceof Refusal)) throw error
     })
     try {
@@ -206,7 +206,7 @@ const givenBack = ({ call_id, scorer }: TakenJudgement): SettledJudgement => ({
   state: 'pending',
 })
 
-/** What the model has to do with the judgement when it did not answer. */
+/** What happens to a judgement after the model failed to answer. */
 function afterRefusal(
   error: unknown,
   { attempts }: TakenJudgement,

@@ -48,7 +48,7 @@ export async function readMonitor(db: Reader, caller: Caller, key: MonitorKey) {
   return { monitor: monitorRecord(await requireMonitor(db, key)) }
 }
 
-/** What is absent stays; null is what it would be without the field. */
+/** Absent fields stay as they are; null resets a field to its default. */
 export async function updateMonitor(db: Database, caller: Caller, monitor_id: string, body: UpdateBody) {
   const { project_id, name, scorers, description, sampling_rate, token_budget, active } = body
   requireAccess(caller, project_id)

@@ -9,16 +9,16 @@ import { countsOfRun, goingRuns, type MonitorRun } from '../../storage/monitors/
 import { type BackgroundWork, inBackground } from '../background.ts'
 import { storedConditions, viewOfConditions } from './conditions.ts'
 
-/** Calls that are noted in one write, so that others hardly wait for it. */
+/** Calls noted in one write; few, so that other writes hardly wait. */
 const callsAtOnce = 200
-/** Judgements of a run that wait; more calls are looked for when there are fewer. */
+/** More calls are looked for while fewer judgements of a run are pending. */
 const mostWaiting = 1_000
 const runsAtOnce = 100
 const idleMs = 500
 const failedMs = 5_000
 const leftoversAtOnce = 500
 
-/** Finds the calls of runs, a page at a time, and ends what is over. */
+/** Finds the calls of runs, a page at a time, and ends runs that are over. */
 export function startRuns(db: Database, failed: (error: unknown) => void): BackgroundWork {
   return inBackground({
     firstMs: idleMs,
@@ -37,7 +37,7 @@ export function startRuns(db: Database, failed: (error: unknown) => void): Backg
   })
 }
 
-/** Answers whether there is more to do at once. */
+/** Returns whether there is more to do at once. */
 async function step(db: Database, run: MonitorRun, signal: AbortSignal): Promise<boolean> {
   const { project_id, monitor_id, id: run_id } = run
   const key = { project_id, monitor_id, run_id }
@@ -67,7 +67,7 @@ async function step(db: Database, run: MonitorRun, signal: AbortSignal): Promise
   return page.length === callsAtOnce
 }
 
-/** The next calls, the oldest first. */
+/** The next calls, oldest first. */
 async function pageOf(
   db: Database,
   run: MonitorRun,
@@ -85,14 +85,14 @@ async function pageOf(
   return page
 }
 
-/** Behind what was seen, and before the run began. */
+/** After the last call seen, and not after the start of the run. */
 function placeOf({ seen_at, seen_id, before }: MonitorRun) {
   const field = (name: string) => ({ $getField: name })
   const at = (time: number) => ({ $literal: formatTime(time) })
   const operations: object[] = [{ $lte: [field('started_at'), at(before)] }]
   if (seen_at !== null && seen_id !== null) {
     operations.push(
-      // Twice, so that the index leads to the first of them.
+      // The first condition is redundant, but lets the index be used.
       { $gte: [field('started_at'), at(seen_at)] },
       { $or: [{ $gt: [field('started_at'), at(seen_at)] }, { $gt: [field('id'), { $literal: seen_id }] }] },
     )

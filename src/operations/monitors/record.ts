@@ -25,7 +25,7 @@ export function monitorRecord(monitor: Monitor): Record<string, unknown> {
   }
 }
 
-/** Each of the conditions, null where there is none. */
+/** All conditions; null for those that are not given. */
 export function conditionFields(text: string): Record<string, unknown> {
   const conditions = new Value(text)
   return Object.fromEntries(

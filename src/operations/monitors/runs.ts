@@ -15,7 +15,7 @@ import { checkConditions, conditionsText } from './conditions.ts'
 import type { RunBody } from './contract.ts'
 import { conditionFields } from './record.ts'
 
-/** Has the old calls of a project judged; those that the monitor is for and that fit the conditions of the run. */
+/** Has old calls of a project judged: those that fit the conditions of both the monitor and the run. */
 export async function startRun(db: Database, caller: Caller, monitor_id: string, body: RunBody) {
   const { project_id } = body
   requireAccess(caller, project_id)

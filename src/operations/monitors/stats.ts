@@ -12,10 +12,10 @@ import { mostStats, type StatsBody } from './contract.ts'
 import { dayOf } from './days.ts'
 import { createDistributions } from './distributions.ts'
 
-/** Of one monitor: what is older is not looked at. */
+/** Of one monitor; older scores are not read. */
 const mostScores = 10_000
 
-/** An entry for each monitor that was named and is there, in that order. */
+/** An entry for each named monitor that exists, in the given order. */
 export async function monitorStats(
   { db, models }: { db: Database; models: Models },
   caller: Caller,
@@ -68,7 +68,7 @@ async function statsOf(
   }
 }
 
-/** Why judgements do not go on; null where they do. */
+/** Why judgements are waiting; null if they are not. */
 function waitsOf(monitor: Monitor, models: Models, counts: readonly JudgementCount[]): string | null {
   const pending = new Set(counts.filter(({ state }) => state === 'pending').map(({ scorer }) => scorer))
   if (pending.size === 0) return null

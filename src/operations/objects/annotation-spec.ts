@@ -5,13 +5,13 @@ import { JsonText } from '../../domain/json/text.ts'
 import { type Refusal, refuse, type SchemaIssue } from '../../domain/refusals.ts'
 import type { SchemaChecks } from '../../schemas/checks.ts'
 
-/** In characters: a compiled schema takes many times its text, and those that are used are kept (schemas/compiled.ts). */
+/** In characters: a compiled schema takes many times its text, and schemas in use are cached (schemas/compiled.ts). */
 export const longestSchema = 64 * 1024
 
-/** In bytes. A larger one is not looked into. */
+/** In bytes. A larger spec is not parsed. */
 export const largestSpec = 512 * 1024
 
-/** What annotations of one name look like. `unique_among_creators` and `op_scope` are kept and not enforced. */
+/** The form of annotations of one name. `unique_among_creators` and `op_scope` are stored but not enforced. */
 export const AnnotationSpec = z.object({
   name: plainText(1024).nullish(),
   description: plainText(64 * 1024).nullish(),
@@ -37,7 +37,9 @@ const marks = new Map([
   ['_bases', '["BaseObject","BaseModel"]'],
 ])
 
-/** The value with its defaults and class marks; refuses what is no annotation spec. `place` is where it was given. */
+/**
+ * The value with its defaults and class marks. Refuses what is no annotation spec; `place` is its path in the request.
+ */
 export async function annotationSpecOf(
   schemas: SchemaChecks,
   tenant: string,

@@ -15,7 +15,7 @@ const marks = new Set(['_type', 'weave_type', '_class_name', '_bases'])
 /** A longer name is not a class. */
 const longestMark = 64 * 1024
 
-/** A value to store, and what is found out about it where the body is read: it may be large. */
+/** A value to store, and what is found out about it while the body is read, because it may be large. */
 export interface GivenValue extends ObjectClasses {
   val: JsonText
   digest: string
@@ -26,7 +26,7 @@ export function givenValue(val: JsonText): GivenValue {
   return { val, digest: digestOfJson(text), ...classesOf(text) }
 }
 
-/** The columns of a version that say what it is. */
+/** The columns of a version that describe its value. */
 export function columnsOf({ val, digest, kind, base, leaf }: GivenValue) {
   return {
     digest,
@@ -38,7 +38,7 @@ export function columnsOf({ val, digest, kind, base, leaf }: GivenValue) {
   }
 }
 
-/** What kind of thing a value is, by the marks that the clients' serializers leave in it. */
+/** The kind of thing that a value is, by the marks that the clients' serializers leave in it. */
 export function classesOf(text: string): ObjectClasses {
   const given = text.startsWith('{') ? marksIn(text) : {}
   const type = given.weave_type
@@ -57,7 +57,7 @@ export function classesOf(text: string): ObjectClasses {
   return { kind: 'object', base: bases.length > 2 ? textOrNull(bases.at(-3)) : leaf, leaf }
 }
 
-/** The marks alone, because a value may have any number of other members. */
+/** Reads only the marks, because a value may have any number of other members. */
 function marksIn(text: string): Record<string, unknown> {
   const found = new Map<string, string>()
   const scan = new Scan(text)

@@ -20,7 +20,7 @@ export const objectId = z
   .refine((name) => !isStep(name), noSteps)
   .meta({ description: 'The name of the object: letters, digits, "_", "." and "-".' })
 
-/** Whatever was stored can be asked for, and nothing longer can have been stored. */
+/** Any name that was stored can be read, and no longer one can have been stored. */
 const nameGiven = plainText(512).min(1)
 const versionGiven = plainText(512)
   .min(1)

@@ -12,7 +12,7 @@ import type { CreateBody } from './contract.ts'
 interface ObjectGiven {
   project_id: string
   object_id: string
-  /** Null is the value null. */
+  /** A JavaScript null stands for the JSON value null. */
   val: GivenValue | null
   expected_digest?: string | null | undefined
 }
@@ -25,8 +25,8 @@ export interface CreatedObject {
 }
 
 /**
- * Stores a value under a name. The same value again is the same version, which becomes the latest once more. `place` is
- * how a refusal names where the object was given.
+ * Stores a value under a name. A value that is stored already is the same version, which becomes the latest again.
+ * `place` is the path of the object in the request, for refusals.
  */
 export async function createObject(
   db: Database,
@@ -47,7 +47,7 @@ export async function createObject(
     })
   }
   const known = await readVersion(db, project_id, { name: object_id, digest })
-  // Clients create their ops again and again; nothing changes, so nothing is written.
+  // Clients create their ops again and again. If nothing changes, nothing is written.
   if (known?.digest === digest && known.is_latest === 1) {
     return { digest, object_id, version_index: known.version_index, kind }
   }
@@ -68,7 +68,7 @@ export function classConflict(field: string, name: string, held: string, given: 
 
 const nullValue = givenValue(new JsonText('null'))
 
-/** The same for a value that names a class which the server knows: it is checked and gets the marks of the class. */
+/** The same for a value that names a class of this server: it is checked and gets the marks of the class. */
 export async function createGivenObject(
   db: Database,
   schemas: SchemaChecks,

@@ -8,14 +8,14 @@ import { objectNotFound } from './resolve.ts'
 
 const mostVersions = 100
 
-/** Which kind of versions may be deleted, and the fields that named the object and its versions. */
+/** Which kind of versions may be deleted, and the fields in which the object and its versions were given. */
 interface Asked {
   only: VersionsOf | null
   object: string
   versions: string
 }
 
-/** All of the named versions, or none when one of them is not there. */
+/** Deletes all of the named versions, or none if one of them does not exist. */
 export async function deleteObject(
   db: Database,
   caller: Caller,

@@ -21,7 +21,7 @@ export async function readOneObject(db: Reader, caller: Caller, body: ReadBody) 
   const { project_id, object_id, digest } = body
   requireAccess(caller, project_id)
   const name = { name: object_id, digest }
-  // A value may be large, and to read it holds up everyone else.
+  // A value may be large, and reading it would delay others.
   const found = body.metadata_only
     ? { ...live(await readVersion(db, project_id, name), project_id, name, 'digest'), val: null }
     : await liveObject(db, project_id, name, 'digest')
@@ -29,7 +29,7 @@ export async function readOneObject(db: Reader, caller: Caller, body: ReadBody) 
   return { obj: objectRecord(found, found.val, labels[0]) }
 }
 
-/** A version that is there; refuses what never was or is deleted. */
+/** A version that exists; refuses one that never did or was deleted. */
 export async function liveObject(
   db: Reader,
   project: string,
@@ -53,7 +53,7 @@ function live<Version extends ObjectVersion>(
 
 const emptyObject = new JsonText('{}')
 
-/** The object record of the wire. Without a value, `val` is `{}`. */
+/** The object record of the API. Without a value, `val` is `{}`. */
 export function objectRecord(
   version: ObjectVersion,
   val: string | null,

@@ -17,7 +17,7 @@ import { readRowSizes, readRows } from '../../storage/objects/tables.ts'
 import type { Reader } from '../../storage/transaction.ts'
 import { Value } from './values.ts'
 
-/** What a reference leads to. A step to what the value does not have finds null. */
+/** What a reference leads to. A step to something that the value does not have finds null. */
 type Resolved =
   | { found: JsonText }
   | { deleted: VersionName & { project: string; at: number } }
@@ -26,13 +26,13 @@ type Resolved =
 
 export type NamedRef = Extract<Ref, { kind: 'object' | 'op' }>
 
-/** Values that are read for one request, and values that it is answered with, in bytes. */
+/** Bytes of values that are read for one request, and of those in its answer. */
 const mostBytes = 64 * 1024 * 1024
 const atOnce = 100
-/** A reference may lead to a value that holds the next reference, this many times. */
+/** How many times a reference may lead to a value that is the next reference. */
 const mostHops = 8
 
-/** A longer text is no reference, and is not read as one again and again. */
+/** A longer text is no reference and is not parsed again and again. */
 const longestRef = 16 * 1024
 
 const nothing = new Value('null')
@@ -48,7 +48,7 @@ interface Walk {
   end?: Resolved | { refused: Refusal }
 }
 
-/** References as `/refs/read_batch` takes them: of objects, in projects that the caller has access to. */
+/** References as `/refs/read_batch` accepts them: of objects, in projects that the caller has access to. */
 function namedRefs(caller: Caller, refs: readonly string[]): NamedRef[] {
   return refs.map((text, index) => {
     const place = `refs.${index}`
@@ -65,7 +65,7 @@ function namedRefs(caller: Caller, refs: readonly string[]): NamedRef[] {
   })
 }
 
-/** The values in the order of the references. What was deleted is null; what is missing refuses all of them. */
+/** The values in the order of the references. A deleted one is null; a missing one refuses the whole request. */
 export async function resolveRefs(db: Reader, caller: Caller, refs: readonly string[]): Promise<JsonText[]> {
   const resolved = await resolveEach(db, caller, namedRefs(caller, refs))
   return resolved.map((one, index) => {
@@ -100,7 +100,7 @@ export function objectDeleted(field: string, project: string, { name, digest }: 
   })
 }
 
-/** What each reference leads to, read in as few reads as the references allow.  */
+/** What each reference leads to, in as few reads as the references allow. */
 export async function resolveEach(
   db: Reader,
   caller: Caller,
@@ -112,15 +112,16 @@ export async function resolveEach(
   const walks = walksOf(refs)
   await walkAll(store, walks, (walk) => advance(walk, caller))
   const resolved = walks.map(({ end }) => end as Resolved)
-  // What was read once may be asked for a thousand times.
+  // A value that is read once may be in the answer a thousand times.
   const answered = resolved.reduce((size, one) => size + ('found' in one ? one.found.text.length : 0), 0)
   if (answered > mostBytes) throw refuse('answer_too_large', { field: 'refs', limit: mostBytes })
   return resolved
 }
 
 /**
- * Follows references found inside values, rather than named in the request: undefined for what leads to nothing, to
- * another tenant, or to more than one request may hold. What was read stays for those that are followed later.
+ * Follows references that were found inside values and not named in the request. Undefined for those that lead to
+ * nothing, to another tenant, or beyond the bytes of one request. Values that were read stay cached for references
+ * followed later.
  */
 export function createFollower(
   db: Reader,
@@ -169,7 +170,7 @@ function wantOf(ref: NamedRef): { project: string; version: VersionName } {
   return { project: ref.project, version: { name: ref.name, digest: ref.digest } }
 }
 
-/** Takes steps until the value is reached or another thing must be read. */
+/** Takes steps until the value is reached or something else must be read. */
 function advance(walk: Walk, caller: Caller): void {
   let value = walk.value ?? nothing
   delete walk.want
@@ -217,9 +218,9 @@ function notATable(walk: Walk, value: Value) {
 }
 
 interface Store {
-  /** Reads what the walks want and what was not read before. */
+  /** Reads what the walks want, unless it was read before. */
   read(walks: readonly Walk[]): Promise<void>
-  /** Gives a walk the value that it wanted, or its end. */
+  /** Gives a walk the value that it wanted, or ends it. */
   arrive(walk: Walk): void
 }
 
@@ -227,13 +228,13 @@ type WantedObject = { project: string; version: VersionName }
 type WantedRow = { project: string; row: string }
 
 /**
- * What was read for one request: each thing once, and not more bytes than one request may hold. What is beyond them is
- * not there, unless `overfull` throws.
+ * Cache of what was read for one request: each thing is read once, up to the bytes that one request may use. Beyond
+ * them, values count as missing, unless `overfull` throws.
  */
 function createStore(db: Reader, overfull: () => false): Store {
-  /** By what was asked for, which may be `latest` or an alias; undefined is known not to be there. */
+  /** By the version that was asked for, which may be `latest` or an alias; undefined if it is known not to exist. */
   const versions = new Map<string, ObjectVersion | undefined>()
-  /** By the digest. */
+  /** By digest. */
   const values = new Map<string, Value | undefined>()
   const rows = new Map<string, Value>()
   let bytes = 0
@@ -304,7 +305,7 @@ function createStore(db: Reader, overfull: () => false): Store {
       for (const { want } of walks) {
         if (want === undefined) continue
         const key = 'row' in want ? rowKey(want.project, want.row) : objectKey(want.project, want.version)
-        // No engine holds such a name, and PostgreSQL refuses to look for it.
+        // Neither storage engine has such a name, and PostgreSQL rejects the query.
         if (key.includes('\0')) continue
         if ('row' in want) {
           if (!rows.has(key)) someRows.set(key, want)
@@ -333,7 +334,7 @@ function createStore(db: Reader, overfull: () => false): Store {
   }
 }
 
-/** Small values are read many at a time, and a large one alone: a read blocks the event loop while it lasts. */
+/** Small values are read many at a time, and a large one alone, because a read blocks the event loop while it lasts. */
 const load = 256 * 1024
 
 function* inLoads(versions: readonly ObjectVersion[]): Generator<ObjectVersion[]> {

@@ -1,6 +1,6 @@
 import { itemsOf, membersOf } from '../../domain/json/scan.ts'
 
-/** A JSON value that is walked into, digit by digit as it is stored. What was looked at once is not read again. */
+/** A JSON value that is read step by step and keeps the digits as stored. What was parsed once is not parsed again. */
 export class Value {
   readonly text: string
   #members: Map<string, Value> | undefined

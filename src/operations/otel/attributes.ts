@@ -5,8 +5,8 @@ type Node = { [key: string]: Value }
 const longestPath = 100
 
 /**
- * Attributes as objects within objects: `a.b` becomes `b` within `a`. Where one name is both a value and the way to
- * another there is no such object, and the span is malformed.
+ * Turns attributes into nested objects: `a.b` becomes `b` within `a`. If one name is both a value and the prefix of
+ * another, no such object exists and the span is malformed.
  */
 export function nested(attributes: Attributes): Node {
   const root: Node = Object.create(null)
@@ -38,7 +38,7 @@ function conflict(name: string, other: string): SpanError {
   return new SpanError(`attribute ${shown(name)} conflicts with attribute ${shown(other)}`)
 }
 
-/** Members named `0`, `1`, … become a list, because flattened messages are written so. */
+/** Turns objects with the members `0`, `1`, … into lists, because messages are flattened that way. */
 export function withLists(value: Value): Value {
   if (typeof value !== 'object' || value === null || Object.getPrototypeOf(value) !== null) return value
   const node = value as Node

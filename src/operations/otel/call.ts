@@ -9,7 +9,7 @@ const errorStatus = 2
 
 const longest = { op_name: 128, display_name: 1024, exception: 1 << 20, label: 512 }
 
-/** The call that a span is. Throws SpanError when it cannot be one. */
+/** The call that a span becomes. Throws SpanError if it cannot become one. */
 export function callOfSpan(span: Span, resource: Resource, scope: Scope, project: string): CompleteCall {
   const { attributes } = span
   const started = timeOf('startTimeUnixNano', span.startTimeUnixNano)
@@ -71,7 +71,7 @@ function timeOf(field: string, nanoseconds: bigint): number {
   )
 }
 
-/** What a text column of either database cannot hold is shown as what it is: unreadable. */
+/** Replaces characters that a text column of either database cannot store. */
 function plain(text: string): string {
   return text.replaceAll('\0', '\ufffd').toWellFormed()
 }
@@ -83,7 +83,7 @@ function shortened(text: string, most: number): string {
   return `${kept.isWellFormed() ? kept : kept.slice(0, -1)}…`
 }
 
-/** A label groups calls, and one that was shortened could join two groups. */
+/** Labels group calls, and a shortened one could join two groups. */
 function labelOf(attributes: Attributes, ...names: string[]): string | undefined {
   const label = textOf(attributes, ...names)
   if (label === undefined) return undefined
@@ -102,7 +102,7 @@ function stepOf(attributes: Attributes, name: string): number | null {
 }
 
 function exceptionOf({ status, events, attributes }: Span): string | null {
-  // Langfuse says so in attributes, and may leave the status of the span alone.
+  // Langfuse reports errors in an attribute, and may leave the status of the span unset.
   const isError = status.code === errorStatus || attributes.get('langfuse.observation.level') === 'ERROR'
   if (!isError) return null
   const thrown = events.findLast(({ name }) => name === 'exception')?.attributes
@@ -115,7 +115,7 @@ function exceptionOf({ status, events, attributes }: Span): string | null {
   )
 }
 
-/** All attributes, less those that became inputs or output. */
+/** All attributes except those that became inputs or output. */
 function attributesLeft(attributes: Attributes, taken: readonly string[]): JsonText {
   if (attributes.size === 0) return new JsonText('{}')
   const all = nested(attributes)

@@ -5,9 +5,9 @@ import { nested, withLists } from './attributes.ts'
 import type { Attributes, Span, Value } from './span.ts'
 
 /**
- * The names under which instrumentations put what went in and out of a model, a tool or a step, the first that is there
- * counts: the GenAI conventions of OpenTelemetry, OpenInference, the Vercel AI SDK, OpenLLMetry, MLflow, Langfuse, Pydantic AI. The
- * second name is the one in `inputs`.
+ * The attributes in which instrumentations put the input and output of a model, a tool or a step; the first one present
+ * counts. They are those of OpenTelemetry's GenAI conventions, OpenInference, the Vercel AI SDK, OpenLLMetry, MLflow,
+ * Langfuse and Pydantic AI. The second name is the one in `inputs`.
  */
 const inputNames: readonly [attribute: string, name: string][] = [
   ['gen_ai.input.messages', 'messages'],
@@ -51,7 +51,7 @@ const outputNames: readonly [attribute: string, name: string][] = [
   ['tool_response', 'result'],
 ]
 
-/** Always JSON, so that a text in quotes is the text. Elsewhere it may be a text that has quotes. */
+/** These are always JSON, so that a text in quotes is a JSON string. In others it may be a text that has quotes. */
 const alwaysJson = new Set([
   'ai.value',
   'ai.values',
@@ -77,7 +77,7 @@ const modelNames = [
   'model_name',
 ]
 
-/** As the prices read them; see operations/calls/costs.ts. */
+/** Under the names that prices need; see operations/calls/costs.ts. */
 const usageNames: readonly [name: string, attributes: readonly string[]][] = [
   [
     'input_tokens',
@@ -159,7 +159,7 @@ export function outputOf(span: Span): Payload | undefined {
   return payloadOf(span, outputNames)
 }
 
-/** Some instrumentations put messages into events, so that they can be switched off on the way. */
+/** Some instrumentations put messages into events, so that they can be filtered out on the way. */
 function payloadOf(span: Span, names: typeof inputNames): Payload | undefined {
   const own = payloadIn(span.attributes, names)
   if (own) return own
@@ -184,7 +184,9 @@ function payloadIn(attributes: Attributes, names: typeof inputNames): Payload | 
 
 const known = new Set([...inputNames, ...outputNames].map(([attribute]) => attribute))
 
-/** Which of the names are there, as they are or flattened: few events have any, and there may be many events. */
+/**
+ * The known names among the attributes, as they are or flattened. Few events have any, and there may be many events.
+ */
 function namesIn(attributes: Attributes): Set<string> {
   const there = new Set<string>()
   for (const key of attributes.keys()) {
@@ -219,7 +221,7 @@ function payloadValue(attribute: string, value: Value): Value {
 const listOrObject = /^\s*[[{]/
 const anyJson = /^\s*[[{"]/
 
-/** Attributes have no room for objects in most SDKs, so they carry JSON as a text. */
+/** Most SDKs do not allow objects as attributes, so these contain JSON as a text. */
 function read(value: Value, first = listOrObject): Value {
   if (typeof value !== 'string' || !first.test(value)) return value
   try {
@@ -230,7 +232,7 @@ function read(value: Value, first = listOrObject): Value {
   }
 }
 
-/** `summary.usage`, when the span counts tokens. */
+/** `summary.usage`, if the span counts tokens. */
 export function usageOf({ attributes: own }: Span): { [model: string]: Value } | undefined {
   const attributes = withUsageInTexts(own)
   const usage: { [name: string]: Value } = {}
@@ -249,7 +251,7 @@ const usageTexts = [
   ['mlflow.chat.tokenUsage', 'mlflow.usage'],
 ] as const
 
-/** Langfuse and MLflow have their counts in the JSON of one attribute. */
+/** Langfuse and MLflow put their counts into the JSON of one attribute. */
 function withUsageInTexts(attributes: Attributes): Attributes {
   let all: Map<string, Value> | undefined
   for (const [attribute, prefix] of usageTexts) {
@@ -267,7 +269,7 @@ function tokensOf(value: Value | undefined): JsonText | undefined {
   return typeof digits === 'string' && /^(?:0|[1-9]\d{0,14})$/.test(digits) ? new JsonText(digits) : undefined
 }
 
-/** The first of the attributes that holds a text or a number that is not empty. */
+/** The first of the attributes with a number or a text that is not empty. */
 export function textOf(attributes: Attributes, ...names: readonly string[]): string | undefined {
   return firstOf(names, (name) => {
     const value = attributes.get(name)

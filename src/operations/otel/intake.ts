@@ -16,8 +16,8 @@ export interface PartialSuccess {
 const mostMessages = 20
 
 /**
- * Every span that can be a call becomes one; the others are reported. Nothing is written when one of the projects is out
- * of the caller's reach. A request that is sent again writes the same calls.
+ * Stores every span that can become a call, and reports the others. Nothing is written if the caller has no access to
+ * one of the projects. A request that is sent again writes the same calls.
  */
 export async function takeSpans(
   { db, projects }: Ingest,
@@ -51,7 +51,10 @@ export async function takeSpans(
   return { rejectedSpans, errorMessage: messages.join('; ') }
 }
 
-/** The project that a resource names, or the one of the header. Half a name is refused: the header would hide the mistake. */
+/**
+ * The project that a resource names, or that of the header. Half a name is refused, because the header would hide the
+ * mistake.
+ */
 function projectOf(
   { entity, project, spans }: ReadResource,
   place: string,

@@ -49,7 +49,7 @@ export function piecesOfJson({ resourceSpans }: TracesBody): ResourcePiece[] {
 
 type Fields = Record<string, unknown>
 
-/** In JSON an entry takes up to eight commas, braces and brackets. */
+/** In JSON an entry has up to eight commas, braces and brackets. */
 const mostMarks = 8 * mostEntries
 
 function fieldsOf(text: JsonText | null | undefined): Fields {
@@ -189,7 +189,7 @@ function hex(fields: Fields, field: string): string {
   return given.toLowerCase()
 }
 
-/** Unsigned, of 32 bits; as a number, also written 1.0 or 1e0, or as its digits in a text. */
+/** An unsigned number of 32 bits; also accepted as 1.0 or 1e0, or as a text of digits. */
 function count(fields: Fields, field: string): number {
   const given = fields[field] ?? 0
   const token = digits(given)
@@ -206,7 +206,7 @@ function enumeration(fields: Fields, field: string): number {
   return given
 }
 
-/** 64 bits do not fit in a number of JavaScript, so the text is what counts. */
+/** 64 bits do not fit into a number of JavaScript, so the digits are kept as text. */
 function digits(given: unknown): string {
   if (given instanceof JsonNumber) return given.token
   return typeof given === 'string' || typeof given === 'number' ? String(given) : ''

@@ -1,7 +1,7 @@
 import { refuse } from '../../domain/refusals.ts'
 import type { Resource, Scope, Span } from './span.ts'
 
-/** What one program sends. Its spans are decoded one by one, with a yield to the event loop between them. */
+/** The spans of one program. They are decoded one by one, with a yield to the event loop between them. */
 export interface ResourcePiece {
   resource(): Resource
   spans: SpanPiece[]
@@ -12,7 +12,7 @@ export interface SpanPiece {
   span: () => Span
 }
 
-/** Bounds what one request may make of many tiny parts; the size of the body bounds the rest. */
+/** Bounds the number of tiny parts in one request; the size of the body bounds the rest. */
 export const mostPieces = 50_000
 
 export function countPieces(): () => void {

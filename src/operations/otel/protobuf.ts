@@ -34,7 +34,7 @@ import {
   wholeNumber,
 } from './span.ts'
 
-/** Takes a request apart down to the bytes of each span, which stay unread. */
+/** Splits a request into the bytes of each span, which are not decoded yet. */
 export function piecesOfProtobuf(body: Uint8Array): ResourcePiece[] {
   const count = countPieces()
   try {
@@ -84,7 +84,7 @@ function submessages(bytes: Uint8Array, field: number, count?: () => void): Uint
   return found
 }
 
-/** A message that is given in parts is the parts one after the other (protobuf.dev, "Last One Wins"). */
+/** A message that comes in parts is their concatenation (protobuf.dev, "Last One Wins"). */
 function merged(bytes: Uint8Array, field: number): Uint8Array {
   return Buffer.concat(submessages(bytes, field))
 }
@@ -93,7 +93,7 @@ function textOf(bytes: Uint8Array, field: number): string {
   return Buffer.from(submessages(bytes, field).at(-1) ?? []).toString('utf8')
 }
 
-/** What could hold anyone up is counted before it is decoded. */
+/** Counts the entries before decoding them, because decoding many would block the event loop. */
 function decoded<Schema extends DescMessage>(schema: Schema, bytes: Uint8Array): MessageShape<Schema> {
   try {
     countMessages(schema, bytes, countEntries(), deepest)
@@ -104,7 +104,7 @@ function decoded<Schema extends DescMessage>(schema: Schema, bytes: Uint8Array):
   }
 }
 
-/** As deep as messages are decoded. */
+/** Deepest level to which messages are decoded. */
 const deepest = 100
 
 /** Counts the messages of all lists, on any level that is decoded. */
@@ -227,7 +227,7 @@ function openedValue(given: AnyValue | undefined, depth: number): Value {
     case 'kvlistValue':
       return objectOf(content.value.values.map(({ key, value }) => [key, openedValue(value, deeper(depth))]))
     default:
-      // Nothing at all, or an index into the table of another signal, which the definitions say to read as nothing.
+      // Empty, or an index into the table of another signal, which the definitions say to read as empty.
       return null
   }
 }

@@ -4,17 +4,17 @@ import { textOf } from './conventions.ts'
 import type { ResourcePiece, SpanPiece } from './pieces.ts'
 import { cut, type Resource, SpanError } from './span.ts'
 
-/** An export as plain data. It is read where its body is: in a thread of its own when that is large. */
+/** An export as plain data. It is read where its body is parsed: in a separate thread if it is large. */
 export interface ReadResource {
-  /** What its attributes say of the project. */
+  /** The project that its attributes name. */
   entity: string | undefined
   project: string | undefined
-  /** The resource cannot be read, so none of its spans can. */
+  /** The resource cannot be read, and so none of its spans. */
   isBroken: boolean
   spans: ReadSpan[]
 }
 
-/** The call that a span is, in a project that is still to be found, or why it is not one. */
+/** The call that a span becomes, without its project, or why it becomes none. */
 export type ReadSpan = { call: CompleteCall } | { why: string }
 
 const entityName = 'wandb.entity'

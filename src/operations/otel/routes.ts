@@ -11,7 +11,7 @@ import { protobufContract, TracesGiven } from './traces-given.ts'
 
 const protobuf = 'application/x-protobuf'
 
-/** What exporters send at once is far below this. */
+/** Batches of exporters are far smaller than this. */
 const largestExport = 16 * 1024 * 1024
 
 const traces: Operation = async (app, options) => {
@@ -47,7 +47,7 @@ const traces: Operation = async (app, options) => {
     return reply.type(protobuf).send(Buffer.from(protobufAnswer(taken)))
   }
   app.post('/otel/v1/traces', { schema, config, bodyLimit }, take)
-  // What an exporter makes of the address of the server alone.
+  // The path that exporters add when they are given only the address of the server.
   app.post('/v1/traces', { schema, config, bodyLimit }, take)
   // Where newer clients of Weave send the spans of agents.
   app.post('/agents/otel/v1/traces', { schema, config, bodyLimit }, take)

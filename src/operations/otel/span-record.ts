@@ -6,8 +6,8 @@ const kinds = ['UNSPECIFIED', 'INTERNAL', 'SERVER', 'CLIENT', 'PRODUCER', 'CONSU
 const statusCodes = ['UNSET', 'OK', 'ERROR']
 
 /**
- * The whole span under the names that clients of Weave read at `attributes.otel_span`, and what those leave out: the scope,
- * the flags, the counts of what was dropped, and times in nanoseconds. Attributes keep their flat names here.
+ * The whole span under the names that clients of Weave read at `attributes.otel_span`, with what those leave out: the
+ * scope, the flags, the counts of what was dropped, and times in nanoseconds. Attributes keep their flat names here.
  */
 export function spanRecord(span: Span, resource: Resource, scope: Scope): JsonText {
   const record = {

@@ -1,6 +1,6 @@
 import { JsonText } from '../../domain/json/text.ts'
 
-/** A span as both encodings tell it. Numbers that a double would change are kept as text. */
+/** A span, decoded from either encoding. Numbers that a double would change are kept as text. */
 export interface Span {
   traceId: string
   spanId: string
@@ -36,7 +36,7 @@ export interface SpanLink {
   droppedAttributesCount: number
 }
 
-/** Who made a span: the program, and in it the library. */
+/** The origin of a span: the program, and the library in it. */
 export interface Resource {
   attributes: Attributes
   droppedAttributesCount: number
@@ -51,15 +51,15 @@ export interface Scope {
   schemaUrl: string
 }
 
-/** What is left of an attribute's value when its envelope is taken off; `writeJson` writes it. */
+/** The value of an attribute without its envelope; `writeJson` writes it. */
 export type Value = string | boolean | null | JsonText | Value[] | { [key: string]: Value }
 
 export type Attributes = ReadonlyMap<string, Value>
 
-/** Why one span is left out, while the others of its request are taken. */
+/** Why one span is left out, while the others of its request are accepted. */
 export class SpanError extends Error {}
 
-/** A message shows no more than this of what a client named. */
+/** Most characters of a name from a client that a message shows. */
 const longestShown = 100
 
 export function cut(text: string): string {
@@ -72,7 +72,7 @@ export function shown(name: string): string {
 
 const longestDepth = 100
 
-/** Lists within lists: what is stored has to stay within what everything that walks JSON can take. */
+/** Lists within lists: what is stored must not be nested deeper than all readers of JSON can follow. */
 export function deeper(depth: number): number {
   if (depth >= longestDepth) throw new SpanError(`a value is nested deeper than ${longestDepth} levels`)
   return depth + 1
@@ -82,21 +82,23 @@ export function wholeNumber(value: bigint): JsonText {
   return new JsonText(String(value))
 }
 
-/** Written so that it can be told from an integer. JSON has no NaN and no infinity, so they are texts, as in protobuf. */
+/**
+ * Written so that it differs from an integer. JSON has neither NaN nor infinity, so they become texts, as in protobuf.
+ */
 export function doubleNumber(value: number): Value {
   if (!Number.isFinite(value)) return String(value)
   const text = Object.is(value, -0) ? '-0' : String(value)
   return new JsonText(/[.e]/.test(text) ? text : `${text}.0`)
 }
 
-/** SDKs keep 128 attributes, events and links of a span unless told otherwise. */
+/** SDKs keep 128 attributes, events and links of a span unless configured otherwise. */
 export const mostEntries = 10_000
 
 export const tooMany = `more than ${mostEntries} entries in all`
 
 export type CountEntries = (field: string, entries: number) => void
 
-/** Counts what has to be gone through in one go: all attributes, events, links and items of values of one span. */
+/** Counts what is processed without a pause: all attributes, events, links and items of values of one span. */
 export function countEntries(): CountEntries {
   let counted = 0
   return (field, entries) => {
@@ -105,7 +107,7 @@ export function countEntries(): CountEntries {
   }
 }
 
-/** By name; a name that is given twice has no value that could be trusted. */
+/** By name. A name given twice is refused, because neither value could be trusted. */
 export function attributesOf(place: string, pairs: Iterable<readonly [string, Value]>): Attributes {
   const attributes = new Map<string, Value>()
   for (const [key, value] of pairs) {
@@ -115,7 +117,7 @@ export function attributesOf(place: string, pairs: Iterable<readonly [string, Va
   return attributes
 }
 
-/** An object whose keys are what was sent, `__proto__` included. */
+/** An object with the keys that were sent, even `__proto__`. */
 export function objectOf(pairs: Iterable<readonly [string, Value]>): { [key: string]: Value } {
   const object: { [key: string]: Value } = Object.create(null)
   for (const [key, value] of pairs) object[key] = value

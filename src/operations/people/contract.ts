@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { answer, entityName, isStep, noSteps } from '../../domain/fields.ts'
 import { KeySettings, mostOfName, UserSettings } from '../../domain/user-settings.ts'
 
-/** As `heddle user add` takes it. `api` stands for any user in Basic credentials. */
+/** The names that `heddle user add` accepts. `api` stands for any user in Basic credentials. */
 const userName = z
   .string()
   .min(1)

@@ -8,10 +8,10 @@ import { hasUser, listKeys, listUsers, ownerOfKey } from '../../storage/users/us
 import type { ConfiguredPeople } from '../parts.ts'
 import type { KeyBody } from './contract.ts'
 
-/** More than anybody needs at once. Those that were revoked do not count. */
+/** More than a user needs at once. Revoked keys do not count. */
 const mostKeys = 100
 
-/** Whose keys a request is about: its caller's, or for an admin anybody's. */
+/** Whose keys a request is about: the caller's own, or for an admin any user's. */
 function ownerFor(caller: Caller, user: string | undefined): string {
   if (user === undefined || user === caller.name) return caller.name
   if (caller.role !== 'admin') throw refuse('role_forbidden', { role: 'admin', given: caller.role })
@@ -44,7 +44,7 @@ export async function createKey(
   { user: given, name, record }: KeyBody,
 ) {
   const user = ownerFor(caller, given)
-  // One of the record may have the same name, and other rights.
+  // A stored user of the same name may exist, with other access.
   if (isConfigured(configured, user)) throw refuse('user_configured', { name: user })
   if (user !== caller.name) {
     const entities = (await listUsers(db)).find((one) => one.name === user)?.entities
@@ -60,7 +60,7 @@ export async function createKey(
   throw refuse('user_not_found', { field: 'user', name: user })
 }
 
-/** The key of somebody else is as one that is not there. */
+/** The key of another user is reported as not found. */
 export async function revokeKey(db: Database, configured: ConfiguredPeople, caller: Caller, id: string) {
   const owner = await ownerOfKey(db, id)
   const isHis =

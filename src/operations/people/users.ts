@@ -27,7 +27,8 @@ export async function readUsers(db: Database, configured: ConfiguredPeople) {
       settings: (await readUserSettings(db, name)) ?? {},
     })),
   )
-  // Of two of the same name both let somebody in; what can be taken away here is shown, too.
+  // If a configured and a stored user have the same name, the keys of both work. The stored one can be removed here, so
+  // it is listed as well.
   const stored = (await listUsers(db)).map(userShown)
   const users = [...set, ...stored].sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0))
   return { users }
@@ -51,7 +52,7 @@ export async function createUser(
   return { user: userShown(user), key: { id, key } }
 }
 
-/** Nobody removes itself, so that somebody is left who can come in. */
+/** No user can remove itself, so that someone who can sign in always remains. */
 export async function removeUser(db: Database, configured: ConfiguredPeople, caller: Caller, name: string) {
   if (name === caller.name) throw refuse('own_user_stays', { name })
   const isConfigured = configured.some((one) => one.name === name)

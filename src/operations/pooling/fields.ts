@@ -4,7 +4,7 @@ import type { Truncation } from '../../inference/pooling.ts'
 import { wrong } from '../generation/checks.ts'
 import { flag, integer } from '../generation/scalars.ts'
 
-/** Fields that every question has whose answer is made of pooled texts. */
+/** Fields that all requests to pooling models have in common. */
 export const poolingFields = {
   model: z.string().max(256).nullish(),
   truncate_prompt_tokens: integer(-1, 2 ** 31 - 1)

@@ -1,19 +1,19 @@
 import { refuse } from '../../domain/refusals.ts'
 
-/** Numbers of all vectors that are being made, of all requests together: 256 MiB. */
+/** Numbers in all vectors that are being computed, of all requests together: 256 MiB. */
 const mostHeld = 64 * 1024 * 1024
 
-/** A tenant may hold so many times what is free, so there is always room for one that holds little. */
+/** A tenant may use up to this many times what is free, so that there is always room for one that uses little. */
 const timesFree = 3
 
 export type HeldValues = ReturnType<typeof createHeldValues>
 
-/** Memory for vectors that wait until the last of their request is there. */
+/** Bounds the memory of vectors that wait until the last one of their request is computed. */
 export function createHeldValues(most = mostHeld) {
   const held = new Map<string, number>()
   let total = 0
   return {
-    /** Takes room for so many numbers, and answers how to give it back. Refuses where there is none. */
+    /** Reserves room for this many numbers and returns the function that frees it. Refuses if there is none. */
     take(tenant: string, values: number): () => void {
       const own = (held.get(tenant) ?? 0) + values
       const free = most - total - values

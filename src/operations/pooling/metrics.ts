@@ -1,6 +1,6 @@
 import { Counter, Histogram, type Registry } from '@prometheus-io/client'
 
-/** What is asked of models that pool. */
+/** The requests to models that pool. */
 export type PoolingOf = 'embeddings' | 'rerank'
 
 export interface PoolingMetrics {
@@ -9,7 +9,7 @@ export interface PoolingMetrics {
 
 interface EndOfPooling {
   outcome: 'answered' | 'left' | 'failed'
-  /** That were read. */
+  /** Inputs that were read. */
   inputs: number
   tokens: number
   /** From the arrival of the request. */

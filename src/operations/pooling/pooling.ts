@@ -8,14 +8,14 @@ import type { PoolingOf } from './metrics.ts'
 
 export interface AskingPool {
   caller: Caller
-  /** When the request arrived, as `performance.now()` counts. */
+  /** When the request arrived, by `performance.now()`. */
   arrived: number
   signal: AbortSignal
-  /** Takes what was measured when it ends. */
+  /** Receives the measurements when it ends. */
   note(record: GenerationRecord): void
 }
 
-/** What a model made of all inputs, each in its place. */
+/** The result of a model for all inputs, in their order. */
 export interface MadeOfInputs {
   model: string
   values: Float32Array[]
@@ -23,8 +23,8 @@ export interface MadeOfInputs {
 }
 
 /**
- * Asks a model that pools, measures, and has the caller pay for what was read. The names of others are never asked in its place:
- * vectors of two models cannot be compared.
+ * Asks a model that pools, measures it, and charges the caller for what was read. No other model is ever asked in its
+ * place: vectors of two models cannot be compared.
  */
 export async function poolWith(
   { metrics, running, charge }: GenerationParts,
@@ -74,7 +74,7 @@ export async function poolWith(
   } finally {
     running.end(answer)
     record.total_ms = performance.now() - arrived
-    // What is refused before anything is read is no answer, and counts as a refusal alone.
+    // A request that is refused before anything is read counts only as a refusal.
     if (record.outcome === 'answered' || inputs > 0) {
       const { outcome, prompt_tokens: tokens, total_ms } = record
       metrics.pooling.ended(of, { outcome, inputs, tokens, seconds: total_ms / 1000 })

@@ -25,7 +25,7 @@ export const poolingRefusals = refusingOpenAi(
   'upstream_timeout',
 )
 
-/** A question to a model that pools, from its body to its answer. */
+/** An operation on a model that pools, from its body to its answer. */
 export interface PoolingQuestion<Body, Made> {
   kind: CompletionKind
   /** Of the id of its answer. */
@@ -33,7 +33,7 @@ export interface PoolingQuestion<Body, Made> {
   make(parts: GenerationParts, body: Body, asking: AskingPool): Promise<Made>
   /** What the record keeps of the answer. */
   kept(made: Made, id: string): object
-  /** What of the answer it does not keep. */
+  /** The parts of the answer that are not kept. */
   leftOut?: readonly string[]
   send(reply: FastifyReply, made: Made, id: string): Promise<FastifyReply> | object
 }
@@ -86,7 +86,7 @@ export async function respondPooled<Body extends PoolingFields, Made>(
     return await send(reply, made, id)
   } catch (error) {
     refused.abort(error)
-    // What was read of it, its caller has paid for.
+    // Recorded if anything was read, because the caller has been charged for it.
     if (measured === undefined) recording?.end()
     else {
       const exception = disconnect.aborted ? 'client disconnected' : asRefusal(error, request).message

@@ -41,7 +41,7 @@ export async function queryPrices(db: Database, caller: Caller, body: QueryBody)
   return { results: prices.map((price) => shown(price, names)) }
 }
 
-/** Prices are few; this is a bound for a client that asks for all of them. */
+/** There are few prices; this bounds the answer when a client asks for all of them. */
 const mostPrices = 10_000
 
 export async function purgePrices(
@@ -55,7 +55,7 @@ export async function purgePrices(
 }
 
 const times = ['effective_date', 'created_at']
-/** Constant on the wire, so not stored. */
+/** Constant in the API, so not stored. */
 const constant: Record<string, (price: Price) => string> = {
   pricing_level: () => 'project',
   pricing_level_id: (price) => price.project_id,

@@ -5,9 +5,9 @@ import type { Counts } from '../../storage/projects/deletion.ts'
 import type { Actor } from '../../storage/users/audit.ts'
 
 /**
- * Deletes everything of a project, in steps so small that others hardly wait, and answers how much there was. When the
- * signal aborts, or the process ends, the sweep of a server goes on with it. What is written to the project meanwhile may
- * go with it.
+ * Deletes everything of a project, in steps so small that other writes hardly wait, and returns how much there was.
+ * When the signal aborts or the process ends, the sweep of a server continues. What is written to the project meanwhile
+ * may be deleted as well.
  */
 export async function deleteProject(
   db: Database,

@@ -3,12 +3,15 @@ import type { ProjectSettings } from '../../domain/project-settings.ts'
 import { readProjectSettings } from '../../storage/projects/projects.ts'
 import type { Reader } from '../../storage/transaction.ts'
 
-/** What an operator sets holds within a second: each call that starts asks, and most projects have no settings. */
+/**
+ * An operator's change takes effect within a second. Settings are cached, because each call that starts needs them and
+ * most projects have none.
+ */
 const freshMs = 1_000
 const mostKnown = 10_000
 
 export interface Projects {
-  /** Days after its start when a call of the project expires; 0 is never. */
+  /** Days after its start when a call of the project expires; 0 means never. */
   retentionDays(project: string): Promise<number>
 }
 

@@ -62,7 +62,7 @@ export const QueryBody = z.strictObject({
 })
 export type QueryBody = z.output<typeof QueryBody>
 
-/** More ids than are taken are a 413 of their own, so the schema leaves room above it. */
+/** Longer lists have a refusal of their own (413), so the schema leaves room for them. */
 const ids = shortList(plainText(2048), 1000)
 
 export const displayFields = z

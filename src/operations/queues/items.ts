@@ -25,7 +25,7 @@ interface Asked {
   names: CallNames
 }
 
-/** Every id that was given is counted once: as added, as a duplicate or as unknown. */
+/** Counts every given id once: as added, as a duplicate or as unknown. */
 export async function addItems({ db, names }: Asked, caller: Caller, queue_id: string, body: AddItemsBody) {
   const { project_id, call_ids, display_fields } = body
   requireAccess(caller, project_id)
@@ -96,7 +96,7 @@ export async function updateProgress(
   return { item: itemRecord(item, time, true) }
 }
 
-/** Gives back the caller's lease of an item, so that others need not wait until it runs out. */
+/** Ends the caller's lease of an item, so that others need not wait until it expires. */
 export async function releaseItem(db: Database, caller: Caller, key: ItemKey, { project_id }: InProject) {
   requireAccess(caller, project_id)
   const time = now()
@@ -104,7 +104,7 @@ export async function releaseItem(db: Database, caller: Caller, key: ItemKey, { 
   return { item: itemRecord(item, time, true) }
 }
 
-/** Takes back that the caller has completed or skipped an item. */
+/** Reopens an item that the caller has completed or skipped. */
 export async function reopenItem(db: Database, caller: Caller, key: ItemKey, { project_id }: InProject) {
   requireAccess(caller, project_id)
   const time = now()

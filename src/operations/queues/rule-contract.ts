@@ -2,9 +2,9 @@ import { z } from 'zod'
 import { answer, flag, plainText, projectId } from '../../domain/fields.ts'
 import { displayFields, QueuePath } from './contract.ts'
 
-/** A part of a pick or a filter that is not known is refused: without it the rule would pick other calls. */
+/** An unknown part of a pick or a filter is refused: without it the rule would pick other calls. */
 
-/** Much more than anybody waits for. */
+/** Far more calls than anyone would wait for. */
 const rarest = 1_000_000_000
 
 const bound = z.number().nullish()

@@ -10,7 +10,7 @@ import type { Reader } from '../../storage/transaction.ts'
 import { ruleRecord } from './record.ts'
 import type { CreateRuleBody, UpdateRuleBody } from './rule-contract.ts'
 
-/** What a rule leaves open is null. */
+/** Parts that a rule leaves open become null. */
 function pickOf(given: CreateRuleBody['pick']): RulePick {
   if (given.kind !== 'scores') return given
   const { kind, scorer = null, path = null, below = null, above = null } = given

@@ -7,7 +7,7 @@ import type { StatsBody } from './contract.ts'
 
 const mostQueues = 1000
 
-/** An entry for each queue that was named, once, in that order; zeros for one that is not there. */
+/** An entry for each named queue, once, in the given order; zeros for one that does not exist. */
 export async function queueStats(db: Database, caller: Caller, body: StatsBody, signal: AbortSignal) {
   const { project_id, queue_ids } = body
   requireAccess(caller, project_id)

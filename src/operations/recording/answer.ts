@@ -4,27 +4,27 @@ import type { JsonText, WithSharedTexts } from '../../domain/json/text.ts'
 import type { CompletionKind } from '../../storage/answers/completions.ts'
 import type { RecordedAnswer } from '../../storage/answers/recorded-answers.ts'
 
-/** Where a call belongs, as its request says. */
+/** The project, thread and parent of a call, as the request gives them. */
 export interface Place {
   project: string
   thread: string | null
   parent: string | null
-  /** Of the parent, which need not be written yet. */
+  /** Trace of the parent, which need not be written yet. */
   trace: string | null
-  /** This request is left out. */
+  /** Whether the request turned recording off. */
   isOff: boolean
 }
 
-/** An answer that is about to be generated, and what will be told of it as a call. */
+/** An answer that is about to be generated, and what its call will contain. */
 export interface AskedToRecord {
   caller: Caller
   place: Place
   kind: CompletionKind
-  /** What its request says. */
+  /** The `store` of the request. */
   store?: boolean | null | undefined
-  /** Where requests that say nothing ask for it all the same. */
+  /** Whether requests without `store` ask for it all the same. */
   isAskedForBySilence?: boolean
-  /** A field of it that means nothing where nothing is recorded. */
+  /** A field of the request that has no meaning unless the answer is recorded. */
   needing?: { field: string; given: string } | undefined
   /** JSON object. */
   metadata?: JsonText | null | undefined
@@ -32,21 +32,21 @@ export interface AskedToRecord {
   inputs: Inputs
 }
 
-/** The request, as its client wrote it and without its secrets. The text is asked for when the answer has ended. */
+/** The request as the client wrote it, without its secrets. The text is made when the answer has ended. */
 interface Inputs {
-  /** About. */
+  /** Approximate. */
   bytes: number
   json(): JsonText
 }
 
-/** What was measured of an answer. Times are milliseconds from the arrival of its request. */
+/** What was measured of an answer. Times are milliseconds from the arrival of the request. */
 export interface Measured {
   model: string
   prompt_tokens: number
   cached_tokens: number
   completion_tokens: number
   finish_reasons: readonly string[]
-  /** Absent where there was none. */
+  /** Absent if there was none. */
   first_token_ms?: number
   total_ms: number
 }
@@ -57,7 +57,7 @@ export interface EndedAnswer {
   output: JsonText
   /** Why it is not whole. */
   exception?: string
-  /** What the answer says and is too large to be kept. */
+  /** What the answer has but is too large to be kept. */
   leftOut?: readonly string[]
   measured: Measured
 }
@@ -66,15 +66,17 @@ export interface EndedAnswer {
 export interface Recording {
   readonly callId: string
   readonly project: string
-  /** How many calls the name of the parent stands for; 0 where it is an id of its own. */
+  /** How many calls the name of the parent stands for; 0 if it is the id of a call. */
   readonly parentMatches: number
-  /** Rejects when the record takes no writes. Nothing is sent before it resolves; where it is absent that is known already. */
+  /**
+   * Rejects if the record refuses writes. Nothing is sent before it resolves. Absent if a write has succeeded lately.
+   */
   readonly proof: Promise<void> | undefined
-  /** To be called exactly once; without anything where there is no answer, because its request was refused. Never throws. */
+  /** Must be called exactly once; without an argument if the request was refused and so has no answer. Never throws. */
   end(said?: EndedAnswer): void
   /**
-   * In the place of `end`, where an answer is kept as more than its call: `write` takes the call along. Where it fails the
-   * answer has not ended yet.
+   * In place of `end`, for answers of which more than the call is kept: `write` writes the call as well. If it fails,
+   * the answer has not ended yet.
    */
   keep(said: EndedAnswer, write: WriteAnswer): Promise<void>
 }
@@ -84,14 +86,14 @@ export type WriteAnswer = (call: WithSharedTexts<RecordedAnswer>) => Promise<voi
 
 export interface Recorder {
   /**
-   * Before anything is generated: the project and the parent are checked, and there is room for one more answer. Undefined
-   * where this one is not recorded. Refuses while the record takes no writes.
+   * Called before anything is generated. Checks the project and the parent, and waits for room for one more answer.
+   * Undefined if the answer is not recorded. Refuses while the record refuses writes.
    */
   open(asked: AskedToRecord, signal: AbortSignal): Promise<Recording | undefined>
-  /** Which answers to this caller become calls, as far as its requests say nothing else. */
+  /** Which answers to this caller become calls unless a request says otherwise. */
   modeOf(caller: Caller): Config['record']
-  /** Resolves when what waits to be written under this id, of a call or of a completion, is in the record. */
+  /** Resolves when answers waiting under this id, of a call or of a completion, are in the record. */
   settled(project: string, id: string): Promise<void>
-  /** Writes what waits, behind the end of the answers that are under way. */
+  /** Writes what is waiting, after the running answers have ended. */
   close(): Promise<void>
 }

@@ -30,16 +30,16 @@ interface AnswerToWrite {
   callId: string
   asked: AskedToRecord
   said: EndedAnswer
-  /** The trace of its parent; null where it is the root of its own. */
+  /** The trace of its parent; null if it is the root of its own. */
   trace: string | null
   /** Microseconds. */
   startedAt: number
   endedAt: number
-  /** 0 is for ever. */
+  /** 0 means for ever. */
   retentionDays: number
 }
 
-/** The call that an answer is, start and end together. */
+/** The call of an answer, start and end together. */
 export function callOf(answer: AnswerToWrite): WithSharedTexts<RecordedAnswer> {
   const { callId, asked, said, trace, startedAt, endedAt, retentionDays } = answer
   const { caller, place, kind, isStream } = asked
@@ -95,7 +95,7 @@ export function callOf(answer: AnswerToWrite): WithSharedTexts<RecordedAnswer> {
   }
 }
 
-/** Usage stands under the name of the model, by which its price is found. */
+/** Usage is stored under the name of the model, by which its price is found. */
 function summaryOf({ measured, leftOut }: EndedAnswer): object {
   const { model, prompt_tokens, completion_tokens, cached_tokens, finish_reasons } = measured
   return {
@@ -119,5 +119,5 @@ function summaryOf({ measured, leftOut }: EndedAnswer): object {
 
 const rounded = (ms: number) => Math.round(ms * 10) / 10
 
-/** What a text column of either database cannot hold is shown as what it is: unreadable. */
+/** Replaces characters that a text column of either database cannot store. */
 const plain = (text: string) => text.replaceAll('\0', '\ufffd').toWellFormed()

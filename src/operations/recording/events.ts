@@ -6,7 +6,7 @@ interface Log {
   error(values: object, message: string): void
 }
 
-/** What becomes of answers, for the log and for dashboards. */
+/** Reports to the log and to metrics how answers are recorded. */
 export function recordingEvents(
   registry: Registry,
   log: Log,

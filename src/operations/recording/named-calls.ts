@@ -5,16 +5,19 @@ import { callOfCompletion } from '../../storage/answers/completions.ts'
 import type { Reader } from '../../storage/transaction.ts'
 import type { Recorder } from './answer.ts'
 
-/** On an answer: how many calls have the id of a completion that its request names. The newest of them was meant. */
+/**
+ * Header of a response: the number of calls that have the id of the completion that the request names. The newest of
+ * them is used.
+ */
 export const matchesHeader = 'x-heddle-matches'
 
 interface NamedCall {
-  /** The call's own id, or the name itself where it is of no completion of the project. */
+  /** The id of the call, or the given name if it is not that of a completion in the project. */
   id: string
   matches: number
 }
 
-/** What waits to be written under the name is waited for. */
+/** Waits for answers under this name that are still to be written. */
 export async function namedCall(
   { db, settled }: { db: Reader; settled: Recorder['settled'] },
   project: string,
@@ -25,19 +28,24 @@ export async function namedCall(
   return { id: found?.callId ?? name, matches: found?.matches ?? 0 }
 }
 
-/** Of a reference to a call. What follows is the name: a caller's own part of it may have any characters. */
+/** The start of a reference to a call. The name follows: the part that a caller chose may have any characters. */
 const callRefHead = /^[a-z][a-z0-9+.-]*:\/\/\/([^/]+\/[^/]+)\/call\//
 
-/** The calls that one request names, by their own ids or by those of their completions. Access is checked before. */
+/**
+ * Resolves the calls that one request names, by their ids or by those of their completions. Access is checked before.
+ */
 export interface CallNames {
-  /** The call's own id; a name that is of no completion of the project is as it was. */
+  /** The id of the call; a name that is not that of a completion in the project is returned unchanged. */
   call(project: string, name: string): Promise<string>
   calls(project: string, names: readonly string[]): Promise<string[]>
-  /** A reference to a call of the project, by the call's own id; any other text is as it was. */
+  /** The reference to a call of the project with the call's own id; any other text is returned unchanged. */
   ref(project: string, text: string): Promise<string>
 }
 
-/** `several` hears how many calls a name stands for, where it is more than one; of several names, the most. */
+/**
+ * `several` is called with the number of calls that a name stands for, if it is more than one; with several names, the
+ * largest.
+ */
 export function createCallNames(
   parts: { db: Reader; settled: Recorder['settled'] },
   several: (matches: number) => void,

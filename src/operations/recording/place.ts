@@ -16,7 +16,7 @@ const threadHeader = 'x-heddle-thread'
 const thread = plainText(512).min(1)
 const parentName = plainText(1024).refine((name) => callIdPattern.test(name) || isCompletionId(name))
 
-/** Where the headers of a request put its call. They are checked also where nothing is recorded. */
+/** Where the headers of a request put its call. They are checked even if nothing is recorded. */
 export function placeOf(caller: Caller, headers: IncomingHttpHeaders): Place {
   const given = <Type extends z.ZodType<string>>(name: string, type: Type, accepted: string) => {
     const text = textOf(headers[name])
@@ -38,7 +38,7 @@ export function placeOf(caller: Caller, headers: IncomingHttpHeaders): Place {
   }
 }
 
-/** Where the answers to a caller are recorded whose request names no project. */
+/** The project of answers to a caller whose request names none. */
 function projectOf({ entities, settings }: Caller): string {
   const [first = '*'] = entities
   return settings?.default_project ?? `${first === '*' ? 'main' : first}/default`
@@ -53,12 +53,12 @@ function textOf(header: string | string[] | undefined): string | undefined {
 
 const shown = (text: string) => JSON.stringify(text.slice(0, 300))
 
-/** Versions to come may have more at the end (https://www.w3.org/TR/trace-context/#versioning-of-traceparent). */
+/** Future versions may append more (https://www.w3.org/TR/trace-context/#versioning-of-traceparent). */
 const traceparent = /^(?!ff)([\da-f]{2})-([\da-f]{32})-([\da-f]{16})-[\da-f]{2}(-.*)?$/
 
 /**
- * The span that asks, under the ids that it has when its own system sends it to /otel/v1/traces. One that cannot be read
- * is as none, as the standard has it: whoever passes it on need not be whoever asks.
+ * The calling span, under the ids that it has when its own system sends it to /otel/v1/traces. An unreadable header is
+ * ignored, as the standard requires: whoever forwards it need not be its author.
  */
 function remoteParentOf(header: string | string[] | undefined) {
   const [, version, trace = '', parent = '', more] = traceparent.exec(String(header ?? '')) ?? []

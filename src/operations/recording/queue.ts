@@ -9,25 +9,25 @@ interface WaitingAnswer {
   project: string
   callId: string
   completionId: string
-  /** About what it holds in memory. */
+  /** Approximate size in memory. */
   bytes: number
   row(): WithSharedTexts<RecordedAnswer>
 }
 
 export interface QueueEvents {
   written(answers: number): void
-  /** The record takes no writes: what waits is kept. */
+  /** The record refuses writes; what is waiting is kept. */
   refused(refusal: Refusal, waiting: number): void
   recovered(): void
-  /** The record took others, and not this one. */
+  /** The record accepted others, but not this one. */
   failed(error: unknown, callId: string): void
 }
 
 export interface QueueOptions {
   most: { count: number; bytes: number }
-  /** After a refusal the record is tried again so often. */
+  /** How often the record is tried again after a refusal. */
   retryMs: number
-  /** A record that took a write within this time is not asked for a proof. */
+  /** A record that accepted a write within this time is not probed. */
   provenMs: number
 }
 
@@ -37,17 +37,17 @@ const usual: QueueOptions = {
   provenMs: 1_000,
 }
 
-/** What one write takes; what comes meanwhile is in the next one. */
+/** Most answers of one write; those that come meanwhile are in the next one. */
 const mostOfGroup = { count: 64, bytes: 1024 * 1024 }
 
-/** One tenant leaves this much to the others. */
+/** Largest share of the queue that one tenant may use. */
 const share = 3 / 4
 
 interface Line {
   waiting: Entry[]
   isWriting: boolean
   isPlanned: boolean
-  /** So many are written one by one, because together they failed. */
+  /** How many are to be written one by one, because they failed together. */
   single: number
   count: number
   bytes: number
@@ -59,9 +59,9 @@ interface Entry {
 }
 
 /**
- * Answers on their way to the record. Each tenant has one write under way, and the next takes all that have come meanwhile:
- * a flush to the disk is shared as well as it can be, and nobody's answers wait behind those of another. Nothing is dropped;
- * a queue that is full holds up what would come next.
+ * Queue of answers to be written to the record. Each tenant has one write at a time, and the next one includes all
+ * answers that have come meanwhile, so that flushes to the disk are shared and no tenant's answers wait behind
+ * another's. Nothing is dropped: a full queue delays further answers.
  */
 export function createAnswerQueue(db: Database, events: QueueEvents, given: Partial<QueueOptions> = {}) {
   const { most, retryMs, provenMs } = { ...usual, ...given }
@@ -97,7 +97,7 @@ export function createAnswerQueue(db: Database, events: QueueEvents, given: Part
   function plan(tenant: string, line: Line): void {
     if (line.isPlanned || line.isWriting || refusal !== undefined) return
     line.isPlanned = true
-    // The last bytes of the answer go first.
+    // Lets the last bytes of the answer be sent first.
     setImmediate(() => {
       line.isPlanned = false
       if (refusal === undefined) void write(tenant, line)
@@ -146,7 +146,10 @@ export function createAnswerQueue(db: Database, events: QueueEvents, given: Part
     for (const [tenant, line] of lines) plan(tenant, line)
   }
 
-  /** What the record cannot take now is tried again; what it cannot take at all is found among its group. */
+  /**
+   * Retries what the record cannot accept now. If a group fails for another reason, its answers are written one by one
+   * to find the faulty one.
+   */
   function failed(tenant: string, line: Line, group: Entry[], error: unknown): void {
     if (error instanceof Refusal && (error.status === 503 || error.status === 429)) {
       line.waiting.unshift(...group)
@@ -171,7 +174,7 @@ export function createAnswerQueue(db: Database, events: QueueEvents, given: Part
     for (const wake of roomAsked) wake()
   }
 
-  /** One group is proof enough. */
+  /** Writing one group is enough to find out. */
   function tryAgain(): void {
     for (const [tenant, line] of lines) {
       if (line.isWriting) return
@@ -204,8 +207,8 @@ export function createAnswerQueue(db: Database, events: QueueEvents, given: Part
 
   return {
     /**
-     * Resolves when there is room for another answer of the tenant. Where no write has succeeded lately a small one is
-     * under way then, which takes as long as the disk does: `proof` rejects when the record takes no writes.
+     * Resolves when there is room for another answer of the tenant. If no write has succeeded lately, a small one is
+     * started, which takes as long as the disk does: `proof` rejects if the record refuses writes.
      */
     async ready(tenant: string, signal: AbortSignal): Promise<{ proof: Promise<void> | undefined }> {
       while (refusal === undefined && !hasRoom(tenant)) {
@@ -227,7 +230,7 @@ export function createAnswerQueue(db: Database, events: QueueEvents, given: Part
       proving ??= prove().finally(() => {
         proving = undefined
       })
-      // Whoever waits for it is told; a request that is refused meanwhile does not.
+      // Whoever awaits `proof` gets the error; a request that is refused meanwhile does not await it.
       proving.catch(() => {})
       return { proof: proving }
     },
@@ -242,7 +245,7 @@ export function createAnswerQueue(db: Database, events: QueueEvents, given: Part
       bytes += answer.bytes
       plan(tenant, line)
     },
-    /** Resolves when no answer of this id waits any more, of a call or of a completion. */
+    /** Resolves when no answer with this id, of a call or of a completion, is waiting any longer. */
     async settled(project: string, id: string): Promise<void> {
       if (entries.size === 0) return
       const waits: Promise<void>[] = []
@@ -258,7 +261,7 @@ export function createAnswerQueue(db: Database, events: QueueEvents, given: Part
     get waiting() {
       return { count: entries.size, bytes }
     },
-    /** Resolves when nothing waits, or with how many could not be written in that time. */
+    /** Resolves to the number of answers that could not be written within the time; 0 as soon as none is waiting. */
     async close(limitMs: number): Promise<number> {
       if (entries.size > 0) {
         const empty = new Promise<void>((resolve) => {

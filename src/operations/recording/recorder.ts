@@ -14,16 +14,16 @@ import { createAnswerQueue, type QueueEvents, type QueueOptions } from './queue.
 export interface RecorderParts {
   db: Database
   record: Config['record']
-  /** Days that calls of a project are kept; 0 is for ever. */
+  /** Days that calls of a project are kept; 0 means for ever. */
   retentionOf(project: string): Promise<number> | number
   events: QueueEvents & {
-    /** The server stops, and so many answers are not in the record. */
+    /** The server stops, and this many answers are not in the record. */
     lost(answers: number): void
   }
   queue?: Partial<QueueOptions>
 }
 
-/** What the end of an answer, and then its write, may take when the server stops. */
+/** Time for running answers to end, and then again for their writes, when the server stops. */
 const closingMs = 5_000
 
 export interface OpenedRecorder extends Recorder {
@@ -57,7 +57,10 @@ export function createRecorder({
     return record === 'all' ? store !== false : (store ?? isAskedForBySilence)
   }
 
-  /** The parent by its own id, and its trace. One that is named by that id and with its trace need not be written yet. */
+  /**
+   * Resolves the parent to its own id and its trace. A parent that is given by its own id and trace need not be written
+   * yet.
+   */
   async function placed({ caller, place }: AskedToRecord): Promise<{ place: Place; matches: number }> {
     const { project, parent, trace } = place
     if (parent === null || (trace !== null && !isCompletionId(parent))) return { place, matches: 0 }

@@ -6,7 +6,7 @@ import { PoolingUsage, poolingFields } from '../pooling/fields.ts'
 
 export const mostDocuments = 2_048
 
-/** Fields of Cohere and Jina that ask for what is not done here. */
+/** Fields of Cohere and Jina whose effect this server does not have. */
 export const refusedRerankFields = {
   max_tokens_per_doc: refused('use truncate_prompt_tokens, which counts the query too'),
   max_chunks_per_doc: refused('cut the document into several'),

@@ -4,12 +4,12 @@ import { truncationOf } from '../pooling/fields.ts'
 import { type AskingPool, poolWith } from '../pooling/pooling.ts'
 import { mostDocuments, type RerankAnswer, type RerankBody } from './contract.ts'
 
-/** Of all pairs together. */
+/** Characters of all pairs together. */
 const mostLetters = 4 * 1024 * 1024
 
 export type Ranked = Omit<RerankAnswer, 'id'>
 
-/** The documents by how well they fit; of equals the one that was sent first. */
+/** The documents by how well they fit; equal ones in the order in which they were sent. */
 export async function rerank(parts: GenerationParts, body: RerankBody, asking: AskingPool): Promise<Ranked> {
   const { query, top_n, user } = body
   const documents = body.documents.map((one) => (typeof one === 'string' ? one : one.text))
@@ -17,7 +17,7 @@ export async function rerank(parts: GenerationParts, body: RerankBody, asking: A
   if (documents.length > mostDocuments) {
     throw wrong('documents', `${documents.length} documents`, `at most ${mostDocuments}`)
   }
-  // The model reads the query beside each of them.
+  // The model reads the query with each of them.
   const letters = documents.reduce((sum, { length }) => sum + length, query.length * documents.length)
   if (letters > mostLetters) {
     throw wrong('documents', `${letters} characters with the query beside each`, `at most ${mostLetters}`)

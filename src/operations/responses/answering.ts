@@ -29,20 +29,20 @@ export interface ResponseParts extends OperationParts {
 
 type Keeping = { store: ResponseStore } & Pick<ResponseToKeep, 'expiring' | 'referred'>
 
-/** An answer that runs or is queued. */
+/** An answer that is running or queued. */
 export interface RunningResponse extends Generation {
   id: string
   response: ResponseHead
-  /** What is kept of it beside its call, and where. */
+  /** What is kept of it besides its call, and where. */
   keeping: Keeping
-  /** Absent where thoughts are not asked for in this form. */
+  /** Absent unless the request asked for sealed thoughts. */
   seal?: UserSeal
   isSummarised: boolean
   hasLogprobs: boolean
   tokensAsIds: boolean
 }
 
-/** Checks everything that can be wrong before there is a first byte of an answer. */
+/** Checks everything that can be wrong before the first byte of an answer. */
 export async function beginResponse(
   parts: ResponseParts,
   body: ResponsesBody,
@@ -62,14 +62,14 @@ export async function beginResponse(
   }
   if (hasLogprobs) checkCandidates((maxTokens ?? 0) * (1 + (body.top_logprobs ?? 0)))
   const store = responsesOf(asking.caller, parts)
-  // An answer is kept as a call of the record, and where it becomes none it is not kept.
+  // A kept answer is a call of the record, so an answer that is not recorded is not kept.
   const isStored = asking.recording !== undefined
   const id = responsePrefix + (body.request_id ?? newId().replaceAll('-', ''))
   if (body.request_id != null && (await store.has(id)))
     throw refuse('response_exists', { id, field: 'request_id' })
   const given = await inputOf(body, { ...asking, id, store })
   const isSealed = body.include?.includes('reasoning.encrypted_content') ?? false
-  // Nothing is awaited that may fail once the model has begun.
+  // Once the model has begun, nothing may be awaited that can fail.
   const seal = isSealed ? await parts.sealing.open(asking.caller.name) : undefined
 
   const ask = async (messages: readonly GivenMessage[]) => {
@@ -89,7 +89,7 @@ export async function beginResponse(
     const names = { prompt: 'input', maxTokens: 'max_output_tokens' }
     return generate(parts, found, request, asking, names, {
       hidesThoughts: body.include_reasoning === false,
-      // Each log-probability goes to the item that its token is of.
+      // Each log-probability goes to the item of its token.
       eachToken: hasLogprobs,
     })
   }
@@ -108,7 +108,7 @@ export async function beginResponse(
   }
 }
 
-/** What the model would read. */
+/** The number of tokens that the model would read. */
 export async function countInputTokens(
   parts: ResponseParts,
   body: InputTokensBody,
@@ -138,7 +138,7 @@ function checkTogether(body: ResponsesBody, hasLogprobs: boolean): void {
   checkMetadata(body.metadata)
 }
 
-/** Also before the body is held against its contract: whoever sends a stored prompt need not send an `input`. */
+/** Also called before the body is validated: a request with a stored prompt need not have an `input`. */
 export function refuseStoredPrompt(body: unknown): void {
   const { prompt } = body as { prompt?: unknown }
   if (prompt == null || (prompt instanceof JsonText && prompt.text === 'null')) return
@@ -159,7 +159,7 @@ function callsOf(body: InputTokensBody, { settings }: ResponseParts) {
   const { tools } = toolsGiven(body)
   const choice = choiceGiven(body)
   return callsAsked(
-    // Clients that offer nothing but tools of OpenAI say `auto` all the same.
+    // Clients that offer only OpenAI's own tools send `auto` nevertheless.
     {
       tools,
       choice: tools.length === 0 && choice === 'auto' ? undefined : choice,
@@ -200,7 +200,7 @@ async function inputOf(body: InputTokensBody, { store, signal, id }: InputContex
   return { expiring: before.expiring, referred, messages }
 }
 
-/** As OpenAI has it: an output that answers no call would be an error of most templates. */
+/** OpenAI refuses an output without its call, too; most templates would fail on it. */
 function checkOutputs(items: readonly Item[], own: readonly Item[]): void {
   const calls = new Set(items.flatMap((item) => (item.type === 'function_call' ? item.call_id : [])))
   for (const [index, item] of own.entries()) {

@@ -3,7 +3,7 @@ import { wrong } from '../generation/checks.ts'
 import { constraintOf } from '../generation/constraint.ts'
 import type { ResponsesBody } from './contract.ts'
 
-/** What the answer has to be, by text.format or structured_outputs; undefined when it is free. */
+/** The constraint that text.format or structured_outputs asks for; undefined when the answer is free. */
 export function formatOf({ text, structured_outputs }: ResponsesBody): CompileQuestion | undefined {
   const format = text?.format
   const isFree = format == null || format.type === 'text'

@@ -10,10 +10,10 @@ import { InputItem, mostItems } from './items-contract.ts'
 const none = { effect: 'none' } as const
 const refused = { effect: 'refused' } as const
 
-/** The ids of OpenAI are a third as long. */
+/** OpenAI's ids are a third as long. */
 const itemId = plainText(256).min(1)
 
-/** Of any type: those that are not functions are skipped, and the answer says so. */
+/** Accepts any type: tools that are not functions are skipped, and the answer reports them. */
 const Tool = z.object({
   type: z.string().max(64),
   name: plainText(256).min(1).nullish(),
@@ -49,7 +49,9 @@ const TextFormat = z.discriminatedUnion('type', [
   }),
 ])
 
-/** What of an answer is only there when it is asked for. The others name parts of answers that are never made here. */
+/**
+ * Parts of an answer that are present only on request. The other names stand for parts that this server never makes.
+ */
 const includable = [
   'message.output_text.logprobs',
   'reasoning.encrypted_content',
@@ -67,7 +69,7 @@ const input = z.union([z.string(), z.array(InputItem).max(mostItems)], {
 const aboutInput =
   'A text, or items: messages, calls of functions and their outputs, reasoning, and references to items of stored answers.'
 
-/** What says what the model reads. Answers and token counts share it. */
+/** The fields that determine what the model reads. Answers and token counts share them. */
 const inputFields = {
   instructions: documented(
     z.string().nullish(),
@@ -116,7 +118,7 @@ const inputFields = {
 export const InputTokensBody = z.object({ input: documented(input.nullish(), aboutInput), ...inputFields })
 export type InputTokensBody = z.output<typeof InputTokensBody>
 
-/** Those that mean something for one drawn answer. */
+/** Leaves out the fields that make no sense for a single drawn answer. */
 const {
   n: _n,
   max_tokens: _maxTokens,

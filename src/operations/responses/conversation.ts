@@ -9,8 +9,8 @@ interface AssistantTurn {
 }
 
 /**
- * The messages of a conversation. What an answer has as several items, a thought, a text and calls, is one turn of the
- * assistant to the templates.
+ * The messages of a conversation. A thought, a text and calls are several items of an answer, but to templates they are
+ * one turn of the assistant.
  */
 export function messagesOf(items: readonly Item[]): GivenMessage[] {
   const messages: GivenMessage[] = []
@@ -51,7 +51,7 @@ export function messagesOf(items: readonly Item[]): GivenMessage[] {
         }
         break
       case 'function_call':
-        // One that was cut off says nothing that could be answered.
+        // A call that was cut off has nothing that could be answered.
         if (item.status === 'incomplete' && !isObjectText(item.arguments)) break
         openTurn(() => false).calls.push({
           id: item.call_id,
@@ -68,7 +68,7 @@ export function messagesOf(items: readonly Item[]): GivenMessage[] {
   return messages
 }
 
-/** Several parts are a list, which templates take as they like. */
+/** Several parts become a list, which each template renders in its own way. */
 function partsOf(texts: string | { text: string }[]): GivenMessage['content'] {
   if (typeof texts === 'string') return texts
   const [only] = texts

@@ -11,6 +11,6 @@ export function numbering() {
   return ({ type, ...rest }: OutputEvent): ResponseEvent => ({ type, sequence_number: next++, ...rest })
 }
 
-/** The event lines carry the type too: some clients choose by it. */
+/** Each event has an `event:` line with its type, because some clients dispatch on it. */
 export const writeEvent = (event: object): string =>
   `event: ${(event as ResponseEvent).type}\ndata: ${writeJson(event)}\n\n`

@@ -1,12 +1,12 @@
 import { Refusal } from '../../domain/refusals.ts'
 import type { GivenMessage } from '../../inference/prompt/conversation.ts'
 
-/** Each try reads the conversation again, and the first is right most of the time. */
+/** Each try renders and tokenizes the conversation again; the first succeeds most of the time. */
 const mostTries = 8
 
 /**
- * Asks with fewer and fewer of the oldest turns, until the conversation fits: what `truncation` calls `auto`. The system
- * messages at its beginning and its last turn stay.
+ * Tries with fewer and fewer of the oldest turns until the conversation fits, as `truncation: auto` asks for. The
+ * system messages at its beginning and its last turn stay.
  */
 export async function askFitting<T>(
   messages: readonly GivenMessage[],
@@ -26,7 +26,7 @@ export async function askFitting<T>(
   }
 }
 
-/** The part of the prompt that is too much. */
+/** The part of the prompt that exceeds the context. */
 function excessOf(error: unknown): number | undefined {
   if (!(error instanceof Refusal) || error.code !== 'context_length_exceeded') return undefined
   const { limit, prompt, answer } = error.values
@@ -34,7 +34,7 @@ function excessOf(error: unknown): number | undefined {
   return excess > 0 && Number(prompt) > 0 ? excess / Number(prompt) : undefined
 }
 
-/** Turns begin with a message of the user: an answer without its question, or an output without its call, says nothing. */
+/** Cuts before a message of the user: an answer without its question, or an output without its call, means nothing. */
 function withoutOldest(messages: readonly GivenMessage[], excess: number): readonly GivenMessage[] {
   const isOpening = ({ role }: GivenMessage) => role === 'system' || role === 'developer'
   const first = messages.findIndex((message) => !isOpening(message))

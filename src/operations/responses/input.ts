@@ -3,20 +3,23 @@ import { wrong } from '../generation/checks.ts'
 import { type Item, itemIdOf, type MessagePart, type ReasoningItem } from './items.ts'
 import type { InputItem } from './items-contract.ts'
 
-/** What an input needs from outside. */
+/** What an input needs from outside the request. */
 export interface Sources {
-  /** The id of the answer that it is for. */
+  /** Id of the answer that the input is for. */
   response: string
-  /** The item of a stored answer that the reference of this index stands for; undefined where there is none. */
+  /** The item of a stored answer that the reference at this index names; undefined if there is none. */
   item(id: string, index: number): Promise<Item | undefined>
-  /** The thought that was sealed into this text; undefined where it was not sealed here, or not for this caller. */
+  /** The thought in a sealed text; undefined if it was not sealed here, or not for this caller. */
   unseal(sealed: string): Promise<string | undefined>
 }
 
 const known = ['message', 'function_call', 'function_call_output', 'reasoning', 'item_reference']
 const roles = ['user', 'assistant', 'system', 'developer']
 
-/** The items of a request, each checked by its type and with an id. References become what they refer to. */
+/**
+ * The items of a request, each checked by its type and given an id. References are replaced by the items that they
+ * name.
+ */
 export async function itemsOf(input: string | readonly InputItem[], sources: Sources): Promise<Item[]> {
   if (typeof input === 'string') {
     return [
@@ -36,7 +39,7 @@ export async function itemsOf(input: string | readonly InputItem[], sources: Sou
 
 async function itemOf(given: InputItem, index: number, sources: Sources): Promise<Item> {
   const path = `input.${index}`
-  // Only messages come without a type.
+  // Only messages may lack a type.
   const type = given.type ?? (given.role == null && given.id != null ? 'item_reference' : 'message')
   const about = <Type extends Item['type']>(type: Type) => ({
     id: given.id ?? itemIdOf(type, sources.response, `in${index}`),
@@ -80,7 +83,7 @@ function required(value: string | null | undefined, path: string): string {
   throw wrong(path, 'nothing', 'a text')
 }
 
-/** By what each type of part holds its text. */
+/** Types of parts, each with the member that has its text. */
 const textParts = ['input_text', 'output_text', 'text', 'summary_text', 'reasoning_text']
 
 function partText(
@@ -113,7 +116,7 @@ function outputOf({ output }: InputItem, path: string): string | { type: 'input_
   return output.map((part, index) => ({ type: 'input_text', text: partText(part, `${path}.${index}`) }))
 }
 
-/** Templates read the arguments by name, so they have to be an object. */
+/** Templates read the arguments by name, so they must be an object. */
 function argumentsOf(given: string | null | undefined, path: string): string {
   const text = required(given, path)
   if (text.trim() === '' || isObjectText(text)) return text
@@ -129,7 +132,7 @@ export function isObjectText(text: string): boolean {
   }
 }
 
-/** The thought is in the clear, or sealed, or the summaries are all that there is of it. */
+/** The thought is in the clear, or sealed, or only its summaries are given. */
 async function reasoningOf(
   { content, summary, encrypted_content: sealed }: InputItem,
   path: string,

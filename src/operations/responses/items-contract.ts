@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import { jsonValue, plainText } from '../../domain/fields.ts'
 
-/** Of one request, and of what it continues; more than any context holds. */
+/** Most items of one request and of what it continues; more than any context holds. */
 export const mostItems = 10_000
 
-/** Pictures and files are recognised, so that a refusal can name them; their content is never read. */
+/** Pictures and files are recognised so that a refusal can name them; their content is never read. */
 const media = () => jsonValue().nullish()
 
 const Part = z.object({
@@ -23,21 +23,21 @@ const parts = () =>
 
 const id = () => plainText(256).min(1).nullish()
 
-/** An item of any type, with the members that the types have which are read here; what fits its type is up to the rules. */
+/** An item of any type, with every member of any type that is read here. The rules check what fits its type. */
 export const InputItem = z.object({
   type: z.string().max(64).nullish(),
   id: id(),
   status: z.string().max(64).nullish(),
-  /** Of messages. */
+  /** Members of messages. */
   role: plainText(64).min(1).nullish(),
   content: parts().nullish(),
   phase: z.string().max(64).nullish(),
-  /** Of calls, and of what they put out. */
+  /** Members of calls and their outputs. */
   call_id: id(),
   name: plainText(256).min(1).nullish(),
   arguments: z.string().nullish(),
   output: parts().nullish(),
-  /** Of reasoning. */
+  /** Members of reasoning. */
   summary: z.array(Part).max(1_024).nullish(),
   encrypted_content: z.string().nullish(),
 })

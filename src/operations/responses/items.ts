@@ -1,4 +1,4 @@
-/** What is said in a conversation, as answers have it and the record keeps it. */
+/** The items of a conversation, as answers show them and the record keeps them. */
 export type Item = MessageItem | ReasoningItem | CallItem | CallOutputItem
 
 export type Status = 'in_progress' | 'completed' | 'incomplete'
@@ -28,7 +28,7 @@ export interface ReasoningItem {
 export interface CallItem {
   id: string
   type: 'function_call'
-  /** By which its output names it. Another than the id of the item. */
+  /** The id that the output refers to. Not the id of the item. */
   call_id: string
   name: string
   arguments: string
@@ -45,14 +45,14 @@ interface CallOutputItem {
 
 const prefixes = { message: 'msg', reasoning: 'rs', function_call: 'fc', function_call_output: 'fco' }
 
-/** `where` is its index in the answer, or `in` and its index in the input. */
+/** `where` is the index in the answer, or `in` and the index in the input. */
 export function itemIdOf(type: Item['type'], response: string, where: string): string {
   return `${prefixes[type]}_${response.slice(responsePrefix.length)}_${where}`
 }
 
 export const responsePrefix = 'resp_'
 
-/** The answer that an item belongs to is in its id, so that a reference to it is found without an index. */
+/** The id of an item contains that of its answer, so that a reference to it is found without an index. */
 export function responseOfItem(id: string): string | undefined {
   const [, name] = /^(?:msg|rs|fc|fco)_(.+)_(?:in)?\d+$/s.exec(id) ?? []
   return name === undefined ? undefined : responsePrefix + name

@@ -5,7 +5,7 @@ import { wrong } from '../generation/checks.ts'
 import type { ChoiceDelta } from '../generation/deltas.ts'
 import { logprobShown } from '../generation/logprobs.ts'
 
-/** The event at the end of an answer has all of them in one piece: some 5 MB of text. */
+/** The event at the end of an answer has all of them at once: some 5 MB of text. */
 const mostCandidates = 65_536
 
 export function checkCandidates(candidates: number): void {
@@ -19,21 +19,21 @@ export function checkCandidates(candidates: number): void {
 
 const isOfCall = ({ kind }: Part) => kind === 'call' || kind === 'arguments' || kind === 'callEnd'
 
-/** The log-probabilities of the text of messages, which are those of tokens outside of thoughts and calls. */
+/** The log-probabilities of the text of messages: those of all tokens outside thoughts and calls. */
 export function createLogprobs(asIds: boolean) {
   let pending: TokenLogprob[] = []
   let written: string[] = []
   let candidates = 0
   return {
     add({ parts, logprobs, thought, hidden }: ChoiceDelta): void {
-      // A call's tokens are its own, with those before that were held back until it was one.
+      // Tokens that were held back until they turned out to be a call belong to the call.
       if (parts.some(isOfCall) && parts.every(({ kind }) => kind !== 'content')) {
         pending = []
         return
       }
       pending.push(...logprobs.slice(thought - hidden))
     },
-    /** Those that came since the last piece of text. */
+    /** The log-probabilities since the last delta of text. */
     take(): JsonText[] {
       const texts = pending.map((one) => JSON.stringify(logprobShown(one, asIds)))
       for (const { top } of pending) candidates += 1 + top.length
@@ -42,7 +42,7 @@ export function createLogprobs(asIds: boolean) {
       written.push(...texts)
       return texts.map((text) => new JsonText(text))
     },
-    /** Those of a message that ends. Tokens behind its text are not the text's. */
+    /** Those of a message that ends. Tokens after its text do not belong to it. */
     all(): JsonText {
       const all = new JsonText(`[${written.join()}]`)
       pending = []

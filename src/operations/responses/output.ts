@@ -9,34 +9,34 @@ import {
   type Status,
 } from './items.ts'
 
-/** An event of a stream, but for its number. */
+/** An event of a stream, without its number. */
 export interface OutputEvent {
   type: string
   [member: string]: unknown
 }
 
 interface OutputOptions {
-  /** The id of the answer. */
+  /** Id of the answer. */
   response: string
-  /** Thoughts are also given as their own summaries. */
+  /** Gives thoughts also as their own summaries. */
   isSummarised: boolean
-  /** The log-probabilities since the last delta of text, written; absent where they were not asked for. */
+  /** The log-probabilities since the last delta of text, serialised; absent if they were not asked for. */
   takeLogprobs?: () => unknown[]
-  /** All those of the item of this index. */
+  /** All log-probabilities of the item at this index. */
   allLogprobs?: (index: number) => unknown
-  /** Seals the thought of the item of this index. */
+  /** Seals the thought of the item at this index. */
   seal?: (thought: string, index: number) => string | undefined
 }
 
 export type OutputItem = MessageItem | ReasoningItem | CallItem
 
-/** What an answer has said so far, as items, and the events that tell of it. */
+/** The items of an answer so far, and the events that announce them. */
 interface Output {
   items: OutputItem[]
-  /** The length of each delta, by which the same events can be made again. */
+  /** The length of each delta, from which the same events can be made again. */
   cuts: number[]
   write(parts: readonly Part[]): Generator<OutputEvent>
-  /** The end of the answer. An item that is open is whole, or it was cut off. */
+  /** Ends the answer. An open item is complete, or was cut off. */
   end(status: 'completed' | 'incomplete'): Generator<OutputEvent>
 }
 
@@ -80,7 +80,7 @@ export function createOutput(options: OutputOptions): Output {
     },
     *end(status) {
       if (open === undefined) return
-      // A call whose arguments never ended is not done: clients would run it.
+      // A call without the end of its arguments gets no `done` event: clients would run it.
       if (open.item.type === 'function_call') open.item.status = 'incomplete'
       else yield* open.close(status)
       open = undefined
@@ -227,7 +227,7 @@ function openCall(
   }
 }
 
-/** Neighbours of one kind as one, so that a slow reader gets few large deltas. Empty ones say nothing. */
+/** Joins neighbours of one kind, so that a slow reader gets few large deltas. Drops empty ones. */
 function joined(parts: readonly Part[]): Part[] {
   const all: Part[] = []
   for (const part of parts) {

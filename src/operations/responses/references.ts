@@ -2,12 +2,12 @@ import { wrong } from '../generation/checks.ts'
 import { type Item, responseOfItem } from './items.ts'
 import { mostRead, type ResponseStore } from './store.ts'
 
-/** The items of stored answers that references of one request name. */
+/** Looks up the items of stored answers that the references of one request name. */
 export function createReferences(store: ResponseStore, signal: AbortSignal) {
   let latest: { response: string; items: Map<string, Item> } | undefined
   let read = 0
 
-  /** Those of one answer come together, so it is read once. */
+  /** References to one answer come in a row, so it is read once. */
   async function itemsOf(response: string): Promise<Map<string, Item>> {
     if (latest?.response === response) return latest.items
     const kept = await store.find(response, signal)

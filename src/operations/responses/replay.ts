@@ -3,7 +3,7 @@ import { numbering, type ResponseEvent } from './events.ts'
 import { createOutput, type OutputItem } from './output.ts'
 import type { KeptResponse } from './store.ts'
 
-/** The same events once more, with the same numbers, made of what was kept. */
+/** The events of a stored answer, made again with the same numbers. */
 export function* replayOf({ answer, output: items, cuts }: KeptResponse): Generator<ResponseEvent> {
   const number = numbering()
   const { id, status, ...rest } = answer.value as Record<string, unknown> & { id: string; status: string }
@@ -29,7 +29,7 @@ export function* replayOf({ answer, output: items, cuts }: KeptResponse): Genera
   yield number({ type: `response.${status}`, response: answer })
 }
 
-/** What the items were made of, in the pieces in which it came. */
+/** The parts that the items were made of, cut as they were streamed. */
 function* partsOf(items: readonly OutputItem[], cuts: readonly number[]): Generator<Part> {
   let cut = 0
   function* pieces(text: string): Generator<string> {

@@ -1,6 +1,6 @@
 import type { ResponsesBody } from './contract.ts'
 
-/** What an answer repeats of its request, and what it is called. It is the same in all events of a stream. */
+/** The fields that an answer repeats from its request, and its id. They are the same in all events of a stream. */
 export type ResponseHead = ReturnType<typeof headOf>
 
 interface Made {
@@ -8,7 +8,7 @@ interface Made {
   /** In seconds. */
   created: number
   model: string
-  /** What no `tool_choice` means. */
+  /** The default of `tool_choice`. */
   toolChoice: 'auto' | 'none'
   isStored: boolean
 }
@@ -49,7 +49,7 @@ export function headOf(body: ResponsesBody, { id, created, model, toolChoice, is
   }
 }
 
-/** OpenAI shows every member of a function, also those that were not given. */
+/** OpenAI shows every member of a function, even those that were not given. */
 function toolShown({
   type,
   name,
@@ -66,7 +66,7 @@ function toolShown({
   }
 }
 
-/** Why an answer is incomplete, in the words of OpenAI where it has one. */
+/** Why an answer is incomplete, in OpenAI's words where it has one. */
 export type Incomplete = 'max_output_tokens' | 'content_filter' | 'repetition' | 'stop'
 
 export interface ResponseUsage {

@@ -30,7 +30,7 @@ const tags = ['responses']
 
 type RoutePlugin = Routes<ResponseParts>
 
-/** One for each request, because a failure is told as a part of what was said so far. */
+/** One writer for each request, because a failure is reported in the answer so far. */
 function writersOf(parts: ResponseParts): Writers<ResponsesBody, WrittenResponse> {
   let writer: ResponseWriter | undefined
   const form: EventForm = {

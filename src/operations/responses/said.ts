@@ -9,13 +9,13 @@ import { InputItem } from './items-contract.ts'
 import type { OutputItem } from './output.ts'
 
 /**
- * What an answer that is kept was asked and what it said. It is read from its call, and whoever may write into the project
- * can write that call anew: what is not as this server writes it is undefined, and the answer counts as gone.
+ * The input and output of a kept answer. They are read from its call, and anyone who may write to the project can
+ * overwrite that call. Whatever does not have this server's form is undefined, and the answer counts as deleted.
  */
 
 export type Unseal = Sources['unseal']
 
-/** As text, what was looked at and what of it was said. */
+/** The items read, and the number of characters parsed. */
 interface Read<Items> {
   items: Items
   characters: number
@@ -66,7 +66,7 @@ export async function outputOf(
   return isWhole ? { items: given, characters: text?.length ?? 0 } : undefined
 }
 
-/** Only what is read of it. */
+/** Only the members that are read. */
 const base = { id: z.string(), status: z.enum(['in_progress', 'completed', 'incomplete']) }
 const partOf = (type: string) => z.object({ type: z.literal(type), text: z.string() })
 

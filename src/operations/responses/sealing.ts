@@ -2,8 +2,9 @@ import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 import type { Database } from '../../storage/database.ts'
 
 /**
- * Thoughts that a client keeps for the server and cannot read or change. The key lies in the record, so that every process on
- * it opens what another has sealed; the user's name is sealed with them, so that nobody else can bring them.
+ * Seals thoughts that a client stores for the server and can neither read nor change. The key is in the record, so that
+ * every process that shares it can unseal what another sealed. The user's name is sealed as well, so that nobody else
+ * can use the text.
  */
 export interface Sealing {
   open(user: string): Promise<UserSeal>
@@ -11,7 +12,7 @@ export interface Sealing {
 
 export interface UserSeal {
   seal(thought: string): string
-  /** Undefined where it was not sealed here, or for someone else. */
+  /** Undefined if it was not sealed here, or for another user. */
   unseal(sealed: string): string | undefined
 }
 
@@ -32,7 +33,7 @@ export function createSealing(db: Database): Sealing {
       try {
         return sealOf(await loading, user)
       } catch (error) {
-        // The record may answer the next time.
+        // The next attempt to read the record may succeed.
         loading = undefined
         throw error
       }

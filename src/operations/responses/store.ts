@@ -13,29 +13,26 @@ import type { OutputItem } from './output.ts'
 import { inputOf, outputOf, type Unseal } from './said.ts'
 import type { Sealing } from './sealing.ts'
 
-/**
- * The answers of one user, as long as they are kept, in the projects that the user may use. Nobody else sees here that they
- * are there.
- */
+/** The stored answers of one user in the projects that the user has access to. To all others they do not exist. */
 export interface ResponseStore {
   unseal: Unseal
   has(id: string): Promise<boolean>
   find(id: string, signal: AbortSignal): Promise<KeptResponse | undefined>
-  /** What was said up to the end of an answer. */
+  /** All items up to the end of an answer. */
   conversation(id: string, signal: AbortSignal): Promise<Conversation>
-  /** Resolves when it is on the disk, with its call. */
+  /** Resolves when the answer and its call are on disk. */
   keep(response: ResponseToKeep): Promise<void>
-  /** With its call. False where there is none. */
+  /** Removes its call as well. False if there is none. */
   remove(id: string): Promise<boolean>
 }
 
 export interface KeptResponse {
   /** The whole answer. */
   answer: JsonText
-  /** What was read of it, in characters. */
+  /** Number of characters that were read of it. */
   size: number
   output: OutputItem[]
-  /** What its own request brought. */
+  /** The input of its own request. */
   input(): Promise<Item[]>
   /** The lengths of the deltas of its stream. */
   cuts: number[]
@@ -43,32 +40,32 @@ export interface KeptResponse {
 
 interface Conversation {
   items: Item[]
-  /** The answers of it that expire. */
+  /** The answers of the conversation that expire. */
   expiring: string[]
 }
 
 export interface ResponseToKeep {
   id: string
   previous: string | null
-  /** The answers that it continues and that expire: they are kept as long as it is. */
+  /** The answers that it continues and that expire: they are kept as long as this one. */
   expiring: readonly string[]
-  /** The items that references of its input stand for, by their index. */
+  /** The items that the references of its input name, by their index. */
   referred: Readonly<Record<number, Item>>
   cuts: readonly number[]
   call: WithSharedTexts<RecordedAnswer>
 }
 
-/** Of the items of a conversation, as text: some hundred times what a context holds. */
+/** Characters of the items of a conversation: about a hundred times what a context holds. */
 const mostCharacters = 32 * 1024 * 1024
 
-/** Of all that its requests and answers say, tools and instructions too. */
+/** Characters of all its requests and answers, including tools and instructions. */
 export const mostRead = 4 * mostCharacters
 
 const dayInMicroseconds = 86_400_000_000
 
 interface StoreParts {
   db: Database
-  /** How long an answer is kept at most; 0 is as long as the record keeps its call. */
+  /** Most days that an answer is kept; 0 means as long as the record keeps its call. */
   responseDays: number
   sealing: Sealing
 }

@@ -6,11 +6,14 @@ import type { InputTokensBody } from './contract.ts'
 
 interface ToolsGiven {
   tools: GivenTool[]
-  /** The types of the others, each once. */
+  /** The types of the skipped tools, each once. */
   skipped: string[]
 }
 
-/** Clients offer tools that only OpenAI runs, whatever server they talk to. The answer says which it did without. */
+/**
+ * Clients offer tools that only OpenAI runs, whatever server they talk to. They are skipped, and the answer reports
+ * them.
+ */
 export function toolsGiven({ tools }: Pick<InputTokensBody, 'tools'>): ToolsGiven {
   const given: GivenTool[] = []
   const skipped = new Set<string>()
@@ -25,7 +28,7 @@ export function toolsGiven({ tools }: Pick<InputTokensBody, 'tools'>): ToolsGive
   return { tools: given, skipped: [...skipped] }
 }
 
-/** Tools that were skipped cannot be called, so they are not among the allowed ones. */
+/** Skipped tools cannot be called, so they are removed from the allowed ones. */
 export function choiceGiven({
   tool_choice: choice,
 }: Pick<InputTokensBody, 'tool_choice'>): 'none' | CallChoice | AllowedTools | undefined {

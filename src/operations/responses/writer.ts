@@ -10,24 +10,24 @@ import { createLogprobs } from './logprobs.ts'
 import { createOutput, type OutputEvent, type OutputItem } from './output.ts'
 import type { Incomplete, ResponseUsage } from './response.ts'
 
-/** Makes an answer of its deltas: the events of its stream, and the whole of it. */
+/** Makes the events of a stream and the whole answer from deltas. */
 export interface ResponseWriter {
   begin(): OutputEvent[]
-  /** A group of deltas is written once, however often it is asked for. */
+  /** A group of deltas is written once, even if this is called for it again. */
   add(group: readonly Delta[]): OutputEvent[]
-  /** But for the last event, which says that the answer is kept. */
+  /** All but the last event, which says that the answer is kept. */
   end(): OutputEvent[]
   last(): OutputEvent
-  /** The whole of it, or what there is so far. */
+  /** The whole answer, or what there is so far. */
   answer(): object
-  /** Of an event that is sent. */
+  /** Numbers an event that is sent. */
   number(event: OutputEvent): ResponseEvent
-  /** What takes the place of what was to come. */
+  /** The event that ends a failed answer in place of the rest. */
   failed(refusal: Refusal): OutputEvent
   readonly cuts: readonly number[]
 }
 
-/** An answer that runs, and what writes it. */
+/** A running answer and its writer. */
 export type WrittenResponse = RunningResponse & { writer: ResponseWriter }
 
 export function writerOf(running: RunningResponse): ResponseWriter {
@@ -118,7 +118,7 @@ export function writerOf(running: RunningResponse): ResponseWriter {
   }
 }
 
-/** The events of the stream and the whole answer are written by the same writer, so that they have the same seals. */
+/** The stream and the whole answer share a writer, so that they have the same seals. */
 export function createAnswer({ writer }: WrittenResponse): AnswerInTheMaking {
   return {
     add: async (group) => void writer.add(group),
@@ -126,7 +126,7 @@ export function createAnswer({ writer }: WrittenResponse): AnswerInTheMaking {
   }
 }
 
-/** What is to be kept is on the disk before the last event. */
+/** What is to be kept is on disk before the last event. */
 export async function* chunksOf(
   { writer, deltas }: WrittenResponse,
   complete: () => Promise<void>,
@@ -139,7 +139,7 @@ export async function* chunksOf(
   yield number(writer.last())
 }
 
-/** An answer that ends in the middle of a call is not complete, whatever ended it. */
+/** An answer that ends inside a call is incomplete, whatever ended it. */
 function incompleteOf(
   finish: FinishReason | undefined,
   items: readonly OutputItem[],

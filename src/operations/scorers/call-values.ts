@@ -3,13 +3,13 @@ import { flawOfPath, splitPath } from '../../domain/expressions/path.ts'
 import { JsonText } from '../../domain/json/text.ts'
 import type { Fields } from './contract.ts'
 
-/** The members of a call that hold JSON, and those that are a text. */
+/** The members of a call that are JSON, and those that are text. */
 const documents = ['inputs', 'output', 'attributes', 'summary']
 const texts = ['id', 'op_name', 'display_name', 'trace_id', 'thread_id', 'exception', 'svc_user_id']
 
 const accepted = `${documents.map((name) => `${name}.…`).join(', ')}, ${texts.join(', ')}`
 
-/** Why a path leads to no field of a call; undefined where it may. */
+/** Why a path cannot be a field of a call; undefined if it can. */
 export function flawOfField(path: string): { why: string; accepted: string } | undefined {
   const flaw = flawOfPath(path)
   if (flaw !== undefined) return flaw
@@ -18,15 +18,15 @@ export function flawOfField(path: string): { why: string; accepted: string } | u
   return { why: 'is no field of a call', accepted }
 }
 
-/** What a call has at the fields of a scorer; undefined where there is nothing, or null. */
+/** The values of a call at the fields of a scorer; undefined if there is none, or null. */
 export interface CallValues {
-  /** As JSON, as it is stored. */
+  /** JSON as it is stored. */
   json(field: string): string | undefined
   /** A string without its quotes, anything else as JSON. */
   text(field: string): string | undefined
 }
 
-/** `record` is a call as the wire shows it. */
+/** `record` is a call in the form of the API. */
 export function callValues(record: Readonly<Record<string, unknown>>, fields: Fields): CallValues {
   function json(field: string): string | undefined {
     const path = Object.hasOwn(fields, field) ? (fields[field] as string) : field

@@ -4,7 +4,7 @@ import type { SchemaChecks } from '../../schemas/checks.ts'
 import type { CallValues } from './call-values.ts'
 import type { Check } from './contract.ts'
 
-/** A score as JSON, or why there is none. `reason` is a word to count by. */
+/** A score as JSON, or why there is none. `reason` is a code to count by. */
 type Outcome = { score: Record<string, unknown> } | Unscored
 export interface Unscored {
   state: 'skipped' | 'failed'
@@ -16,14 +16,14 @@ interface Checking {
   schemas: SchemaChecks
   tenant: string
   values: CallValues
-  /** What the models of the call cost, as JSON; undefined where no price is known. */
+  /** What the models of the call cost, as JSON; undefined if no price is known. */
   costs(): Promise<string | undefined>
   latencyMs: number
 }
 
 type Of<Kind extends Check['kind']> = Extract<Check, { kind: Kind }>
 
-/** Runs a check on a call. Whatever the call holds, it ends in bounded time. */
+/** Runs a check on a call. It ends in bounded time, whatever the call contains. */
 export async function runCheck(check: Check, given: Checking): Promise<Outcome> {
   switch (check.kind) {
     case 'json_schema':
@@ -87,7 +87,7 @@ function isJson(text: string): boolean {
   }
 }
 
-/** In the thread of schemas: a pattern can backtrack without end. */
+/** Runs in the thread of schemas, because a pattern can backtrack endlessly. */
 async function checkPattern({ pattern, negate, field }: Of<'regex'>, given: Checking): Promise<Outcome> {
   const name = field ?? 'output'
   const text = given.values.text(name)
@@ -120,7 +120,7 @@ function checkTexts(check: Of<'contains'>, { values }: Checking): Outcome {
   return { score: { passed } }
 }
 
-/** The characters of a text, the entries of a list, and of anything else the characters of its JSON. */
+/** Counts the characters of a text, the entries of a list, or the characters of the JSON of anything else. */
 function checkLength({ min, max, field }: Of<'length'>, { values }: Checking): Outcome {
   const name = field ?? 'output'
   const json = values.json(name)

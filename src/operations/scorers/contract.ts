@@ -16,7 +16,7 @@ export const fieldMap = () =>
     description: 'Names for fields of the call, such as {"question": "inputs.messages.0.content"}.',
   })
 
-/** `json` is how a schema comes: as the text of a request, or out of a stored object. */
+/** `json` is how a schema is given: as the text of a request, or in a stored object. */
 function shapesOf<Json extends z.ZodType>(json: Json) {
   const judge = z.strictObject({
     model: plainText(512)
@@ -80,7 +80,7 @@ const stored = shapesOf(z.record(z.string(), z.unknown()))
 export const judgeGiven = given.judge
 export const checkGiven = given.check
 
-/** What of a scorer's object is looked at to run it. */
+/** The members of a scorer's object that are needed to run it. */
 export const StoredScorer = z.object({
   judge: stored.judge.nullish(),
   check: stored.check.nullish(),

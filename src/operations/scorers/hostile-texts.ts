@@ -1,10 +1,13 @@
-/** Enough for what doubles with each character to take minutes, and for what grows with the third power to take no time. */
+/**
+ * Enough for a pattern that doubles with each character to take minutes, and for one with cubic growth to take no time.
+ */
 const repeated = 40
 const most = 64
 
 /**
- * Texts on which a regular expression that backtracks without end does so: what it names again and again, and then
- * something that it does not name. A sample, no proof: each later run of the pattern has a bound of its own.
+ * Texts on which a regular expression that can backtrack endlessly is likely to do so: something that it names,
+ * repeated, and then something that it does not name. A sample, not a proof: each later run of the pattern is bounded
+ * as well.
  */
 export function hostileTexts(pattern: string): string[] {
   const named = new Set([

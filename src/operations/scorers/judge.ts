@@ -11,15 +11,15 @@ import type { Judge } from './contract.ts'
 import { answerConstraint } from './runnable.ts'
 import { parseTemplate } from './template.ts'
 
-/** In characters, of all that is put into a prompt. A larger call is not judged: to cut it would judge something else. */
+/** Most characters of a prompt. A larger call is not judged: after truncation another call would be judged. */
 const longestPrompt = 1 << 20
 
-/** What a judge is asked. */
+/** The question to a judge. */
 export interface Question {
   messages: { role: 'system' | 'user'; content: string }[]
 }
 
-/** The question about a call; what stands in for fields is text of the user's turn, whatever it says. */
+/** Makes the question about a call. The values of fields are text of the user's turn, whatever they contain. */
 export function questionOf(judge: Judge, values: CallValues): Question | Unscored {
   const template = parseTemplate(judge.prompt)
   if ('why' in template) return { state: 'failed', reason: 'template_invalid', detail: template.why }
@@ -43,7 +43,7 @@ export function questionOf(judge: Judge, values: CallValues): Question | Unscore
   return { messages: [...system, { role: 'user', content: prompt }] }
 }
 
-/** The same as a body of a chat completion: what the judge's call shows as its inputs. */
+/** The question as the body of a chat completion, which the judge's call has as its inputs. */
 export function inputsOf(judge: Judge, model: string, scorer: string, { messages }: Question): string {
   return writeJson({
     model,
@@ -68,7 +68,7 @@ export interface JudgeAnswer {
 const names: FieldNames = { prompt: 'judge.prompt', maxTokens: 'judge.max_tokens' }
 const noLogprobs = { add: () => undefined }
 
-/** Asks the model; refused as any request for an answer. */
+/** Asks the model. Refused like any request for an answer. */
 export async function askJudge(
   parts: GenerationParts,
   judge: Judge,

@@ -14,7 +14,7 @@ export type RunnableScorer = { fields: Fields } & ({ judge: Judge } | { check: C
 /** In characters. */
 const longestSchema = 64 * 1024
 
-/** What of a stored object can be run; otherwise why not. */
+/** The scorer in a stored object, or why it cannot be run. */
 export function runnableOf(val: string): RunnableScorer | { why: string } {
   const result = StoredScorer.safeParse(JSON.parse(val))
   if (!result.success) {
@@ -103,7 +103,7 @@ async function checkAnswerSchema(
   await constraints.compile(tenant, { ...answerConstraint(schema.value), field: 'judge.schema' }, signal)
 }
 
-/** What the answer of a judge has to be. */
+/** The constraint on the answer of a judge. */
 export function answerConstraint(schema: unknown) {
   return {
     constraint: { kind: 'json' as const, schema },

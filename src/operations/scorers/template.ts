@@ -1,13 +1,13 @@
 import { shortened } from '../../domain/described.ts'
 
-/** A prompt with fields: texts as they stand, and what stands between braces. */
+/** A part of a prompt: literal text, or the name of a field in braces. */
 type TemplatePart = { text: string } | { field: string }
 
 type Template = { parts: TemplatePart[] } | { why: string }
 
 const pieces = /\{\{|\}\}|\{([^{}]*)\}|[{}]|[^{}]+/g
 
-/** `{name}` is a field, `{{` and `}}` are braces; any other brace is a mistake. */
+/** `{name}` is a field; `{{` and `}}` are literal braces; any other brace is a mistake. */
 export function parseTemplate(template: string): Template {
   const parts: TemplatePart[] = []
   let text = ''

@@ -23,7 +23,7 @@ const index = z.int()
 
 const changes = ['append', 'pop', 'insert']
 
-/** One change: two would have no order. */
+/** Exactly one change: two would have no order. */
 export const TableUpdate = z.preprocess(
   (given, context) => {
     if (typeof given !== 'object' || given === null) return given

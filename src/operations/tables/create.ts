@@ -34,7 +34,7 @@ export async function storeTable(
   return { digest, row_digests: await jsonList(rowDigests) }
 }
 
-/** Of rows that the project has already. */
+/** Makes a table of rows that the project has already. */
 export async function createFromDigests(
   db: Database,
   caller: Caller,

@@ -4,7 +4,7 @@ import { inSteps, type YieldToLoop } from '../../domain/yielding.ts'
 import type { Database } from '../../storage/database.ts'
 import { readTable, type TableRow } from '../../storage/objects/tables.ts'
 
-/** The size of one write: small, so that other writes run in between. */
+/** Small writes, so that others can run in between. */
 const bytesAtOnce = 1024 * 1024
 const rowsAtOnce = 256
 const entriesAtOnce = 2000
@@ -23,11 +23,11 @@ export async function eachOnce(digests: readonly string[], yieldToLoop: YieldToL
   return [...once]
 }
 
-/** Stores rows that the project may have already. */
+/** Stores rows, some of which the project may have already. */
 export async function keepAllRows(db: Database, projectId: string, rows: Iterable<GivenRow>): Promise<void> {
   const once = new Map<string, GivenRow>()
   await inSteps(rows, (row) => {
-    // The first spelling of a value is the one that stays (decision 0007).
+    // The first spelling of a value is the one that is kept (decision 0007).
     if (!once.has(row.digest)) once.set(row.digest, row)
   })
   await writeAll(portionsOf(once.values()), (portion) =>
@@ -52,8 +52,8 @@ function* portionsOf(rows: Iterable<GivenRow>): Generator<WithSharedTexts<TableR
 }
 
 /**
- * Stores the order of a table whose rows are there, and lets it be seen when all of it is. What an interrupted write left is
- * a part of the same table, which the next one completes.
+ * Stores the order of a table whose rows are stored, and makes the table visible once the order is complete. An
+ * interrupted write leaves a part of the same table, which the next one completes.
  */
 export async function keepOrder(
   db: Database,
@@ -68,7 +68,7 @@ export async function keepOrder(
   await db.write('keepTable', { project_id: projectId, digest, row_count: rowDigests.length, now: now() })
 }
 
-/** Of an order, each with the position of its first. */
+/** Splits an order into parts, each with the position of its first row. */
 function* partsOf(rowDigests: Iterable<string>): Generator<{ from: number; row_digests: string[] }> {
   let from = 0
   let part: string[] = []

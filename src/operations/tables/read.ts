@@ -7,7 +7,7 @@ import type { Reader } from '../../storage/transaction.ts'
 import type { QueryBody, StatsBatchBody, StatsBody } from './contract.ts'
 import { tableNotFound } from './update.ts'
 
-/** One JSON text for each row. A table that is not there has none. */
+/** One JSON text for each row. A table that does not exist has none. */
 export async function* queryTable(
   db: Database,
   caller: Caller,
@@ -31,7 +31,7 @@ export async function countRows(db: Reader, caller: Caller, { project_id, digest
   return { count: table.row_count }
 }
 
-/** In the order of the digests, each once; a table that is not there is left out. */
+/** In the order of the digests, each once; a table that does not exist is left out. */
 export async function countTables(db: Database, caller: Caller, body: StatsBatchBody, signal: AbortSignal) {
   const { project_id, digests } = body
   requireAccess(caller, project_id)

@@ -5,8 +5,8 @@ import { inSteps, type YieldToLoop } from '../../domain/yielding.ts'
 const fullBlock = 2048
 
 /**
- * The digests of a table in their order, while it is changed. They are stored in blocks, so that a change at the front of a
- * long table moves the rest of one block, and not of the table.
+ * The digests of a table in their order, while it is changed. They are stored in blocks, so that a change at the front
+ * of a long table moves only the rest of one block.
  */
 export class RowOrder {
   readonly #blocks: string[][] = []
@@ -27,7 +27,7 @@ export class RowOrder {
     this.#length++
   }
 
-  /** Before the digest at this index; at the end when the index is the length. */
+  /** Before the digest at this index; at the end if the index is the length. */
   insert(index: number, digest: string): void {
     if (index === this.#length) {
       this.push(digest)

@@ -12,7 +12,7 @@ import { applyChanges, type Change, RowOrder } from './row-order.ts'
 
 const digestsAtOnce = 2000
 
-/** Makes a new table out of another one, which stays as it is. A client that disconnects before it is written ends it. */
+/** Makes a new table from another one, which stays as it is. Stops if the client disconnects before it is written. */
 export async function updateTable(db: Database, caller: Caller, body: UpdateBody, signal: AbortSignal) {
   const { project_id, base_digest, updates } = body
   requireAccess(caller, project_id)

@@ -3,7 +3,7 @@ import { answer, longList, shortList } from '../../domain/fields.ts'
 import { conversationFields, Message } from '../generation/conversation-fields.ts'
 import { flag, integer, optIn } from '../generation/scalars.ts'
 
-/** Longer than any context: whoever counts the tokens of a text wants to know whether it fits. */
+/** Longer than any context, so that a client can find out whether a text fits. */
 const longestText = 1024 * 1024
 
 export const TokenizeBody = z.object({
@@ -33,7 +33,7 @@ export const DetokenizeBody = z.object({
 })
 export type DetokenizeBody = z.output<typeof DetokenizeBody>
 
-/** As vLLM has it, with what lm-eval and other harnesses read of it. */
+/** The fields of vLLM that lm-eval and other harnesses read. */
 export const TokenizerInfoAnswer = answer('What a harness needs to know of the tokenizer.', {
   tokenizer_class: z.string(),
   bos_token: z.string().nullable(),

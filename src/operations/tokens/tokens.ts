@@ -13,7 +13,7 @@ import {
   type TokenizerInfoAnswer,
 } from './contract.ts'
 
-/** The tokens that a prompt, or a conversation, comes to; what a completion of it would count. */
+/** The tokens of a prompt or a conversation, as a completion of it would count them. */
 export async function tokenize(
   { models, settings }: GenerationParts,
   caller: Caller,
@@ -38,7 +38,7 @@ export async function tokenize(
   return { count: tokens.length, max_model_len: served.context, tokens, token_strs: null }
 }
 
-/** Of a model of this machine: what runs elsewhere has told nothing of it. */
+/** Only for models on this machine: a remote server does not report its tokenizer. */
 export async function tokenizerInfo(
   { models }: GenerationParts,
   caller: Caller,
@@ -65,7 +65,7 @@ export async function tokenizerInfo(
     tokenizer_class: 'heddle',
     bos_token: tokens.bos || null,
     eos_token: tokens.eos || null,
-    // Prompts are never padded; harnesses want one all the same.
+    // Prompts are never padded, but harnesses require a pad token.
     pad_token: tokens.eos || null,
     chat_template: template ?? null,
     model_max_length: context,

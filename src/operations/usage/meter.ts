@@ -6,11 +6,14 @@ import type { UsageDay } from '../../storage/users/usage.ts'
 import { type BackgroundWork, inBackground } from '../background.ts'
 import type { TokenCount } from '../generation/parts.ts'
 
-/** What a kill loses at most: a flush to the disk for each request would cost more than counting is worth. */
+/**
+ * A killed process loses at most the counts of this time. Flushing after each request would cost more than the counts
+ * are worth.
+ */
 const flushMs = 5_000
 const dayMs = 86_400_000
 
-/** Counts in memory what users ask for, by the day, and adds it to the record now and then. */
+/** Counts in memory what users request, by the day, and adds it to the record now and then. */
 export interface UsageMeter {
   requested(user: string): void
   refused(user: string): void
@@ -20,7 +23,7 @@ export interface UsageMeter {
 
 export function createUsageMeter(db: Database): UsageMeter {
   let pending = new Map<string, UsageDay>()
-  /** Those of one day by their users: each request asks for one. */
+  /** The counts of the current day by user, because each request needs one of them. */
   let current = { day: 0, of: new Map<string, UsageDay>() }
 
   function today(user: string): UsageDay {
@@ -64,7 +67,7 @@ export function createUsageMeter(db: Database): UsageMeter {
       try {
         await db.write('addUsage', [...flushed.values()])
       } catch (error) {
-        // It may be stored: to add it again would count it twice.
+        // They may have been stored: adding them again would count them twice.
         if (!(error instanceof Refusal && error.code === 'write_unconfirmed')) {
           for (const [key, lost] of flushed) pending.set(key, sumOf(lost, pending.get(key)))
           current.of.clear()
@@ -86,7 +89,7 @@ function sumOf(one: UsageDay, other?: UsageDay): UsageDay {
   }
 }
 
-/** Each request of somebody who is known. */
+/** Counts each request of a known user. */
 export function countRequests(app: FastifyInstance, meter: UsageMeter): void {
   app.addHook('onRequest', (request, _reply, done) => {
     if (request.caller !== undefined && request.caller !== null) meter.requested(request.caller.name)
@@ -94,7 +97,7 @@ export function countRequests(app: FastifyInstance, meter: UsageMeter): void {
   })
 }
 
-/** What is left is flushed at the end. */
+/** The rest is flushed when it stops. */
 export function startFlushing(meter: UsageMeter, failed: (error: unknown) => void): BackgroundWork {
   const work = inBackground({
     firstMs: flushMs,

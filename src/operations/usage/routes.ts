@@ -6,7 +6,7 @@ import { family, operation } from '../parts.ts'
 import { UsageAnswer, UsageQuery, usualLimit } from './contract.ts'
 import type { UsageMeter } from './meter.ts'
 
-/** An admin sees everyone, a member itself. What was counted a moment ago is in it. */
+/** An admin sees all users, a member only its own usage. Counts of the last moment are included. */
 async function usageOf(db: Database, meter: UsageMeter, caller: Caller, query: UsageQuery) {
   const { user = caller.role === 'admin' ? undefined : caller.name, limit, offset } = query
   if (caller.role !== 'admin' && user !== caller.name) {

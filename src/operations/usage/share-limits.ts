@@ -4,11 +4,11 @@ import type { Limits } from '../../http/limits.ts'
 import type { Database } from '../../storage/database.ts'
 import { type BackgroundWork, inBackground } from '../background.ts'
 
-/** What one server counts the others know after this time and the time of a write: within a second. */
+/** Other servers learn what one has counted after this time and that of a write: within a second. */
 const shareMs = 400
 const failedMs = 2_000
 
-/** Limits hold for all servers on one record together. */
+/** Makes limits apply to all servers on one record together. */
 export function startSharingLimits(
   db: Database,
   limits: Limits,

@@ -3,7 +3,10 @@ import { type Price, pricesOfProject } from '../../storage/prices.ts'
 import { readTokenSums, type TokensView } from '../../storage/views/token-sums.ts'
 import { priceOf } from '../calls/costs.ts'
 
-/** Days on which prices change within one chart. Before the last of so many, calls have the price of the first that counts. */
+/**
+ * Most price changes within one chart; only the latest count. Calls before those have the price at the start of the
+ * chart.
+ */
 const mostDates = 50
 
 interface BucketCost {
@@ -12,7 +15,7 @@ interface BucketCost {
   unpriced: number
 }
 
-/** What the calls of each bucket and group cost; `keyOf` names both. */
+/** The cost of the calls of each bucket and group; `keyOf` combines the two. */
 export async function readBucketCosts(
   db: Database,
   view: Omit<TokensView, 'dates'>,
@@ -38,7 +41,7 @@ export async function readBucketCosts(
   return costs
 }
 
-/** As the costs of a call are, operations/calls/costs.ts. */
+/** The same formula as for the cost of a call, in operations/calls/costs.ts. */
 function costOf(
   {
     input,

@@ -68,7 +68,7 @@ export async function readTimeBuckets(
 ) {
   requireAccess(caller, body.project_id)
   const time = now()
-  // What was written within this tick of the clock is in it, too.
+  // Includes what was written within this tick of the clock.
   const edges = edgesOf(body, monotonicNow())
   const view = await callsViewOf(names, {
     project_id: body.project_id,
@@ -141,7 +141,7 @@ function sumOf(parts: readonly BucketPart[]) {
   }
 }
 
-/** Where a bin begins; the first begins at nothing. */
+/** The start of a bin; the first starts at 0. */
 const startOf = (bin: number) => (bin === 0 ? 0 : 2 ** (bin / 4))
 
 function timesOf(parts: readonly BucketPart[]) {
@@ -164,7 +164,7 @@ function timesOf(parts: readonly BucketPart[]) {
   }
 }
 
-/** The middle of the bin where so many have been reached. */
+/** The middle of the bin in which the rank is reached. */
 function percentile(bins: readonly number[], rank: number): number {
   let seen = 0
   const bin = bins.findIndex((of) => {

@@ -21,7 +21,7 @@ export interface Asked {
   names: CallNames
 }
 
-/** What a count may take, beside the list that it belongs to. */
+/** How long a count that accompanies a list may take. */
 const countMs = 250
 
 export async function listCalls({ db, names }: Asked, caller: Caller, body: CallsBody, signal: AbortSignal) {
@@ -62,7 +62,7 @@ function positionGiven(body: CallsBody): CallPosition | undefined {
   return { startedAt: Number(startedAt), id }
 }
 
-/** Where it takes too long there are at least those that are known. */
+/** If counting takes too long, the answer is the number of calls that are known to exist. */
 async function countedCalls(
   db: Database,
   view: LightView,
@@ -125,7 +125,7 @@ export async function shownCalls(
   return calls
 }
 
-/** Of what `summary.weave.costs` says of each model. */
+/** Sums what `summary.weave.costs` has for each model. */
 export function sumOfCosts(costs: string): number {
   let sum = 0
   for (const cost of Object.values(JSON.parse(costs) as Record<string, Record<string, unknown>>)) {

@@ -15,16 +15,16 @@ import {
   type ValueType,
 } from './columns-contract.ts'
 
-/** Members in members in …: what lies deeper is seldom a column. */
+/** Most levels of nesting: deeper members are seldom columns. */
 const deepest = 4
-/** Paths that are counted; a document whose keys are data has a new one in each call. */
+/** Most paths counted; a document whose keys are data has new ones in each call. */
 const mostPaths = 2_000
 /** Of one object. */
 const mostMembers = 100
 
 type Counts = Map<string, Partial<Record<ValueType, number>>>
 
-/** Which values the newest calls of a view have, and of which types. */
+/** The values that the newest calls of a view have, and their types. */
 export async function findColumns(
   { db, names }: Asked,
   caller: Caller,
@@ -67,7 +67,7 @@ function countIn(counts: Counts, field: string, value: unknown, depth: number): 
   else if (!isObject(value) && value !== null) note(counts, field, typeOf(value))
   if (!isObject(value) || depth > deepest) return
   for (const [name, member] of Object.entries(value).slice(0, mostMembers)) {
-    // What the server computes is asked for by its own names, and some names cannot be written as a step.
+    // Fields computed by the server have names of their own, and some names cannot be written as a step.
     if ((field === 'summary' && name === 'weave') || name === '' || name.includes('\\')) continue
     countIn(counts, `${field}.${name.replaceAll('.', '\\.')}`, member, depth + 1)
   }

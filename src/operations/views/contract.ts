@@ -6,7 +6,7 @@ import { offset, query, sortBy } from '../paging.ts'
 const time = z.iso.datetime()
 const count = z.int().min(0)
 
-/** Which calls a view is of. */
+/** The calls of a view. */
 export const selection = {
   project_id: projectId,
   filter: CallsFilter.nullish(),
@@ -17,7 +17,7 @@ const mostCalls = 1_000
 export const usualCalls = 100
 export const usualCount = 10_000
 
-/** A value inside of what calls carry. */
+/** A value inside the JSON of calls. */
 const valuePath = plainText(1024).regex(
   /^(?:inputs|output|attributes|summary)\..+$/s,
   'expected a path such as inputs.question',
@@ -102,7 +102,7 @@ export const CallsAnswer = answer('Calls without what they carry.', {
 
 export const groupField = z.enum(['op', 'model', 'status', 'user'])
 
-/** What is said of calls, which may be several things of one. */
+/** Feedback on calls; one call may have several. */
 const saidField = z.enum(['feedback', 'reaction'])
 
 export const sampledCalls = 2_000
@@ -144,7 +144,7 @@ export const FacetsAnswer = answer('For each field the values that most calls of
 
 export const mostBuckets = 1_000
 
-/** Which buckets there are. */
+/** The range of the buckets and their length. */
 export const bucketSpan = {
   after: dateTime.meta({ description: 'The first bucket holds it.' }),
   before: dateTime.nullish().meta({ description: 'Now when absent.' }),

@@ -8,7 +8,7 @@ import type { FeedbackBucketsBody } from './feedback-contract.ts'
 
 const mostKinds = 20
 
-/** What people and scorers said, over time. */
+/** Feedback of users and scorers, over time. */
 export async function readFeedbackOverTime(
   { db, names }: Asked,
   caller: Caller,
@@ -18,7 +18,7 @@ export async function readFeedbackOverTime(
   requireAccess(caller, body.project_id)
   const { project_id, filter, query } = body
   const time = now()
-  // What was written within this tick of the clock is in it, too.
+  // Includes what was written within this tick of the clock.
   const edges = edgesOf(body, monotonicNow())
   const [from = 0, end = 0] = [edges[0], edges.at(-1)]
   const view = await callsViewOf(names, { project_id, filter, query })

@@ -2,7 +2,7 @@ import type { Database } from '../../storage/database.ts'
 import { hasUnread, searchState } from '../../storage/search/indexing.ts'
 import { type BackgroundWork, inBackground } from '../background.ts'
 
-/** So little that a write that waits behind it is hardly later. */
+/** Small enough that a write waiting behind it is hardly delayed. */
 const atOnce = { limit: 32, characters: 128 * 1024 }
 const droppedAtOnce = { limit: 500 }
 const firstMs = 200
@@ -10,7 +10,7 @@ const firstMs = 200
 const idleMs = 1_000
 const failedMs = 60_000
 
-/** Reads what was written for the search, behind the writes; or frees its space where there is to be none. */
+/** Indexes new calls for the search, after the pending writes; or frees the space of the index if the search is off. */
 export function startIndexing(db: Database, isOn: boolean, failed: (error: unknown) => void): BackgroundWork {
   let isSwitched = false
   return inBackground({

@@ -21,7 +21,7 @@ import type { LightCall } from './contract.ts'
 import { type Found, type SearchBody, usualFound } from './search-contract.ts'
 
 const mostSnippets = 3
-/** Of a project that is being read: more is a number that nobody needs to the last digit. */
+/** Bound for counting the calls of a project: beyond it nobody needs the exact number. */
 const mostCounted = 10_000_000
 
 export async function searchCalls(
@@ -94,7 +94,7 @@ async function readFound(
     const pause = yieldToLoop()
     if (pause) await pause
   }
-  // Whatever was deleted since it was found is not shown.
+  // Calls that were deleted since they were found are left out.
   return ids.flatMap((id) => {
     const call = calls.get(id)
     return call === undefined ? [] : [{ call, snippets: snippets.get(id) ?? [] }]
@@ -125,7 +125,7 @@ function snippetsIn(
 async function searchableOf(db: Database, project: string, time: number, signal: AbortSignal) {
   const view = { project, filters: [], query: undefined, sort: [], limit: null, offset: 0 }
   const of = await countLightCalls(db, view, mostCounted, time, signal)
-  // Entries of deleted calls are there until they are swept.
+  // Entries of deleted calls exist until they are swept.
   const value = Math.min(of, await countFindable(db, project, signal))
   return { value, of }
 }

@@ -1,10 +1,12 @@
 import type { TraceCall as TraceRow } from '../../storage/views/trace-calls.ts'
 import type { TraceCall, TraceColumns } from './trace-contract.ts'
 
-/** A row with what it cost, where that is known. */
+/** A row with its cost, if that is known. */
 export type PricedRow = TraceRow & { cost: number | null }
 
-/** Writes the calls of one trace as columns, one line for the rows of each call. It remembers the lines before. */
+/**
+ * Writes the calls of one trace as columns, one line for each batch of rows. It remembers what earlier lines contain.
+ */
 export function columnsOfTrace(): (rows: readonly PricedRow[]) => string {
   const placeOfCall = new Map<string, number>()
   const placeOfKind = new Map<string, number>()
@@ -26,7 +28,7 @@ export function columnsOfTrace(): (rows: readonly PricedRow[]) => string {
       columns.id.push(row.id)
       columns.kind.push(kindOf(row, placeOfKind, columns.kinds))
       columns.parent.push(row.parent_id === null ? null : (placeOfCall.get(row.parent_id) ?? row.parent_id))
-      // Only now: a call that says it called itself stands behind no other.
+      // Only after `parent`: a call that names itself as its parent comes after no other.
       placeOfCall.set(row.id, place)
       columns.after.push(row.started_at - before)
       before = row.started_at
@@ -39,7 +41,7 @@ export function columnsOfTrace(): (rows: readonly PricedRow[]) => string {
   }
 }
 
-/** The place of a kind; one that is new is added to the line. */
+/** The position of a kind; a new one is added to the line. */
 function kindOf(
   { status, op_name, display_name }: PricedRow,
   places: Map<string, number>,

@@ -19,7 +19,7 @@ export const TraceBody = z.strictObject({
 })
 export type TraceBody = z.output<typeof TraceBody>
 
-/** No more than a tree with times needs: a trace may have very many. */
+/** Only what a tree with times needs: a trace may have very many calls. */
 export const TraceCall = LightCall.pick({
   id: true,
   parent_id: true,
@@ -39,7 +39,7 @@ const place = z.int().min(0)
 const sparse = (value: z.ZodNumber, description: string) =>
   z.array(z.tuple([place, value])).meta({ description: `The place of a call and ${description}.` })
 
-/** Many calls at once, what most of them share said once. Places count from 0 over all lines. */
+/** Many calls at once; values that most of them share are written once. Positions count from 0 over all lines. */
 export const TraceColumns = z.object({
   kinds: z
     .array(TraceCall.pick({ op_name: true, display_name: true, status: true }))

@@ -8,7 +8,7 @@ import { mostOfTrace, type TraceBody, type TraceCall } from './trace-contract.ts
 
 type Parts = Pick<Asked, 'db'>
 
-/** The calls of one trace by when they began, as lines of JSON; some lines at a time. */
+/** The calls of one trace by their start, as lines of JSON, several lines at a time. */
 export function readTrace(parts: Parts, caller: Caller, body: TraceBody, signal: AbortSignal) {
   requireAccess(caller, body.project_id)
   return linesOf(parts, body, signal)

@@ -10,7 +10,7 @@ export type Columns = readonly (readonly [name: string, type: ColumnType])[]
 
 export type Cell = string | number | Uint8Array | null
 
-/** The member of a line that has the things of a kind. */
+/** The member of a line that contains the things of a kind. */
 export const memberOf = {
   files: 'file',
   tables: 'rows',
@@ -81,7 +81,7 @@ export function columnsOf(kind: ExportKind): Columns {
   return Object.entries(columns[kind])
 }
 
-/** The rows that a record of an export is in the file of its kind; none where it is of another kind. */
+/** The rows of a record in the file of its kind; none if it is of another kind. */
 export function rowsOf(kind: ExportKind, record: ExportRecord): Cell[][] {
   const given = record[memberOf[kind]]
   if (given === undefined) return []
@@ -109,7 +109,7 @@ function cellOf(value: unknown, type: ColumnType): Cell {
   return value as string | number
 }
 
-/** About what it takes in memory. */
+/** About the memory that a row takes. */
 export function weightOf(row: readonly Cell[]): number {
   let weight = 0
   for (const cell of row) weight += typeof cell === 'string' || cell instanceof Uint8Array ? cell.length : 8

@@ -1,7 +1,7 @@
-/** Under this name a file says what an export says in its first line, and its kind. */
+/** The key under which a file has the first line of the export and its kind. */
 export const headKey = 'heddle.export'
 
-/** What keeps a file from being read, for whoever gave it. */
+/** Tells the user why a file cannot be read. */
 export class ParquetError extends Error {
   override readonly name = 'ParquetError'
 }

@@ -11,12 +11,12 @@ import { headKey, ParquetError } from './head.ts'
 /** A row group is in memory as a whole. */
 const largestGroup = 1 << 30
 
-/** Of rows of a table that become one line. */
+/** Bytes of the rows of a table that become one line. */
 const bytesOfLine = 256 * 1024
 
 interface ParquetHead {
   kind: ExportKind
-  /** All that were exported. */
+  /** All kinds that were exported. */
   kinds: ExportKind[]
   project: string
   /** The first line of the export. */
@@ -25,7 +25,7 @@ interface ParquetHead {
 
 interface ParquetFile {
   head: ParquetHead
-  /** The lines that the rows are, as an export in JSON Lines has them. `at` hears which row is read. */
+  /** The rows as lines of an export in JSON Lines. `at` is called with the number of the current row. */
   lines(at: (row: number) => void): AsyncGenerator<string>
   close(): Promise<void>
 }
@@ -38,7 +38,7 @@ const compressors: Compressors = {
   BROTLI: (page, length) => brotliDecompressSync(page, bound(length)),
 }
 
-/** Of a page that says how long it is; one of nulls is empty, which is less than may be asked for. */
+/** For a page that declares its length. A page of nulls is empty, but 0 is not accepted as the limit. */
 const bound = (length: number) => ({ maxOutputLength: Math.max(length, 1) })
 
 const parsers: Partial<ParquetParsers> = {
@@ -79,7 +79,7 @@ function bytesOf(handle: FileHandle, byteLength: number): AsyncBuffer {
   }
 }
 
-/** What the reader throws says what is wrong with the file. */
+/** Turns an exception of the reader into an error that says what is wrong with the file. */
 async function reading<T>(read: () => Promise<T>): Promise<T> {
   try {
     return await read()
@@ -136,7 +136,7 @@ async function* linesOf(
   }
 }
 
-/** One row group after the other. */
+/** Reads one row group after the other. */
 async function* rowsOf(
   file: AsyncBuffer,
   metadata: FileMetaData,
@@ -164,7 +164,7 @@ async function* rowsOf(
   }
 }
 
-/** Rows of the same table together, as they are written together. */
+/** Rows of the same table are adjacent, because they were written together. */
 async function* tableLines(rows: AsyncIterable<Row>): AsyncGenerator<string> {
   let line: { table: unknown; count: number; from: number; values: string[] } | undefined
   let bytes = 0

@@ -11,14 +11,14 @@ export const parquetThread = import.meta.url
 
 export interface ParquetThreadData {
   columns: Columns
-  /** What is said of the whole file, by name. */
+  /** Metadata of the whole file, by name. */
   said: Readonly<Record<string, string>>
 }
 
-/** Rows to add; `end` is what finishes the file. */
+/** Rows to add; `end` finishes the file. */
 export type ParquetQuestion = Cell[][] | 'end'
 
-/** A row group is compressed at once: larger ones are read faster, smaller ones need less memory. */
+/** A row group is compressed at once: larger groups are read faster, smaller ones need less memory. */
 const groupWeight = 4 << 20
 const groupRows = 20_000
 
@@ -34,7 +34,7 @@ const schemaOf: Record<ColumnType, Pick<SchemaElement, 'type' | 'converted_type'
   bytes: { type: 'BYTE_ARRAY' },
 }
 
-/** What the thread does: it answers each question with the next bytes of the file, often none. */
+/** The thread: it answers each question with the next bytes of the file, which are often none. */
 export function serve(): void {
   giveWay()
   const port = ownPort()
@@ -69,7 +69,7 @@ function createFile({ columns, said }: ParquetThreadData) {
     const columnData = columns.map(([name, type], index) => ({
       name,
       data: rows.map((row) => asStored(row[index] as Cell, type)),
-      // The largest and the smallest of them help to find nothing.
+      // The minimum and maximum of these columns do not help to find anything.
       statistics: type !== 'json' && type !== 'bytes',
       offsetIndex: false,
     }))
@@ -90,7 +90,7 @@ function createFile({ columns, said }: ParquetThreadData) {
       writeGroup()
       writer.finish()
     },
-    /** What has been written since; it is given away. */
+    /** The bytes written since the last call. They are handed over. */
     taken(): Uint8Array<ArrayBuffer> {
       const taken = bytes.getBytes().slice()
       bytes.index = 0

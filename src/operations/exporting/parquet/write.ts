@@ -8,15 +8,15 @@ import { type Cell, columnsOf, rowsOf, weightOf } from './columns.ts'
 import { headKey } from './head.ts'
 import { type ParquetQuestion, type ParquetThreadData, parquetThread } from './thread.ts'
 
-/** Of rows that are handed to the thread at a time: more would hold up this one. */
+/** Bytes of rows that are passed to the thread at a time: more would block this one. */
 const handedOver = 256 * 1024
 
-/** One row may have what a body may have, and is there several times while it is compressed. */
+/** One row may be as large as a request body, and is in memory several times while it is compressed. */
 const heapMb = 256
 
 /**
- * One kind of an export as a Parquet file, in pieces, at the pace of whoever takes them. Columns are encoded and compressed in
- * a thread of its own. Without its last piece the file cannot be read.
+ * One kind of an export as a Parquet file, in pieces, at the pace of the reader. Columns are encoded and compressed in
+ * a separate thread. The file cannot be read without its last piece.
  */
 export async function* parquetPieces(
   db: Database,
@@ -58,7 +58,7 @@ function startFile(data: ParquetThreadData) {
     thread.on('error', reject)
     thread.on('exit', () => reject(new Error('the thread that writes Parquet has ended')))
   })
-  // Heard by whoever asks.
+  // Each `ask` reports the failure.
   failed.catch(() => undefined)
   return {
     /** The next bytes of the file. One question at a time. */
