@@ -95,7 +95,7 @@ export function createAdmission({ context, open, sequences, memory, kept, tenant
     }
   }
 
-  /** Any free sequence, if the answer may have one. For an answer that continues from the KV cache of another sequence. */
+  /** Any free sequence, if the answer may have one; for an answer that continues from a copy of another sequence. */
   function takeAny({ tenant, isBackground }: Answering): Sequence | undefined {
     if (isBackground) return queue.length === 0 ? sequences.takeAny(true) : undefined
     if (roomFor(tenant) < 1) return undefined

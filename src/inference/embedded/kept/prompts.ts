@@ -73,9 +73,9 @@ const longestBesideMs = 225
 const tokensOfBatch = 64
 
 /**
- * What sequences had read when they were overwritten, up to one bound for memory and one for disk, most recently used
- * first. Keeping and restoring are copies; on a CPU, reading takes fifty times as long. All are measured, and copies
- * that would not pay are skipped.
+ * What sequences had read when they were overwritten; the most recently used ones are kept, up to one bound for memory
+ * and one for disk. Keeping and restoring are copies; on a CPU, reading takes fifty times as long. All are measured,
+ * and copies that would not pay are skipped.
  */
 export function createKeptPrompts({ context, bound, disk, least, readMs }: KeepingParts) {
   const all = new Set<KeptPrompt>()
