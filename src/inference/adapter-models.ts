@@ -1,8 +1,8 @@
 import type { Model } from './model.ts'
 
 /**
- * The models of an engine: the one of its file, and one for each of its adapters, known when it is loaded or planned. They share its
- * sequences, which are counted with the first.
+ * The models of an engine: the one of its file and one for each of its adapters, known when it is loaded or planned.
+ * They share its sequences, which are counted for the first.
  */
 export function withAdapters(base: Model): () => readonly Model[] {
   const known = new Map<string, Model>()
@@ -44,7 +44,7 @@ function adapterModel(base: Model, name: string): Model {
       },
     }),
     fallbacks: base.fallbacks ?? [],
-    // The engine is closed with the model that it was opened for.
+    // The engine is closed together with the model for which it was opened.
     close: async () => {},
   }
 }

@@ -2,16 +2,16 @@ import type { GivenConstraint } from './constraints/constraint.ts'
 import type { Pooled, PoolingRequest } from './pooling.ts'
 
 /**
- * What turns the tokens of a prompt into those of an answer: the embedded engine or, in tests, a script. Operations do not see
- * it: they ask a `Model`, which compiles constraints and renders conversations first.
+ * Turns the tokens of a prompt into those of an answer: the embedded engine or, in tests, a script. Operations do not
+ * use it directly: they use a `Model`, which first compiles constraints and renders conversations.
  */
 export interface Backend {
   status(): BackendStatus
-  /** Undefined until a model is there. */
+  /** Undefined until a model is loaded. */
   model(): ServedModel | undefined
   /**
-   * Text to tokens. `special` also reads the names of special tokens as these tokens; `add` puts those before and after that the
-   * model wants around a text. `mark` is a character that is taken out, and no name is read across it.
+   * Text to tokens. `special` also reads the names of special tokens as these tokens; `add` adds the tokens that the
+   * model wants before and after a text. `mark` is a character that is removed, and no name is read across it.
    */
   tokenize(
     text: string,
@@ -20,31 +20,34 @@ export interface Backend {
   ): Promise<number[]>
   detokenize(tokens: number[], options: { special: boolean }, signal: AbortSignal): Promise<string>
   /**
-   * Resolves when the whole request has been checked and is running or queued; rejects with a
-   * refusal of the catalogue otherwise. From then on what happens arrives as events. When the signal aborts, its
-   * sequences are free again within one batch.
+   * Resolves when the whole request has been checked and is running or queued; rejects with a refusal of the catalogue
+   * otherwise. From then on, everything is reported as events. When the signal aborts, its sequences are free again
+   * within one batch.
    */
   generate(request: Generation, signal: AbortSignal): Promise<Run>
   /**
-   * Of a model that pools. `each` hears of every input as soon as it has been read; resolves when all have been, and rejects
-   * before the first where one of them cannot be. When the signal aborts, no further input is read.
+   * For a model that pools. `each` is called for every input as soon as it has been read. Resolves when all have been
+   * read; if one cannot be, rejects before the first. When the signal aborts, no further input is read.
    */
   pool(request: PoolingRequest, each: (pooled: Pooled) => void, signal: AbortSignal): Promise<void>
   close(): Promise<void>
 }
 
-/** `starting` also covers downloads and every restart; `failed` is a model that cannot be served at all, with the reason, which callers may read. */
+/**
+ * `starting` also covers downloads and every restart; `failed` is a model that cannot be served at all, with the
+ * reason, which callers may read.
+ */
 export type BackendStatus =
   | { state: 'starting'; doing: string }
-  /** It is loaded when somebody asks it. */
+  /** It is loaded by the first request for it. */
   | { state: 'unloaded' }
   | {
       state: 'ready'
       running: number
       waiting: number
-      /** Memory of its engine, where that is known. */
+      /** Memory of its engine, if known. */
       bytes?: number
-      /** Where it keeps prompts outside of its sequences, or could. */
+      /** Present if it keeps prompts outside of its sequences, or could. */
       promptCache?: PromptCacheLoad
       drafts?: DraftCounts
     }
@@ -55,20 +58,20 @@ export interface DraftCounts {
   right: number
 }
 
-/** What was read of prompts and is kept outside of the sequences. The counts begin with the engine. */
+/** Prompts that were read and are kept outside of the sequences. The counts start with the engine. */
 export interface PromptCacheLoad {
   prompts: number
   bytes: number
-  /** Bytes that it may have; 0 where nothing is kept. */
+  /** The most bytes it may use; 0 if nothing is kept. */
   bound: number
   kept: number
-  /** How often a prompt went on from one that was kept. */
+  /** How often a prompt continued from a kept one. */
   restored: number
-  /** The room was needed for others. */
+  /** Dropped to make room for others. */
   dropped: number
-  /** Not kept: it would have taken too long beside others, or all of the room. */
+  /** Not kept: it would have delayed others too long, or taken all of the room. */
   skipped: number
-  /** Where it is kept on disk, too. */
+  /** Present if prompts are also kept on disk. */
   disk?: DiskCacheLoad
 }
 
@@ -78,29 +81,29 @@ export interface DiskCacheLoad {
   bound: number
   written: number
   restored: number
-  /** The room was needed for others. */
+  /** Removed to make room for others. */
   removed: number
-  /** It could not be written. */
+  /** Could not be written. */
   failed: number
 }
 
-/** What a model can be asked for: texts, the vectors of texts, or how well documents fit a question. */
+/** What a model does: generate text, make vectors of texts, or score how well documents fit a query. */
 export type ModelTask = 'answers' | 'embeddings' | 'ranking'
 
 export interface ServedModel {
-  /** Absent: answers alone. */
+  /** Absent: answers only. */
   tasks?: readonly ModelTask[]
-  /** The first is the name that answers carry, the others are accepted too. */
+  /** The first is the name that answers carry; the others are accepted too. */
   names: string[]
-  /** The names of its adapters, each served as a model of its own. */
+  /** The names of its adapters, each served as its own model. */
   adapters?: readonly string[]
-  /** Of an adapter: the name of the model that it changes. */
+  /** For an adapter: the name of the model that it changes. */
   parent?: string
   /** Seconds since the epoch when it was loaded. */
   created: number
-  /** Where it came from, as the setting said it: `builtin`, a path, `hf:…`. */
+  /** Where it came from, as given in the setting: `builtin`, a path, `hf:…`. */
   source: string
-  /** Tokens that fit into one sequence, prompt and answer together. */
+  /** Tokens of one sequence, prompt and answer together. */
   context: number
   /** Sequences that run at once. */
   parallel: number
@@ -108,77 +111,83 @@ export interface ServedModel {
   /** Where it runs: `cpu`, or the GPU with the number of layers on it. */
   device: string
   vocabulary: number
-  /** The names of its control tokens, which no text can contain; of very many, the first. */
+  /** The names of its control tokens, which no text can contain; only the first if there are very many. */
   controlTokens: readonly string[]
   parameters: number
   bytes: number
-  /** Numbers of one of its vectors; absent where it makes none, and where only its server knows. */
+  /** The length of its vectors; absent if it makes none, or if only its server knows. */
   dimensions?: number
-  /** Shorter lengths that its vectors may be cut to: any, or these; none where absent. */
+  /** Shorter lengths to which its vectors may be cut: any, or these; absent if none. */
   shorter?: 'any' | readonly number[]
   /** The model's own Jinja template, if it has one. */
   template: string | undefined
-  /** As templates want to see them. */
+  /** In the form that templates expect. */
   tokens: { bos: string; eos: string }
 }
 
 export interface Generation {
-  /** The rendered prompt, or tokens as they are. The options are those of `tokenize`. */
+  /** The rendered prompt, or its tokens. The options are those of `tokenize`. */
   prompt: { text: string; special: boolean; add: boolean; mark?: string } | { tokens: number[] }
-  /** Keeps the last so many tokens of the prompt; -1 as many as the context leaves beside the answer. */
+  /** Keeps the last so many tokens of the prompt; -1 as many as the context leaves next to the answer. */
   truncate?: number
-  /** How many independent answers; each draws with its own seed. */
+  /** The number of independent answers; each draws with its own seed. */
   choices: number
   sampling: Sampling
   ending: Ending
-  /** The answer is a text of this grammar, which a constraint was compiled to, or the beginning of one when its length ends it. */
+  /**
+   * The answer is a text of this grammar, which was compiled from a constraint, or the beginning of one if its length
+   * ends it.
+   */
   constraint?: GivenConstraint
-  /** So many candidates beside the drawn token, 0 to 20; nothing when absent. */
+  /** The number of candidates listed with each drawn token, 0 to 20; no logprobs if absent. */
   logprobs?: number
   promptLogprobs?: number
   /**
-   * What text is made of the tokens. `markers` are names of control tokens: the text shows the one of index i as the lone low
-   * surrogate U+DC00+i, whatever `skipSpecial` says, and the constraint takes it where it goes on with that.
+   * How the tokens become text. `markers` are names of control tokens: the text shows the one with index i as the lone
+   * low surrogate U+DC00+i, whatever `skipSpecial` says, and the constraint accepts it where it continues with that.
    */
   text: { skipSpecial: boolean; spaceSpecial: boolean; markers?: readonly string[] }
   /**
-   * Present where the thought has a most length: after so many tokens of it those of `close` come, whatever the model would
-   * say. `open` and `close` are as the answer's text shows them, with markers as their units; white space around them does not
-   * count where they are looked for.
+   * Present if the length of the thought is limited: after `budget` tokens of it those of `close` follow, whatever the
+   * model says. `open` and `close` are as in the answer's text, with markers as code units; white space around them is
+   * ignored when they are searched for.
    */
   thinking?: {
     budget: number
     open: string
     close: string
-    /** The prompt ends in the thought. */
+    /** The prompt ends inside the thought. */
     isOpen: boolean
-    /** Other texts with which a thought ends: calls may begin in the middle of it. */
+    /** Other texts that end a thought: calls may begin in the middle of it. */
     calls?: readonly string[]
   }
-  /** A text that the answer is said to be like. It is guessed from and changes nothing. No beam search has one. */
+  /**
+   * A text that the answer is expected to resemble. It is used for guesses and changes nothing. Absent for beam
+   * searches.
+   */
   prediction?: string
   /** One of the adapters of the model. */
   adapter?: string
-  /** Prompts share what is remembered only with prompts of the same salt. */
+  /** Prompts share cached tokens only with prompts of the same salt. */
   salt?: string
   /** Lower runs earlier; 0 unless priorities are switched on. */
   priority: number
-  /** Who sent the request: tenants take turns, and none takes all slots of the queue. Absent where there is one only. */
+  /** Who sent the request: tenants take turns, and none takes all slots of the queue. Absent if there is only one. */
   tenant?: string
-  /** Present where nobody waits for the answer: see `Lane`. */
+  /** Present if nobody waits for the answer: see `Lane`. */
   lane?: Lane
-  /** Present: a beam search as wide as `choices`, and `sampling` but for its temperature plays no part. */
+  /** Present for a beam search with `choices` beams; of `sampling`, only the temperature applies. */
   beam?: { lengthPenalty: number }
 }
 
 /**
- * Background work stays behind the callers. It begins when a sequence is free that no caller waits for, and gives it up at once
- * when one does; what it has written stays, and it goes on later. Beside callers it gets a twenty-fifth of the time. It has a
- * queue of its own, and is counted nowhere else. A beam search cannot be one.
+ * Background work stays behind the callers. It begins when a sequence is free that no caller waits for, and loses it at
+ * once when one does. What it has written is kept, and it resumes later. Alongside callers it gets a twenty-fifth of
+ * the time. It has its own queue, and is counted nowhere else. A beam search cannot be background work.
  */
 export type Lane = 'background'
 
-/** All of them set: nothing here means "default". Their order of effect is that of vLLM's sampler. */
+/** All of them set: nothing here means "default". They are applied in the order of vLLM's sampler. */
 export interface Sampling {
   /** 0 takes the likeliest token. */
   temperature: number
@@ -188,31 +197,31 @@ export interface Sampling {
   topK: number
   /** 0 is off. */
   minP: number
-  /** Choice i draws with seed + i; absent draws a different seed each time. */
+  /** Choice i draws with seed + i; if absent, the seed differs each time. */
   seed?: bigint
   /** Over the answer's tokens. 0 is off. */
   frequencyPenalty: number
   presencePenalty: number
   /** Over the prompt's and the answer's tokens. 1 is off. */
   repetitionPenalty: number
-  /** Pairs of a token and what is added to its logit. */
+  /** Pairs of a token and the number that is added to its logit. */
   bias: [token: number, bias: number][]
-  /** Only these can be drawn. */
+  /** Only these tokens can be drawn. */
   allowed?: number[]
-  /** Texts that the answer must not contain as these tokens. */
+  /** Texts that the answer must not contain in the form of their tokens. */
   badWords: string[]
 }
 
 export interface Ending {
   /** Absent: as many as the context leaves. */
   maxTokens?: number
-  /** More than the context leaves counts as what it leaves, instead of being refused. */
+  /** A larger `maxTokens` than the context leaves is reduced to that instead of being refused. */
   isClipped?: boolean
   minTokens: number
   stop: string[]
   stopTokens: number[]
   ignoreEos: boolean
-  /** The stop string, or the text of the stop token, stays in the answer. */
+  /** The stop string, or the text of the stop token, is kept in the answer. */
   includeStop: boolean
   repetition?: { minPattern: number; maxPattern: number; count: number }
 }
@@ -220,7 +229,7 @@ export interface Ending {
 export interface Run {
   /** After truncation; the ids that the model sees. */
   promptTokens: number[]
-  /** As those of `Answering`; a choice's `finished` comes together with its last tokens. */
+  /** Grouped like those of `Answering`; a choice's `finished` comes together with its last tokens. */
   events: AsyncIterable<GenerationEvent[]>
 }
 
@@ -233,14 +242,17 @@ export type GenerationEvent =
       /** How long the request had waited when the engine began to read it. */
       queuedMs?: number
     }
-  /** `text` may lack what is still held back, or be empty; `tokens` and `logprobs` are what was drawn since the last event of this choice. */
+  /**
+   * `text` may be incomplete while some is held back, or empty; `tokens` and `logprobs` are those drawn since the last
+   * event of this choice.
+   */
   | {
       kind: 'tokens'
       choice: number
       text: string
       tokens: number[]
       logprobs?: TokenLogprob[]
-      /** Where the text of each token ends, in an event that was put together of several. */
+      /** Where the text of each token ends, in an event that was merged from several. */
       ends?: number[]
     }
   | {
@@ -248,29 +260,29 @@ export type GenerationEvent =
       choice: number
       reason: FinishReason
       stop: string | number | null
-      /** Where there was one. */
+      /** Present if the request had one. */
       prediction?: PredictionCounts
     }
 
-/** Tokens of a prediction that came in the answer when they were to come next, and all others. */
+/** Tokens of a prediction that came in the answer when they were predicted next, and all others. */
 export interface PredictionCounts {
   accepted: number
   rejected: number
 }
 
-/** `content_filter` comes from servers elsewhere alone. */
+/** Only servers elsewhere return `content_filter`. */
 export type FinishReason = 'stop' | 'length' | 'repetition' | 'content_filter'
 
 export interface Candidate {
   token: number
-  /** The true bytes of the token's text. */
+  /** The exact bytes of the token's text. */
   bytes: Uint8Array
   /** Natural logarithm of the probability before any sampling setting; never below -9999. */
   logprob: number
 }
 
 export interface TokenLogprob extends Candidate {
-  /** The likeliest candidates first, as many as were asked for. */
+  /** The likeliest candidates first, as many as requested. */
   top: Candidate[]
 }
 

@@ -9,7 +9,7 @@ import { type Candidates, type Logits, remembered } from './sampling/logits.ts'
 import { candidateOf } from './sampling/logprobs.ts'
 import { divisorOf } from './sampling/sampler.ts'
 
-/** The token goes to the end of what stands in the slot `from`. All copies come first: no slot that is copied from is copied to. */
+/** The token is appended to the text of slot `from`. All copies come first: no slot is both source and target of copies. */
 interface Move {
   slot: number
   from: number
@@ -19,7 +19,7 @@ interface Move {
 export interface Continuations {
   tokens: Uint32Array
   logprobs: Float64Array
-  /** What the answer shows of each token, when the request asks for it. */
+  /** The logprobs of each token, if the request asks for them. */
   shown: TokenLogprob[] | undefined
 }
 
@@ -27,11 +27,11 @@ interface Beam {
   slot: number
   score: number
   last: Step | undefined
-  /** The state of its text among the banned ones. */
+  /** The state of its text in the automaton of banned texts. */
   said: number
 }
 
-/** The tokens of an answer from the last to the first: beams share what they have in common. */
+/** The tokens of an answer from the last to the first: beams share their common beginning. */
 interface Step {
   token: number
   logprob: TokenLogprob | undefined
@@ -39,15 +39,15 @@ interface Step {
 }
 
 interface Answer {
-  /** By which answers are compared. */
+  /** Answers are compared by this. */
   rank: number
   last: Step | undefined
   end: End
 }
 
 /**
- * A beam search: as many answers as choices grow side by side, each step keeps the likeliest of their continuations. It says
- * what is to be read next, and has no sequences itself.
+ * A beam search: as many answers as choices are extended in parallel, and each step keeps the likeliest of their
+ * continuations. It decides what is read next, and has no sequences itself.
  */
 export function createBeams(plan: AnswerPlan) {
   const { generation, vocabulary, allowed, badWords, promptLength, maxTokens } = plan
@@ -60,12 +60,15 @@ export function createBeams(plan: AnswerPlan) {
   let answers: Answer[] = []
   let length = 0
 
-  /** The prompt counts, the token that ends an answer does not. */
+  /** The prompt counts towards the length; the token that ends an answer does not. */
   function rankOf(score: number, answerLength: number): number {
     return score / (promptLength + answerLength) ** lengthPenalty
   }
 
-  /** Better than this no answer gets that continues from here: its score can only fall, but more tokens may weigh less on it. */
+  /**
+   * An upper bound for the answers that continue from here: the score can only fall, but its weight may decrease with
+   * more tokens.
+   */
   function hopeOf({ score }: Beam): number {
     return rankOf(score, lengthPenalty > 0 ? maxTokens : length)
   }
@@ -79,7 +82,7 @@ export function createBeams(plan: AnswerPlan) {
     return worst !== undefined && beams.every((beam) => hopeOf(beam) <= worst.rank)
   }
 
-  /** Twice as many as the search is wide, as far as there are so many: their indexes among the likeliest. */
+  /** Twice as many candidates as the search is wide, if there are so many: their indexes among the likeliest. */
   async function likeliest(position: Logits, canFollow: (token: number) => boolean) {
     const source = allowed ? onlyAllowed(position, allowed) : position
     for (let count = 2 * width + (length < minTokens ? early.size : 0); ; count *= 8) {
@@ -94,7 +97,7 @@ export function createBeams(plan: AnswerPlan) {
   }
 
   return {
-    /** What may follow at the end of the beam in this slot. */
+    /** The tokens that may follow the beam in this slot. */
     async continuations(slot: number, logits: Logits): Promise<Continuations> {
       const position = remembered(logits)
       const said = beams.find((beam) => beam.slot === slot)?.said ?? 0
@@ -117,8 +120,8 @@ export function createBeams(plan: AnswerPlan) {
     },
 
     /**
-     * Takes the continuations of all beams, in the order of the moves before; at first those of the prompt, which stands in
-     * slot 0. Answers what each beam reads next; nothing when the search is over.
+     * Accepts the continuations of all beams, in the order of the previous moves; at first those of the prompt, which
+     * is in slot 0. Returns what each beam reads next; empty when the search is over.
      */
     advance(continuations: readonly Continuations[]): Move[] {
       const going: (Beam & { token: number })[] = []
@@ -189,7 +192,7 @@ export function createBeams(plan: AnswerPlan) {
   }
 }
 
-/** The first continuation of a beam stays in its slot, the others take slots of beams that do not continue. */
+/** The first continuation of a beam stays in its slot; the others take slots of beams that do not continue. */
 function placed<Going extends { slot: number }>(going: Going[]): { slot: number; beam: Going }[] {
   const taken = new Set(going.map(({ slot }) => slot))
   const kept = new Set<number>()

@@ -23,12 +23,12 @@ interface AnswerParts {
   generation: Generation
   /** As the model sees it, after truncation. */
   prompt: readonly number[]
-  /** How many tokens the answer may have: what was asked for, or what the context leaves. At least 1. */
+  /** The most tokens of the answer: as requested, or what the context leaves. At least 1. */
   maxTokens: number
   vocabulary: Vocabulary
-  /** What the generation's grammar is for this vocabulary. */
+  /** The generation's grammar, compiled for this vocabulary. */
   constraint?: Constraint | undefined
-  /** The tokens that end a thought which has a most length. */
+  /** The tokens that end a thought of limited length. */
   closing?: readonly number[] | undefined
 }
 
@@ -36,9 +36,9 @@ export type Choice = ReturnType<typeof createChoice>
 
 export interface Drawn {
   token: number
-  /** It ends a thought that has had its tokens, and was not drawn. */
+  /** It ends a thought that has used its budget, and was not drawn. */
   isForced?: boolean
-  /** Present when the request asks for log-probabilities. */
+  /** Present if the request asks for logprobs. */
   logprob?: TokenLogprob
 }
 
@@ -48,8 +48,8 @@ export interface Accepted {
 }
 
 /**
- * What all choices of a request share: computed once, before the first token. Every token that is named in the request has
- * to be one of the vocabulary.
+ * What all choices of a request share: computed once, before the first token. Every token named in the request must be
+ * in the vocabulary.
  */
 export function planAnswer(parts: AnswerParts) {
   const { generation, prompt, maxTokens, vocabulary, constraint, closing = [] } = parts
@@ -85,7 +85,10 @@ export function planAnswer(parts: AnswerParts) {
       markers: markersOf(vocabulary, text.markers),
     },
     constraint,
-    /** What a constraint leaves no choice of is not drawn: nothing else forbids a token, or is about single ones. */
+    /**
+     * Tokens that a constraint leaves as the only possibility are not drawn, as long as no other setting forbids tokens
+     * or applies to single ones.
+     */
     isSure:
       allowed === undefined &&
       sampling.badWords.length === 0 &&
@@ -96,8 +99,8 @@ export function planAnswer(parts: AnswerParts) {
 }
 
 /**
- * Whether an answer can begin at all. Throws a refusal otherwise, before anything is read or sent. What is possible is
- * mostly found at once.
+ * Checks that the answer can begin at all. Throws a refusal otherwise, before anything is read or sent. A possible
+ * token is mostly found at once.
  */
 export function checkFirstToken({ generation, vocabulary, allowed, badWords, constraint }: AnswerPlan): void {
   const early = new Set(generation.ending.minTokens > 0 ? bannedEnds(generation.ending, vocabulary) : [])
@@ -111,7 +114,7 @@ export function checkFirstToken({ generation, vocabulary, allowed, badWords, con
   if (!candidates.some(isPossible)) throw noTokenPossible(generation, 0)
 }
 
-/** What a constraint and the banned texts allow together; undefined when there is neither. */
+/** What the constraint and the banned texts allow together; undefined if there are neither. */
 function ruleOf(
   allowance: Allowance | undefined,
   badWords: BadWords | undefined,
@@ -144,21 +147,21 @@ export function createChoice(plan: AnswerPlan, index: number) {
 
   return {
     tokens,
-    /** The tokens that come next whatever the model says, and so without asking it; often none. */
+    /** The tokens that come next whatever the model says, and so need no logits; often none. */
     sure,
-    /** The text that the constraint leaves as the only one but for white space; often none. */
+    /** The only text that the constraint allows but for white space; often empty. */
     ahead(space: Spacing): string {
       const last = tokens.at(-1)
       return allowance?.ahead(space, last === undefined ? last : vocabulary.bytes(last).at(-1)) ?? ''
     },
-    /** Draws what comes after the answer so far. Rejects with a refusal when no token is possible. */
+    /** Draws the next token of the answer. Rejects with a refusal when no token is possible. */
     async next(logits: PositionLogits): Promise<Drawn> {
       const position = logprobs === undefined ? logits : remembered(logits)
       const forced = thinking?.forced((token) => allowance?.allows(token) ?? true)
       const shows = logprobs !== undefined && allowance === undefined
       const [token] = await Promise.all([
         forced ?? sure()[0] ?? sample(position, tokens),
-        // It is remembered there, and asked for together with what the draw needs.
+        // Cached in `position`, and requested together with what the draw needs.
         shows && likeliest(position, logprobs),
       ])
       if (token === undefined) throw noTokenPossible(generation, tokens.length)
@@ -167,19 +170,19 @@ export function createChoice(plan: AnswerPlan, index: number) {
       const shown = allowance ? shownLogits(position, allowance) : position
       return { ...drawn, logprob: await tokenLogprob(shown, token, logprobs, vocabulary) }
     },
-    /** Takes a drawn token into the answer. After `finished` nothing more may be asked of this choice. */
+    /** Adds a drawn token to the answer. This choice must not be used any more after `finished`. */
     accept({ token, logprob, isForced = false }: Drawn): Accepted {
       tokens.push(token)
       said = badWords?.after(said, token) ?? 0
       adjustments?.accept(token)
       thinking?.accept(token, isForced)
-      // A token that ends answers may be a mark as well. Where the grammar is not complete it is one, and part of the answer,
-      // which it still ends if the grammar is complete now.
+      // A token that ends answers may also be a mark. While the grammar is incomplete it is a mark, and part of the
+      // answer, which it still ends if the grammar is complete now.
       const isMark = plan.text.markers.has(token)
       const isNeeded = isMark && allowance?.isComplete === false
       const isRead = allowance?.accept(token) ?? true
       const ended = endOf(tokens, isForced || (isNeeded && !allowance.isComplete))
-      // Nothing can follow, whatever min_tokens and ignore_eos say, and what has the last word is part of the answer.
+      // Nothing can follow, whatever min_tokens and ignore_eos say, and the last token is part of the answer.
       const isOver = ended?.reason !== 'stop' && (allowance?.isOver ?? false)
       const end = isOver ? over : ended
       const searched = tokens.length > ending.minTokens
@@ -200,8 +203,8 @@ export function createChoice(plan: AnswerPlan, index: number) {
 }
 
 /**
- * The text of a token that is shown: one that ends the answer has none in it, unless it is asked for. A stop string found in
- * the text of the last token is what ended the answer, whatever else would have.
+ * The text of a token: empty for one that ends the answer, unless requested. A stop string in the text of the last
+ * token is reported as what ended the answer, even if something else would have.
  */
 export function writeToken(
   text: AnswerText,
@@ -230,7 +233,7 @@ export function noTokenPossible({ sampling, ending, constraint }: Generation, to
     sampling.badWords.length > 0 && 'bad_words',
     tokens < ending.minTokens && 'min_tokens',
   ].filter((field) => typeof field === 'string')
-  // Without any of them it is the model that gave no number to draw by.
+  // Without any of them, the model returned no number to draw by.
   if (fields.length === 0) return new Error('The logits of the model are no numbers.')
   return refuse('no_token_possible', { field: fields[0] ?? '', fields: fields.join(', '), tokens })
 }

@@ -1,28 +1,29 @@
 import type { Vocabulary } from './vocabulary.ts'
 
 /**
- * Control tokens have names, but no text can contain them. Those that matter to the reader of an answer are its *markers*: in
- * the answer's text, and in what it is read by, each is one lone low surrogate, which no other token can write. So a name that
- * is spelt out in letters is never taken for it. In a grammar a marker is a symbol: see `constraints/grammar/symbols.ts`.
+ * Control tokens have names, but no text can contain them. Those that matter to the reader of an answer are its
+ * *markers*: in the answer's text each is one lone low surrogate, which no other token can write. So a name that is
+ * spelt out in letters is never mistaken for a marker. In a grammar a marker is a symbol: see
+ * `constraints/grammar/symbols.ts`.
  */
 
-/** The first marker is this code unit, the next one the one behind it, and so on. */
+/** The first marker is this code unit, the next one the code unit after it, and so on. */
 export const firstMarker = 0xdc00
 export const lastMarker = 0xdffe
 
-/** How the answer's text shows the marker of this index. */
+/** The code unit of the marker with this index in the answer's text. */
 export function unitOfMarker(index: number): string {
   return String.fromCharCode(firstMarker + index)
 }
 
-/** A text of an answer, with the names of markers instead of their units. */
+/** A text of an answer, with the names of markers instead of their code units. */
 export function withNames(text: string, markers: readonly string[] = []): string {
   return text.replace(/\p{Surrogate}/gu, (unit) => markers[unit.charCodeAt(0) - firstMarker] ?? unit)
 }
 
 const known = new WeakMap<Vocabulary, ReadonlyMap<string, readonly number[]>>()
 
-/** Every control token by its name, in the order of the vocabulary. Found once for each vocabulary. */
+/** Every control token by its name, in the order of the vocabulary. Computed once for each vocabulary. */
 export function controlTokensOf(vocabulary: Vocabulary): ReadonlyMap<string, readonly number[]> {
   const before = known.get(vocabulary)
   if (before !== undefined) return before
@@ -36,7 +37,7 @@ export function controlTokensOf(vocabulary: Vocabulary): ReadonlyMap<string, rea
   return byName
 }
 
-/** The index of the marker that a token is. */
+/** Maps a token to the index of its marker. */
 export type Markers = ReadonlyMap<number, number>
 
 export function markersOf(vocabulary: Vocabulary, names: readonly string[] = []): Markers {
@@ -44,7 +45,7 @@ export function markersOf(vocabulary: Vocabulary, names: readonly string[] = [])
   return new Map(names.flatMap((name, index) => (byName.get(name) ?? []).map((token) => [token, index])))
 }
 
-/** Finds each name in a text, the longest where several begin. As a separator it keeps them. */
+/** Matches each name in a text, the longest if several begin at the same position. As a separator it keeps them. */
 export function namesPattern(names: readonly string[]): RegExp {
   const longestFirst = names.toSorted((one, other) => other.length - one.length)
   const escaped = longestFirst.map((name) => name.replaceAll(/[\\^$.*+?()[\]{}|/]/g, '\\$&'))

@@ -3,7 +3,10 @@ import type { ServedModel } from './backend.ts'
 import type { AnswerEvent, Answering, AnswerRequest } from './model.ts'
 import type { FoundModel } from './registry.ts'
 
-/** A model that cannot answer now. What is wrong with a request, or beyond the share of a caller, is so at any model. */
+/**
+ * Failures of a model that cannot answer now. If the request itself is wrong, or exceeds a limit of its caller, it
+ * would fail with any model.
+ */
 const passing: ReadonlySet<RefusalCode> = new Set([
   'model_not_ready',
   'engine_queue_full',
@@ -16,13 +19,13 @@ const passing: ReadonlySet<RefusalCode> = new Set([
 
 export interface AnswerOfModel {
   answering: Answering
-  /** Of the model that answers. */
+  /** The model that answers. */
   served: ServedModel
-  /** The name of the model that was asked, where another answers in its place. */
+  /** The name of the requested model, if another one answers instead. */
   insteadOf?: string
 }
 
-/** The answer of the model, or of the first of its fallbacks that has begun one. */
+/** The answer of the model, or of the first of its fallbacks that begins one. */
 export async function answerOf(
   { model, served, fallbacks }: FoundModel,
   request: AnswerRequest,
@@ -30,7 +33,7 @@ export async function answerOf(
 ): Promise<AnswerOfModel> {
   const first = async () => ({
     answering: await model.answer(request, signal),
-    // What was not loaded before is known now.
+    // A model that was not loaded before is known now.
     served: model.served() ?? served,
   })
   if (fallbacks === undefined) return first()
@@ -54,13 +57,13 @@ export async function answerOf(
       if (signal.aborted || !(error instanceof Refusal)) throw error
     }
   }
-  // The one that was asked is the one whose failure tells most.
+  // The failure of the requested model says the most.
   throw failure
 }
 
 const isPassing = (error: unknown) => error instanceof Refusal && passing.has(error.code)
 
-/** Waits until the answer has something to say, so that what fails before it can be answered by another. */
+/** Waits for the first event after the prefill, so that another model can answer if this one fails before it. */
 async function begun(answering: Answering): Promise<Answering> {
   const events = answering.events[Symbol.asyncIterator]()
   const groups: AnswerEvent[][] = []

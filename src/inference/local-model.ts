@@ -19,11 +19,11 @@ export interface LocalModelParts {
   prompts: Prompts
   /** Compiles constraints. */
   compiling: Compiling
-  /** Told how the model calls tools, once it is loaded. */
+  /** Logs how the model calls tools, once it is loaded. */
   log?: FormatLog
 }
 
-/** The models of a server with one engine of its own, and what they share. */
+/** The models of a server with a single embedded engine, and what they share. */
 export function localModels(
   engine: Backend,
   log?: FormatLog,
@@ -37,7 +37,10 @@ export function localModels(
   })
 }
 
-/** A model that the embedded engine runs: constraints are compiled and conversations rendered before the engine sees a prompt. */
+/**
+ * A model that the embedded engine runs: constraints are compiled and conversations rendered before the engine gets a
+ * prompt.
+ */
 export function createLocalModel(engine: Backend, { prompts, compiling, log }: LocalModelParts): Model {
   const own = createOwnFormat(engine, prompts, log)
 
@@ -59,7 +62,7 @@ export function createLocalModel(engine: Backend, { prompts, compiling, log }: L
     return { served, format, prompt: { ...rendered, special: true, add } }
   }
 
-  /** What the engine is asked for one input, and how its answers are read. */
+  /** The engine's request for one input, and how its answers are read. */
   async function prepared(
     input: Input,
     { turn: asked, constraint: content, inputs: _, given: __, ...request }: AnswerRequest,
@@ -108,12 +111,12 @@ export function createLocalModel(engine: Backend, { prompts, compiling, log }: L
       let createParser: Answering['createParser']
       let compiled: Compiled | undefined
       try {
-        // One after the other: they are to be queued in their order.
+        // One after the other, so that they are queued in order.
         for (const input of inputs) {
           const ready = await prepared(input, asked, signal)
           const { request, prompt, constraint, continued } = ready
           createParser ??= ready.createParser
-          // The same for all of them: turns have one input.
+          // The same for all of them: turns have only one input.
           compiled ??= constraint && (await compiling.compile(tenant, constraint, signal))
           const kept = compiled &&
             constraint && {
@@ -161,7 +164,7 @@ export function createLocalModel(engine: Backend, { prompts, compiling, log }: L
   }
 }
 
-/** The events of one run with the numbers that they have among all inputs. */
+/** The events of one run, renumbered among all inputs. */
 async function* numbered(
   events: AsyncIterable<GenerationEvent[]>,
   input: number,

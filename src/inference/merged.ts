@@ -1,6 +1,9 @@
 type Next<Value> = { from: number } & ({ result: IteratorResult<Value> } | { error: unknown })
 
-/** Several iterables as one, their values as they come. When it ends early, `cancel` makes the sources end too. */
+/**
+ * Merges several iterables into one, with values in the order of arrival. When the result ends early, `cancel` makes
+ * the sources end too.
+ */
 export async function* merged<Value>(
   sources: readonly AsyncIterable<Value>[],
   cancel: () => void,
@@ -9,7 +12,7 @@ export async function* merged<Value>(
   const arrived: Next<Value>[] = []
   let wake = () => {}
   const asked: Promise<void>[] = []
-  // One value of each source is requested ahead, and no more: the reader sets the pace.
+  // Only one value of each source is requested ahead: the reader sets the pace.
   const ask = (from: number) => {
     const arrive = (next: Next<Value>) => {
       arrived.push(next)

@@ -13,32 +13,33 @@ import type { Pooled, PoolingAsked } from './pooling.ts'
 import type { Conversation, GivenTool } from './prompt/chat-prompt.ts'
 
 /**
- * A model that can be asked, whatever stands behind it: the engine beside this process, or a server that speaks the wire of
- * OpenAI. It is all that the operations see of inference. Requests and events are plain values.
+ * A model that answers requests: run by the engine of this server, or by a server with the OpenAI API. The operations
+ * see nothing else of inference. Requests and events are plain values.
  */
 export interface Model {
   status(): BackendStatus
   /** Undefined until the model is loaded. */
   served(): ServedModel | undefined
-  /** How it writes thoughts and calls with its own template; undefined until it is loaded, and where it has none. */
+  /** How it writes thoughts and calls with its own template; undefined until it is loaded, and if it has no template. */
   format(): Promise<AnswerFormat | undefined>
   /**
    * Resolves when the whole request has been checked and is running or queued; rejects with a refusal of the catalogue
-   * otherwise. From then on what happens arrives as events. When the signal aborts, its sequences are free again within one
-   * batch.
+   * otherwise. From then on, everything is reported as events. When the signal aborts, its sequences are free again
+   * within one batch.
    */
   answer(request: AnswerRequest, signal: AbortSignal): Promise<Answering>
   /**
-   * Vectors of texts, or scores of documents, by what the inputs are. `each` hears of every input when it has been read. Resolves
-   * when all have been, with the tokens of all where they are told together; rejects before the first where one cannot be.
+   * Vectors of texts, or scores of documents, depending on the inputs. `each` is called for every input that has been
+   * read. Resolves when all have been read, with the number of tokens if it is only known for all together; if one
+   * input cannot be read, rejects before the first.
    */
   pool(asked: PoolingAsked, each: (pooled: Pooled) => void, signal: AbortSignal): Promise<{ tokens?: number }>
-  /** What an answer to this input would count as its prompt. */
+  /** The tokens that an answer to this input would have as its prompt. */
   tokenize(input: Input, tenant: string, signal: AbortSignal): Promise<number[]>
   detokenize(tokens: number[], options: { special: boolean }, signal: AbortSignal): Promise<string>
-  /** Loads it where that is done when it is asked, and says what is known then. */
+  /** For a model that is loaded on demand: loads it and returns what is known then. */
   load?(tenant: string, signal: AbortSignal): Promise<ServedModel>
-  /** Names of models that answer in its place when it fails before its answer has begun. */
+  /** Names of models that answer instead when it fails before its answer has begun. */
   readonly fallbacks?: readonly string[]
   close(): Promise<void>
 }
@@ -50,68 +51,73 @@ export type Input =
   | { tokens: number[] }
 
 export interface AnswerRequest extends Omit<Generation, 'prompt' | 'constraint' | 'tenant'> {
-  /** Each is answered with as many choices as `choices` says. They are queued in their order. */
+  /** Each is answered with `choices` choices. They are queued in their order. */
   inputs: readonly Input[]
-  /** What each answer has to be. */
+  /** What each answer has to fit. */
   constraint?: CompileQuestion
-  /** Present where the answer is a turn of a conversation, in which thoughts and calls of tools are told apart. */
+  /** Present if the answer is a turn of a conversation, in which thoughts and tool calls are told apart. */
   turn?: TurnAsked
-  /** Who asks: tenants take turns, and none takes all slots of a queue. */
+  /** The caller: tenants take turns, and none takes all slots of a queue. */
   tenant: string
   /**
-   * The fields of the request as its client gave them, under the names of chat completions. An engine of this machine needs
-   * none of them: all that they mean is above. A server elsewhere has defaults of its own for what is not given.
+   * The fields of the request as its client gave them, under the names of chat completions. An engine of this machine
+   * needs none of them: all that they mean is above. A server elsewhere has its own defaults for fields that are
+   * absent.
    */
   given?: Readonly<Record<string, unknown>>
 }
 
 export interface TurnAsked {
-  /** Tools that the answer may or has to call. */
+  /** Tools that the answer may or must call. */
   calls?: CallsAsked
-  /** The most tokens of a thought. With a field it is refused where the template shows no thoughts. */
+  /** The most tokens of a thought. With a field it is refused if the template shows no thoughts. */
   thinkingBudget?: { tokens: number; field?: string }
 }
 
 export interface CallsAsked {
   tools: readonly AskedTool[]
   choice: CallChoice
-  /** Without it the answer is over after its first call. */
+  /** If false, the answer ends after its first call. */
   isParallel: boolean
-  /** Where the request has the tools. */
+  /** The field of the request that has the tools. */
   field: string
 }
 
 interface AskedTool extends GivenTool {
-  /** Where the request has the schema of its arguments. */
+  /** The field of the request that has the schema of its arguments. */
   field: string
 }
 
-/** Whether the answer calls a tool is its own choice, or it has to call one, or this one. */
+/** Whether the answer may call a tool, must call one, or must call this one. */
 export type CallChoice = 'auto' | 'required' | { name: string }
 
 export interface Answering {
   /**
-   * The tokens of each input as the model sees them, after truncation. Of a server elsewhere they are filled in before the
-   * `prefilled` of the input, where it tells them.
+   * The tokens of each input as the model sees them, after truncation. For a server elsewhere they are filled in before
+   * the `prefilled` of the input, if it returns them.
    */
   prompts: readonly number[][]
   /**
-   * In groups: everything that has come when one is asked for, so that a slow reader gets few large groups instead of many
-   * small ones. Ends after the last choice's `finished`. Throws a refusal when the engine fails in the middle. Read once.
+   * In groups of everything that has arrived since the last one, so that a slow reader gets few large groups instead of
+   * many small ones. Ends after the last choice's `finished`. Throws a refusal when the engine fails in between. Can be
+   * read only once.
    */
   events: AsyncIterable<AnswerEvent[]>
-  /** Tells the parts of the text of one choice apart; without it all of the text is content. */
+  /** Tells the parts of the text of one choice apart; if absent, all of the text is content. */
   createParser?: () => Parser
-  /** What of the schemas of tools cannot be kept and was widened: the tool, the path in its parameters and the keyword. */
+  /**
+   * What could not be kept in the schemas of tools and was widened: the tool, the path in its parameters and the
+   * keyword.
+   */
   widened?: readonly string[]
-  /** Names in schemas that are nearly a keyword. */
+  /** Names in schemas that look like a misspelt keyword. */
   notes?: readonly string[]
   /**
-   * Resolves when the answer has something to say, or takes long to; rejects where it fails before. Absent where it is known
-   * already that it will answer.
+   * Resolves when the answer has begun, or takes long to; rejects if it fails before. Absent if it is already known
+   * that it will answer.
    */
   underWay?: Promise<unknown> | undefined
-  /** What a server elsewhere has counted so far; final when the answer has ended. Absent where tokens are counted here. */
+  /** The server's own counts so far; final when the answer has ended. Absent if tokens are counted here. */
   usage?: () => ToldUsage
 }
 
@@ -119,9 +125,9 @@ export interface ToldUsage {
   prompt: number
   cached: number
   completion: number
-  /** Of these, tokens of thoughts. */
+  /** Tokens of thoughts among those of `completion`. */
   reasoning: number
-  /** Where it tells of one. */
+  /** Present if it reports them. */
   prediction?: PredictionCounts
 }
 
@@ -129,7 +135,7 @@ export interface ToldUsage {
 export type AnswerEvent =
   | (Extract<GenerationEvent, { kind: 'prefilled' }> & { input: number })
   | Exclude<GenerationEvent, { kind: 'prefilled' }>
-  /** What a server elsewhere says. It has told the parts apart already; of its tokens it may tell no more than their number. */
+  /** Output of a server elsewhere, which has told the parts apart already. Of its tokens it may report only the number. */
   | {
       kind: 'said'
       choice: number

@@ -8,7 +8,7 @@ export type FormatLog = (values: object, message: string) => void
 
 const pauseMs = 250
 
-/** The format of the model's own template. It is found once; where a log is given, as soon as the model is loaded. */
+/** The format of the model's own template. It is determined once; with a log, as soon as the model is loaded. */
 export function createOwnFormat(engine: Backend, prompts: Prompts, log?: FormatLog) {
   const closing = new AbortController()
   let known: AnswerFormat | undefined
@@ -31,7 +31,7 @@ export function createOwnFormat(engine: Backend, prompts: Prompts, log?: FormatL
     say({ tools: proof, note, thinks: reasoning !== undefined }, `calls of tools: ${proof}`)
   }
 
-  // What fails here fails again for the request that needs it, which says so.
+  // A failure here happens again for the request that needs the format, which reports it.
   const announced = log === undefined ? undefined : announce(log).catch(() => undefined)
   return {
     find,

@@ -1,4 +1,4 @@
-/** What a model writes is one text; what it says may be several things: a thought, content, and calls of tools. */
+/** A model writes one text, which may consist of several parts: a thought, content, and tool calls. */
 export type Part =
   | { kind: 'content'; text: string }
   | { kind: 'reasoning'; text: string }
@@ -6,21 +6,21 @@ export type Part =
   | { kind: 'call'; index: number; id: string; name: string }
   /** More of the arguments of a call, as JSON text. */
   | { kind: 'arguments'; index: number; text: string }
-  /** The arguments are complete. A call that was cut off has no such end. */
+  /** The arguments are complete. A call that was cut off has no such part. */
   | { kind: 'callEnd'; index: number }
 
 /**
- * Reads the text of one choice as its pieces come and tells its parts apart. Parts are the same however the text is cut into
- * pieces, and all that was pushed has come out when `end` has answered.
+ * Reads the text of one choice piece by piece and tells its parts apart. The parts do not depend on how the text is cut
+ * into pieces, and are complete when `end` has returned.
  */
 export interface Parser {
   push(text: string): Part[]
   end(): Part[]
-  /** What comes next belongs to a thought. */
+  /** Whether the next text belongs to a thought. */
   readonly isThinking: boolean
 }
 
-/** All of the text is what the answer says. */
+/** Reads all of the text as content. */
 export const plainText: Parser = {
   push: (text) => (text === '' ? [] : [{ kind: 'content', text }]),
   end: () => [],

@@ -1,46 +1,46 @@
 /**
- * What a model that pools is asked: one vector for each text, or one score for each pair of a query and a document. Plain
- * values, as everything that goes to an engine.
+ * A request to a model that pools: one vector for each text, or one score for each pair of a query and a document.
+ * Plain values, like everything that is sent to an engine.
  */
 export interface PoolingRequest {
   inputs: readonly PoolingInput[]
-  /** Where the request has the one input, or the list of them. */
+  /** The field of the request that has the input, or the list of inputs. */
   field: string
   isList: boolean
   truncate?: Truncation
   /** Lower runs earlier; 0 unless priorities are switched on. */
   priority: number
-  /** Who sent the request: tenants take turns, and none takes all places of the queue. */
+  /** Who sent the request: tenants take turns, and none takes all slots of the queue. */
   tenant: string
 }
 
-/** `addSpecial` adds the tokens that the model wants around a text; around a pair they always are. */
+/** `addSpecial` adds the tokens that the model wants around a text; they are always added around a pair. */
 export type PoolingInput =
   | { text: string; addSpecial: boolean }
   | { tokens: number[] }
   | { query: string; document: string }
 
-/** What is asked of a model, wherever it runs. */
+/** A request to a model, wherever it runs. */
 export interface PoolingAsked extends PoolingRequest {
-  /** Numbers that a vector is cut to; absent: as many as it has. */
+  /** The length to which vectors are cut; absent: their full length. */
   dimensions?: number
-  /** Who the caller's own user is, for a server elsewhere that wants to know. */
+  /** The caller's own end user, for a server elsewhere that wants to know. */
   user?: string
 }
 
 export interface Truncation {
-  /** Of each input so many tokens are read at most; -1 as many as the model reads. */
+  /** At most so many tokens of each input are read; -1 as many as the model reads. */
   tokens: number
-  /** The end that is left out. Of a pair it is the end of the document, whatever this says. */
+  /** The end that is cut off. For a pair it is always the end of the document. */
   side: 'left' | 'right'
 }
 
 /** One input that has been read. */
 export interface Pooled {
-  /** Its place among the inputs. */
+  /** Its index among the inputs. */
   input: number
-  /** A vector of length 1, or one score: the more, the better the document fits. */
+  /** A vector of length 1, or one score: the higher, the better the document fits. */
   values: Float32Array
-  /** As many as were read. */
+  /** The number of tokens that were read. */
   tokens: number
 }

@@ -3,17 +3,17 @@ import type { ModelTask, ServedModel } from './backend.ts'
 import type { Model } from './model.ts'
 import { notReady } from './served-model.ts'
 
-/** Who asks, as far as models are concerned. */
+/** The part of a caller that matters to models. */
 interface ModelAsker {
-  /** `models`: names of those that may be asked. Absent: all. */
+  /** `models`: names of the models that the caller may use. Absent: all. */
   settings?: { models?: readonly string[] | undefined } | undefined
 }
 
-/** A model that is known, and what is known of it. */
+/** A loaded model, and what is known about it. */
 export interface FoundModel {
   model: Model
   served: ServedModel
-  /** Those that answer in its place, in this order, when it fails before its answer has begun. */
+  /** Models that answer instead, in this order, when it fails before its answer has begun. */
   fallbacks?: readonly FoundModel[]
 }
 
@@ -21,38 +21,38 @@ export interface FoundModel {
 export interface Models {
   /** The first is the default. */
   readonly all: readonly Model[]
-  /** Those that somebody may ask, and those that are not known yet. To anyone else they are not there. */
+  /** The models that the caller may use, and those whose names are not known yet. All others do not exist for it. */
   seenBy(asker: ModelAsker): readonly Model[]
   /**
-   * The model of this name; where a request names none, the first that does the task. Throws a refusal where no loaded model has
-   * the name, where the asker may not ask it, or where it does not do the task.
+   * The model with this name; if a request names none, the first that does the task. Throws a refusal if no loaded
+   * model has the name, if the caller may not use it, or if it does not do the task.
    */
   find(name: string | null | undefined, asker: ModelAsker, task?: Task): FoundModel
-  /** The file that they are read from, where there is one. */
+  /** The state of the models' file, if there is one. */
   list?(): ModelList
   close(): Promise<void>
 }
 
-/** What became of the file of HEDDLE_MODELS. */
+/** The state of the file of HEDDLE_MODELS. */
 export interface ModelList {
   file: string
   read_at: string
-  /** Why it was not read again when it last changed; what stood in it before holds. */
+  /** Why its last change was not accepted; the previous content then stays in effect. */
   trouble: string | null
-  /** Bytes that local models take together, as planned, and may take. */
+  /** Bytes that local models use together, as planned, and the most that they may use. */
   memory: { used: number; bound: number }
-  /** How often each was loaded, unloaded, and could not be loaded. */
+  /** How often each model was loaded, was unloaded, and could not be loaded. */
   loads: ReadonlyMap<string, { loaded: number; unloaded: number; failed: number }>
 }
 
 type Task = ModelTask | 'any'
 
-/** What a model can be asked for. */
+/** Whether a model does this task. */
 export function doesTask({ tasks = ['answers'] }: Pick<ServedModel, 'tasks'>, task: Task): boolean {
   return task === 'any' || tasks.includes(task)
 }
 
-/** `close` also ends what the models share. What a server elsewhere has may change from request to request. */
+/** `close` also closes what the models share. The models of a server elsewhere may change between requests. */
 export function createModels(
   given: readonly Model[] | (() => readonly Model[]),
   closeShared: () => Promise<void> = async () => {},

@@ -9,11 +9,11 @@ import { type ModelPlan, type ModelSettings, prepareModel } from './models/plan.
 
 export interface BringParts {
   log: Record<'info' | 'warn' | 'error', (values: object, message: string) => void>
-  /** The pause before another attempt after an error that may pass; for tests. */
+  /** The pause before the next attempt after a temporary error; for tests. */
   pauseMs?: (attempts: number) => number
   /** Decides how a file is run. */
   prepare?: typeof prepareModel
-  /** The line of the log about a model that was found. */
+  /** The log message for a model that was found. */
   saying?: string
 }
 
@@ -24,20 +24,20 @@ export interface ServedModelParts extends Omit<BringParts, 'prepare' | 'saying'>
 
 type Prepared = Awaited<ReturnType<typeof prepareModel>>
 
-/** Half a minute at first, ten minutes in the end. */
+/** Half a minute at first, up to ten minutes. */
 const usualPause = (attempts: number) => Math.min(600_000, 30_000 * 2 ** (attempts - 1))
 
-/** A model that is looked for. */
+/** A model that is being looked for. */
 interface Bringing {
   status(): BackendStatus
-  /** Resolves when it is found, or cannot be had, or has to be downloaded, which takes longer than a caller waits. */
+  /** Resolves when it is found, cannot be obtained, or must be downloaded, which takes longer than a caller waits. */
   looked: Promise<void>
   close(): Promise<void>
 }
 
 /**
- * Looks for the file of a model, or downloads it, and checks it, until that has been done once. What may pass is tried again.
- * `found` is told the file and how it is to be run.
+ * Finds or downloads the file of a model and checks it, until that has succeeded once. Temporary errors are retried.
+ * `found` gets the file and how it is to be run.
  */
 export function bringModel(
   source: LocalSource,
@@ -67,7 +67,7 @@ export function bringModel(
         const unexpected = error instanceof ModelError ? {} : { err: error }
         log.error({ model, ...unexpected, again_in_ms: again }, `the model cannot be served: ${reason}`)
         if (again === undefined) return
-        // Rejected when the server stops, which the loop sees.
+        // Rejected when the server stops, which the loop notices.
         await delay(again, undefined, { ref: false, signal: closing.signal }).catch(() => undefined)
       }
     }
@@ -115,8 +115,8 @@ export function bringModel(
 }
 
 /**
- * The model of the settings: found or downloaded, checked, and run. The backend exists at once and becomes ready later, so
- * the rest of the server does not wait for it.
+ * The model of the settings: found or downloaded, checked, and run. The backend exists at once and becomes ready later,
+ * so the rest of the server does not wait for it.
  */
 export function createServedModel(
   source: LocalSource,

@@ -1,7 +1,10 @@
 import { refuse } from '../domain/refusals.ts'
 import type { ServedModel } from './backend.ts'
 
-/** Vectors of so many numbers, again of length 1. Only where the model was trained to have the most in the first of them. */
+/**
+ * Cuts vectors to a length and normalizes them again. Only for models trained to have the most information in the first
+ * numbers.
+ */
 export function shortening(
   { dimensions: own, shorter }: Pick<ServedModel, 'dimensions' | 'shorter'>,
   asked: number | undefined,

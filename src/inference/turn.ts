@@ -16,11 +16,11 @@ import { resolved } from './tools/markers.ts'
 import type { OfferedTool } from './tools/offered-tool.ts'
 import { secondSpellings } from './tools/second-spellings.ts'
 
-/** How the answer to a conversation is drawn and read. */
+/** How the answer to a conversation is constrained and read. */
 interface TurnPlan {
-  /** Thoughts, calls and what the content has to be, in one; absent where the answer is free. */
+  /** Combines thoughts, calls and the constraint of the content; absent if the answer is free. */
   constraint: CompileQuestion | undefined
-  /** What has been said of the content before the answer. */
+  /** The beginning of the content that the prompt already has. */
   continued: ContinuedText | undefined
   markers: readonly string[]
   thinking: Generation['thinking']
@@ -32,13 +32,13 @@ interface TurnParts {
   format: AnswerFormat
   served: ServedModel
   conversation: Conversation
-  /** The conversation as the template has written it. */
+  /** The conversation as rendered by the template. */
   prompt: string
-  /** What the content has to be. */
+  /** The constraint of the content. */
   content: CompileQuestion | undefined
   /** Control tokens are shown. */
   isShown: boolean
-  /** A search over beams has no constraint: what it finds is only read. */
+  /** A beam search has no constraint: its answers are only read. */
   isBeam: boolean
 }
 
@@ -48,7 +48,7 @@ export function planTurn(parts: TurnParts): TurnPlan {
     ? continuedTurn(conversation, parts.format.reasoning, served.controlTokens)
     : undefined
   if (said?.isThought === false) return planContent(parts, said.content)
-  // What the prompt ends with is text: markers are what the model writes.
+  // The end of the prompt is text: markers occur only in what the model writes.
   const thought = said === undefined ? thoughtStartOf(parts.format.reasoning, prompt) : 'open'
   const { format, markers } = resolved(parts.format, served.controlTokens)
   const { reasoning } = format
@@ -63,7 +63,7 @@ export function planTurn(parts: TurnParts): TurnPlan {
     content,
   })
   const constraint = constraintOf()
-  // Where the content alone is drawn, what looks like a mark in it is content.
+  // If only the content is constrained, text in it that looks like a mark is content.
   const isContent = content !== undefined && constraint === content && !isBeam
   return {
     markers,
@@ -93,7 +93,7 @@ export function planTurn(parts: TurnParts): TurnPlan {
 
   function constraintOf(): CompileQuestion | undefined {
     if (isBeam) return content
-    // A model that was not asked to think goes straight to what it has to say.
+    // A model that was not asked to think starts with its content or calls.
     const drawn = thought === 'optional' && !isThinkingOn(reasoning, conversation) ? 'over' : thought
     const own = 'own' in format.calls ? format.calls : undefined
     const hasThought = reasoning !== undefined && drawn !== 'over'
@@ -111,12 +111,12 @@ export function planTurn(parts: TurnParts): TurnPlan {
   }
 }
 
-/** Whether the answer may be what a constraint says of its content. */
+/** Whether the answer may be content that fits the constraint. */
 function isContentAsked({ asked, content, isBeam }: TurnParts): boolean {
   return content !== undefined && !isBeam && (asked.calls?.choice ?? 'auto') === 'auto'
 }
 
-/** Of a content that has begun there is only more: thoughts and calls stand before it. */
+/** Content that has begun can only continue: thoughts and calls come before it. */
 function planContent(parts: TurnParts, text: string): TurnPlan {
   const { conversation, content } = parts
   const {
@@ -154,7 +154,7 @@ function thinkingOf(
   })
 }
 
-/** What calls begin with that may begin in the middle of a thought, up to where white space may differ. */
+/** What calls may begin with in the middle of a thought, up to the first white space, which may vary. */
 function callMarks(calls: AnswerFormat['calls']): string[] {
   if ('own' in calls || calls.isAnchored) return []
   const [first] = calls.open
@@ -175,7 +175,7 @@ function allowsOneCall({ calls }: AnswerFormat): boolean {
 
 const nineOf = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'
 
-/** Ids that the template accepts when a client sends them back, and those that the model writes itself where it does. */
+/** Ids that the template accepts when a client sends them back; the model's own ids if it writes any. */
 function newIdsFor(
   { calls }: AnswerFormat,
   { messages }: Conversation,
@@ -189,7 +189,7 @@ function newIdsFor(
   return () => Array.from(randomBytes(9), (byte) => nineOf[byte % nineOf.length]).join('')
 }
 
-/** A name with a number behind it, and nothing else between two marks, is the id of the call: `functions.NAME:0`. */
+/** A name followed by a number, with nothing else between two marks, is the id of the call: `functions.NAME:0`. */
 function writtenId({ open, mid, counter }: CallFormat) {
   const [behind, hole] = mid
   const last = open.at(-1)

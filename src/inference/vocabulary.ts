@@ -1,4 +1,4 @@
-/** What the tokens of a model are, beside their logits. */
+/** The tokens of a model. */
 export interface Vocabulary {
   readonly size: number
   /** The token that ends a text, if the model has one. */

@@ -19,7 +19,7 @@ interface AdmissionParts {
 
 export type Admission = ReturnType<typeof createAdmission>
 
-/** Which of the answers that wait get a sequence, and which sequence: always between two batches. */
+/** Decides which waiting answers get a sequence, and which one. Called only between two batches. */
 export function createAdmission({ context, open, sequences, memory, kept, tenants }: AdmissionParts) {
   const { readsTiles } = context
   const { running, queue, behind, queueOf, runningOf } = open
@@ -39,12 +39,12 @@ export function createAdmission({ context, open, sequences, memory, kept, tenant
     sequences.give(sequence)
   }
 
-  /** Sequences that callers may take: those that are free, and those of background work. */
+  /** Sequences available to callers: the free ones and those of background work. */
   function room(): number {
     return sequences.free() + runningOf(true).length
   }
 
-  /** Background work gives up sequences until so many are free: first those that are read again soonest. */
+  /** Takes sequences from background work until `count` are free: first those that are quickest to read again. */
   function makeRoom(count: number): void {
     const shortest = runningOf(true).sort(
       (one, other) => (one.sequence?.tokens.length ?? 0) - (other.sequence?.tokens.length ?? 0),
@@ -58,8 +58,8 @@ export function createAdmission({ context, open, sequences, memory, kept, tenant
   }
 
   /**
-   * Sequences that a tenant may take. While others are active, the last one is for a tenant that runs nothing: long answers of
-   * one must not keep out the others until they end.
+   * Sequences available to a tenant. While other tenants are active, the last one is reserved for a tenant that runs
+   * nothing: otherwise the long answers of one tenant would shut out the others until they end.
    */
   function roomFor(tenant: string): number {
     const runs = runningOf(false).some((one) => one.tenant === tenant)
@@ -95,7 +95,7 @@ export function createAdmission({ context, open, sequences, memory, kept, tenant
     }
   }
 
-  /** Any sequence for one that continues from the memory of another, where it may have one. */
+  /** Any free sequence, if the answer may have one; for an answer that continues from a copy of another sequence. */
   function takeAny({ tenant, isBackground }: Answering): Sequence | undefined {
     if (isBackground) return queue.length === 0 ? sequences.takeAny(true) : undefined
     if (roomFor(tenant) < 1) return undefined
@@ -113,15 +113,16 @@ export function createAdmission({ context, open, sequences, memory, kept, tenant
       for (const answering of queue) {
         const { request } = answering
         if (open.isGone(answering)) continue
-        // Nothing overtakes a search that waits for room, or it would wait for ever.
+        // Nothing overtakes a beam search that waits for room, or it would wait for ever.
         if (room() - held < request.together) return
         if (roomFor(answering.tenant) - held < request.together) continue
-        // Its prompt is being read by another of its answers, which it will follow; later requests do not get its sequence.
+        // Another answer of the same request is reading the prompt, and this one will follow it. Later requests do not
+        // get its sequence.
         if (request.isShared && request.leader !== undefined && !request.isRead) held++
         else await begin(answering)
       }
     },
-    /** Answers whether background work has a sequence. While callers wait, it begins nothing. */
+    /** Returns whether background work has a sequence. While callers wait, none is started. */
     async admitBackground(): Promise<boolean> {
       for (const answering of queue.length > 0 ? [] : behind) {
         const { request } = answering
@@ -131,14 +132,17 @@ export function createAdmission({ context, open, sequences, memory, kept, tenant
       }
       return runningOf(true).length > 0
     },
-    /** The other answers of a request whose prompt has been read, as far as there is room: they go on from there. */
+    /**
+     * Starts the other answers of a request whose prompt has been read, as far as there is room: they continue from its
+     * end.
+     */
     async admitFollowers({ request, sequence }: Answering): Promise<Answering[]> {
       if (!request.isShared || sequence === undefined) return []
       const others: Answering[] = []
       for (const other of request.unfinished) {
         if (other.sequence !== undefined) continue
         const free = takeAny(other)
-        // Those for whom there is no room come later, and find the prompt remembered.
+        // Those without room start later, and find the prompt in the KV cache.
         if (free === undefined) break
         queueOf(other).remove(other)
         start(other, free)

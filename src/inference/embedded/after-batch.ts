@@ -23,18 +23,21 @@ function told<Value>(asked: PromiseSettledResult<Value>): Value {
   return asked.value
 }
 
-/** What has lost its sequence has drawn already, and where the prompt's own tokens are rated there are rows of all of them. */
+/**
+ * An answer that lost its sequence has drawn its token already. Where prompt logprobs are wanted, all tokens of the
+ * prompt have rows of logits.
+ */
 function drawsBehindPrompt({ request, drawn, again }: Answering): boolean {
   return drawn === undefined && again.length === 0 && request.promptLogprobs === undefined
 }
 
-/** After a batch: what was read is remembered, and answers whose tokens have all been read draw the next. */
+/** After a batch: records what was read, and draws the next token of each answer whose tokens have all been read. */
 export function createAfterBatch(parts: AfterBatchParts) {
   const { vocabulary, context, open, memory, admission, outbox } = parts
-  /** Tokens of guesses that were checked, and those of them that were drawn. */
+  /** Guesses that were checked, and how many of them were drawn. */
   const guesses = { checked: 0, right: 0 }
 
-  /** Takes up what comes next, and as long as that is what was guessed, draws what comes after it. `known` is what comes first. */
+  /** Accepts the next token and, as long as it equals the guess, draws the one after it. `known` is what comes first. */
   async function check(part: Part, known: readonly TakeUp[]): Promise<void> {
     const { answering, sequence, tokens, guessed, sure, rows } = part
     const first = tokens.length - guessed
@@ -84,8 +87,9 @@ export function createAfterBatch(parts: AfterBatchParts) {
   }
 
   /**
-   * While the batch is being computed what is sure is taken up, and what is drawn behind it, or behind a prompt that ends in it, is asked
-   * for: the one thread of the native library answers as soon as it has the logits, and this one is not woken in between.
+   * While the batch is being computed, sure tokens are accepted, and the draw after them, or after a prompt that ends
+   * in this batch, is requested. The single thread of the native library then answers as soon as it has the logits, and
+   * this thread is not woken in between.
    */
   async function lookAhead({ answering, isPrompt, sure, rows }: Part): Promise<TakeUp[]> {
     const [row] = rows
@@ -97,7 +101,7 @@ export function createAfterBatch(parts: AfterBatchParts) {
 
   return {
     guesses,
-    /** To be called when the batch has begun; it ends after the batch. */
+    /** To be called when the batch has begun; resolves after the batch. */
     async finish(part: Part, decoding: Promise<void>): Promise<void> {
       const { answering, sequence, tokens, guessed, rows } = part
       const [known] = await Promise.allSettled([lookAhead(part)])
@@ -125,7 +129,7 @@ export function createAfterBatch(parts: AfterBatchParts) {
         open.drop(request)
         outbox.refuse(request.id, error)
       } finally {
-        // Of a sequence that another has by now, there are none left.
+        // If the sequence belongs to another answer by now, it has no guesses left.
         memory.forgetGuesses(sequence)
       }
     },

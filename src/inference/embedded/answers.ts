@@ -14,11 +14,11 @@ interface AnswersParts extends BeamParts {
   drafts: HowToDraft
 }
 
-/** The answers of a request, as what runs on sequences: choices that draw for themselves, or the beams of one search. */
+/** The answers of a request in the form that runs on sequences: independent choices, or the beams of one search. */
 export function createAnswers({ model, drafts, ...parts }: AnswersParts) {
   const { open, outbox, finish } = parts
   const guessChances = firstChances()
-  /** The tokens of texts that constraints leave as the only ones. */
+  /** Tokens of the texts that constraints leave as the only possibility. */
   const spelled = new LRUCache<string, number[]>({
     max: 1024,
     memoMethod: (text) => model.tokenize(text, { special: false, add: false }),
@@ -33,7 +33,7 @@ export function createAnswers({ model, drafts, ...parts }: AnswersParts) {
     return createDrafting(prompt, { tokens, sure, forced, predicted }, guessChances)
   }
 
-  /** One that draws for itself. */
+  /** A choice that draws its own tokens. */
   function written(
     { prompt }: Request,
     choice: Choice,

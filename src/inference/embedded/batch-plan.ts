@@ -1,24 +1,27 @@
 import { tile } from './tiles.ts'
 
-/** What one sequence has left to read. */
+/** What one sequence still has to read. */
 interface Left {
   tokens: number
-  /** The most of them that one batch may take, at least 3. */
+  /** The most of them that one batch may read, at least 3. */
   most: number
-  /** When it came. */
+  /** When the request arrived. */
   arrival: number
-  /** It writes: all of them go into the batch. */
+  /** It is decoding: all its tokens go into the batch. */
   isWriting?: boolean
 }
 
 /**
- * A piece of a prompt much smaller than this costs more for each token: flash attention has a fast way for 64 rows of one
- * sequence, and a slow one for fewer. And a piece that is larger looks at much that comes after it, for nothing.
+ * A much smaller piece of a prompt costs more per token: flash attention has a fast path for 64 rows of one sequence
+ * and a slow one for fewer. A larger piece looks in vain at many positions that come after it.
  */
 const leastPiece = 64
 const mostPiece = 256
 
-/** The end of a prompt is read with what is before it where that makes a batch longer by no more than this share: another would cost more. */
+/**
+ * The end of a prompt is read together with what precedes it if that lengthens the batch by at most this share: a batch
+ * of its own would cost more.
+ */
 const endShare = 0.25
 
 interface Plan {
@@ -30,16 +33,15 @@ interface Plan {
 }
 
 /**
- * How many tokens of each sequence go into the next batch, for sequences with so many left to read. One that is writing, or
- * about to with a single token left, goes first; one with none waits. What is left belongs to prompts, to one after the other: those
- * with the fewest tokens to come first, so that a short one is read at once beside a long one, and of several the first is
- * done early; now and then (`oldestFirst`) the one that has waited longest, so that none waits for ever. A piece
- * that would be small, and not the end of its prompt, waits for the next batch.
- *
- * No piece is a single token, and none leaves one: llama.cpp computes the attention of a single row in another way than
- * that of several, and the sums differ in their last digits. A prompt of more than one token is read as rows of several,
- * however it is cut and however much of it is remembered, so its logits are always the same. `inTiles`: nor does one leave
- * less than a tile, where it is a tile itself.
+ * How many tokens of each sequence go into the next batch, given how many each has left to read. Sequences that are
+ * decoding, or about to with a single token left, go first; sequences with nothing left wait. The remaining room goes
+ * to prompts, one after the other. Those with the fewest tokens left come first, so that a short prompt is read at once
+ * alongside a long one, and the first of several is done early. Now and then (`oldestFirst`) the one that has waited
+ * longest comes first, so that none waits for ever. A piece that would be small, and is not the end of its prompt,
+ * waits for the next batch. No piece is a single token, and none leaves a single token: llama.cpp computes the
+ * attention of a single row differently from that of several, and the sums differ in their last digits. A prompt of
+ * more than one token is always read as several rows, however it is cut and however much of it is cached, so its logits
+ * are always the same. With `inTiles`, a piece of at least a tile does not leave less than a tile either.
  */
 export function planBatch(left: readonly Left[], { batch, prompts, oldestFirst, inTiles }: Plan): number[] {
   const plan: number[] = left.map(({ tokens, isWriting }) => (isWriting || tokens === 1 ? tokens : 0))
@@ -77,11 +79,11 @@ function shareOf(tokens: number, most: number, inTiles = false): number {
 }
 
 /**
- * The parts of a batch, which come in the order of their sequences, in the order in which they are added to it. llama.cpp
- * computes neighbours of ascending sequences together, the same number of tokens of each: good for those that write, with as
- * many tokens, but it would take a single row from a prompt beside them. So each prompt stands alone, and all groups descend.
- * `arePromptsJoined`: prompts of as many tokens are computed together, too, in three quarters of the time where they are short, and
- * with other last digits.
+ * The order in which the parts of a batch are added; they are given in the order of their sequences. llama.cpp computes
+ * neighbouring parts of ascending sequences together, the same number of tokens of each. That is good for decoding
+ * sequences, which have equally many tokens, but it would split a single row off a prompt next to them. So each prompt
+ * stands alone, and the groups are in descending order. `arePromptsJoined`: prompts of equal length are computed
+ * together, too. Short ones then take three quarters of the time, with other last digits.
  */
 export function additionOrder<Part extends { tokens: { length: number }; isPrompt?: boolean }>(
   parts: readonly Part[],

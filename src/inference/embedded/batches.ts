@@ -10,70 +10,74 @@ import type { Sequence } from './sequences.ts'
 import type { ActiveTenants } from './turns/active-tenants.ts'
 import { createTenantShares } from './turns/tenant-shares.ts'
 
-/** A part of a batch: what one sequence reads in it. */
+/** What one sequence reads in a batch. */
 export interface Part {
   answering: Answering
   sequence: Sequence
   tokens: Uint32Array
-  /** So many of them at the end are guesses, … */
+  /** So many tokens at the end are guesses, … */
   guessed: number
-  /** … and the first of these come next whatever the model says: what comes before them needs no logits. */
+  /** … and the first of these are sure: what precedes them needs no logits. */
   sure: number
-  /** The rows of the logits that are wanted: of the last token that is not a guess, or is sure, and of guesses behind it. */
+  /** The rows whose logits are wanted: of the last token that is sure or not a guess, and of the guesses after it. */
   rows: Uint32Array
   isPrompt: boolean
-  /** Tokens that were drawn after it. */
+  /** Tokens that were drawn after the batch. */
   drawn: number
 }
 
 interface BatchParts {
   context: Pick<NativeContext, 'begin' | 'add' | 'readsTiles'>
   tenants: ActiveTenants
-  /** Tokens that a batch may have. */
+  /** Most tokens in a batch. */
   batch: number
-  /** Rows of logits that it may have. */
+  /** Most rows of logits in a batch. */
   mostRows: number
-  /** Tokens that a sequence may have. */
+  /** Most tokens in a sequence. */
   longest: number
   drafts: HowToDraft
 }
 
 interface ChosenDraft extends Draft {
-  /** So many tokens are read of it. */
+  /** How many of its tokens are read. */
   length: number
-  /** The most that may be. */
+  /** The most that may be read. */
   bound: number
-  /** So many of them are taken up without logits. */
+  /** How many of them are accepted without logits. */
   unasked: number
 }
 
-/** Of all who write together. More rows cost as much time as they could save. */
+/** Drafted tokens of all decoding sequences together. More rows cost as much time as they could save. */
 const mostDrafted = 48
 const nothing: Draft = { tokens: [], sure: 0, chance: 0 }
 
 /**
- * Tiny models compute one prompt after the other, in one batch or in several: the first is done sooner where the next comes in a
- * batch of its own. Beside so many writers, who are in each batch, more of them would cost more than that brings.
+ * Tiny models compute prompts one after the other, in one batch or in several, so the first is done sooner if the next
+ * is in a later batch. Alongside so many writers, all of which are in each batch, the additional batches would cost
+ * more than they gain.
  */
 const mostOfTiny = 256
 const mostBesideTiny = 3
 
-/** Of so many batches one reads of the prompt that has waited longest. */
+/** One of so many batches reads from the prompt that has waited longest. */
 const oldestEvery = 4
 
-/** Which of the answers go on in the next batch and how far, by what the last ones took. */
+/** Decides which answers are in the next batch and how much each reads, from the times of the last ones. */
 export function createBatches({ context, tenants, batch, mostRows, longest, drafts: how }: BatchParts) {
   const pace = createPace(context)
   const draftLength = createDraftLength(() => pace.readMs(1))
   const worthAhead = createWorthAhead(how)
-  // What background work writes has constraints mostly, and says nothing of how long callers take.
+  // Background work mostly has constraints, so its times say nothing about those of callers.
   const backgroundPace = createPace()
   const shares = createTenantShares()
   const leastDrafted = () => (how.isPaired ? 1 : 0)
   let turn = 0
   let decodeMs = 0
 
-  /** Writers that cost more together than one after the other take turns: first the tenants, then those of one tenant. */
+  /**
+   * If decoding all writers together costs more than one after the other, they take turns: first the tenants, then the
+   * answers of one tenant.
+   */
   function writersOf(busy: readonly Answering[], of: ReadonlySet<string>, by = pace): readonly Answering[] {
     const own = of.size > 1 ? busy.filter(({ tenant }) => tenant === shares.next) : busy
     if (by.abreast(busy.length) > 1) return by.isWorthSharing(busy.length, own.length, of.size) ? own : busy
@@ -89,8 +93,8 @@ export function createBatches({ context, tenants, batch, mostRows, longest, draf
   }
 
   /**
-   * Guesses for those that write, all as long as each other. Beside prompts there are no more than has to be. What is sure is read
-   * as a prompt is: as much of it as there is, and `prompts` together at most.
+   * Drafts for the writers, all of the same length. Alongside prompts they are as short as possible. Sure tokens are
+   * read like a prompt: all of them, up to `prompts` in total.
    */
   function draftsOf(answerings: readonly Answering[], prompts: number): Map<Answering, ChosenDraft> {
     const writers = answerings.filter(isWriting)
@@ -117,14 +121,14 @@ export function createBatches({ context, tenants, batch, mostRows, longest, draf
     const length = most > least ? draftLength.choose(chances, least, most) : least
     for (const draft of drafts.values()) {
       const { tokens, sure, bound } = draft
-      // Behind what is sure a guess is no longer than it is; rows that only stand in for one cost more there.
+      // After sure tokens, a draft is no longer than its tokens: rows that only fill up would cost more there.
       const own = Math.min(bound, tokens.length, sure + (length > least ? length : 0))
       draft.length = sure > 0 ? Math.max(least, own) : length
     }
     return drafts
   }
 
-  /** Of each so many tokens may be read, and of all prompts together so many. */
+  /** `tokens` of each may be read, and `prompts` of all prompts together. */
   function batchOf(each: { answering: Answering; tokens: number }[], prompts: number): Part[] {
     turn++
     const drafts = draftsOf(
@@ -174,7 +178,7 @@ export function createBatches({ context, tenants, batch, mostRows, longest, draf
         },
       ]
     })
-    // Flash attention of plain numbers has other last digits beside others anyhow.
+    // With flash attention of plain numbers, the last digits depend on the other sequences in any case.
     return additionOrder(parts, context.readsTiles).map(
       ({ answering, sequence, tokens, guessed, sure, checked, isPrompt, isLast }) => {
         const { request } = answering
@@ -192,8 +196,8 @@ export function createBatches({ context, tenants, batch, mostRows, longest, draf
   return {
     readMs: pace.readMs,
     /**
-     * Never together with callers, whose batches are the same with and without it. Alone it is as short as beside them, for
-     * one may come.
+     * Never in one batch with callers, whose batches are the same with and without background work. Even alone its
+     * batches are as short as alongside callers, because a caller may arrive.
      */
     ofBackground(busy: readonly Answering[]): Part[] {
       const answerings = busy.every(isWriting) ? writersOf(busy, new Set(), backgroundPace) : busy
@@ -207,7 +211,7 @@ export function createBatches({ context, tenants, batch, mostRows, longest, draf
       shares.meet(meeting)
       const answerings = busy.every(isWriting) ? writersOf(busy, meeting) : busy
       const isShared = meeting.size > 1
-      // A prompt holds up what others write: it waits while its tenant is ahead.
+      // A prompt delays the decoding of others: it waits while its tenant is ahead.
       const waits = (one: Answering) =>
         isShared && !isWriting(one) && shares.isAhead(one.tenant, pace.aheadMs)
       const areTenantsActive = answerings.some(({ tenant }) => tenants.hasOthers(tenant))
@@ -220,7 +224,7 @@ export function createBatches({ context, tenants, batch, mostRows, longest, draf
         ),
       )
     },
-    /** The native library took so long. */
+    /** The native library took `ms`. */
     decoded(parts: readonly Part[], ms: number): void {
       const prompts = parts.filter(({ isPrompt }) => isPrompt)
       const read = prompts.reduce((sum, { tokens }) => sum + tokens.length, 0)
@@ -230,15 +234,15 @@ export function createBatches({ context, tenants, batch, mostRows, longest, draf
       const areEqual = parts.every(({ tokens }) => tokens.length === rows)
       if (prompts.length === 0 && areEqual) draftLength.decoded(parts.length, rows, ms)
     },
-    /** A batch took so long, with the drawing. */
+    /** A batch took `ms`, including sampling. */
     took(parts: readonly Part[], ms: number, isBackground: boolean): void {
       if (parts.every(({ isPrompt }) => !isPrompt)) {
         const by = isBackground ? backgroundPace : pace
         const drawn = parts.reduce((sum, part) => sum + part.drawn, 0)
         draftLength.drew(drawn, ms - decodeMs)
-        // Guesses that were wrong say nothing of how long those who write take together.
+        // Batches with wrong guesses say nothing about how long writers take together.
         const isPlain = parts.every(({ guessed }) => guessed <= leastDrafted())
-        // Of a batch that brought each of them several tokens, what one took.
+        // If each writer got several tokens, the time per token.
         if (isPlain) by.wrote(parts.length, (ms * parts.length) / Math.max(parts.length, drawn))
         const sure = parts.reduce((sum, part) => sum + part.sure, 0)
         worthAhead.took(parts.length, !isPlain, drawn + sure, ms)
@@ -254,7 +258,7 @@ export function createBatches({ context, tenants, batch, mostRows, longest, draf
   }
 }
 
-/** All that write in a batch have as many rows: where fewer tokens are guessed, the last that is known stands in for them. */
+/** All writers in a batch have equally many rows: if fewer tokens are guessed, the last known token fills the rest. */
 function withDraft(own: Uint32Array, { tokens, length }: ChosenDraft): Uint32Array {
   const all = new Uint32Array(own.length + length).fill(own.at(-1) ?? 0)
   all.set(own)

@@ -12,7 +12,10 @@ export interface BeamParts {
   finish(answering: Answering): void
 }
 
-/** All beams read one token in each batch; when the continuations of the last are known, some beams continue and some become copies. */
+/**
+ * All beams read one token in each batch. When the continuations of the last one are known, some beams continue and the
+ * others become copies.
+ */
 export function beamSearch(
   { open, memory, outbox, finish }: BeamParts,
   request: Request,

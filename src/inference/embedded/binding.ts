@@ -1,7 +1,7 @@
 /**
- * The shape of the internal binding of node-llama-cpp, as far as we use it. Its public classes plan batches themselves,
- * in a way that starves new requests and loses a third of the speed, so the batches are planned here and go to the native
- * context directly. Nothing outside of native.ts imports this.
+ * The part of node-llama-cpp's internal binding that we use. Its public classes plan batches themselves, in a way that
+ * starves new requests and loses a third of the speed, so batches are planned here and go to the native context
+ * directly. Only native.ts imports this.
  */
 export interface Binding {
   AddonModel: new (
@@ -16,19 +16,19 @@ export interface Binding {
   AddonContext: new (
     model: AddonModel,
     options: {
-      /** Cells of all sequences together. */
+      /** Cells of the KV cache, for all sequences together. */
       contextSize: number
       batchSize: number
       sequences: number
       threads: number
       flashAttention: 'auto' | boolean
       swaFullCache: boolean
-      /** Numbers of `ggml_type`; 16-bit numbers where absent. */
+      /** Numbers of `ggml_type`; 16-bit floats where absent. */
       kvCacheKeyType?: number
       kvCacheValueType?: number
-      /** Vectors in place of logits. */
+      /** Vectors instead of logits. */
       embeddings?: boolean
-      /** One number for each label of the model in place of a vector. */
+      /** One number per label of the model instead of a vector. */
       ranking?: boolean
     },
   ) => AddonContext
@@ -38,7 +38,7 @@ export interface Binding {
 }
 
 export interface AddonModel {
-  /** False when the file is no model that can be loaded; the log has the reason. */
+  /** False when the file cannot be loaded as a model; the log has the reason. */
   init(): Promise<boolean>
   /** Rejects when the file does not fit the model; the log has the reason. */
   loadLora(lora: AddonLora): Promise<void>
@@ -51,7 +51,7 @@ export interface AddonModel {
   tokenBos(): number
   tokenEos(): number
   sepToken(): number
-  /** Aborts the process when there is no such token; so do the next two. */
+  /** Aborts the process when the token does not exist; so do the next two. */
   getTokenString(token: number): string | undefined
   getTokenAttributes(token: number): number
   isEogToken(token: number): boolean
@@ -63,9 +63,9 @@ export interface AddonModel {
 export interface AddonContext {
   init(): Promise<boolean>
   getContextSize(): number
-  /** Also empties it. */
+  /** Also empties the batch. */
   initBatch(size: number): void
-  /** `wanted` are the places in `tokens` whose logits are wanted; answers where these will be. */
+  /** `wanted` are the positions in `tokens` whose logits are wanted; returns the rows where these will be. */
   addToBatch(sequence: number, position: number, tokens: Uint32Array, wanted: Uint32Array): Uint32Array
   decodeBatch(): Promise<void>
   sampleToken(place: number, sampler: AddonSampler): Promise<number>
@@ -77,25 +77,26 @@ export interface AddonContext {
     logits: boolean | LogitsFilter,
     totalLogitWeight?: boolean,
   ): Promise<Sampled>
-  /** False when the memory of this kind of model cannot forget a part. */
+  /** False when this kind of model cannot remove a part of a sequence from its memory. */
   removeTokenCellsFromSequence(sequence: number, from: number, to: number): boolean
   copySequenceStateFromOtherSequence(target: number, source: number): Promise<number>
   /** For all batches from now on. */
   setLoras(loras: AddonLora[], scales: number[]): void
-  /** Answers the bytes of the file. */
+  /** Returns the bytes of the file. */
   saveSequenceStateToFile(path: string, sequence: number, tokens: Uint32Array): Promise<number>
-  /** Answers the tokens; rejects when it is not what was saved, or longer than the context. */
+  /** Returns the tokens; rejects when the file is not what was saved, or is longer than the context. */
   loadSequenceStateFromFile(path: string, sequence: number, mostTokens: number): Promise<Uint32Array>
-  /** False where what is there now is not what was kept, up to that position. */
+  /** False when the sequence's present state does not match the checkpoint up to that position. */
   restoreCheckpoint(checkpoint: AddonCheckpoint, lastPosition: number, sequence: number): Promise<boolean>
-  /** What the last batch made of sequence 0, for a context of embeddings. */
+  /** The vector of sequence 0 from the last batch, in a context of embeddings. */
   getEmbedding(tokens: number): Float64Array
   dispose(): Promise<void>
 }
 
 /**
- * A copy of what a sequence remembers, in memory. Of models that remember in several ways, the parts that cannot forget a few
- * tokens alone: sliding windows, recurrent states (`LLAMA_STATE_SEQ_FLAGS_PARTIAL_ONLY`). Of all others everything.
+ * A copy of the state of a sequence, in memory. For models with several kinds of memory it has only the parts that
+ * cannot remove single tokens: sliding windows, recurrent states (`LLAMA_STATE_SEQ_FLAGS_PARTIAL_ONLY`). For all others
+ * it has everything.
  */
 interface AddonCheckpoint {
   init(context: AddonContext, sequence: number): Promise<void>
@@ -176,7 +177,7 @@ const shape = {
   AddonModelLora: ['dispose'],
 } as const satisfies { [Class in keyof Binding]: (keyof InstanceType<Binding[Class]>)[] }
 
-/** The binding behind what `getLlama` answers; throws when it is not the one that we know. */
+/** The binding inside the result of `getLlama`; throws when it is not the one that we know. */
 export function bindingOf(llama: object): Binding {
   const binding: Binding & Record<string, { prototype: Record<string, unknown> } | undefined> =
     Reflect.get(llama, '_bindings') ?? {}

@@ -1,10 +1,10 @@
 import { getLlama, type Llama, LlamaLogLevel } from 'node-llama-cpp'
 import type { GpuBuild } from './protocol.ts'
 
-/** For Apple chips there is one build only; without layers on the GPU it computes on the CPU. */
+/** Apple chips have only one build; with no layers on the GPU it computes on the CPU. */
 const cpuBuild = process.platform === 'darwin' && process.arch === 'arm64' ? 'metal' : false
 
-/** Loads a build of llama.cpp that is installed. Nothing is compiled and nothing downloaded. */
+/** Loads an installed build of llama.cpp. Compiles and downloads nothing. */
 export async function openBuild(gpu: GpuBuild | false, onError?: (message: string) => void): Promise<Llama> {
   const build = gpu || cpuBuild
   const llama = await getLlama({
@@ -18,7 +18,7 @@ export async function openBuild(gpu: GpuBuild | false, onError?: (message: strin
       process.stderr.write(`${message.trimEnd()}\n`)
     },
   })
-  // A GPU that this platform does not know makes the package choose for itself.
+  // The package chooses by itself when it does not know a GPU on this platform.
   if (llama.gpu !== build) throw new Error(`there is no ${build} build for this platform`)
   return llama
 }

@@ -5,15 +5,15 @@ import type { NativeModel } from './native.ts'
 
 interface CheckedPrompt {
   tokens: number[]
-  /** How many tokens the answer may have. */
+  /** Most tokens of the answer. */
   maxTokens: number
-  /** What ends a thought that has a most length. */
+  /** The tokens that end a thought of limited length. */
   closing: number[] | undefined
-  /** What the answer is said to be like. */
+  /** The tokens that the request predicts for the answer. */
   prediction: number[] | undefined
 }
 
-/** What can be known only with the vocabulary and the context at hand. Throws a refusal. */
+/** Checks what requires the vocabulary and the context. Throws a refusal. */
 export function checkGeneration(
   generation: Generation,
   model: Pick<NativeModel, 'vocabulary' | 'tokenize'>,
@@ -64,7 +64,7 @@ export function checkGeneration(
   return { tokens, maxTokens: Math.min(ending.maxTokens ?? room, room), closing, prediction }
 }
 
-/** The native library ends the process when it meets a token that does not exist. */
+/** The native library ends the process when it is given a token that does not exist. */
 export function checkTokens(field: string, tokens: readonly number[], size: number): void {
   const foreign = tokens.findIndex((token) => !Number.isInteger(token) || token < 0 || token >= size)
   if (foreign < 0) return
@@ -75,7 +75,7 @@ export function checkTokens(field: string, tokens: readonly number[], size: numb
   })
 }
 
-/** How many of the last tokens of the prompt are kept; undefined when it is not truncated. */
+/** How many of the prompt's last tokens are kept; undefined when it is not truncated. */
 function keptTokens({ truncate, ending }: Generation, context: number): number | undefined {
   if (truncate === undefined) return undefined
   if (ending.minTokens >= context) throw tooFewLeft(ending.minTokens, context - 1)
@@ -98,7 +98,7 @@ function tooFewLeft(minTokens: number, room: number): Error {
   })
 }
 
-/** So many tokens have to be left for the answer. */
+/** Fewest tokens that must be left for the answer. */
 const leastOf = ({ maxTokens = 1, isClipped }: Ending) => (isClipped ? 1 : maxTokens)
 
 function tooLong(context: number, prompt: string, ending: Ending): Error {
@@ -108,8 +108,9 @@ function tooLong(context: number, prompt: string, ending: Ending): Error {
 }
 
 /**
- * Checked by the server, before the engine hears of the generation. Each token stands for a limited number of bytes: a text far beyond the context is not worth the time of the engine. Of a
- * truncated one no more is read than is kept.
+ * Checked by the server before the engine gets the generation. Each token stands for a limited number of bytes, so a
+ * text far beyond the context is refused without using the engine's time. Of a truncated prompt no more is read than is
+ * kept.
  */
 export function checkTextLength(
   { prompt, truncate, ending }: Generation,
@@ -121,7 +122,7 @@ export function checkTextLength(
   if (fewest > context) throw tooLong(context, `at least ${fewest}`, ending)
 }
 
-/** The same for what the answer is said to be like. */
+/** The same for the predicted answer. */
 export function checkPredictionLength(
   { prediction = '' }: Generation,
   longestToken: number,
@@ -140,13 +141,13 @@ function predictionTooLong(tokens: string, context: number): Error {
 }
 
 /**
- * One tenant may have this many times as many requests in the queue as there are free slots. So one alone fills seven
- * eighths of it, and others still get in. Nothing is reserved, and the number of tenants need not be known (dynamic
- * thresholds, as switches with a shared memory have them: Choudhury and Hahne, 1998).
+ * A tenant may have this many times as many requests in the queue as there are free slots. So one tenant alone fills at
+ * most seven eighths of the queue, and others still get in. Nothing is reserved, and the number of tenants need not be
+ * known (dynamic thresholds, as in switches with shared memory: Choudhury and Hahne, 1998).
  */
 const share = 7
 
-/** Checked by the server too: whether there is room for one more generation of this tenant beside those that run or wait. */
+/** Checked by the server too: whether one more generation of this tenant fits alongside those that run or wait. */
 export function checkQueueRoom(
   admitted: readonly { tenant: string | undefined }[],
   tenant: string | undefined,
@@ -159,7 +160,7 @@ export function checkQueueRoom(
   if (own >= parallel + share * free) throw refuse('engine_share_full', { own })
 }
 
-/** Background work that runs or waits; whoever has more of it keeps it until there is room. */
+/** Background generations that may run or wait; a client with more of them waits until there is room. */
 export const mostBackground = 64
 
 export function checkBackgroundRoom(admitted: number): void {

@@ -2,7 +2,7 @@ import { openBuild } from './build.ts'
 import type { Device } from './device.ts'
 import type { GpuBuild } from './protocol.ts'
 
-/** Loads the GPU build that its argument names, reports the device that it sees, and ends. */
+/** Loads the GPU build named by its argument, reports the device that it finds, and exits. */
 
 const build = process.argv[2] as GpuBuild
 const llama = await openBuild(build)

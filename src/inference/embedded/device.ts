@@ -10,10 +10,10 @@ import { type GpuBuild, gpuBuilds } from './protocol.ts'
 export interface Device {
   build: GpuBuild
   names: string[]
-  /** Bytes, of all of them together. */
+  /** Bytes, of all GPUs together. */
   freeMemory: number
   totalMemory: number
-  /** The video memory is a part of the machine's memory. */
+  /** Video memory is part of the machine's memory. */
   unified: boolean
 }
 
@@ -32,7 +32,10 @@ export function installedBuilds(): GpuBuild[] {
   })
 }
 
-/** The device that a build sees. A process of its own looks: drivers take memory, and may end the process that loads them. */
+/**
+ * The device that a build finds. A separate process looks: drivers take memory, and may end the process that loads
+ * them.
+ */
 export async function findDevice(
   build: GpuBuild,
   signal?: AbortSignal,

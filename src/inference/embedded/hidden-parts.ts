@@ -1,13 +1,13 @@
 export interface TextPart {
   text: string
-  /** The names of control tokens in it are these tokens. */
+  /** Whether names of control tokens in it become these tokens. */
   special: boolean
 }
 
 /**
- * A text in parts, so that no name is read across the mark, which is taken out: what stands between two names and has marks
- * is letters. Each part begins and ends where the text does, or at a name: there tokens begin and end anyway. `names` finds
- * the names of control tokens and keeps them when it separates.
+ * Splits a text so that no control token's name is read across the mark, which is removed: text between two names that
+ * has marks is plain letters. Each part begins and ends at an end of the text or at a name, where tokens begin and end
+ * in any case. `names` matches the names of control tokens and keeps them when splitting.
  */
 export function* hiddenParts(text: string, mark: string, names: RegExp): Generator<TextPart> {
   let read = ''

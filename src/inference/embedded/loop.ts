@@ -23,8 +23,8 @@ import { createBackgroundShare } from './turns/background-share.ts'
 export type Loop = ReturnType<typeof createLoop>
 
 /**
- * All sequences continue together, one batch after the other. Between two batches, and only there, sequences change hands and
- * memory is forgotten or copied: nothing waits for a lock.
+ * Runs all sequences together, one batch after the other. Only between two batches are sequences reassigned and their
+ * memory removed or copied, so no locks are needed.
  */
 export function createLoop(
   model: Pick<NativeModel, 'vocabulary' | 'tokenize' | 'parameters'>,
@@ -39,7 +39,7 @@ export function createLoop(
   const constraints = createConstraints(vocabulary, (text) =>
     model.tokenize(text, { special: false, add: false }),
   )
-  // Each row of logits that is wanted holds a number for each token of the vocabulary until the next batch.
+  // Each wanted row of logits has a number per token of the vocabulary until the next batch.
   const mostRows = Math.max(3, Math.floor(2 ** 22 / vocabulary.size))
   const open = createOpenRequests()
   const { running, behind, runningOf } = open
@@ -62,7 +62,7 @@ export function createLoop(
   let isStopped = false
   let batchSince: number | undefined
 
-  /** Takes a generation in, or throws a refusal. Answers the prompt as the model sees it. */
+  /** Accepts a generation, or throws a refusal. Returns the prompt as the model sees it. */
   function add(id: number, generation: Generation): readonly number[] {
     const { tokens, maxTokens, closing, prediction } = checkGeneration(generation, model, options)
     const constraint =
@@ -88,7 +88,7 @@ export function createLoop(
     }
     for (const [index, answering] of answersOf(request, plan, prediction).entries()) {
       request.unfinished.add(answering)
-      // The beams of a search enter the queue as one.
+      // The beams of a search are one item of the queue.
       if (!isBeam || index === 0) open.queueOf(answering).add(answering)
     }
     open.add(request)
@@ -97,7 +97,7 @@ export function createLoop(
     return tokens
   }
 
-  /** The client has disconnected: it ends before the next batch. */
+  /** The client has disconnected: its request ends before the next batch. */
   function leave(id: number): void {
     const request = open.get(id)
     if (request === undefined) return
@@ -145,7 +145,7 @@ export function createLoop(
       if (first !== undefined) context.adapt(adapterOf(first.answering))
       const decoding = decode(parts)
       const finishing = parts.map((part) => afterBatch.finish(part, decoding))
-      // While the native library works on this batch, what the last one brought is sent.
+      // While the native library works on this batch, the results of the last one are sent.
       const onlyWrite = parts.every(({ isPrompt }) => !isPrompt)
       if (!onlyWrite || outbox.isDue(since)) outbox.flush()
       await Promise.all([decoding, ...finishing])
@@ -158,7 +158,10 @@ export function createLoop(
     await kept.keepOnDisk(sequences.all.filter(memory.isThere), performance.now() + keepAtEndMs)
   }
 
-  /** Some models cannot forget the last tokens alone: nothing that may be wrong can be read by them. Called while no sequence is in use. */
+  /**
+   * Some models cannot remove only their last tokens: guesses, which may be wrong, are turned off for them. Called
+   * while no sequence is in use.
+   */
   async function tryToForget(): Promise<void> {
     if (!drafts.isPaired && !drafts.areWanted) return
     const token = vocabulary.eos ?? 0
@@ -169,7 +172,7 @@ export function createLoop(
     context.forget(0, 0)
   }
 
-  /** Until something comes, or until background work may go on that waits for callers to stay away. */
+  /** Waits until there is work, or until background work may resume because callers have stayed away. */
   async function rest(): Promise<void> {
     const hasWork = behind.length > 0 || running.size > 0
     await new Promise<void>((resolve) => {

@@ -22,16 +22,16 @@ interface ContextOptions extends Partial<Pick<EngineOptions, 'kv' | 'flashAttent
   /** The most tokens of one batch. */
   batch: number
   threads: number
-  /** Whether what sequences hold is to be kept outside of the context. */
+  /** Whether the state of sequences is to be kept outside of the context. */
   keeps?: boolean
 }
 
 export type NativeContext = NonNullable<Awaited<ReturnType<typeof openContext>>>
 
 /**
- * Loads a model. Only token ids that its vocabulary has may be given to it: others end the process. Progress goes from 0 to
- * 1. This process has to have one libuv thread: the native library spins, each
- * thread that touches it brings a team of spinning threads of its own, and samplers are shared because they take turns.
+ * Loads a model. It must only be given token ids of its vocabulary: others end the process. Progress goes from 0 to 1.
+ * The process must have a single libuv thread: the native library spins, each thread that enters it brings its own team
+ * of spinning threads, and samplers are shared because calls run one at a time.
  */
 export async function loadModel(
   file: string,
@@ -64,7 +64,7 @@ export async function loadModel(
   const sep = addon.sepToken()
   const isWordPieces = addon.getVocabularyType() === WORD_PIECES
   const some = (token: number) => (token < 0 ? [] : [token])
-  /** What the model wants around a text: encoders of word pieces want it always. */
+  /** The tokens that the model wants around a text; encoders with word pieces always want them. */
   const around = {
     begin: isWordPieces || addon.shouldPrependBosToken() ? some(bos) : [],
     end: isWordPieces ? some(sep) : addon.shouldAppendEosToken() ? some(eos) : [],
@@ -85,7 +85,7 @@ export async function loadModel(
   }
 
   return {
-    /** The build of llama.cpp, and what of the processor it uses. */
+    /** The build of llama.cpp, and the processor features that it uses. */
     engine,
     vocabulary,
     /** The most bytes that one token stands for. */
@@ -94,28 +94,29 @@ export async function loadModel(
     tokens: { bos: nameOf(bos), eos: nameOf(eos) },
     controlTokens: names.slice(0, mostControlTokens),
     around,
-    /** By their names; each a list of one, or of none where the model has no such token. */
+    /** By name; each a list of one, or empty if the model has no such token. */
     ends: { bos: some(bos), eos: some(eos), sep: some(sep) },
-    /** How a query and a document become one text. */
+    /** How a query and a document are combined into one text. */
     pairTemplate: metadata.tokenizer['chat_template.rerank'],
     architecture: metadata.general.architecture,
     dimensions: addon.getEmbeddingVectorSize(),
     parameters: addon.getTotalParameters(),
     bytes: addon.getTotalSize(),
     /**
-     * Text to tokens. `special` also reads the names of special tokens; `add` puts around it what the model wants there. When
-     * only the last so many tokens are wanted, the text before them may not be read. No name is read across `mark`.
+     * Text to tokens. `special` also reads the names of special tokens; `add` puts the tokens that the model wants
+     * around the text. If only the last `last` tokens are wanted, the text before them may not be read. No name is read
+     * across `mark`.
      */
     tokenize(text: string, { special, add, mark }: TextOptions, last = Number.POSITIVE_INFINITY): number[] {
       for (let size = lettersOfToken * last; ; size *= 2) {
         const end = endOfText(text, size)
         const tokens = Array.from(tokenPieces(addon, partsOf(end, special, mark))).flat()
-        // Where a text without words was cut, a few tokens may be others than those of the whole.
+        // If a text without words was cut, a few tokens may differ from those of the whole.
         if (end.length < text.length && tokens.length < last + uncertainTokens) continue
         return add ? whole(tokens) : tokens
       }
     },
-    /** The same, for texts that may be longer than any prompt: it yields to the event loop in between. */
+    /** The same for texts that may be longer than any prompt: yields to the event loop in between. */
     async tokenizeInTurns(text: string, { special, add, mark }: TextOptions): Promise<number[]> {
       const yieldToLoop = createYieldToLoop()
       const pieces: number[][] = []
@@ -148,7 +149,7 @@ export async function loadModel(
   }
 }
 
-/** Those that mean something come first; reserved ones can be thousands. */
+/** Those with a meaning come first; there can be thousands of reserved ones. */
 const mostControlTokens = 16_384
 
 interface TextOptions {
@@ -157,11 +158,11 @@ interface TextOptions {
   mark?: string
 }
 
-/** Tokens of most texts have fewer. */
+/** Tokens of most texts have fewer letters. */
 const lettersOfToken = 8
 const uncertainTokens = 64
 
-/** Only vocabularies of byte pairs and of word pieces are read word by word; others may see a text as a whole. */
+/** Only vocabularies of byte pairs and of word pieces are tokenized word by word; others may depend on the whole text. */
 function* tokenPieces(addon: AddonModel, parts: Iterable<TextPart>): Generator<number[]> {
   for (const { text, special } of parts) {
     const isByWords = [BYTE_PAIRS, WORD_PIECES].includes(addon.getVocabularyType())
@@ -210,9 +211,9 @@ function mostHeads({ general, ...others }: GgufMetadata): number {
 }
 
 /**
- * Flash attention reads a long prompt a quarter faster and takes less memory, but what it gives depends a little on how
- * the prompt was cut into batches, and so on who else was there. Where the plain way costs next to nothing, the same seed
- * gives the same answer.
+ * Flash attention reads a long prompt a quarter faster and takes less memory, but its result depends a little on how
+ * the prompt was cut into batches, and so on the other requests. Where plain attention costs almost nothing, it is
+ * used: then the same seed gives the same answer.
  */
 const plainAttentionBytes = 32 * 2 ** 20
 
@@ -220,7 +221,7 @@ function isCostly(heads: number, context: number, batch: number): boolean {
   return heads * context * batch * Float32Array.BYTES_PER_ELEMENT > plainAttentionBytes
 }
 
-/** llama.cpp rounds up to this by itself; said here so that each sequence has at least what was asked for. */
+/** llama.cpp rounds up to this by itself; done here so that each sequence has at least the requested size. */
 const cellsInRow = 256
 
 async function loadAdapters(binding: Binding, model: AddonModel, adapters: readonly Adapter[]) {
@@ -233,7 +234,7 @@ async function loadAdapters(binding: Binding, model: AddonModel, adapters: reado
   return loras
 }
 
-/** The memory of the sequences and what works on it, one batch after the other. */
+/** The context: the KV cache of the sequences, and the operations on it, one batch after the other. */
 async function openContext(
   binding: Binding,
   model: AddonModel,
@@ -261,7 +262,7 @@ async function openContext(
     flashAttention: usesFlash,
     kvCacheKeyType: typeNumbers[kv.keys],
     kvCacheValueType: typeNumbers[kv.values],
-    // A model that looks only at the last few thousand tokens would drop what a later prompt could share.
+    // Otherwise a model with a sliding window of a few thousand tokens would drop what a later prompt could share.
     swaFullCache: true,
   })
   if (!(await addon.init())) return undefined
@@ -274,27 +275,33 @@ async function openContext(
   const checkpoints = keeps ? await lookAtCheckpoints(binding, addon) : undefined
   return {
     hasPlainAttention: !usesFlash,
-    /** Flash attention takes prompts in tiles, and what is shorter row by row. Other types than these it takes row by row always. */
+    /**
+     * Flash attention computes prompts in tiles, and anything shorter row by row. With other types than these it always
+     * computes row by row.
+     */
     readsTiles: usesFlash && [kv.keys, kv.values].every((type) => type === 'f16' || type === 'f32'),
-    /** Undefined where nothing can be kept outside of the context, or is to be. */
+    /** Undefined when state cannot be, or is not to be, kept outside of the context. */
     bytesOfToken: checkpoints?.areWhole ? checkpoints.bytesOfToken : undefined,
-    /** What a sequence holds goes to a file; answers its bytes. */
+    /** Writes the state of a sequence to a file; returns its bytes. */
     save: (path: string, sequence: number, tokens: Uint32Array) =>
       addon.saveSequenceStateToFile(path, sequence, tokens),
-    /** The sequence gets what such a file has, at most so many tokens. Only a file that is whole may be given: others can end the process. */
+    /**
+     * Gives the sequence the state in such a file, at most `most` tokens. The file must be complete: others can end the
+     * process.
+     */
     load: (path: string, sequence: number, most: number) =>
       addon.loadSequenceStateFromFile(path, sequence, most),
-    /** A copy of what a sequence holds. */
+    /** A copy of the state of a sequence. */
     keep: (sequence: number) => keepState(binding, addon, sequence),
-    /** Starts a batch of so many tokens. */
+    /** Starts a batch of `size` tokens. */
     begin: (size: number) => addon.initBatch(size),
     /**
-     * The sequence continues at the position with these tokens. Those that are added in the order of their numbers, one
-     * after the other, are computed together: see additionOrder. Answers where the logits will be that are wanted.
+     * Adds these tokens to the sequence at this position. Sequences that are added in ascending order, one after the
+     * other, are computed together: see additionOrder. Returns the rows where the wanted logits will be.
      */
     add: (sequence: number, position: number, tokens: Uint32Array, wanted: Uint32Array) =>
       addon.addToBatch(sequence, position, tokens, wanted),
-    /** The batches from now on are of this adapter, or of none. */
+    /** Uses this adapter, or none, for all batches from now on. */
     adapt(name: string | undefined) {
       if (name === adapted) return
       const lora = name === undefined ? undefined : loras.get(name)
@@ -303,11 +310,11 @@ async function openContext(
       adapted = name
     },
     decode: () => addon.decodeBatch(),
-    /** Of a row that `add` answered, until the next batch is decoded. */
+    /** Of a row that `add` returned, until the next batch is decoded. */
     logits: reading,
-    /** The sequence forgets what it has from this position on; false when it can only forget everything. */
+    /** Removes what the sequence has from this position on; false when it can only remove everything. */
     forget: (sequence: number, from: number) => addon.removeTokenCellsFromSequence(sequence, from, -1),
-    /** One sequence gets the memory of another. */
+    /** Copies the memory of one sequence to another. */
     copy: (from: number, to: number) => addon.copySequenceStateFromOtherSequence(to, from),
     close: () => addon.dispose(),
   }

@@ -3,12 +3,12 @@ import { createSlotQueue } from './turns/slot-queue.ts'
 
 export type OpenRequests = ReturnType<typeof createOpenRequests>
 
-/** The requests that are not over, and where their answers are: in a queue, or running on a sequence. */
+/** The unfinished requests, and where their answers are: in a queue, or running on a sequence. */
 export function createOpenRequests() {
   const requests = new Map<number, Request>()
   const running = new Set<Answering>()
   const queue = createSlotQueue<Answering>()
-  /** Background work that has no sequence, or no longer. */
+  /** Background work without a sequence, or that has lost its own. */
   const behind = createSlotQueue<Answering>()
   const queueOf = ({ isBackground }: Answering) => (isBackground ? behind : queue)
 
@@ -24,7 +24,7 @@ export function createOpenRequests() {
     add(request: Request): void {
       requests.set(request.id, request)
     },
-    /** Its answers are waited for no more. What of it runs is released between two batches. */
+    /** Drops a request whose answers are no longer wanted. Those that run are released between two batches. */
     drop(request: Request): void {
       requests.delete(request.id)
       for (const answering of request.unfinished) queueOf(answering).remove(answering)
@@ -37,7 +37,7 @@ export function createOpenRequests() {
       unfinished.delete(answering)
       if (unfinished.size === 0) requests.delete(id)
     },
-    /** What callers have asked for. */
+    /** Requests of callers only. */
     counts(): { running: number; waiting: number } {
       const asked = Array.from(requests.values()).filter(({ generation }) => generation.lane === undefined)
       const waiting = asked.reduce((count, { hasBegun }) => count + (hasBegun ? 0 : 1), 0)

@@ -2,21 +2,21 @@ import type { GenerationEvent } from '../backend.ts'
 import type { Load } from './protocol.ts'
 
 export interface Listener {
-  /** What one batch brought; nothing, when only the load has changed. */
+  /** The events of one batch; none when only the load has changed. */
   happened(events: [id: number, event: GenerationEvent][]): void
-  /** With a refusal, or with an unexpected error. */
+  /** With a refusal or an unexpected error. */
   refused(id: number, reason: unknown): void
 }
 
 /**
- * The frames of a screen are this far apart: more steps than that are not seen. The tokens of a fast model meanwhile travel
- * together, for each message costs both processes half a millisecond that the model could use.
+ * The time between two frames of a screen: steps closer together are not visible. Meanwhile the tokens of a fast model
+ * are sent together, because each message costs both processes half a millisecond that the model could use.
  */
 const flushMs = 16
 
 export type Outbox = ReturnType<typeof createOutbox>
 
-/** What has happened and has not been said yet. */
+/** Events that have not been sent yet. */
 export function createOutbox(listener: Listener, load: () => Pick<Load, 'running' | 'waiting'>) {
   let events: [number, GenerationEvent][] = []
   let reported = { running: 0, waiting: 0 }
@@ -38,13 +38,13 @@ export function createOutbox(listener: Listener, load: () => Pick<Load, 'running
     put(id: number, event: GenerationEvent): void {
       events.push([id, event])
     },
-    /** Something has begun or ended: that is sent at once. */
+    /** A choice has begun or ended: that is sent at once. */
     hurry(): void {
       isUrgent = true
     },
     isDue: (now: number) => isUrgent || now - flushed >= flushMs,
     flush,
-    /** Behind everything that was said of the request before. */
+    /** Sent after all earlier events of the request. */
     refuse(id: number, reason: unknown): void {
       flush()
       listener.refused(id, reason)

@@ -2,58 +2,62 @@ import { tile } from './tiles.ts'
 
 /** Others wait for their next token: short enough to look steady. */
 const whileOthersWriteMs = 75
-/** A writer beside many requests that come at once: it is over soon, and then all write together. */
+/** For few writers alongside many prompts that arrive at once: the delay is soon over, and then all decode together. */
 const mostTimesLonger = 3
-/** Only clients that disconnect or arrive wait. */
+/** Nothing waits but clients that disconnect or arrive. */
 const aloneMs = 300
 /**
- * Beside other tenants, counted in steps of one writer: what another waits for a piece is in proportion to what its answer
- * takes anyhow, on a fast machine and on a slow one.
+ * Alongside other tenants, in steps of a single writer: the wait for a piece is in proportion to the time of the
+ * other's answer, on a fast machine and on a slow one.
  */
 const besideTenantsSteps = 5
-/** Tenants that differ by less than this read their prompts in one batch. */
+/** Tenants whose times differ by less than this read their prompts in one batch. */
 const aheadSteps = 2
-/** Until the speed is known: nothing on a fast machine, and bearable on the slowest. */
+/** Until the speed is known: takes no time on a fast machine, and is bearable on the slowest. */
 const first = 32
-/** Small pieces cost more for each token, so a slow machine must not be made slower by ever smaller ones. */
+/** Small pieces cost more per token, so a slow machine must not be slowed down further by ever smaller ones. */
 const fewestBesideOthers = 16
 const fewestAlone = 64
-/** Where a piece would be shorter than a tile, it is one, unless that takes longer than this: there the weights are what takes the time. */
+/**
+ * A piece that would be shorter than a tile is a whole tile, unless a tile takes longer than this: then reading the
+ * weights is what takes the time.
+ */
 const longestTileMs = 400
-/** Two tiles at once take three quarters of the time of one after the other, where that is no longer than this. */
+/** Two tiles in one batch take three quarters of the time of two batches; used if that is no longer than this. */
 const longestTwoTilesMs = 600
-/** Before a tile has been read: about so many times as fast as rows. */
+/** Until a tile has been read: tiles are assumed to be about this many times as fast as rows. */
 const rowsAreDearer = 3
 
 /**
- * Together is usually faster, because the weights are read once for all. But the library multiplies two to four rows so much
- * less cleverly than one, that small models on few cores get more done one by one: 187 tokens a second against 124 with two
- * streams of 135 million parameters. So both are measured, and what is in use is compared with the other now and then.
+ * Decoding together is usually faster, because the weights are read once for all. But the library multiplies two to
+ * four rows so much less efficiently than one that small models on few cores are faster one by one: 187 tokens a second
+ * against 124 with two streams of 135 million parameters. So both are measured, and the one in use is compared with the
+ * other now and then.
  */
 const turnsBetweenLooks = 400
-/** A look is several batches long: the first of another size takes longer, and any of them may be held up. */
+/** A trial is several batches long: the first of another size takes longer, and any of them may be delayed. */
 const turnsOfLook = 4
-/** One after the other has to be this much faster: each turn has a price of its own, here and where the words go. */
+/** One by one must be this much faster: each turn has its own overhead, here and in sending the tokens. */
 const worthTurns = 1.1
 
-/** A batch of fewer tokens of prompts says less about larger ones: each token costs more in it. */
+/** A batch with fewer tokens of prompts says less about larger ones: each token costs more in it. */
 const tellingTokens = 64
 
 /**
- * What the speed that was measured says about the next batch. A writer is a sequence that decodes, a reader one whose prompt
- * is being read.
+ * Plans the next batch from the measured speed. A writer is a sequence that decodes, a reader one whose prompt is being
+ * read.
  */
 export function createPace({ readsTiles = false } = {}) {
   let tokensPerMs: number | undefined
-  /** Of batches with a tile or more. */
+  /** Of batches with at least a tile. */
   let inTilesPerMs: number | undefined
-  /** What batches of so many writers took. */
+  /** Times of batches by their number of writers. */
   const written = new Map<number, ReturnType<typeof createLatest>>()
   let turns = 0
 
   const writtenMs = (writers: number) => written.get(writers)?.least
 
-  /** What the writers take by themselves, as far as that is known. */
+  /** How long the writers take by themselves, if known; otherwise how long fewer of them take. */
   function writingMs(writers: number): number {
     for (let count = writers; count > 0; count--) {
       const ms = writtenMs(count)
@@ -62,19 +66,19 @@ export function createPace({ readsTiles = false } = {}) {
     return 0
   }
 
-  /** How long a tile takes at most, as far as that is known: what is read row by row is no faster. */
+  /** How long a tile takes at most, if known: reading row by row is no faster. */
   function tileMs(perMs: number): number {
     return tile / Math.max(inTilesPerMs ?? rowsAreDearer * perMs, perMs)
   }
 
-  /** The least that it is worth to read of a prompt beside writers. */
+  /** The smallest piece of a prompt that is worth reading alongside writers. */
   function tilesBeside(perMs: number): number {
     const ms = tileMs(perMs)
     return 2 * ms <= longestTwoTilesMs ? 2 * tile : ms <= longestTileMs ? tile : 0
   }
 
   return {
-    /** How many of the writers go into it: all, or one after the other. */
+    /** How many of the writers go into the batch: all, or one. */
     abreast(writers: number): number {
       const single = writtenMs(1)
       if (writers < 2 || single === undefined) return 1
@@ -84,15 +88,16 @@ export function createPace({ readsTiles = false } = {}) {
       const isLook = turns++ % turnsBetweenLooks >= turnsBetweenLooks - turnsOfLook
       return isFaster !== isLook ? writers : 1
     },
-    /** A batch of so many writers took so long, with the drawing. */
+    /** A batch of `writers` took `ms`, including sampling. */
     wrote(writers: number, ms: number): void {
       const latest = written.get(writers) ?? createLatest()
       written.set(writers, latest)
       latest.add(ms)
     },
     /**
-     * How many tokens of prompts it may take, so that writers, and clients that disconnect, do not wait long for its end: longer
-     * when more wait for their first token than for their next. While tenants share the model it is shorter.
+     * How many tokens of prompts a batch may have, so that writers, and clients that disconnect, do not wait long for
+     * its end. More when more requests wait for their first token than for their next; fewer while tenants share the
+     * model.
      */
     promptTokens(writers: number, readers: number, isShared: boolean): number {
       if (tokensPerMs === undefined) return first
@@ -105,24 +110,24 @@ export function createPace({ readsTiles = false } = {}) {
       const single = writtenMs(1)
       const piece = readsTiles && writers > 0 ? Math.max(usual, tilesBeside(tokensPerMs)) : usual
       if (!isShared || single === undefined) return piece
-      // Tenants pay for their time, so that smaller pieces would only waste it.
+      // Tenants pay for their time, so smaller pieces would only waste it.
       return Math.min(piece, Math.max(fewestAlone, Math.floor(tokensPerMs * besideTenantsSteps * single)))
     },
-    /** How long reading so many tokens of a prompt takes, as far as that is known. */
+    /** How long reading so many tokens of a prompt takes, if known. */
     readMs: (tokens: number) => (tokensPerMs === undefined ? undefined : tokens / tokensPerMs),
-    /** How much more of the model's time than another a tenant may have had before its prompts wait. */
+    /** How much more of the model's time than another a tenant may have used before its prompts wait. */
     get aheadMs(): number {
       const single = writtenMs(1)
       return single === undefined ? Number.POSITIVE_INFINITY : aheadSteps * single
     },
-    /** Whether so many writers take longer together than some of them would, each tenant in its turn. */
+    /** Whether so many writers take longer together than the tenants take one after the other. */
     isWorthSharing(writers: number, own: number, tenants: number): boolean {
       return writers > 1 && written.has(writers) && writingMs(writers) > tenants * writingMs(own) * worthTurns
     },
-    /** A batch with so many tokens of prompts, and with so many writers, took so long. */
+    /** A batch with so many tokens of prompts and so many writers took `ms`. */
     read(promptTokens: number, writers: number, ms: number): void {
       if (promptTokens < fewestBesideOthers) return
-      // The library works on writers and on prompts one after the other, though they are in one batch.
+      // The library computes writers and prompts one after the other, even in one batch.
       const own = Math.max(ms - writingMs(writers), ms / 4, 0.01)
       const measured = promptTokens / own
       const weight = 0.3 * Math.min(1, promptTokens / tellingTokens)
@@ -133,7 +138,10 @@ export function createPace({ readsTiles = false } = {}) {
   }
 }
 
-/** The latest times of one kind, of which the least counts: what else had the processor only made the others longer. */
+/**
+ * The latest times of one kind. The shortest counts: the others were only lengthened by whatever else used the
+ * processor.
+ */
 function createLatest() {
   const times: number[] = []
   let next = 0
@@ -143,7 +151,7 @@ function createLatest() {
       times[next] = ms
       next = (next + 1) % turnsOfLook
     },
-    /** A whole look: nothing of it is older. */
+    /** The times are all of the current trial. */
     get isFull() {
       return times.length === turnsOfLook
     },

@@ -11,18 +11,18 @@ import { loadModel, type NativeContext, type NativeModel } from './native.ts'
 import { openPooling } from './pooling/engine.ts'
 import type { Answer, EngineOptions, Question } from './protocol.ts'
 
-/** The engine process: loads one model, and answers what the server asks until it closes, or until the server is gone. */
+/** The engine process: loads one model and answers the server's questions until the server closes it or is gone. */
 function say(answer: Answer): void {
-  // The server is gone when the channel is closed, and this process ends with it.
+  // The channel is closed when the server is gone, and then this process ends.
   if (process.connected) process.send?.(answer)
 }
 
 interface Engine {
   model: NativeModel
   work: Pick<Loop, 'run' | 'stop' | 'load' | 'leave'>
-  /** Of a model that writes. */
+  /** For a model that generates text. */
   generate?: Loop['add']
-  /** Of a model that pools. */
+  /** For a model that pools. */
   pool?(id: number, request: PoolingRequest): Promise<void>
   close(): Promise<void>
 }
@@ -60,7 +60,7 @@ async function openEngine(model: NativeModel, options: EngineOptions): Promise<E
   return { model, work: loop, generate: loop.add, close: () => context.close() }
 }
 
-/** Where prompts are kept on disk, of a model whose states can be. */
+/** Where prompts are kept on disk, if the states of this model can be. */
 function diskOf(
   options: EngineOptions,
   { engine }: NativeModel,
@@ -118,7 +118,7 @@ function answer(question: Question): void {
   switch (question.kind) {
     case 'load':
       load(question.options).catch((error: unknown) => {
-        // A batch has failed: nobody knows what the memory holds now. The server starts another process.
+        // A batch has failed: the state of the context is unknown. The server starts another process.
         console.error(error)
         process.exit(1)
       })
@@ -173,8 +173,9 @@ function answerWith(
 }
 
 process.on('message', answer)
-// A terminal and a service manager send these to all processes of the server at once; what runs has its grace there.
+// Terminals and service managers send these to all processes of the server at once; running requests get their grace
+// period there.
 process.on('SIGINT', () => {})
 process.on('SIGTERM', () => {})
-// The server is gone. An orderly end would wait for the batch, and nobody is left who could end a batch that hangs.
+// The server is gone. An orderly exit would wait for the batch, and nobody is left to end a batch that hangs.
 process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'))

@@ -15,7 +15,7 @@ export interface Adapter {
   file: string
 }
 
-/** What the engine process has to know before it can load: values, so that it knows nothing of settings. */
+/** What the engine process needs before it can load: plain values, so that it does not depend on settings. */
 export interface EngineOptions {
   file: string
   /** Tokens of one sequence, prompt and answer together. */
@@ -25,17 +25,17 @@ export interface EngineOptions {
   threads: number
   /** The build of llama.cpp; false is the one for the CPU. */
   gpu: GpuBuild | false
-  /** Layers on the GPU, the output layer included. */
+  /** Layers on the GPU, including the output layer. */
   gpuLayers: number
-  /** The most tokens of one batch. */
+  /** Most tokens of one batch. */
   batch: number
   /** Whether tokens are guessed ahead, where that changes no answer. */
   drafts: boolean
-  /** Bytes of what sequences had read that are kept when they make room. */
+  /** Bytes for prompts that are kept when their sequences are overwritten. */
   promptCache: number
-  /** Where they are kept over the end of the engine, too; nowhere where absent. */
+  /** Where they are kept across restarts of the engine; nowhere if absent. */
   promptDisk?: { folder: string; bound: number }
-  /** Files that change what the model says, by the names under which they are served. */
+  /** LoRA files, by the names under which they are served. */
   adapters: readonly Adapter[]
   kv: KvTypes
   flashAttention: 'auto' | 'on' | 'off'
@@ -45,16 +45,16 @@ export interface EngineOptions {
   task: ModelTask
 }
 
-/** What only the engine process can say about the model. */
+/** What only the engine process knows about the model. */
 type LoadedModel = Pick<
   ServedModel,
   'vocabulary' | 'controlTokens' | 'parameters' | 'bytes' | 'dimensions' | 'template' | 'tokens'
 >
 
-/** What is to be kept on disk is written within this time when the engine stops. */
+/** When the engine stops, prompts to be kept on disk are written within this time. */
 export const keepAtEndMs = 5_000
 
-/** From the server to the engine. `id` is the server's number for what it asks. */
+/** From the server to the engine. `id` is the server's number for the question. */
 export type Question =
   | { kind: 'load'; options: EngineOptions }
   | { kind: 'ping' }
@@ -64,7 +64,7 @@ export type Question =
   | { kind: 'pool'; id: number; request: PoolingRequest }
   /** The client has disconnected. */
   | { kind: 'leave'; id: number }
-  /** The end: what runs is given up, the process ends. */
+  /** The end: running requests are dropped and the process exits. */
   | { kind: 'close' }
 
 /** From the engine to the server. */
@@ -72,7 +72,7 @@ export type Answer =
   | { kind: 'loading'; share: number }
   /** `longestToken` is the most bytes that one token stands for. */
   | { kind: 'loaded'; model: LoadedModel; longestToken: number }
-  /** The process ends after it. */
+  /** The process exits after it. */
   | { kind: 'unloadable'; reason: string }
   | {
       kind: 'pong'
@@ -82,22 +82,22 @@ export type Answer =
     }
   | { kind: 'tokens'; id: number; tokens: number[] }
   | { kind: 'text'; id: number; text: string }
-  /** A generation is checked, and runs or is queued. */
+  /** A generation has been checked, and runs or is queued. */
   | { kind: 'accepted'; id: number; promptTokens: number[] }
-  /** Before `accepted` or after it: either way the last that is said about this id. */
+  /** Before or after `accepted`; in either case the last message about this id. */
   | { kind: 'refused'; id: number; code: RefusalCode; values: RefusalValues }
   /** An input has been read. */
   | { kind: 'pooled'; id: number; pooled: Pooled; isLast: boolean; load: Load }
-  /** All that one batch brought, for all requests. */
+  /** All events of one batch, for all requests. */
   | { kind: 'happened'; events: [id: number, event: SentEvent][]; load: Load }
 
-/** How busy it is. */
+/** How busy the engine is. */
 export interface Load {
   running: number
   waiting: number
-  /** How long the batch that is being worked on has taken so far, in milliseconds; 0 between batches. */
+  /** How long the current batch has taken so far, in milliseconds; 0 between batches. */
   batchMs: number
-  /** Of a model that writes. */
+  /** For a model that generates text. */
   promptCache?: PromptCacheLoad
   drafts?: DraftCounts
 }

@@ -11,7 +11,7 @@ import type { AddonContext, AddonModel, AddonSampler, Binding, LogitsFilter } fr
 const dispose = (sampler: AddonSampler) => sampler.dispose()
 
 /**
- * How the logits of a place are read, each in its cheapest form. Microseconds measured on one core:
+ * Reads the logits of a row, each request in its cheapest form. Microseconds measured on one core:
  *
  * | vocabulary of                                     | 152 k  | 50 k  | 2 k |
  * |---------------------------------------------------|--------|-------|-----|
@@ -26,7 +26,7 @@ const dispose = (sampler: AddonSampler) => sampler.dispose()
  * | total at temperature 1, largest logit not known   |    930 |   310 |  27 |
  * | total at another temperature                      |  1,750 |   580 |  36 |
  *
- * Under a mask best, top and total cost the same; the first time each takes another 500 at 50 k, to be prepared.
+ * Under a mask, best, top and total cost the same; the first time, each takes another 500 at 50 k to be prepared.
  */
 export function createReading(
   binding: Binding,
@@ -36,13 +36,13 @@ export function createReading(
 ): (place: number) => PositionLogits {
   const greedy = sampler({ temperature: 0 })
   const cuts = new Map<number, AddonSampler>()
-  // At most one temperature of each sequence is in use at once, and two lists: what it may say, and what it says rather.
+  // Each sequence uses at most one temperature at once, and two lists: its allowed tokens, and those it prefers.
   const warmths = new LRUCache<number, AddonSampler>({
     max: sequences + 4,
     dispose,
     memoMethod: (temperature) => sampler({ temperature }),
   })
-  // More than are in use at once, and as many of those that answers come back to as there is room for.
+  // More than are in use at once, plus as many as fit of those that answers return to.
   const mostMasked = Math.min(64, Math.floor(maskedBytes / (bytesOfToken * vocabulary)))
   const masks = new LRUCache<string, AddonSampler>({ max: Math.max(2 * sequences + 2, mostMasked), dispose })
   const plain: Samplers = {
@@ -63,7 +63,7 @@ export function createReading(
 
   function sampler(config: Parameters<AddonSampler['applyConfig']>[0]): AddonSampler {
     const made = new binding.AddonSampler(model)
-    // Without a seed each takes the time as one, and builds itself anew with every second that passes.
+    // Without a seed each uses the time as one, and is rebuilt every second.
     made.applyConfig({ seed: 0, ...config })
     return made
   }
@@ -97,13 +97,13 @@ export function createReading(
   }
 
   async function largest(place: number, { cut }: Samplers, count: number): Promise<Candidates> {
-    // Few sizes, because each has a sampler of its own with room for the whole vocabulary.
+    // Few sizes, because each has its own sampler with room for the whole vocabulary.
     const size = count === 1 ? 1 : Math.min(vocabulary, Math.max(16, 2 ** Math.ceil(Math.log2(count))))
     const [, , , pairs] = await context.sampleToken(place, cut(size), false, false, true)
     return candidates(pairs, count)
   }
 
-  /** What is forbidden sinks to the end, so that a cut leaves the others. Costs as much as 30 times its use to prepare. */
+  /** Forbidden tokens sink to the end, so that a cut leaves the others. Preparing it costs as much as using it 30 times. */
   function others(tokens: readonly number[]): AddonSampler {
     const allowed = new Set(tokens)
     return sampler({
@@ -125,7 +125,7 @@ export function createReading(
   }
 
   function told(place: number, samplers: Samplers): Pick<Logits, 'best' | 'top' | 'logTotal'> {
-    /** What was asked for last begins with the largest logit. */
+    /** The latest request that begins with the largest logit. */
     let asked: Promise<Candidates> | undefined
     let most: number | undefined
 
@@ -142,7 +142,7 @@ export function createReading(
       async logTotal(temperature) {
         const isPlain = temperature === 1
         if (!isPlain && most === undefined) asked ??= largest(place, samplers, 1)
-        // The largest logit comes with the sum, where it is not asked for yet.
+        // The largest logit is returned along with the sum if it has not been requested yet.
         const isKnown = asked !== undefined || most !== undefined
         const shown: LogitsFilter | false = !isKnown && [[], false, false, true, 0]
         const sampler = isPlain ? samplers.greedy() : samplers.warm(temperature)
@@ -172,18 +172,18 @@ export function createReading(
   }
 }
 
-/** What has an answer to each question, for all tokens or for those of a mask. */
+/** The samplers for each kind of request, for all tokens or for those of a mask. */
 interface Samplers {
   greedy(): AddonSampler
   cut(size: number): AddonSampler
   warm(temperature: number): AddonSampler
 }
 
-/** For the samplers of masks, of which each has a candidate and up to two biases for every token. */
+/** For the samplers of masks; each has a candidate and up to two biases per token. */
 const maskedBytes = 64 * 1024 * 1024
 const bytesOfToken = 28
 
-/** Up to so many tokens a search through the list at each logit costs less than a sampler for this list. */
+/** Up to so many tokens, searching the list at each logit costs less than a sampler for the list. */
 const fewTokens = 8
 
 function candidates(pairs: number[] | undefined, most: number): Candidates {

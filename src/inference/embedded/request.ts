@@ -3,7 +3,7 @@ import type { PositionLogits } from '../sampling/logits.ts'
 import type { Drafting } from './drafts/drafting.ts'
 import type { Sequence } from './sequences.ts'
 
-/** A generation on its way. */
+/** A generation that the engine has accepted. */
 export interface Request {
   readonly id: number
   readonly generation: Generation
@@ -12,22 +12,22 @@ export interface Request {
   readonly promptLogprobs: PromptLogprobs | undefined
   readonly priority: number
   readonly since: number
-  /** How long it has waited for the first batch that reads of its prompt. */
+  /** How long it waited for the first batch that read from its prompt. */
   queuedMs: number | undefined
-  /** Which of its answers reads the prompt for all; undefined when each reads it by itself, or until one begins. */
+  /** The answer that reads the prompt for all; undefined when each reads it by itself, or until one begins. */
   leader: Answering | undefined
-  /** Whether one reads the prompt for all. */
+  /** Whether one answer reads the prompt for all. */
   readonly isShared: boolean
-  /** The sequences it must have from the beginning: all of them for a beam search, else one for each answer that begins. */
+  /** How many sequences it needs to begin: all of them for a beam search, otherwise one for each answer. */
   readonly together: number
   /** The prompt has been read. */
   isRead: boolean
-  /** One of its answers has, or had, a sequence. */
+  /** At least one of its answers has, or had, a sequence. */
   hasBegun: boolean
   readonly unfinished: Set<Answering>
 }
 
-/** Goes on with what was drawn. */
+/** Accepts the token that was drawn. */
 export type TakeUp = () => void | Promise<void>
 
 /** One of the answers of a generation, or one of the beams of a search. */
@@ -36,37 +36,40 @@ export interface Answering {
   readonly isBackground: boolean
   priority: number
   readonly tenant: string
-  /** Where it runs; undefined while it waits. */
+  /** The sequence on which it runs; undefined while it waits. */
   sequence: Sequence | undefined
-  /** How much of the prompt was remembered when it got its sequence. */
+  /** How much of the prompt was in the KV cache when it got its sequence. */
   cached: number
-  /** What was drawn and has not been read yet. */
+  /** The token that was drawn and has not been read yet. */
   drawn: number | undefined
-  /** What it had read of its own tokens when it last lost its sequence: read again, token by token, before `drawn`. */
+  /** Its own tokens that had been read when it last lost its sequence. They are read again one by one, before `drawn`. */
   again: readonly number[]
-  /** Guesses how it goes on; undefined where that is not wanted, and for beams. */
+  /** Guesses how it continues; undefined where that is not wanted, and for beams. */
   drafting: Drafting | undefined
-  /** A beam that nothing continues at the moment, and that may be needed again. */
+  /** A beam without continuations at the moment, which may be needed again. */
   isIdle: boolean
-  /** The batch that it was in last. */
+  /** The number of its last batch. */
   turn: number
-  /** Goes on with at most so many tokens that come next whatever the model says, one after the other. That may be while they are read. */
+  /**
+   * Accepts at most `most` tokens that come next whatever the model says, one after the other. May be called while they
+   * are being read.
+   */
   takeSure(most: number): TakeUp[]
-  /** Asks what follows when everything so far is read. It may be asked while that is being read, and is told when it has been. */
+  /** Asks for the next token after everything so far. May be called while that is being read; resolves when it has been. */
   ask(logits: PositionLogits): Promise<TakeUp>
 }
 
-/** Whether its prompt has been read, so that it reads one token of its own after the other. */
+/** Whether its prompt has been read, so that it decodes its own tokens one by one. */
 export function isWriting({ request, sequence, drawn }: Answering): boolean {
   return drawn !== undefined && (sequence?.tokens.length ?? 0) >= request.prompt.length
 }
 
-/** It reads again what it had written before it lost its sequence. */
+/** Whether it reads again what it had written before it lost its sequence. */
 export function isReadingAgain({ request, sequence, again }: Answering): boolean {
   return (sequence?.tokens.length ?? 0) - request.prompt.length < again.length
 }
 
-/** How many tokens have to be read before the next one can be drawn, or before another is read again. */
+/** How many tokens must be read before the next one can be drawn or read again. */
 export function leftToRead(answering: Answering): number {
   const { request, sequence, isIdle } = answering
   if (isIdle) return 0
@@ -83,19 +86,19 @@ export function nextToRead(answering: Answering, count: number): Uint32Array {
   return Uint32Array.of(again[read - request.prompt.length] ?? drawn)
 }
 
-/** After a batch: what was drawn is over once it has been read itself. */
+/** After a batch: clears `drawn` once that token has been read. */
 export function noteRead(answering: Answering): void {
   const { request, sequence, again } = answering
   const read = sequence?.tokens.length ?? 0
   if (read > request.prompt.length + again.length) answering.drawn = undefined
 }
 
-/** Before it loses its sequence, so that it can go on in another as if nothing had happened. */
+/** Called before it loses its sequence, so that it can continue on another one as if nothing had happened. */
 export function notePause(answering: Answering): void {
   const { request, sequence, again } = answering
   const own = sequence?.tokens.slice(request.prompt.length) ?? []
   if (own.length > again.length) answering.again = own
-  // What it has begun comes before what waits.
+  // An answer that has begun comes before those that wait.
   answering.priority = Number.NEGATIVE_INFINITY
   if (request.isRead) return
   if (request.leader === answering) request.leader = undefined

@@ -5,17 +5,17 @@ import type { Sequence } from './sequences.ts'
 interface MemoryParts {
   context: Pick<NativeContext, 'copy' | 'forget'>
   kept: Pick<ReturnType<typeof createKeptPrompts>, 'keep' | 'restore'>
-  /** Whether callers write, who wait meanwhile. */
+  /** Whether callers are decoding and have to wait meanwhile. */
   doOthersWrite(): boolean
 }
 
 export type SequenceMemory = ReturnType<typeof createSequenceMemory>
 
-/** What a sequence is known to hold, and what llama.cpp has in its memory, change together: here, and between two batches. */
+/** Changes the recorded tokens of a sequence together with llama.cpp's memory of it. Used only between two batches. */
 export function createSequenceMemory({ context, kept, doOthersWrite }: MemoryParts) {
   /**
-   * llama.cpp notes a copy, and makes it at the beginning of the next batch (`llama_kv_cache::seq_cp`, `update`). Until then what
-   * is copied must stay where it is, and where it goes there is nothing yet that could be kept.
+   * llama.cpp only notes a copy, and makes it at the start of the next batch (`llama_kv_cache::seq_cp`, `update`).
+   * Until then the source must not change, and the target has nothing yet that could be kept.
    */
   const noted = { from: new Set<Sequence>(), to: new Set<Sequence>() }
 
@@ -27,7 +27,8 @@ export function createSequenceMemory({ context, kept, doOthersWrite }: MemoryPar
   return {
     forgetGuesses,
     async copy(from: Sequence, to: Sequence): Promise<void> {
-      // The first of several beams that have been read copies before the others have forgotten what was read beside them.
+      // When several beams have been read, the first one copies before the others have removed the guesses read with
+      // them.
       forgetGuesses(from)
       to.guessed = 0
       noted.from.add(from)
@@ -36,14 +37,14 @@ export function createSequenceMemory({ context, kept, doOthersWrite }: MemoryPar
       to.tokens = from.tokens.slice()
       to.salt = from.salt
     },
-    /** A batch has been computed, and what was to be copied before it. */
+    /** A batch has been computed, and with it all noted copies were made. */
     copiesAreMade(): void {
       noted.from.clear()
       noted.to.clear()
     },
-    /** Whether what it is known to hold is there already. */
+    /** Whether llama.cpp already has what the sequence is recorded to hold. */
     isThere: (sequence: Sequence) => !noted.to.has(sequence),
-    /** Forgets what comes after the first so many tokens; answers how many are left, for some models cannot forget a part. */
+    /** Removes what follows the first `count` tokens. Returns how many are left: some models cannot remove a part. */
     cut(sequence: Sequence, count: number): number {
       if (sequence.tokens.length > count) {
         const left = context.forget(sequence.id, count) ? count : 0
@@ -52,7 +53,7 @@ export function createSequenceMemory({ context, kept, doOthersWrite }: MemoryPar
       }
       return sequence.tokens.length
     },
-    /** Forgets what comes after the first so many tokens, where the model can forget a part; answers how many are left. */
+    /** Removes what follows the first `count` tokens if the model can remove a part; returns how many are left. */
     shorten(sequence: Sequence, count: number): number {
       if (sequence.tokens.length > count && context.forget(sequence.id, count)) sequence.tokens.length = count
       return sequence.tokens.length
@@ -60,12 +61,12 @@ export function createSequenceMemory({ context, kept, doOthersWrite }: MemoryPar
     async restore(found: FoundPrompt | undefined, to: Sequence): Promise<void> {
       if (found === undefined) throw new Error('nothing was found to restore')
       if (noted.from.has(to) || noted.to.has(to)) {
-        // It is read anew: that writes behind the copies, where this would write before them.
+        // The prompt is read anew: reading writes after the noted copies, but restoring would write before them.
         context.forget(to.id, 0)
         to.tokens = []
       } else await kept.restore(found, to)
     },
-    /** Before a sequence is used for something else, of which so many tokens stay. */
+    /** Called before a sequence is reused, of which the first `stays` tokens stay. */
     async keepWhatIsLost(sequence: Sequence, stays = 0): Promise<void> {
       if (!noted.to.has(sequence)) await kept.keep(sequence, stays, doOthersWrite())
     },

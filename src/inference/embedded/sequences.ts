@@ -1,27 +1,28 @@
-/** One of the memories of the context: what it holds can be continued. */
+/** A sequence of the context; a new prompt can continue from what it holds. */
 export interface Sequence {
   readonly id: number
-  /** What it has read and written, one for each position. */
+  /** The tokens that it has read and written, one per position. */
   tokens: number[]
-  /** Whose prompts may share it. */
+  /** Only prompts with this salt may share it. */
   salt: string | undefined
   busy: boolean
-  /** Tokens behind these that it holds as well: guesses, to be forgotten before it is used again. */
+  /** Guessed tokens that it also holds after these, to be removed before it is used again. */
   guessed: number
-  /** Background work used it last: what it holds is missed less than what callers may come back to. */
+  /** Background work used it last: what it holds is less valuable than what callers may return to. */
   isBackground: boolean
-  /** Goes up with every use: the smallest was used longest ago. */
+  /** Increases with every use: the smallest was used longest ago. */
   used: number
 }
 
 export type Sequences = ReturnType<typeof createSequences>
 
-/** Two rows take twice as long as one where models are small: who makes them three or more gains by being beside them. */
+/** Two rows take twice as long as one in small models: from three busy sequences on it pays to be adjacent. */
 const fewestBeside = 2
 
 /**
- * `copyFrom`: how many tokens a copy of another sequence's memory must save. It costs as much time as reading a few, more
- * the longer the context is, whatever is in it. `isLostKept`: what a sequence loses can be had again for little.
+ * `copyFrom`: how many tokens a copy of another sequence's memory must save. A copy takes as long as reading a few
+ * tokens, more with a longer context, whatever it holds. `isLostKept`: what a sequence loses can be restored at little
+ * cost.
  */
 export function createSequences(count: number, copyFrom: number, { isLostKept = false } = {}) {
   const all: Sequence[] = Array.from({ length: count }, (_, id) => ({
@@ -42,7 +43,7 @@ export function createSequences(count: number, copyFrom: number, { isLostKept = 
     return sequence
   }
 
-  /** Background work costs callers no more of what is remembered for them than one sequence. */
+  /** Background work may overwrite no more than one sequence of what is cached for callers. */
   function free(isBackground: boolean): Sequence[] {
     const idle = all.filter(({ busy }) => !busy)
     if (!isBackground) return idle
@@ -54,9 +55,9 @@ export function createSequences(count: number, copyFrom: number, { isLostKept = 
   const busyBeside = ({ id }: Sequence) => Number(isBusyAt(id - 1)) + Number(isBusyAt(id + 1))
 
   /**
-   * Which is lost rather: what holds nothing, then what background work has left, then what was used longest ago. llama.cpp
-   * computes neighbours together and all others one after the other (`split_equal`), so where several are busy, one beside them
-   * comes before those that were used longest ago.
+   * Which sequence to lose first: an empty one, then one that background work has left, then the least recently used.
+   * llama.cpp computes neighbours together and all others one after the other (`split_equal`), so while several are
+   * busy, one adjacent to them comes before the least recently used.
    */
   function isPoorer(one: Sequence, other: Sequence): boolean {
     if ((one.tokens.length === 0) !== (other.tokens.length === 0)) return one.tokens.length === 0
@@ -71,7 +72,7 @@ export function createSequences(count: number, copyFrom: number, { isLostKept = 
     return isPoorer(other.sequence, best.sequence) ? other : best
   }
 
-  /** Of these the one that is missed least. */
+  /** The least valuable of these. */
   function poorest(of: readonly Sequence[]): Sequence | undefined {
     return of.reduce<Sequence | undefined>(
       (best, other) => (best && !isPoorer(other, best) ? best : other),
@@ -81,14 +82,14 @@ export function createSequences(count: number, copyFrom: number, { isLostKept = 
 
   return {
     all,
-    /** How many can be had. */
+    /** How many are available. */
     free: (isBackground = false) => free(isBackground).length,
-    /** Whether a copy of so many tokens takes less time than reading them again. */
+    /** Whether copying so many tokens takes less time than reading them again. */
     isWorthCopying: (tokens: number) => tokens >= copyFrom,
     /**
-     * A free sequence for the prompt, with as much of it remembered as possible: `shared` tokens, after the memory of `from`
-     * has been copied to it, where there is one, or after what is kept `elsewhere` has been restored there. Undefined when all
-     * are busy.
+     * A free sequence for the prompt, with as much of it cached as possible. It has `shared` tokens once the memory of
+     * `from`, if any, has been copied to it, or what is kept `elsewhere` has been restored. Undefined when all are
+     * busy.
      */
     take(
       prompt: readonly number[],
@@ -119,7 +120,7 @@ export function createSequences(count: number, copyFrom: number, { isLostKept = 
       if (closest.shared - shared < copyFrom) return { sequence, shared, from: undefined }
       return { sequence, shared: closest.shared, from: closest.sequence }
     },
-    /** The free sequence that is missed least. */
+    /** The least valuable free sequence. */
     takeAny(isBackground = false): Sequence | undefined {
       const sequence = poorest(free(isBackground))
       return sequence && use(sequence, isBackground)
@@ -131,20 +132,20 @@ export function createSequences(count: number, copyFrom: number, { isLostKept = 
   }
 }
 
-/** The logits of the last token are wanted, so it is read again; and never alone, see planBatch. */
+/** The logits of the last token are needed, so it is read again; and never alone, see planBatch. */
 export function mostRemembered(prompt: readonly number[]): number {
   return Math.max(0, prompt.length - 2)
 }
 
 interface TakeOptions {
   isBackground?: boolean
-  /** So much of the prompt can be had from outside of the context, in the time that reading so many tokens takes. */
+  /** So much of the prompt can be restored from outside of the context, in the time of reading `costs` tokens. */
   elsewhere?: { shared: number; costs: number } | undefined
 }
 
 interface Taken {
   sequence: Sequence
-  /** Tokens that it holds already, or will have got from `from`. */
+  /** Tokens that it holds already, or will hold after copying `from`. */
   shared: number
   from: Sequence | 'elsewhere' | undefined
 }

@@ -1,18 +1,19 @@
 /**
- * For many vocabularies llama.cpp looks for words with `std::regex`, which calls itself once for each character of a match
- * and ends the process when the stack is full: between 16,000 and 32,000 letters in a row with the usual 8 MiB.
+ * For many vocabularies llama.cpp finds words with `std::regex`, which recurses for each character of a match and ends
+ * the process when the stack is full: between 16,000 and 32,000 letters in a row with the usual 8 MiB.
  */
 const longest = 4096
 
-/** A word has ended, for every kind of vocabulary: whatever comes next belongs to the next word. */
+/** The end of a word for every kind of vocabulary: whatever follows belongs to the next word. */
 const wordEnd = /\p{L}(?=[\s.,!?…。，、])/gu
 
-/** How far back a name of a special token may have begun. */
+/** How far back the name of a special token may begin. */
 const longestName = 64
 
 /**
- * The text in pieces that can be made tokens one by one. They end where words do, so that the tokens are those of the
- * whole; only where no word ends in 2,048 characters a piece ends in the middle, and the tokens beside it may be others.
+ * Splits a text into pieces that can be tokenized one by one. They end at the ends of words, so that the tokens are
+ * those of the whole. Only if no word ends in 2,048 characters, a piece ends within one, and the tokens next to the cut
+ * may differ.
  */
 export function* textPieces(text: string): Generator<string> {
   let from = 0
@@ -32,11 +33,11 @@ function cutPosition(window: string): number {
   if (position > 0) return position
   const name = Math.max(window.lastIndexOf('<'), window.lastIndexOf('['))
   if (name >= longest - longestName) return name
-  // Both halves of a character stay together.
+  // Both halves of a surrogate pair stay together.
   return /[\ud800-\udbff]/.test(window.charAt(longest - 1)) ? longest - 1 : longest
 }
 
-/** About so many characters of the end of a text, from where a word has ended. */
+/** About `size` characters of the end of a text, starting after the end of a word. */
 export function endOfText(text: string, size: number): string {
   const from = text.length - size - longest
   if (!(from > 0)) return text

@@ -14,7 +14,7 @@ export function isSpecial(attributes: number): boolean {
   return (attributes & (UNKNOWN | CONTROL)) !== 0
 }
 
-/** What a token stands for, from the way in which its vocabulary writes it; undefined in a vocabulary we cannot read. */
+/** The bytes of a token, from the way in which its vocabulary writes it; undefined for an unknown kind of vocabulary. */
 export function tokenBytes(written: string, attributes: number, kind: number): Uint8Array | undefined {
   if ((attributes & (UNKNOWN | CONTROL | USER_DEFINED)) !== 0) return Buffer.from(written)
   switch (kind) {
@@ -37,7 +37,7 @@ function ofByteName(written: string): Uint8Array | undefined {
 
 function ofByteSymbols(written: string): Uint8Array {
   const bytes = Array.from(written, (symbol) => bytesOfSymbols.get(symbol))
-  // A vocabulary may hold what is no name of a byte, and means itself.
+  // A vocabulary may have a token that is not made of byte names, which stands for itself.
   return bytes.every((byte) => byte !== undefined)
     ? Buffer.from(bytes)
     : Buffer.concat(

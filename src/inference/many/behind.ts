@@ -7,16 +7,16 @@ import type { ListedModel, ManySettings } from './listed-model.ts'
 import type { ModelEntry } from './models-file.ts'
 import type { UpstreamSpec } from './read-models.ts'
 
-/** Requests at once: servers have queues of their own. */
+/** Requests sent at once: servers have their own queues. */
 const usualParallel = 256
 const lookMs = 100
 
 export interface ServerBehind {
   server: UpstreamServer
   spec: UpstreamSpec
-  /** Those that it lists, where all of them are served; until it is reached one that is not known yet. */
+  /** The models that it lists, if all of them are served; until it is reached, a placeholder. */
   all(): readonly Model[]
-  /** Ends it when nothing runs there any more. */
+  /** Closes the connection when nothing runs there any more. */
   retire(): Promise<void>
 }
 
@@ -58,7 +58,7 @@ const namesOf = ({ kind, context, addresses: [first] }: UpstreamSpec) => ({
   source: first?.url ?? '',
 })
 
-/** A model of a server behind this one, under the names of the list. */
+/** A model of a server behind this one, under the names in the list. */
 export function createModelBehind(
   { name, aliases = [], model, context, fallbacks = [] }: ModelEntry,
   { server, spec }: ServerBehind,
@@ -73,7 +73,7 @@ export function createModelBehind(
   const now = () => found()[0] as Model
   const unknown: ServedModel = {
     names,
-    // What it cannot do, its server says.
+    // The server refuses what it cannot do.
     tasks: ['answers', 'embeddings', 'ranking'],
     created: Math.floor(Date.now() / 1000),
     source: `${namesOf(spec).source}#${model ?? name}`,
@@ -103,7 +103,7 @@ export function createModelBehind(
     tokenize: async (...given) => asked().tokenize(...given),
     detokenize: async (...given) => asked().detokenize(...given),
     isStuck: () => false,
-    // It runs at its server, which ends when nothing of any model runs there.
+    // It runs at its server, which is retired when no model has anything running there.
     async retire() {},
     async close() {},
   }

@@ -1,10 +1,10 @@
 import type { Config } from '../../config.ts'
 import { lookAtMachine } from '../models/machine.ts'
 
-/** What is free is needed by others, too: so much of it is for models unless a setting says it. */
+/** Other programs need free memory, too: this share of it is for models unless a setting says otherwise. */
 const usualShare = 0.8
 
-/** Bytes that the models of a list may take together, and the machine as each of them sees it. */
+/** The bytes that the models of a list may use together, and the machine as each of them sees it. */
 export async function memoryOfModels({ models_memory }: Pick<Config, 'models_memory'>) {
   const machine = await lookAtMachine()
   const bound = models_memory || Math.floor(machine.freeMemory * usualShare)

@@ -3,10 +3,10 @@ import { ModelError } from '../models/model-error.ts'
 import type { ManySettings } from './listed-model.ts'
 import type { ModelEntry } from './models-file.ts'
 
-/** An entry of the list with a model of this machine. */
+/** An entry of the list with a model that runs on this machine. */
 export type LocalEntry = ModelEntry & { file: string }
 
-/** Fields that are settings of the same name and the same values. */
+/** Fields that have the name and the values of a setting. */
 const asGiven = [
   'context',
   'parallel',
@@ -20,7 +20,7 @@ const asGiven = [
 
 const named = [...asGiven, 'lora', 'prompt_cache', 'prompt_cache_disk'] as const
 
-/** What the entry says, and where it says nothing the settings of the server. */
+/** The settings of an entry; those that it does not give are the server's. */
 export function settingsOf<Settings extends Pick<ManySettings, 'model' | 'model_name'>>(
   entry: LocalEntry,
   settings: Settings,
@@ -39,7 +39,7 @@ export function settingsOf<Settings extends Pick<ManySettings, 'model' | 'model_
   }
 }
 
-/** Messages name the field of the file where that was given, and the setting otherwise. */
+/** Messages name the field of the file if it was given, and the setting otherwise. */
 export function inWordsOf(entry: ModelEntry, error: ModelError): ModelError {
   const message = error.message.replace(/HEDDLE_([A-Z_]+)\b/g, (setting, of: string) => {
     const field = named.find((one) => one === of.toLowerCase())

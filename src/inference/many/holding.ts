@@ -1,7 +1,7 @@
 import { type Refusal, refuse } from '../../domain/refusals.ts'
 import type { Asker, Hold, Inside, Loaded, ResidentState, Waiter } from './resident.ts'
 
-/** From now on somebody uses it. `freed` is called when nobody does any more. */
+/** Notes a new user of it. `freed` is called when it has none any more. */
 export function holdNow<Thing>(one: Inside<Thing>, asker: Asker, freed: () => void): Hold<Thing> {
   const { thing } = one.loaded as Loaded<Thing>
   const hold = { asker, ...(asker.isBackground && { giveBack: new AbortController() }) }
@@ -21,14 +21,14 @@ export function holdNow<Thing>(one: Inside<Thing>, asker: Asker, freed: () => vo
   }
 }
 
-/** Background work that uses it ends. */
+/** Ends the background work that uses it. */
 export function takeBack({ holds }: Inside<unknown>): void {
   for (const { giveBack } of holds) {
     giveBack?.abort(refuse('model_not_ready', { why: 'callers need its memory' }))
   }
 }
 
-/** Waits until it is in. Who leaves before waits no more, and `left` is called. */
+/** Waits until it is loaded. If the signal aborts before, the wait ends and `left` is called. */
 export function waitFor<Thing>(
   one: Inside<Thing>,
   asker: Asker,
@@ -65,7 +65,7 @@ export function turnAway(one: Inside<unknown>, why: () => Refusal): void {
   for (const waiter of one.waiters.splice(0)) waiter.fail(why())
 }
 
-/** Whether one more may wait: of one tenant seven eighths of all that may. */
+/** Whether one more request may wait: a tenant gets at most seven eighths of the queue. */
 export function checkWaiting(all: Iterable<Inside<unknown>>, queue: number, { tenant }: Asker): void {
   const waiting = [...all].flatMap(({ waiters }) => waiters)
   if (waiting.length >= queue) throw refuse('engine_queue_full', { limit: queue })

@@ -3,11 +3,11 @@ import type { Model } from '../model.ts'
 import type { ModelLocations } from '../models/find.ts'
 import type { ModelSettings } from '../models/plan.ts'
 
-/** A model that can be taken out of the list of those that are served. */
+/** A model that can be removed from the list of served models. */
 export interface ListedModel extends Model {
-  /** Takes nothing more, and resolves when what runs has ended and its memory is free. */
+  /** Accepts no new requests, and resolves when the running ones have ended and its memory is free. */
   retire(): Promise<void>
-  /** Only another try, or another file, may help. */
+  /** It can only be served after another attempt, or with another file. */
   isStuck(): boolean
 }
 

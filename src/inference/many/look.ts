@@ -13,7 +13,7 @@ import type { ModelsSpec, UpstreamSpec } from './read-models.ts'
 
 type LookSettings = ModelSettings & ModelLocations & Pick<Config, 'models_memory' | 'upstream_timeout'>
 
-/** A model of the list with what can be seen of it from here. */
+/** A model of the list and what is known of it without loading it. */
 export type SeenModel = { name: string; aliases?: string[]; fallbacks?: string[] } & (
   | { at: 'here'; file: string; plan: ModelPlan; header: GgufHeader; memory: number; bound: number }
   | { at: 'hub'; source: string }
@@ -27,8 +27,8 @@ export interface SeenServer {
 }
 
 /**
- * The models of a list, looked at without a server: files are read and planned, the addresses of other servers are asked what they
- * list, and nothing is loaded or downloaded.
+ * Examines the models of a list without a running server: files are read and planned, other servers are asked for their
+ * lists, and nothing is loaded or downloaded.
  */
 export async function lookAtModels(spec: ModelsSpec, settings: LookSettings): Promise<SeenModel[]> {
   const { bound, look } = await memoryOfModels(settings)
@@ -71,7 +71,7 @@ function namesOf({ name, aliases, fallbacks }: ModelEntry) {
   return { name, ...(aliases && { aliases }), ...(fallbacks && { fallbacks }) }
 }
 
-/** What a server says of itself at the moment. */
+/** The current state of a server. */
 async function lookAtServer(spec: UpstreamSpec, settings: LookSettings) {
   const { server, retire } = connectBehind(spec, settings, { info() {}, warn() {} })
   await server.addresses.looked

@@ -2,17 +2,17 @@ import { shownBytes } from '../models/memory.ts'
 import { ModelError } from '../models/model-error.ts'
 import type { Inside, Need } from './resident.ts'
 
-/** What a resident does for another that wants its memory. */
+/** How a resident makes room for another one. */
 type Leave<Thing> =
-  /** Nobody waits for what is being loaded. */
+  /** It is being loaded, and nothing waits for it. */
   | { by: 'cancelling'; one: Inside<Thing> }
-  /** Nobody uses it. */
+  /** It is not in use. */
   | { by: 'closing'; one: Inside<Thing> }
-  /** Only background work uses it. */
+  /** It is only used by background work. */
   | { by: 'giving back'; one: Inside<Thing> }
-  /** Callers use it: it takes nobody more. */
+  /** Callers use it: it accepts no new ones. */
   | { by: 'yielding'; one: Inside<Thing> }
-  /** It was loaded so lately that it stays for now. */
+  /** It was loaded so recently that it stays for now. */
   | { by: 'staying'; one: Inside<Thing> }
 
 const isHere = ({ phase }: Inside<unknown>) => phase === 'loading' || phase === 'in' || phase === 'leaving'
@@ -30,7 +30,7 @@ export function fits(all: Iterable<Inside<unknown>>, bound: Need, need: Need): b
   return taken.machine + need.machine <= bound.machine && taken.device + need.device <= bound.device
 }
 
-/** What is larger than the whole room can never come in. */
+/** Something larger than the whole room can never be loaded. */
 export function checkBound(bound: Need, { machine, device }: Need): void {
   if (machine <= bound.machine && device <= bound.device) return
   const [need, most] = machine > bound.machine ? [machine, bound.machine] : [device, bound.device]
@@ -39,7 +39,7 @@ export function checkBound(bound: Need, { machine, device }: Need): void {
   )
 }
 
-/** The fewest of the candidates, in their order, that have to go. Undefined where all of them are too few. */
+/** The fewest of the candidates, in their order, that must go. Undefined if all of them together are not enough. */
 export function fewestToGo<Thing>(
   all: Iterable<Inside<Thing>>,
   bound: Need,
@@ -56,7 +56,7 @@ export function fewestToGo<Thing>(
   return fits(staying, bound, need) ? chosen : undefined
 }
 
-/** Who makes room for it, and how: first what disturbs nobody, then what was asked longest ago. */
+/** Which residents make room, and how: first those that disturb nobody, then the least recently used. */
 export function whoMakesRoom<Thing>(
   all: Iterable<Inside<Thing>>,
   bound: Need,

@@ -5,7 +5,10 @@ import { kvChoices } from '../../domain/kv-types.ts'
 import { nearestName } from '../../domain/nearest.ts'
 import { mostModels } from '../../domain/user-settings.ts'
 
-/** The file of HEDDLE_MODELS: the models of a server, and the servers behind it. Each message is what would be accepted. */
+/**
+ * The file of HEDDLE_MODELS: the models of a server, and the servers behind it. Each message says what would be
+ * accepted.
+ */
 
 const whole = (least: number, most: number) => {
   const error = `a whole number from ${least} to ${most}`
@@ -41,7 +44,7 @@ const Key = z
     abort: true,
   })
 
-/** A key that stands in the file itself is refused without being shown. */
+/** A key written in the file itself is refused without being shown. */
 function issueOfKey({ code }: { code?: string }): string | undefined {
   return code === 'invalid_type'
     ? '{"env": "NAME"} or {"file": "path"}; no key stands in this file'
@@ -199,7 +202,7 @@ export type ModelEntry = z.output<typeof Model>
 export type UpstreamEntry = z.output<typeof Upstream>
 export type KeyEntry = z.output<typeof Key>
 
-/** Everything that is wrong with the value of a file, a line each. Empty where nothing is. */
+/** Checks the value of a file. `wrong` has one line for each error. */
 export function checkModels(value: unknown): { file: ModelsFile } | { wrong: string[] } {
   const crowd = tooMany(value)
   if (crowd !== undefined) return { wrong: [crowd] }
@@ -214,14 +217,17 @@ export function checkModels(value: unknown): { file: ModelsFile } | { wrong: str
   return wrong.length > 0 ? { wrong } : { file: result.data }
 }
 
-/** Who mends these sees the others next. */
+/** Correcting these shows the next ones. */
 const mostTold = 50
 
-/** No entry of the file has more fields, and nothing that is known lies deeper. */
+/** No entry of the file has more fields, and no known field is nested deeper. */
 const mostFields = 32
 const deepest = 6
 
-/** What could only be another file: to look at each of its members would hold up a server that reads it again. */
+/**
+ * Recognizes what can only be a different kind of file: checking each of its members would block a server that reads it
+ * again.
+ */
 function tooMany(value: unknown, path = '', depth = 0): string | undefined {
   if (typeof value !== 'object' || value === null || depth > deepest) return undefined
   const isList = Array.isArray(value)
@@ -244,7 +250,7 @@ export function modelsFileSchema(): string {
 const wrongLine = (path: string, given: string, accepted: string) =>
   `${path || 'the file'}: given ${given}; accepted: ${accepted}.`
 
-/** Where in the file, as `models[1].context`. */
+/** A path in the file, such as `models[1].context`. */
 function pathText(path: readonly PropertyKey[]): string {
   return path
     .map((step) => (typeof step === 'number' ? `[${step}]` : `.${String(step)}`))
@@ -268,7 +274,7 @@ function lineOf(issue: z.core.$ZodIssue, value: unknown): string {
       })
       .join('\n')
   }
-  // What stands where a key is named may be one.
+  // A value given for a key may be a secret.
   const isSecret = issue.path.includes('key')
   const shown = isSecret ? (given === undefined ? 'nothing' : 'something else') : described(given)
   return wrongLine(path, shown, issue.message)
@@ -296,7 +302,7 @@ const ofFile = [
   'preload',
 ] as const
 
-/** What no field says alone. */
+/** Checks that involve several fields. */
 function checkTogether({ models = [], upstreams = [], default: usual }: ModelsFile): string[] {
   const wrong: string[] = []
   const say = (path: string, given: string, accepted: string) => wrong.push(wrongLine(path, given, accepted))
@@ -340,7 +346,7 @@ function checkTogether({ models = [], upstreams = [], default: usual }: ModelsFi
       say(`${path}.upstream`, JSON.stringify(model.upstream), `a name of upstreams: ${known}`)
     }
   }
-  // What an upstream lists is known later.
+  // The models that an upstream lists are not known yet.
   if (upstreams.some(({ serves }) => serves === 'all')) return wrong
   const accepted = [...names.keys()].map((one) => JSON.stringify(one)).join(', ')
   if (usual !== undefined && !names.has(usual)) say('default', JSON.stringify(usual), accepted)

@@ -22,14 +22,14 @@ interface OnDemandParts extends LocalModelParts {
   engineLog: Parameters<typeof createEmbeddedBackend>[1]
   supervision?: Parameters<typeof createEmbeddedBackend>[2]
   search: DeviceSearch
-  /** What it takes of the memories that there are: that of some GPUs is the machine's. */
+  /** How much memory it needs of each kind: some GPUs use the machine's memory. */
   needOf(need: Need): Need
 }
 
-/** A model with its engine. */
+/** A model whose engine is loaded. */
 export type LoadedModel = Model
 
-/** A model of this machine that is loaded when it is asked, and unloaded when others need its memory. */
+/** A model of this machine that is loaded by the first request for it, and unloaded when others need its memory. */
 export function createOnDemandModel(entry: LocalEntry, parts: OnDemandParts): ListedModel {
   const { room, bringing: bringParts, engineLog, supervision = usualSupervision, search, prompts } = parts
   const { log } = bringParts
@@ -41,7 +41,7 @@ export function createOnDemandModel(entry: LocalEntry, parts: OnDemandParts): Li
   let hasLoaded = false
   let file: string | undefined
   let prepared: Prepared | undefined
-  /** Of the file that was prepared: another may stand in its place by now. */
+  /** Of the file that was prepared: it may have been replaced since. */
   let stamp = ''
 
   const prepare: typeof prepareModel = async (path, _settings, { signal } = {}) => {
@@ -120,7 +120,7 @@ export function createOnDemandModel(entry: LocalEntry, parts: OnDemandParts): Li
     return (state.at === 'loading' && loading?.()) || statusOf(state)
   }
 
-  /** While it is used it is not unloaded. */
+  /** Keeps the model loaded while `use` runs. */
   async function using<Result>(
     tenant: string,
     signal: AbortSignal,
@@ -140,7 +140,7 @@ export function createOnDemandModel(entry: LocalEntry, parts: OnDemandParts): Li
     signal: AbortSignal,
   ): Promise<Hold<LoadedModel>> {
     if (prepared === undefined) {
-      // A file that was just listed is looked at in a moment.
+      // A file that was just listed is checked in a moment.
       await bringing.looked
       signal.throwIfAborted()
     }
@@ -156,7 +156,7 @@ export function createOnDemandModel(entry: LocalEntry, parts: OnDemandParts): Li
       const { state } = resident
       if (state.at === 'in') return state.thing.format()
       if (served.template === undefined) return undefined
-      // Which tokens begin and end a text is known when it is loaded, and matters little here.
+      // Which tokens begin and end a text is only known after loading, and matters little here.
       const tokens = hasLoaded ? served.tokens : { bos: '<s>', eos: '</s>' }
       return prompts.formatOf('', served.template, tokens, closing.signal, 'model')
     },
@@ -164,7 +164,7 @@ export function createOnDemandModel(entry: LocalEntry, parts: OnDemandParts): Li
     async answer(request, signal) {
       const hold = await held(request.tenant, request.lane === 'background', signal)
       const both = hold.signal === undefined ? signal : AbortSignal.any([signal, hold.signal])
-      // A reader that never comes has left.
+      // A reader that never starts is released by the signal.
       both.addEventListener('abort', hold.release, { once: true })
       const over = () => {
         both.removeEventListener('abort', hold.release)
@@ -210,7 +210,7 @@ async function* releasing(
   }
 }
 
-/** While nothing is known but what the list says. */
+/** While nothing is known but the entry of the list. */
 function unknownModel(names: string[], source: string, created: number): ServedModel {
   return {
     names,
@@ -229,7 +229,7 @@ function unknownModel(names: string[], source: string, created: number): ServedM
   }
 }
 
-/** What its file says, before it was ever loaded. */
+/** What is known from its file before it was ever loaded. */
 function plannedModel({ plan, header }: Prepared, created: number): ServedModel {
   const { names, source, context, parallel, threads, device, task, shorter } = plan
   return {

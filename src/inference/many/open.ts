@@ -32,12 +32,12 @@ interface ManyParts {
 interface Entry {
   entry: ModelEntry
   model: ListedModel
-  /** It, and one for each of its adapters. */
+  /** The model, and one for each of its adapters. */
   all: () => readonly Model[]
   behind: ServerBehind | undefined
 }
 
-/** The models of the file of HEDDLE_MODELS, which is read again when it changes. Rejects when it cannot be used. */
+/** The models of the file of HEDDLE_MODELS, which is read again when it changes. Rejects when the file cannot be used. */
 export async function openModels(settings: ManySettings, parts: ManyParts): Promise<Models> {
   const { log, engineLog, environment, supervision, watchMs = 1_000 } = parts
   const path = settings.models
@@ -47,7 +47,7 @@ export async function openModels(settings: ManySettings, parts: ManyParts): Prom
   const bounds: Need = { machine: bound, device: Number.POSITIVE_INFINITY }
   let isUnified = false
   const search = {
-    // Looked at once: while a model is on it, less of it is free.
+    // Determined only once: less of the device's memory is free while a model is on it.
     async find(...given: Parameters<typeof findDevice>) {
       device ??= findDevice(...given)
       const found = await device
@@ -108,7 +108,7 @@ export async function openModels(settings: ManySettings, parts: ManyParts): Prom
     closing.signal.addEventListener('abort', () => resolve(), { once: true })
   })
 
-  /** Those that are as they were, and new ones for the rest. */
+  /** Keeps unchanged servers and connects new ones. */
   function serversOf(next: ModelsSpec): ServerBehind[] {
     return next.upstreams.map(
       (one) =>
@@ -116,7 +116,7 @@ export async function openModels(settings: ManySettings, parts: ManyParts): Prom
     )
   }
 
-  /** What is as it was stays, with what runs in it; the rest takes nothing more and ends in its time. */
+  /** Unchanged entries stay, with what runs in them; the others accept no new requests and end when theirs have. */
   function use(next: ModelsSpec, nextServers: ServerBehind[]): { added: string[]; removed: string[] } {
     const nextEntries = next.models.map((entry): Entry => {
       const behind = nextServers.find(({ spec: known }) => known.name === entry.upstream)
@@ -172,7 +172,7 @@ export async function openModels(settings: ManySettings, parts: ManyParts): Prom
       const next = await readModels(path, environment)
       if (closing.signal.aborted) return
       const nextServers = serversOf(next)
-      // Until one is reached nobody knows what it has, and what it had before would be missing.
+      // The models of a server are unknown until it is reached; switching earlier would drop those that it had before.
       const reached = nextServers.map(({ server }) => server.addresses.reached)
       await Promise.race([Promise.all(reached), closed])
       const { added, removed } = use(next, nextServers)
@@ -185,7 +185,10 @@ export async function openModels(settings: ManySettings, parts: ManyParts): Prom
     }
   }
 
-  /** The default first, then the list in its order, then what servers list. Of two of one name the first is found. */
+  /**
+   * The default first, then the list in its order, then what servers list. Of two with the same name, the first is
+   * found.
+   */
   function all(): readonly Model[] {
     const own = entries.flatMap(({ all: of }) => of())
     const known = [...own, ...servers.flatMap((server) => server.all())]

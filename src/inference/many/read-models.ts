@@ -4,7 +4,7 @@ import { dirname, resolve } from 'node:path'
 import { reasonOf } from '../models/model-error.ts'
 import { checkModels, type KeyEntry, type ModelEntry, type UpstreamEntry } from './models-file.ts'
 
-/** The file of HEDDLE_MODELS cannot be used; one line for each thing that is wrong with it. */
+/** The file of HEDDLE_MODELS cannot be used; the message has one line for each error. */
 class ModelsFileError extends Error {
   override readonly name = 'ModelsFileError'
 }
@@ -14,20 +14,20 @@ export interface UpstreamSpec extends Omit<UpstreamEntry, 'addresses' | 'key'> {
   addresses: { url: string; weight: number; key?: string }[]
 }
 
-/** What a file says, with its paths and keys looked up. */
+/** The content of a file, with its paths and keys resolved. */
 export interface ModelsSpec {
   default?: string
   models: ModelEntry[]
   upstreams: UpstreamSpec[]
-  /** Every file that it was read from. */
+  /** Every file that was read for it. */
   files: string[]
 }
 
-/** No file of settings, and no key, is longer. */
+/** No settings file and no key is longer. */
 const mostBytes = 4 * 1024 * 1024
 const mostOfKey = 64 * 1024
 
-/** A pipe would be waited for, and a device has no end. */
+/** Only regular files: reading a pipe would block, and a device has no end. */
 async function textOf(path: string, most: number): Promise<string> {
   const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK)
   try {
@@ -109,7 +109,7 @@ function jsonOf(text: string, failed: (lines: string[]) => Error): unknown {
   try {
     return JSON.parse(text.replace(/^\ufeff/, ''))
   } catch (error) {
-    // Without the piece of the file that the parser shows: a key may stand there.
+    // Without the excerpt that the parser shows: it may contain a key.
     const why = (error as Error).message.replace(/, (\.\.\.)?".*$/s, '')
     throw failed([`it is no JSON: ${why}; accepted: a JSON object.`])
   }

@@ -1,12 +1,12 @@
 import type { BackendStatus } from '../backend.ts'
 
-/** Bytes of the machine and of its GPU. */
+/** Bytes of the machine's memory and of its GPU's. */
 export interface Need {
   machine: number
   device: number
 }
 
-/** Something that takes memory while it is loaded. */
+/** Something that uses memory while it is loaded. */
 export interface Load<Thing> {
   need: Need
   /** Rejects when it cannot be loaded. Ends early when the signal aborts. */
@@ -15,33 +15,33 @@ export interface Load<Thing> {
 
 export interface Loaded<Thing> {
   thing: Thing
-  /** Resolves with the reason when it has ended for good, by no will of ours. */
+  /** Resolves with the reason if it ends for good without being closed. */
   lost: Promise<string>
   close(): Promise<void>
 }
 
 export interface Asker {
   tenant: string
-  /** Nobody waits for it: it takes the memory of no caller, and gives it back when a caller wants it. */
+  /** Nobody waits for it: it takes memory from no caller, and returns it when a caller needs it. */
   isBackground: boolean
 }
 
-/** Somebody uses it, so it stays. */
+/** A use of it, which keeps it loaded. */
 export interface Hold<Thing> {
   thing: Thing
-  /** Aborts when it has to be given back; of background work alone. */
+  /** Aborts when it must be released; only for background work. */
   signal?: AbortSignal
   release(): void
 }
 
 export interface Resident<Thing> {
-  /** The thing, which is loaded if it is not. Waits for memory where others use it. */
+  /** Uses it, loading it first if necessary. Waits for memory that others use. */
   hold(asker: Asker, signal: AbortSignal): Promise<Hold<Thing>>
-  /** Loads it if there is memory that nobody uses. */
+  /** Loads it if there is enough unused memory. */
   preload(signal: AbortSignal): Promise<void>
-  /** What is there of it. */
+  /** Its current state. */
   readonly state: ResidentState<Thing>
-  /** It takes nobody more, finishes what it does, and is closed. */
+  /** Accepts no new users, waits for the present ones, and closes it. */
   retire(): Promise<void>
 }
 
@@ -50,7 +50,7 @@ export type ResidentState<Thing> =
   | { at: 'in'; thing: Thing }
   | { at: 'failed'; reason: string }
 
-/** Who waits until it is in. */
+/** A request that waits until it is loaded. */
 export interface Waiter {
   asker: Asker
   grant(): void
@@ -67,17 +67,17 @@ export interface Inside<Thing> {
   cancel?: AbortController | undefined
   waiters: Waiter[]
   holds: Set<{ asker: Asker; giveBack?: AbortController }>
-  /** As `performance.now()` counts. */
+  /** In the time of `performance.now()`. */
   lastAsked: number
   staysUntil: number
   failure?: { reason: string; attempts: number; until: number } | undefined
   isRetired: boolean
-  /** Its loading or closing, while one goes on. */
+  /** Its loading or closing, while in progress. */
   work: Promise<void>
   gone: PromiseWithResolvers<void>
 }
 
-/** What can be said of a resident without the thing itself. */
+/** The status of a resident that is not loaded. */
 export function statusOf({ at }: { at: 'out' | 'waiting' | 'loading' }): BackendStatus {
   if (at === 'out') return { state: 'unloaded' }
   const doing = at === 'waiting' ? 'waiting for the memory of another model' : 'loading the model'

@@ -7,13 +7,16 @@ import type { Asker, Hold, Inside, Load, Loaded, Need, Resident } from './reside
 
 export interface RoomOptions {
   bound: Need
-  /** Requests that may wait for a model to be loaded; of one tenant seven eighths. */
+  /** Requests that may wait for a model to be loaded; a tenant gets at most seven eighths. */
   queue: number
-  /** The pause after a load that has failed. */
+  /** The pause after a failed load. */
   pauseMs?: (attempts: number) => number
-  /** A model stays for as long as its loading took, within these, before another that is busy has to go for it. */
+  /**
+   * A busy model is not unloaded for another until it has been loaded for as long as its loading took, within these
+   * limits.
+   */
   stayMs?: { least: number; most: number }
-  /** Callers have not asked it for so long: background work may take its memory. */
+  /** If callers have not used it for this long, background work may take its memory. */
   forgottenMs?: number
 }
 
@@ -23,13 +26,14 @@ interface RoomEvents {
   failed(name: string, reason: string, againInMs: number): void
 }
 
-/** Half a minute at first, ten minutes in the end. */
+/** Half a minute at first, up to ten minutes. */
 const usualPause = (attempts: number) => Math.min(600_000, 30_000 * 2 ** (attempts - 1))
 
 /**
- * Memory that several things share, of which not all fit in. Who asks for one that is out waits in the order of asking; the one
- * that was asked longest ago makes room as soon as nobody uses it. When all that are in are used all the time, the oldest of
- * them takes nobody more until it is free, so that everyone comes in at some time and no use is cut short.
+ * Memory shared by several things that do not all fit. Requests for one that is not loaded wait in the order of
+ * arrival; the least recently used one makes room as soon as it is not in use. If all loaded ones are used all the
+ * time, the oldest of them accepts no new users until it is free. So everything is loaded at some time, and no use is
+ * cut short.
  */
 export function createRoom<Thing>(
   {
@@ -42,18 +46,18 @@ export function createRoom<Thing>(
   events: RoomEvents,
 ) {
   const all = new Set<Inside<Thing>>()
-  /** Those that are to come in, in the order of asking. */
+  /** Those that are to be loaded, in the order of the requests. */
   const line: Inside<Thing>[] = []
-  /** They take nobody more until the first of the line is in. */
+  /** These accept no new users until the first one in `line` is loaded. */
   let yielding = new Set<Inside<Thing>>()
   let alarm: NodeJS.Timeout | undefined
-  /** One after the other, so that each sees what the one before has left. */
+  /** One after the other, so that each sees the memory that the previous one has left. */
   let preloading: Promise<void> = Promise.resolve()
   let isClosed = false
 
   const now = () => performance.now()
 
-  /** Does whatever can be done now. It is called after each change. */
+  /** Does whatever can be done now. Called after each change. */
   function move(): void {
     clearTimeout(alarm)
     yielding = new Set()
@@ -139,7 +143,7 @@ export function createRoom<Thing>(
     move()
   }
 
-  /** It has ended by itself, and what it did with it. */
+  /** It ended by itself, together with everything that used it. */
   function lost(one: Inside<Thing>, loaded: Loaded<Thing>, reason: string): void {
     if (one.loaded !== loaded || one.phase !== 'in') return
     failed(one, new ModelError(reason))
@@ -191,7 +195,7 @@ export function createRoom<Thing>(
     })
   }
 
-  /** Background work comes in where no caller waits, into memory that callers have not used for a while. */
+  /** Background work is admitted when no caller waits, into memory that callers have not used for a while. */
   async function checkBackground(one: Inside<Thing>): Promise<void> {
     const busy = () => refuse('model_not_ready', { why: 'it is not loaded, and callers use the memory' })
     if (line.length > 0) throw busy()

@@ -2,8 +2,8 @@ import { stat } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 
 /**
- * Calls `changed` when one of the files is another than before. They are looked at again and again: what the system tells of
- * changes gets lost where files are exchanged, linked or mounted. A file that is being written is waited for.
+ * Calls `changed` when one of the files has changed. They are polled, because the system's notifications get lost when
+ * files are replaced, linked or mounted. While a file is being written, waits until it is complete.
  */
 export async function watchFiles(
   files: () => readonly string[],
@@ -18,7 +18,7 @@ export async function watchFiles(
     const now = await stampOf(files())
     if (now !== known && now === last) {
       await changed()
-      // Another list may be read from other files.
+      // Another list may come from other files.
       known = await stampOf(files())
       last = known
     } else last = now

@@ -4,7 +4,7 @@ import type { Adapter } from '../embedded/protocol.ts'
 import { type GgufHeader, readGgufHeader } from './gguf-header.ts'
 import { ModelError } from './model-error.ts'
 
-/** Checks the adapters of the settings by their headers, before a model is loaded for them. Answers their bytes, too. */
+/** Checks the adapters of the settings by their headers, before a model is loaded with them. Also returns their bytes. */
 export async function checkAdapters(
   given: Config['lora'],
   model: GgufHeader & { shownName: string; names: readonly string[] },

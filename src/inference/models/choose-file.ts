@@ -4,7 +4,7 @@ import { ModelError } from './model-error.ts'
 const usual = ['Q4_K_M', 'Q4_K_S', 'Q5_K_M', 'Q4_0', 'Q8_0', 'Q6_K', 'F16', 'BF16']
 
 const part = /-(\d{5})-of-(\d{5})\.gguf$/i
-/** Projectors and importance matrices are stored beside models. */
+/** Projectors and importance matrices are stored next to models. */
 const companion = /(^|[/._-])(mmproj|imatrix)([/._-]|$)/i
 
 /** One of a repository's GGUF files: by its name, by its quantization, or the usual one. */

@@ -13,11 +13,11 @@ export interface DownloadWatch {
   onProgress(done: number, total: number): void
   /** Another process downloads the same file. */
   onWait(): void
-  /** The pause before the next attempt, after one that brought nothing new; for tests. */
+  /** The pause before the next attempt, after one that returned nothing new; for tests. */
   pauseMs?: (failures: number) => number
 }
 
-/** Attempts in a row that bring nothing. */
+/** Attempts in a row without new data. */
 const mostFailures = 5
 /** A connection without a byte for this long counts as broken. */
 const silenceMs = 60_000
@@ -42,7 +42,7 @@ export function inSteps(
   }
 }
 
-/** The file on the hub, and what of it is on the disk. */
+/** The file on the hub, and the part of it that is on disk. */
 interface Transfer {
   hub: Hub
   repository: string
@@ -50,7 +50,7 @@ interface Transfer {
   /** The unfinished file, open for appending. */
   local: FileHandle
   length: number
-  /** Of these bytes. */
+  /** The hash of these bytes. */
   hash: Hash
 }
 

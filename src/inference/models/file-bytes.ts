@@ -3,7 +3,7 @@ import type { FileHandle } from 'node:fs/promises'
 /** The bytes of a file are not a GGUF header. */
 export class GgufError extends Error {}
 
-/** The size of one read, and the longest value that can be taken. */
+/** The size of one read, and of the longest value that can be read. */
 const longestTaken = 256 * 1024
 
 export type FileBytes = ReturnType<typeof fileBytes>

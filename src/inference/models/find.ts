@@ -8,16 +8,16 @@ import { acceptedModels } from './gguf-header.ts'
 import { type Hub, type HubFile, listHubFiles } from './hub.ts'
 import { ModelError } from './model-error.ts'
 
-/** What HEDDLE_MODEL asks for. */
+/** The model that HEDDLE_MODEL names. */
 type ModelSource =
   | { kind: 'none' }
   | { kind: 'builtin' }
   | { kind: 'file'; path: string }
   | { kind: 'hub'; repository: string; wanted: string | undefined }
-  /** Another server, which speaks the wire of OpenAI. */
+  /** Another server with the OpenAI API. */
   | { kind: 'upstream'; url: string }
 
-/** What an engine of this machine runs. */
+/** A source that an engine of this machine runs. */
 export type LocalSource = Exclude<ModelSource, { kind: 'none' | 'upstream' }>
 
 /** Parses a value that the settings have already validated. */
@@ -33,7 +33,7 @@ export function sourceOf(given: string): ModelSource {
 export type ModelLocations = Hub & Pick<Config, 'data'>
 
 export interface FindWatch extends DownloadWatch {
-  /** It is not here, so the hub is asked for it. */
+  /** Called when the file is not stored here and the hub is asked for it. */
   onMissing?(): void
   onDownload(what: string): void
 }
@@ -53,7 +53,7 @@ export async function findModel(
 
 export const builtinFolder = fileURLToPath(new URL('../../../models/builtin', import.meta.url))
 
-/** One, or none in an installation that was made without it. */
+/** One, or none in an installation without it. */
 export async function builtinModels(): Promise<string[]> {
   return (await storedModels(builtinFolder)).slice(0, 1).map((name) => join(builtinFolder, name))
 }
@@ -63,7 +63,7 @@ export function modelsFolder(data: string): string {
   return join(data, 'models')
 }
 
-/** The complete models below a folder, by their paths in it, with `/`. Unfinished downloads end in `.part`. */
+/** The complete models below a folder, by their relative paths, with `/`. Unfinished downloads end in `.part`. */
 export async function storedModels(folder: string): Promise<string[]> {
   try {
     const found = await readdir(folder, { recursive: true })

@@ -4,7 +4,7 @@ import { numberIn, readName, readValues, textIn, type Value } from './gguf-value
 import { ModelError, reasonOf } from './model-error.ts'
 import { bytesOfTensor } from './tensor-types.ts'
 
-/** What the header of a GGUF file says about its model (https://github.com/ggml-org/ggml/blob/master/docs/gguf.md). */
+/** The model's data in the header of a GGUF file (https://github.com/ggml-org/ggml/blob/master/docs/gguf.md). */
 export type GgufHeader = Awaited<ReturnType<typeof readHeader>>
 
 /** The header of a model with a vocabulary of 256,000 takes about 20 MB. */
@@ -17,7 +17,7 @@ const newest = 3
 export const acceptedModels =
   'accepted: builtin, the path of a .gguf file, hf:<org>/<repo>[:<quant or file>], none'
 
-/** Reads the header and nothing else, within bounds of memory whatever the file claims (docs/decisions/0014). */
+/** Reads only the header, with bounded memory whatever the file claims (docs/decisions/0014). */
 export async function readGgufHeader(path: string): Promise<GgufHeader> {
   let file: FileHandle | undefined
   try {
@@ -76,7 +76,7 @@ async function countOf(bytes: FileBytes, most: number, what: string): Promise<nu
 async function weightsOf(bytes: FileBytes, count: number) {
   let parameters = 0
   let weightBytes = 0
-  /** Of these, the bytes in the layers: the rest are embeddings and the output. */
+  /** The bytes of the layers alone: the rest are embeddings and the output. */
   let layerBytes = 0
   let end = 0
   for (let n = 0; n < count; n++) {
@@ -111,7 +111,7 @@ function factsOf(values: ReadonlyMap<string, Value>) {
     type: textIn(values, 'general.type'),
     /** The number of the quantization that most weights have. */
     fileType: numberIn(values, 'general.file_type'),
-    /** Tokens of context that it was trained with. */
+    /** The context length with which it was trained. */
     context: number('context_length') ?? 0,
     layers,
     embedding,
@@ -121,16 +121,16 @@ function factsOf(values: ReadonlyMap<string, Value>) {
     valueLength: number('attention.value_length') ?? headLength,
     /** False for encoders, which cannot generate text. */
     causal: values.get(`${architecture}.attention.causal`) !== false,
-    /** How it makes one vector of those of all tokens; absent where it does not. */
+    /** How it combines the vectors of all tokens into one; absent if it does not. */
     pooling: poolings[number('pooling_type') ?? 0],
-    /** What it sorts texts into, where it does; a reranker has one such label, or two. */
+    /** The number of labels of a classifier; a reranker has one or two. */
     labels: lengthOf(values.get(`${architecture}.classifier.output_labels`)),
-    /** How a query and a document become one text, where a model that scores them wants a form of its own. */
+    /** How a query and a document are combined into one text, if a reranker needs a special form. */
     pairTemplate: textIn(values, 'tokenizer.chat_template.rerank'),
     vocabulary: typeof tokens === 'object' ? tokens.length : 0,
     tokenizer: textIn(values, 'tokenizer.ggml.model'),
     template: textIn(values, 'tokenizer.chat_template'),
-    /** The number of files that the model is split into. */
+    /** The number of files into which the model is split. */
     parts: numberIn(values, 'split.count') ?? 1,
   }
 }

@@ -19,7 +19,7 @@ const scalars: Record<number, { bytes: number; read(from: Buffer, at: number): n
 const textType = 8
 const listType = 9
 
-/** Only lists up to this length are summed up: they hold a number for each layer. */
+/** Only lists up to this length are summed: they have one number for each layer. */
 const longestSum = 4096
 
 async function readValue(bytes: FileBytes, type: number, wanted: boolean): Promise<Value> {
@@ -49,7 +49,7 @@ async function listOf(bytes: FileBytes): Promise<Value> {
   return { length, sum }
 }
 
-/** A text that nobody needs is skipped, however long it is. */
+/** A text that is not needed is skipped, however long it is. */
 async function readText(bytes: FileBytes, wanted: boolean): Promise<string | undefined> {
   const length = await bytes.u64()
   if (wanted) return (await bytes.take(length)).toString('utf8')

@@ -2,13 +2,13 @@ import { z } from 'zod'
 import type { Config } from '../../config.ts'
 import { ModelError, reasonOf } from './model-error.ts'
 
-/** A server that speaks the protocol of huggingface.co, and our token for it. */
+/** A server with the protocol of huggingface.co, and our token for it. */
 export type Hub = Pick<Config, 'hf_endpoint' | 'hf_token'>
 
 export interface HubFile {
   path: string
   bytes: number
-  /** Absent for small files, which the hub keeps in another way. */
+  /** Absent for small files, which the hub stores differently. */
   sha256: string | undefined
 }
 
@@ -42,7 +42,7 @@ export async function listHubFiles(hub: Hub, repository: string, signal: AbortSi
   return files
 }
 
-/** A path that cannot leave the folder it is put into. */
+/** A path that cannot leave its target folder. */
 function isPlainPath(path: string): boolean {
   return path.split('/').every((part) => /^[^\\:*?"<>|\p{Cc}]{1,255}$/u.test(part) && !/^\.+$/.test(part))
 }

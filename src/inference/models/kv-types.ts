@@ -4,7 +4,7 @@ import type { GgufHeader } from './gguf-header.ts'
 import { ModelError } from './model-error.ts'
 import { bytesOfTensor } from './tensor-types.ts'
 
-/** The numbers by which sequences remember the keys and values of each token. */
+/** The number types of the keys and values in the KV cache. */
 type KvType = (typeof kvTypes)[number]
 
 export interface KvTypes {
@@ -27,14 +27,15 @@ export const typeNumbers: Record<KvType, number> = {
 export const usualKvTypes: KvTypes = { keys: 'f16', values: 'f16' }
 
 /**
- * The heads of the built-in model have 32 numbers, which llama.cpp multiplies faster as these types on x64: plain attention of 256
- * tokens takes 14.5 ms in place of 18.5, and they are no further from f32 than f16 is (decision 45).
+ * The heads of the built-in model have 32 numbers, which llama.cpp multiplies faster in these types on x64: plain
+ * attention of 256 tokens takes 14.5 ms instead of 18.5, and the results are no further from f32 than those of f16
+ * (decision 45).
  */
 const ofBuiltin: KvTypes = { keys: 'q8_0', values: 'bf16' }
-/** Much larger batches have flash attention, which is slow with these. */
+/** Much larger batches use flash attention, which is slow with these types. */
 const largestBatch = 512
 
-/** The types of a model for which the settings say `auto`. */
+/** The types for a model whose settings are `auto`. */
 export function chosenKvTypes(
   { model, batch, flash_attention }: Pick<Config, 'batch' | 'flash_attention'> & { model: string },
   isOnCpu: boolean,
@@ -53,7 +54,7 @@ const blockLength = 32
 
 const isQuantized = (type: KvType) => type.startsWith('q')
 
-/** Refuses what llama.cpp cannot compute with, before it says so in fewer words. */
+/** Refuses combinations that llama.cpp cannot compute, with a better message than its own. */
 export function checkKvTypes(
   shownName: string,
   { keyLength, valueLength }: Pick<GgufHeader, 'keyLength' | 'valueLength'>,

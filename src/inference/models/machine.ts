@@ -5,7 +5,7 @@ import type { Device } from '../embedded/device.ts'
 
 /** The resources of the machine that an engine may use. */
 export interface Machine {
-  /** Bytes that can still be allocated, including what the system uses to cache files. */
+  /** Bytes that can still be allocated, including the system's file cache. */
   freeMemory: number
   /** What sets this limit, for messages. */
   boundBy: string
@@ -25,9 +25,9 @@ export async function lookAtMachine(root = '/'): Promise<Machine> {
 type Limit = Pick<Machine, 'freeMemory' | 'boundBy'>
 
 /**
- * The memory limits of the control group of this process and of those around it: a container has one, and the system kills
- * a process that exceeds it. `process.availableMemory()` does not do: it counts cached files as used, and a model that has
- * just been downloaded is one.
+ * The memory limits of the control group of this process and of those around it: a container has one, and the system
+ * kills a process that exceeds it. `process.availableMemory()` is not suitable: it counts cached files as used, and a
+ * model that has just been downloaded is one.
  */
 async function groupLimits(root: string): Promise<Limit[]> {
   const groups = (await textAt(root, 'proc/self/cgroup')) ?? ''
@@ -42,7 +42,7 @@ async function groupLimits(root: string): Promise<Limit[]> {
   return limits
 }
 
-/** `spare` is the part of the used memory that the system frees when it is needed. */
+/** `spare` is the part of the used memory that the system frees when needed. */
 const unified = { limit: 'memory.max', used: 'memory.current', spare: 'inactive_file' }
 const legacy = {
   limit: 'memory.limit_in_bytes',
@@ -68,7 +68,10 @@ async function limitsUp(root: string, base: string, path: string, files: typeof 
   return limits
 }
 
-/** Hyper-threads share the arithmetic units of a core, so one engine thread for each of them is slower than one for both. */
+/**
+ * Hyper-threads share the arithmetic units of a core, so one engine thread for each of them is slower than one for
+ * both.
+ */
 async function physicalCores(root: string): Promise<number> {
   const available = availableParallelism()
   if (platform() !== 'linux') return arch() === 'x64' ? Math.max(1, Math.ceil(available / 2)) : available

@@ -4,7 +4,7 @@ import { bytesOfValues, type KvTypes } from './kv-types.ts'
 export interface MemoryNeed {
   weights: number
   cache: number
-  /** What is kept of prompts outside of the context. */
+  /** Prompts kept outside of the context. */
   kept: number
   /** Buffers of the engine. */
   work: number
@@ -14,26 +14,26 @@ export interface Sizes {
   context: number
   parallel: number
   batch: number
-  /** Layers on the GPU, the output layer included. */
+  /** Layers on the GPU, including the output layer. */
   gpuLayers: number
   /** Bytes. */
   promptCache: number
   kv: KvTypes
-  /** Bytes of the files of adapters. */
+  /** Bytes of the adapters' files. */
   adapterBytes: number
 }
 
 export const mebi = 1024 * 1024
 
-/** The memory of the engine's process before it has a model. */
+/** The memory of the engine process without a model. */
 const processBytes = 96 * mebi
 
-/** What a sequence remembers of a token. */
+/** The bytes of a token in the KV cache. */
 export function cacheBytesOfToken(
   { kvHeads, keyLength, valueLength, causal }: GgufHeader,
   { keys, values }: KvTypes,
 ): number {
-  // An encoder reads a text at once, and remembers nothing.
+  // An encoder reads a text at once and has no KV cache.
   if (!causal) return 0
   return bytesOfValues(keys, kvHeads * keyLength) + bytesOfValues(values, kvHeads * valueLength)
 }
@@ -43,7 +43,7 @@ export function layersOf({ layers }: GgufHeader): number {
   return layers + 1
 }
 
-/** An estimate, rather a little too high than too low, of the memory of the machine and of the GPU. */
+/** An estimate of the memory needed of the machine and of the GPU, rather a little too high than too low. */
 export function memoryNeed(
   header: GgufHeader,
   { context, parallel, batch, gpuLayers, promptCache, kv, adapterBytes }: Sizes,
@@ -51,12 +51,12 @@ export function memoryNeed(
   const { vocabulary, embedding, layers, layerBytes } = header
   const weights = header.weightBytes || header.fileBytes
   const cache = cacheBytesOfToken(header, kv) * context * parallel
-  // A model that pools and could write computes the logits of every token, and copies them (llama_context::output_reserve).
+  // A causal model that pools computes the logits of every token, and copies them (llama_context::output_reserve).
   const logits = header.pooling === undefined ? 1 : header.causal ? 2 : 0
   // For each token of a batch: logits, a handful of rows of the widest layer, and its row of the attention mask.
   const buffers = batch * (4 * (logits * vocabulary + 16 * embedding) + 2 * context * parallel)
   const share = Math.min(gpuLayers / Math.max(1, layers), 1)
-  // The embeddings stay with the CPU, also where the output uses the same weights.
+  // The embeddings stay on the CPU, even if the output uses the same weights.
   const output = gpuLayers > layers ? weights - layerBytes : 0
   return {
     machine: {

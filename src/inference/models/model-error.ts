@@ -1,6 +1,6 @@
 import { dirname, sep } from 'node:path'
 
-/** Why a model cannot be served, in one line that says what was given and what is accepted. */
+/** Why a model cannot be served: one line with what was given and what is accepted. */
 export class ModelError extends Error {
   override readonly name = 'ModelError'
   /** Whether another attempt may succeed: a network that is down, a hub that is busy. */
@@ -25,13 +25,13 @@ const meanings: Record<string, string> = {
   ENAMETOOLONG: 'its name is too long',
 }
 
-/** The meaning of a system error in words. */
+/** A system error in words. */
 export function reasonOf(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException
   return meanings[code ?? ''] ?? message
 }
 
-/** The text for callers of the API: they see what happened, but not the folders of these files. */
+/** The text for callers of the API: what happened, without the folders of these files. */
 export function withoutFolders(text: string, ...files: string[]): string {
   return files.reduce((shown, file) => shown.replaceAll(`${dirname(file)}${sep}`, ''), text)
 }

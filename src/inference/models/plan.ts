@@ -12,7 +12,7 @@ import { ModelError } from './model-error.ts'
 import { chooseSizes, type SizesGiven } from './sizes.ts'
 import { taskOf } from './task.ts'
 
-/** A model that is there and fits, and how it is to be run: all that an engine needs to know. */
+/** A model that exists and fits, and how it is to be run: all that an engine needs to know. */
 export interface ModelPlan
   extends EngineOptions,
     Pick<ServedModel, 'names' | 'source' | 'device' | 'shorter'> {
@@ -30,7 +30,7 @@ export interface DeviceSearch {
   /** For tests. */
   installed?: typeof installedBuilds
   find?: typeof findDevice
-  /** The memory that may be planned with, where it is not what is free now. */
+  /** The memory to plan with, if it is not what is free now. */
   look?: typeof lookAtMachine
 }
 
@@ -80,14 +80,14 @@ export async function prepareModel(
   }
 }
 
-/** Each model has a folder of its own, so that what is there of other settings of it can be told from the files of others. */
+/** Each model has its own folder, so that its files for other settings can be told from those of other models. */
 function promptDiskOf(file: string, { prompt_cache_disk: bound = 0, data }: ModelSettings) {
   if (bound === 0 || data === undefined) return undefined
   const name = createHash('sha256').update(resolve(file)).digest('hex').slice(0, 16)
   return { folder: join(resolve(data), 'prompts', name), bound }
 }
 
-/** The GPU of the settings: one that is named has to be there, `auto` takes the first that can be had. */
+/** The GPU of the settings: a named one must exist, `auto` uses the first available one. */
 async function chooseDevice(
   { gpu, gpu_layers }: ModelSettings,
   { signal, installed = installedBuilds, find = findDevice }: DeviceSearch,
@@ -113,7 +113,7 @@ async function chooseDevice(
   return { warnings }
 }
 
-/** Refuses a file that is a GGUF but no model that writes text, or makes one vector or score of it. */
+/** Refuses a GGUF file that is neither a model that writes text nor one that pools. */
 export function checkFitness(shownName: string, header: GgufHeader): ModelTask {
   const { architecture, type, tokenizer, vocabulary, parts, context, parameters, labels, pairTemplate } =
     header

@@ -23,7 +23,10 @@ export type SizesGiven = Pick<
 > &
   Partial<Pick<Config, 'model' | 'prompt_cache' | 'kv_keys' | 'kv_values' | 'flash_attention'>>
 
-/** Models below this run faster on one thread: several would wait for each other longer than they calculate. */
+/**
+ * Models below this run faster on one thread: several threads would spend more time waiting for each other than
+ * computing.
+ */
 const tinyParameters = 30_000_000
 
 const usualBatch = 512
@@ -50,10 +53,10 @@ const poolingWishes: typeof wishes = [
   [1, 512],
 ]
 
-/** Nobody else has a turn meanwhile: a longer text would take most of a minute on a CPU. */
+/** Nothing else runs meanwhile: a longer text would take most of a minute on a CPU. */
 const longestOnCpu = 2048
 
-/** How a model is run on this machine; refuses what does not fit. */
+/** Chooses how a model is run on this machine; refuses what does not fit. */
 export function chooseSizes(
   shownName: string,
   header: GgufHeader,
@@ -89,7 +92,7 @@ export function chooseSizes(
     perToken * sizes.parallel * sizes.context <= room && shortages(header, sizes, machine).length === 0
   const isOnGpu = ({ gpuLayers }: Sizes) => gpuLayers === layersOf(header)
   const sizes =
-    // A shorter context on the GPU is faster by far than a longer one that leaves layers to the CPU.
+    // A shorter context on the GPU is much faster than a longer one that leaves layers to the CPU.
     candidates.find((one) => isOnGpu(one) && isGood(one)) ??
     candidates.find((one) => isGood(one) && !(readsAtOnce && !given.context && one.context > longestOnCpu)) ??
     (candidates.at(-1) as Sizes)
@@ -102,12 +105,12 @@ export function chooseSizes(
 }
 
 function kvOf({ kv_keys: keys = 'auto', kv_values: values = 'auto' }: SizesGiven, chosen: KvTypes): KvTypes {
-  // One that is set is set beside the usual other: what is chosen was measured together.
+  // If only one is set, the other is the usual one: chosen types were measured only together.
   const usual = keys === 'auto' && values === 'auto' ? chosen : usualKvTypes
   return { keys: keys === 'auto' ? usual.keys : keys, values: values === 'auto' ? usual.values : values }
 }
 
-/** So many times what the sequences take, while it is at most such a share of what is left. */
+/** This many times the size of the sequences, but at most this share of the remaining memory. */
 const timesSequences = 2
 const shareOfLeft = 0.25
 
@@ -118,7 +121,7 @@ function usualPromptCache(header: GgufHeader, sizes: Sizes, { freeMemory, device
   return Math.max(0, Math.floor(Math.min(timesSequences * ofSequences, shareOfLeft * (freeMemory - taken))))
 }
 
-/** Video memory is left for the display and for what the estimate misses: as much as node-llama-cpp leaves. */
+/** Some video memory is left for the display and for errors of the estimate: as much as node-llama-cpp leaves. */
 export function roomOn({ freeMemory, totalMemory }: Device): number {
   return freeMemory - Math.min(0.06 * totalMemory, 1024 * mebi)
 }
@@ -141,7 +144,7 @@ function gpuLayersOf(
   return Math.max(0, Math.min(fitting, header.layers))
 }
 
-/** A share of the free memory, and no more than is in proportion to the model. */
+/** A share of the free memory, limited in proportion to the model. */
 function roomForCache(header: GgufHeader, { freeMemory, device }: Machine): number {
   const free = freeMemory + (device === undefined || device.unified ? 0 : device.freeMemory)
   return Math.min(free / 4, Math.max(1024 * mebi, header.weightBytes))
@@ -149,7 +152,7 @@ function roomForCache(header: GgufHeader, { freeMemory, device }: Machine): numb
 
 interface Shortage {
   need: MemoryNeed
-  /** Whose memory it is. */
+  /** The owner of the memory. */
   owner: string
   free: number
   accepted: string

@@ -1,4 +1,4 @@
-/** By the number of a tensor's type in GGUF: the values of a block, and its bytes (ggml.h). */
+/** The number of values and of bytes in a block, by the tensor's type in GGUF (ggml.h). */
 const blocks: Record<number, [values: number, bytes: number]> = {
   0: [1, 4],
   1: [1, 2],
@@ -34,13 +34,13 @@ const blocks: Record<number, [values: number, bytes: number]> = {
   39: [32, 17],
 }
 
-/** 0 for a type that is newer than this list: whether it can be loaded is up to the engine. */
+/** 0 for a type that is newer than this list: the engine decides whether it can be loaded. */
 export function bytesOfTensor(type: number, values: number): number {
   const [perBlock, bytes] = blocks[type] ?? [1, 0]
   return Math.ceil(values / perBlock) * bytes
 }
 
-/** By the number of `general.file_type`: the usual name of the quantization (llama.h). */
+/** The usual name of the quantization, by the number in `general.file_type` (llama.h). */
 const quantizations: Record<number, string> = {
   0: 'F32',
   1: 'F16',

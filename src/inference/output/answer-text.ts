@@ -4,11 +4,11 @@ import type { StopStrings } from './stop-strings.ts'
 
 export interface TextPlan {
   skipSpecial: boolean
-  /** Special tokens that follow each other get a space between them. */
+  /** Adjacent special tokens are separated by a space. */
   spaceSpecial: boolean
   includeStop: boolean
   stops: StopStrings
-  /** Shown as their units, whatever else is skipped. */
+  /** Shown as their code units, whatever else is skipped. */
   markers?: Markers
 }
 
@@ -23,9 +23,10 @@ export interface Piece {
 const streaming = { stream: true }
 
 /**
- * The text of one answer, as far as it is certain that it belongs to it. Held back are the bytes of a character that is not complete, and the longest end of the text that may become a stop
- * string; when the stop string is part of the answer anyway, only the former. The stop string that ends first ends the
- * answer; of those that end at the same position it is the first in the list.
+ * The text of one answer, as far as it is certain to belong to it. Held back are the bytes of an incomplete character,
+ * and the longest end of the text that may become a stop string; if the stop string is part of the answer, only the
+ * former. The stop string that ends first ends the answer; of those that end at the same position, the first in the
+ * list.
  */
 export function createAnswerText(vocabulary: Vocabulary, plan: TextPlan) {
   const { stops } = plan
@@ -66,7 +67,7 @@ export function createAnswerText(vocabulary: Vocabulary, plan: TextPlan) {
       const text = utf8.decode(vocabulary.bytes(token), streaming)
       return add(spaced ? ` ${text}` : text, searched)
     },
-    /** What was held back, when no token follows. */
+    /** The text that was held back, when no token follows. */
     end(searched: boolean): Piece {
       const last = add(utf8.decode(), searched)
       if (last.stop !== undefined) return last

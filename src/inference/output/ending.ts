@@ -7,7 +7,7 @@ export interface End {
   stop: string | number | null
 }
 
-/** The tokens that end an answer, and what is said of each of them: nothing of the end of text, else the token itself. */
+/** The tokens that end an answer, and what is reported for each: null for the end of text, otherwise the token itself. */
 type EndTokens = ReadonlyMap<number, number | null>
 
 export function endTokens(ending: Ending, vocabulary: Vocabulary): EndTokens {
@@ -19,14 +19,14 @@ export function endTokens(ending: Ending, vocabulary: Vocabulary): EndTokens {
   return ends
 }
 
-/** What cannot be drawn before the answer has its least length: all that ends answers, even where it is ignored. */
+/** Tokens that cannot be drawn before the minimum length: all that end answers, even where these are ignored. */
 export function bannedEnds(ending: Ending, vocabulary: Vocabulary): number[] {
   return [...new Set([...ending.stopTokens, ...vocabulary.ends])]
 }
 
 /**
- * Called once after each token of an answer, with all of them: whether its newest token ends it. Stop strings are looked for
- * elsewhere. `isHeld`: the answer is not whole, so that only a stop token of the request ends it here.
+ * Called once after each token of an answer, with all of its tokens: whether the newest one ends it. Stop strings are
+ * searched elsewhere. `isHeld`: the answer is incomplete, so that only a stop token of the request ends it here.
  */
 type EndCheck = (tokens: readonly number[], isHeld?: boolean) => End | undefined
 
@@ -34,7 +34,7 @@ export function createEndCheck(ending: Ending, ends: EndTokens, maxTokens: numbe
   const repeats = ending.repetition && createRepetition(ending.repetition, maxTokens)
   const given = new Set(ending.stopTokens)
   return (tokens, isHeld = false) => {
-    // Looked at even where it does not count yet, because it remembers what came before.
+    // Called even while it does not count yet, because it keeps track of earlier tokens.
     const repeated = repeats?.(tokens) ?? false
     const token = tokens.at(-1)
     if (token === undefined) return undefined

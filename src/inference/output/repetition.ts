@@ -1,18 +1,18 @@
 export interface RepetitionRule {
-  /** Tokens of the shortest pattern looked for; 0 counts as 1. */
+  /** Tokens of the shortest pattern; 0 counts as 1. */
   minPattern: number
-  /** Tokens of the longest one; 0 looks for none. */
+  /** Tokens of the longest pattern; 0 turns the search off. */
   maxPattern: number
-  /** How often in a row. */
+  /** How many times in a row. */
   count: number
 }
 
-/** Says after each token whether the answer now ends with a pattern that is repeated as often as the rule says. */
+/** Returns after each token whether the answer now ends with a pattern repeated `count` times. */
 type Repetition = (tokens: readonly number[]) => boolean
 
 /**
- * A block of L tokens stands `count` times in a row at the end when each of the last L · (count − 1) tokens equals the one
- * L places before it. For each L it is known how long that has been so, so a token costs one comparison for each L,
+ * A block of L tokens is repeated `count` times at the end if each of the last L · (count − 1) tokens equals the one L
+ * positions before it. For each L the number of such tokens is tracked, so a token costs one comparison for each L,
  * however long the answer is.
  */
 export function createRepetition(rule: RepetitionRule, maxTokens: number): Repetition {

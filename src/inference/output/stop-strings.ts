@@ -1,12 +1,13 @@
 export type StopStrings = ReturnType<typeof createStopStrings>
 
 /**
- * The stop strings of a request, prepared for looking for all of them while the text grows: Knuth, Morris and Pratt's search, for each string: a unit costs one step for each of them and never looks back. How much
- * of each stands at the end of the text is what may have to be held back. Nothing is prepared before it is needed, which
- * of a long string is seldom more than its beginning.
+ * The stop strings of a request, searched for all at once while the text grows, each with the algorithm of Knuth,
+ * Morris and Pratt: a code unit costs one step for each string, and the text is never read again. The longest prefix of
+ * a string at the end of the text is what may have to be held back. The table of a string is computed only as far as
+ * needed, which for a long one is seldom more than its beginning.
  */
 export function createStopStrings(strings: readonly string[]) {
-  // Text is made of whole characters, so half of one never occurs in it.
+  // Text consists of whole characters, so half of one never occurs in it.
   const sought = strings.flatMap((string, index) =>
     string !== '' && string.isWellFormed() ? createSought(string, index) : [],
   )
@@ -18,7 +19,10 @@ export function createStopStrings(strings: readonly string[]) {
       const standing = new Uint32Array(sought.length)
       let longest = 0
       return {
-        /** One more UTF-16 unit of text: the index of the stop string that ends with it, of the first of several; -1 for none. */
+        /**
+         * Adds a UTF-16 unit of text. Returns the index of the stop string that ends with it, of the first of several;
+         * -1 for none.
+         */
         step(unit: number): number {
           let found = -1
           longest = 0
@@ -47,12 +51,12 @@ export function createStopStrings(strings: readonly string[]) {
 type Sought = ReturnType<typeof createSought>
 
 function createSought(string: string, index: number) {
-  /** For each length, from 0 on, as far as it has been asked for. */
+  /** For each prefix length, from 0 on, as far as computed. */
   const lengths = [0, 0]
   return {
     string,
     index,
-    /** How much of the string its first so many units also end with, but for all of them. */
+    /** The length of the longest proper prefix of the string that is also a suffix of its first `wanted` units. */
     shorter(wanted: number): number {
       for (let length = lengths.length; length <= wanted; length++) {
         const unit = string.charCodeAt(length - 1)

@@ -4,11 +4,11 @@ import { createAnswerText, type TextPlan } from './answer-text.ts'
 import { createStopStrings } from './stop-strings.ts'
 
 interface ThinkingPlan extends NonNullable<Generation['thinking']> {
-  /** The tokens of `close`, without white space behind it: a grammar need not go on with that. */
+  /** The tokens of `close`, without trailing white space: a grammar may not allow it. */
   closing: readonly number[]
 }
 
-/** Follows the thought of one answer, and says by what tokens it ends when it has had its tokens. */
+/** Follows the thought of one answer, and supplies the tokens that end it when its budget is used. */
 export function createThinking(plan: ThinkingPlan, vocabulary: Vocabulary, shown: TextPlan) {
   const { budget, closing } = plan
   const text = createAnswerText(vocabulary, { ...shown, stops: createStopStrings([]) })
@@ -16,11 +16,11 @@ export function createThinking(plan: ThinkingPlan, vocabulary: Vocabulary, shown
   const ends = [plan.close.trim(), ...(plan.calls ?? [])].filter((end) => end !== '')
   const longest = Math.max(...ends.map((end) => end.length))
   let state: 'begins' | 'open' | 'over' = plan.isOpen ? 'open' : 'begins'
-  /** What may become the mark that is looked for. */
+  /** The end of the text, which may become the mark that is searched for. */
   let said = ''
   let thought = 0
   let forced = 0
-  /** Bytes that are missing of the last character. */
+  /** Missing bytes of the last character. */
   let missing = 0
 
   function hasBegun(end: string): boolean {
@@ -34,14 +34,14 @@ export function createThinking(plan: ThinkingPlan, vocabulary: Vocabulary, shown
     get isOver() {
       return state === 'over'
     },
-    /** The token that comes next, whatever the model would say. One that is not allowed is not forced. */
+    /** The token that comes next, whatever the model says. A token that is not allowed is not forced. */
     forced(allows: (token: number) => boolean): number | undefined {
       if (state !== 'open' || thought < budget || missing > 0) return undefined
-      // It may just be ending the thought itself.
+      // The model may just be ending the thought itself.
       if (forced === 0 && thought < budget + closing.length && ends.some(hasBegun)) return undefined
       const token = closing[forced]
       if (token !== undefined && allows(token)) return token
-      // What cannot be said to its end is not taken up again later.
+      // An end that cannot be completed is not tried again later.
       if (forced > 0) state = 'over'
       return undefined
     },

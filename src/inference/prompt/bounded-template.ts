@@ -18,8 +18,9 @@ const longestRange = 100_000
 const betweenChecksMs = 5
 
 /**
- * Templates are programs, and those of a request are a stranger's. Every value of a template passes through `evaluate`, so
- * a text that doubles is stopped at twice its limit; whatever gets past these checks is stopped by the end of this process.
+ * Templates are programs, and those in a request are untrusted. Every value of a template passes through `evaluate`, so
+ * a text that keeps doubling is stopped at twice its limit at most. Whatever gets past these checks is stopped by
+ * killing this process.
  */
 class BoundedInterpreter extends PythonInterpreter {
   readonly #bounds: Bounds
@@ -102,7 +103,7 @@ const builtIn = {
 export function renderBounded(program: Node, variables: Record<string, unknown>, bounds: Bounds): string {
   const environment = new Environment()
   for (const [name, value] of Object.entries({ ...builtIn, ...variables })) {
-    // The library throws when a name is set twice, and it sets this one itself.
+    // The library sets this name itself, and throws when a name is set twice.
     if (name !== 'namespace') environment.set(name, value)
   }
   return String(new BoundedInterpreter(environment, bounds).run(program)?.value)

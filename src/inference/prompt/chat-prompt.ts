@@ -8,30 +8,30 @@ import { conversationOf, type GivenMessage } from './conversation.ts'
 import { toldTo } from './history.ts'
 import type { Prompts } from './prompts.ts'
 
-/** A conversation as a request has it. */
+/** A conversation in a request. */
 export interface Conversation {
   messages: readonly GivenMessage[]
   /** Instead of the model's own. */
   template?: string | null | undefined
-  /** Variables of the template beside those below. */
+  /** Variables of the template in addition to those below. */
   variables?: JsonText | null | undefined
   /** The template opens the turn of the assistant. */
   addGenerationPrompt: boolean
   /** The last message stays open. */
   continueFinal: boolean
-  /** Where the request has its text; absent where nobody names it. */
+  /** The field of the request that has its text; absent where it is never reported. */
   continuedField?: string
   tools?: readonly GivenTool[] | null | undefined
-  /** False where none of the tools may be called. */
+  /** False if none of the tools may be called. */
   mayCall?: boolean | undefined
   documents?: readonly JsonText[] | null | undefined
   reasoningEffort?: string | null | undefined
-  /** Whether the model is to think, where the request says so outright. */
+  /** Whether the model is to think, if the request says so explicitly. */
   thinks?: boolean | undefined
 }
 
 export interface GivenTool {
-  /** Its place among the tools of the request, where some of these are left out. */
+  /** Its index among the tools of the request, if some of these are left out. */
   index?: number
   function: {
     name: string
@@ -41,13 +41,13 @@ export interface GivenTool {
   }
 }
 
-/** A rendered conversation. Where the mark stands, if it has one, no name of a control token is read. */
+/** A rendered conversation. No name of a control token is read across the mark, if there is one. */
 interface ChatPrompt {
   text: string
   mark?: string
 }
 
-/** How the answer to a conversation is written: by the model's template, or the one of the request. */
+/** The format of the answer to a conversation: that of the model's template, or of the one in the request. */
 export async function formatOf(
   prompts: Prompts,
   { template: own, tokens }: ServedModel,
@@ -60,7 +60,7 @@ export async function formatOf(
   return prompts.formatOf(tenant, template, tokens, signal, given ? 'request' : 'model')
 }
 
-/** The messages as the template writes them. */
+/** The messages as rendered by the template. */
 export async function renderConversation(
   prompts: Prompts,
   served: ServedModel,
@@ -91,7 +91,7 @@ const firstMark = 0x100000
 const marks = 0xfffe
 const mostTries = 16
 
-/** A character for private use that none of the texts has. Only who writes all of these loses one. */
+/** A private-use character that occurs in none of the texts. Only a text with all of these characters loses one. */
 function freeMark(texts: readonly string[]): string {
   for (let tries = 1; ; tries++) {
     const mark = String.fromCodePoint(firstMark + randomInt(marks))
@@ -100,8 +100,8 @@ function freeMark(texts: readonly string[]): string {
 }
 
 /**
- * As JSON, because values of the request may be large: they are parsed where they are needed. The fields of the request win
- * over variables of the same name, unless they are null.
+ * As JSON, because values of the request may be large: they are parsed where they are needed. Fields of the request
+ * take precedence over variables of the same name, unless they are null.
  */
 function variablesOf(
   given: Conversation,
@@ -110,14 +110,14 @@ function variablesOf(
   tools: readonly ReturnType<typeof toolOf>[],
 ): string {
   const { documents, reasoningEffort, variables } = given
-  // Templates ask whether tools and documents are none, so they are always there.
+  // Templates test whether tools and documents are none, so they are always set.
   const defaults = { bos_token: tokens.bos, eos_token: tokens.eos, tools: null, documents: null }
   const fields = {
     add_generation_prompt: given.addGenerationPrompt,
     continue_final_message: given.continueFinal,
     ...(tools.length > 0 && { tools }),
     ...(documents && { documents }),
-    // Muse calls it otherwise.
+    // Muse uses another name.
     ...(reasoningEffort != null && {
       reasoning_effort: reasoningEffort,
       reasoning_strength: reasoningEffort,
@@ -126,7 +126,7 @@ function variablesOf(
   const thinks = thinkingAsked(given)
   const switches = thinks === undefined ? {} : reasoning?.switches[thinks ? 'on' : 'off']
   const texts = [writeJson({ ...defaults, ...switches }), variables?.text ?? '{}', writeJson(fields)]
-  // Of a name that is there twice the last one counts.
+  // If a name occurs twice, the last one counts.
   return `{${texts.flatMap((text) => (text === '{}' ? [] : [text.slice(1, -1)])).join()}}`
 }
 

@@ -6,7 +6,7 @@ import type { Node } from './jinja.ts'
  */
 export type ContentForm = 'text' | 'list' | 'both'
 
-/** Read from the syntax tree, since a model says it nowhere else. */
+/** Read from the syntax tree, since models state it nowhere else. */
 export function contentFormOf(program: Node): ContentForm {
   const names = new Set(['content'])
   let loops = false
@@ -44,7 +44,7 @@ function isNode(value: unknown): value is Node {
   return typeof value === 'object' && value !== null && 'type' in value && typeof value.type === 'string'
 }
 
-/** `message.content`, `message['content']`, a name it is assigned to, and these with a filter or a condition. */
+/** `message.content`, `message['content']`, a name to which it is assigned, and these with a filter or a condition. */
 function isContent(value: unknown, names: ReadonlySet<string>): boolean {
   if (!isNode(value)) return false
   switch (value.type) {

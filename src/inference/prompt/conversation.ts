@@ -1,6 +1,6 @@
 import { refuse } from '../../domain/refusals.ts'
 
-/** A message of a request, as the contract has validated it. */
+/** A message of a request, as validated by the contract. */
 export interface GivenMessage {
   role: string
   content?: string | (string | GivenPart)[] | null | undefined
@@ -22,7 +22,10 @@ export interface GivenToolCall {
   function: { name: string; arguments?: string | null | undefined }
 }
 
-/** A message as templates expect it. The content is a list of the texts of its parts, or one text when it was given as one. */
+/**
+ * A message in the form that templates expect. The content is a list of the texts of its parts, or one text if it was
+ * given as one.
+ */
 export interface Message {
   role: string
   content: string | string[]
@@ -34,7 +37,7 @@ export interface Message {
   thinking?: string
 }
 
-/** Throws a refusal that names the path when a message holds something that templates cannot take. */
+/** Throws a refusal with the path if a message contains something that templates cannot handle. */
 export function conversationOf(given: readonly GivenMessage[]): Message[] {
   return given.map((message, index) => messageOf(message, `messages.${index}`))
 }
@@ -54,10 +57,10 @@ function messageOf(given: GivenMessage, path: string): Message {
   }
 }
 
-/** Each of the names is that of some templates. */
+/** Each of these names is used by some templates. */
 function thoughtOf(reasoning: string, { content, tool_calls }: GivenMessage) {
   const thought = { reasoning, reasoning_content: reasoning }
-  // Those of gpt-oss raise where a message with calls has both.
+  // Templates of gpt-oss raise an error if a message with calls has both.
   return content?.length && tool_calls?.length ? thought : { ...thought, thinking: reasoning }
 }
 
@@ -67,7 +70,7 @@ function contentOf(content: GivenMessage['content'], path: string): Message['con
   return content.map((part, index) => textOf(part, `${path}.${index}`))
 }
 
-/** The member that holds the text of a part, by the part's type. */
+/** The member with the text of a part, by the part's type. */
 const textMembers: Record<string, string> = {
   text: 'text',
   input_text: 'text',

@@ -1,20 +1,26 @@
 import { type CallFormat, hermes, type Literal } from '../tools/call-format.ts'
 import type { Message } from './conversation.ts'
 
-/** A conversation for a template that knows no calls: they are what Hermes writes, and results are what the user says. */
+/**
+ * Rewrites a conversation for a template without calls: calls become text in the format of Hermes, and results become
+ * user messages.
+ */
 export function messagesWithoutCalls(given: readonly Message[]): Message[] {
   const messages: Message[] = []
   for (const message of given) {
     const last = messages.at(-1)
     if (message.role !== 'tool') messages.push(withCallsAsText(message))
-    // Many templates want turns to alternate.
+    // Many templates require alternating turns.
     else if (last?.role === 'user' && isResult(last)) last.content = `${last.content}\n${resultText(message)}`
     else messages.push({ role: 'user', content: resultText(message) })
   }
   return messages
 }
 
-/** The system message describes the tools and how they are called; without one the first message of the user does. */
+/**
+ * Adds a description of the tools and of how to call them to the system message, or to the first user message if the
+ * template has none.
+ */
 export function withInstructions(
   messages: Message[],
   tools: readonly string[],
@@ -37,7 +43,7 @@ function instructions(tools: readonly string[], format: CallFormat): string {
   ].join('\n')
 }
 
-/** A call of a tool in general. */
+/** An example of a call. */
 function exampleOf({ open, mid, close, arguments: given, counter }: CallFormat): string {
   const text = (literal: Literal) =>
     literal
@@ -80,7 +86,7 @@ function behind(message: Message, text: string): Message {
   return { ...message, content: before === '' ? text : `${before}\n\n${text}` }
 }
 
-/** Calls are JSON, or keyword arguments of Python. */
+/** Calls are JSON, or Python keyword arguments. */
 export function withCallsAsText(
   message: Message,
   { open, mid, gap = [], close, arguments: form } = hermes,

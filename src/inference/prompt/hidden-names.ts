@@ -3,11 +3,11 @@ import { namesPattern } from '../control-tokens.ts'
 import type { Message } from './conversation.ts'
 
 /**
- * What keeps a text of a user, a tool or a document text: a mark inside each name of a control token. The tokenizer reads no
- * name across it, and takes it out.
+ * Keeps the text of a user, a tool or a document plain text: a mark is inserted into each name of a control token. The
+ * tokenizer reads no name across the mark, and removes it.
  */
 export interface Hiding {
-  /** One character, which the conversation has not. */
+  /** One character that does not occur in the conversation. */
   mark: string
   names: readonly string[]
 }
@@ -16,18 +16,21 @@ const mostPatterns = 4
 
 type Finder = ReturnType<typeof createFinder>
 
-/** By the names, which are the same in every request for a model, … */
+/** Cached by the names, which are the same in every request for a model, … */
 const finders = new LRUCache<string, Finder, readonly string[]>({
   max: mostPatterns,
   memoMethod: (_key, _stale, { context }) => createFinder(context),
 })
 
-/** The same text with marks: behind the first character of each name, whole or begun at the end, where what follows may complete it. */
+/**
+ * The text with marks: after the first character of each complete name, and of each name begun at the end, which the
+ * following text might complete.
+ */
 export function hiddenText(text: string, { mark, names }: Hiding): string {
   return finderOf(names)(text, mark)
 }
 
-/** … and by the list of them in this request, which has many texts. */
+/** … and by the list object of this request, which has many texts. */
 const known = new WeakMap<readonly string[], Finder>()
 
 function finderOf(names: readonly string[]): Finder {
@@ -39,10 +42,10 @@ function finderOf(names: readonly string[]): Finder {
 function createFinder(names: readonly string[]): (text: string, mark: string) => string {
   const long = names.filter((name) => name.length > 1)
   if (long.length === 0) return (text) => text
-  // Names may overlap, so each place is looked at.
+  // Names may overlap, so each position is tested.
   const begins = new RegExp(`(?=${namesPattern(long).source})`, 'g')
   const begun = new Set<string>()
-  // Where a name begins with a letter, so do words at the ends of texts.
+  // Names that begin with a letter are left out: words at the ends of texts begin like them.
   for (const name of long.filter((name) => /^[^\p{L}\p{N}\s]/u.test(name))) {
     for (let length = 1; length < name.length; length++) begun.add(name.slice(0, length))
   }
@@ -70,7 +73,7 @@ function createFinder(names: readonly string[]): (text: string, mark: string) =>
   }
 }
 
-/** What the model has said stays as it is, because templates look for marks in it; what it has called does not. */
+/** Text of the assistant is left unchanged, because templates look for marks in it; its calls are not. */
 export function hiddenMessage(message: Message, hiding: Hiding): Message {
   if (message.role !== 'assistant') return hiddenValue(message, hiding) as Message
   const { tool_calls: calls } = message
@@ -79,7 +82,7 @@ export function hiddenMessage(message: Message, hiding: Hiding): Message {
     : { ...message, tool_calls: hiddenValue(calls, hiding) as NonNullable<typeof calls> }
 }
 
-/** Every text in it, names of members too. */
+/** Applied to every text in the value, including names of members. */
 export function hiddenValue(value: unknown, hiding: Hiding): unknown {
   if (typeof value === 'string') return hiddenText(value, hiding)
   if (Array.isArray(value)) return value.map((one) => hiddenValue(one, hiding))

@@ -5,14 +5,14 @@ import { messagesWithoutCalls, withCallsAsText, withInstructions } from './gener
 
 interface Told {
   messages: Message[]
-  /** Whether the template gets the tools and writes them itself. */
+  /** Whether the template gets the tools and renders them itself. */
   takesTools: boolean
 }
 
 /**
- * A conversation as its template can write it. One without tools, calls and results stays as it is, but for several system
- * messages where the template would raise. `tools` are texts, a JSON object each. Where none of them may be called, the template
- * shows them as it likes: nobody has to be told how a call is written.
+ * A conversation in a form that its template can render. One without tools, calls and results is left unchanged, except
+ * that several system messages are joined if the template would raise an error. `tools` are texts with one JSON object
+ * each. If none of them may be called, the template shows them as it likes: the format of calls need not be explained.
  */
 export function toldTo(
   { calls, proof, history }: AnswerFormat,
@@ -50,7 +50,7 @@ function withOneSystemMessage(messages: Message[]): Message[] {
 
 const textOf = ({ content }: Message) => (typeof content === 'string' ? content : content.join('\n'))
 
-/** The results of a turn's calls in the order of the calls, each with the name of its tool, which few clients send. */
+/** Puts the results of a turn's calls in the order of the calls, each with the name of its tool, which few clients send. */
 function withResultsInOrder(messages: Message[]): Message[] {
   const ordered: Message[] = []
   for (let at = 0; at < messages.length; ) {
@@ -93,7 +93,10 @@ function fitted(message: Message, isNine: boolean, isText: boolean): Message {
 
 const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'
 
-/** Templates of Mistral raise for every other id. The same id becomes the same one, in the call and in its result. */
+/**
+ * Templates of Mistral raise an error for any other id. The same id always becomes the same one, in the call and in its
+ * result.
+ */
 function ofNine(id: string): string {
   if (/^[a-zA-Z0-9]{9}$/.test(id)) return id
   const bytes = createHash('sha256').update(id).digest().subarray(0, 9)

@@ -18,16 +18,16 @@ import {
   text,
 } from './jinja-values.ts'
 
-/** What stands in the parentheses of a filter. */
+/** The arguments of a filter. */
 interface Given {
   positional: Held[]
   named: Map<string, Held>
 }
 
-/** Answers undefined where the library's own filter is to be used. */
+/** Returns undefined where the library's own filter is to be used. */
 type Filter = (value: Held, given: Given) => Held | undefined
 
-/** The filters of Jinja2 that templates use and the library lacks, wholly or for some values. */
+/** Filters of Jinja2 that templates use and the library lacks, entirely or for some values. */
 export const filters: Record<string, Filter> = {
   string: (value) => (isList(value) || isObject(value) || isNone(value) ? text(shown(value)) : undefined),
   from_json: (value) => (isText(value) ? converted(JSON.parse(value.value)) : undefined),
@@ -59,7 +59,7 @@ export const filters: Record<string, Filter> = {
   },
 }
 
-/** The filters that `map` takes by their name. */
+/** The filters that `map` accepts by name. */
 const byText: Record<string, (value: Held) => Held> = {
   string: (value) => text(shown(value)),
   trim: (value) => text(shown(value).trim()),
@@ -105,7 +105,7 @@ function extreme(
   return best
 }
 
-/** The library sorts texts only, and it writes every key as a text. */
+/** The library sorts only texts, and writes every key as a text. */
 function sortedByNumber(value: Held): Held | undefined {
   if (!isObject(value) || ![...value.value.keys()].every((key) => typeof key === 'number')) return undefined
   const entries = [...value.value].sort(([a], [b]) => Number(a) - Number(b))
@@ -161,8 +161,8 @@ const ofLists = new Set([
 ])
 
 /**
- * Jinja2 writes what is not defined as nothing and goes through it as through an empty list, and so do its filters. None is
- * an empty list here too: templates that were made for conversations with tools go through `tools` without asking.
+ * Jinja2 renders undefined values as nothing and iterates over them as over an empty list, and so do its filters. Here
+ * none is an empty list, too: templates made for conversations with tools iterate over `tools` without testing it.
  */
 export function operandOf(value: Held, filter: string): Held {
   if (isMissing(value) && ofTexts.has(filter)) return emptyText

@@ -18,13 +18,13 @@ import {
   text,
 } from './jinja-values.ts'
 
-/** Methods of Python's values that templates call and the library lacks, or that it has without their arguments. */
+/** Methods of Python's values that templates call and the library lacks, or supports only without arguments. */
 
 type Methods<Self> = Record<string, (self: Self, given: Held[]) => Held>
 
 const white = ' \t\n\r\v\f'
 
-/** Without characters at its sides: those of the argument, or white space. */
+/** Removes characters at its ends: those of the argument, or white space. */
 export function stripped(self: TextValue, [given]: Held[], sides: { start: boolean; end: boolean }): Held {
   const { value } = self
   if (given === undefined || !isText(given)) {
@@ -38,7 +38,7 @@ export function stripped(self: TextValue, [given]: Held[], sides: { start: boole
   return text(value.slice(start, end))
 }
 
-/** `{}`, `{0}` and `{name}`; nothing of what may follow a colon. */
+/** `{}`, `{0}` and `{name}`, without format specifications after a colon. */
 function formatted(self: TextValue, given: Held[]): Held {
   const named =
     given.at(-1)?.type === 'KeywordArgumentsValue' ? (given.at(-1) as ObjectValue).value : new Map()
@@ -117,7 +117,10 @@ const ofObjects: Methods<ObjectValue> = {
   copy: (self) => object(new Map(self.value)),
 }
 
-/** The method of a value, or undefined where the library has what there is. A member of a mapping comes before a method. */
+/**
+ * The method of a value; undefined if the library's own members are to be used. A member of a mapping takes precedence
+ * over a method.
+ */
 export function methodOf(self: Held, name: string): Held | undefined {
   if (isText(self)) return bound(ofTexts, self, name)
   if (isList(self)) return bound(ofLists, self, name)

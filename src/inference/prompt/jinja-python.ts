@@ -28,9 +28,9 @@ const isNode = (value: unknown): value is Node =>
   typeof value === 'object' && value !== null && 'type' in value
 
 /**
- * The library's interpreter, nearer to Jinja2 and Python where chat templates need that: undefined values, methods, filters,
- * tuples, and mappings whose keys are numbers. What it does itself it still does: nodes are evaluated in parts here, and the
- * library gets them with the parts that are known.
+ * The library's interpreter, closer to Jinja2 and Python where chat templates need it: undefined values, methods,
+ * filters, tuples, and mappings with numbers as keys. Everything else is left to the library: nodes are partly
+ * evaluated here, and passed on with the parts that are known.
  */
 export class PythonInterpreter extends Interpreter {
   override evaluate(node: Node | undefined, environment: Environment): Value {
@@ -96,7 +96,7 @@ export class PythonInterpreter extends Interpreter {
     const key = node.computed ? this.#value(property, environment) : text(String(property.value))
     if (isMissing(key) || isNone(key)) return missing
     if (self.value instanceof Map) {
-      // What most expressions of a template are: a member that is there.
+      // The most frequent expression in templates: a member that exists.
       const member = self.value.get(key.value)
       if (member !== undefined) return member
     }

@@ -1,6 +1,9 @@
 import { Environment, type Value } from './jinja.ts'
 
-/** The values of the library's interpreter, whose classes it does not export: they are those of values that it made. */
+/**
+ * The values of the library's interpreter. It does not export their classes, so these are taken from values that it
+ * made.
+ */
 
 export type Held = NonNullable<Value>
 
@@ -39,7 +42,7 @@ export type ListValue = Held & { value: Held[] }
 export type ObjectValue = Held & { value: Map<unknown, Held> }
 
 export const isText = (value: Held): value is TextValue => value.type === 'StringValue'
-/** A tuple too. */
+/** True for tuples, too. */
 export const isList = (value: Held): value is ListValue => Array.isArray(value.value)
 export const isObject = (value: Held): value is ObjectValue =>
   value.type === 'ObjectValue' || value.type === 'KeywordArgumentsValue'
@@ -50,7 +53,10 @@ export const isNumber = (value: Held): value is Held & { value: number } => type
 /** Keys of a mapping in the source of a template may be numbers. */
 export const keyValue = (key: unknown): Held => (typeof key === 'number' ? number(key) : text(String(key)))
 
-/** The entries that a loop goes through; undefined for what has none. None and undefined have no entries, and raise nothing. */
+/**
+ * The entries over which a loop iterates; undefined for values that cannot be iterated. None and undefined have no
+ * entries, and raise no error.
+ */
 export function entriesOf(value: Held): Held[] | undefined {
   if (isList(value)) return value.value
   if (isObject(value)) return [...value.value.keys()].map(keyValue)
@@ -59,7 +65,10 @@ export function entriesOf(value: Held): Held[] | undefined {
   return undefined
 }
 
-/** As a text. Lists and mappings are JSON, as the library writes lists, and so are words. */
+/**
+ * A value as text. Lists and mappings are JSON, as the library writes lists, and so are
+ * `true`, `false` and `null`.
+ */
 export function shown(value: Held): string {
   if (isMissing(value)) return ''
   if (isNone(value)) return 'null'

@@ -1,8 +1,8 @@
 import * as jinja from '@huggingface/jinja'
 
 /**
- * The types of the part of the library that is used. Those of the library import files by names that Node does not resolve,
- * so TypeScript cannot read them.
+ * Types for the part of the library that is used. The library's own types import files by names that Node does not
+ * resolve, so TypeScript cannot read them.
  */
 
 /** A node of the syntax tree. */
@@ -19,7 +19,7 @@ export interface Environment {
 
 export interface Interpreter {
   run(program: Node): Value
-  /** Called for each node, also from within. */
+  /** Called for each node, also by the interpreter itself. */
   evaluate(node: Node | undefined, environment: Environment): Value
 }
 

@@ -32,19 +32,19 @@ const defaults: PromptOptions = {
   longestList: 1_000_000,
   queuePerTenant: 256,
   queueTotal: 1_024,
-  // It takes 50 MB.
+  // The process takes 50 MB.
   idleMs: 600_000,
-  // Before the build and after it.
+  // Before and after the build.
   entry: new URL(`./rendering-process${extname(import.meta.url)}`, import.meta.url),
 }
 
-/** Templates whose formats are remembered. */
+/** The number of templates whose formats are cached. */
 const mostFormats = 64
 
 /**
- * Renders chat templates. A template of a request is a stranger's code, so it runs in a process of its own, which is killed
- * when it takes too long (docs/decisions/0009 says why a thread does not suffice). The model's own template never waits for
- * those of requests: it has processes of its own.
+ * Renders chat templates. A template in a request is untrusted code, so it runs in a separate process, which is killed
+ * when it takes too long (docs/decisions/0009 says why a thread does not suffice). The model's own template never waits
+ * for those of requests: it has its own processes.
  */
 export function createPrompts(given: Partial<PromptOptions> = {}) {
   const options = { ...defaults, ...given }
@@ -58,13 +58,13 @@ export function createPrompts(given: Partial<PromptOptions> = {}) {
     )
   }
   const pools = { model: poolOf('model'), request: poolOf('request') }
-  // Of its own, too: ever new templates of requests do not make the model's forgotten.
+  // Separate caches: new templates in requests do not evict the model's format.
   const formats = {
     model: new LRUCache<string, AnswerFormat>({ max: mostFormats }),
     request: new LRUCache<string, AnswerFormat>({ max: mostFormats }),
   }
 
-  /** `from` says whose the template is. */
+  /** `from` tells whether the template is the model's or a request's. */
   const ask = (tenant: string, question: Question, signal: AbortSignal, from: keyof typeof pools) =>
     pools[from].ask(tenant, question, signal).catch((error: unknown): Answer => {
       if (error instanceof BudgetExceededError) return { kind: 'costly', limit: error.limit }
@@ -78,7 +78,7 @@ export function createPrompts(given: Partial<PromptOptions> = {}) {
       signal: AbortSignal,
       from: keyof typeof pools = 'request',
     ): Promise<string> {
-      // Not sent to the process when it would be refused there anyway.
+      // Not sent to the process, which would refuse it.
       if (lengthOf(question) > longestText) throw tooCostly(`${longestText} characters`)
       const answer = await ask(tenant, question, signal, from)
       if (answer.kind === 'rendered') return answer.text
@@ -86,7 +86,10 @@ export function createPrompts(given: Partial<PromptOptions> = {}) {
       const why = answer.kind === 'failed' ? answer.why : 'it has no text'
       throw refuse('template_failed', { field: 'chat_template', why })
     },
-    /** How the model of this template writes thoughts and calls. Whoever cannot be asked has the generic format. */
+    /**
+     * How the model of this template writes thoughts and calls. If the template cannot be examined, the format is
+     * generic.
+     */
     async formatOf(
       tenant: string,
       template: string,

@@ -19,10 +19,10 @@ export interface RenderQuestion {
   hiding?: Hiding
 }
 
-/** How does the model of this template write thoughts and calls? */
+/** Asks how the model of this template writes thoughts and calls. */
 export interface FormatQuestion {
   template: string
-  /** The tokens that templates write. */
+  /** The tokens that templates insert. */
   tokens: { bos: string; eos: string }
 }
 
@@ -49,7 +49,7 @@ export function createRendering(bounds: Bounds) {
       return shownMessage(isOpen ? marked(message, `${mark} `) : message, form, knowsDevelopers)
     })
     const variables = {
-      // The templates of Firefunction write it without asking whether it is there.
+      // The templates of Firefunction use it without testing whether it is defined.
       ...(knowsDates && { datetime: strftime(new Date(), '%b %d %Y %H:%M:%S') }),
       ...given,
       messages: shown,
@@ -82,7 +82,7 @@ export function createRendering(bounds: Bounds) {
     const format = findFormat({
       template,
       render: (messages, variables) => rendered(template, messages, { ...known, ...variables }),
-      // A proof of fewer calls is better than none.
+      // A proof with fewer calls is better than none.
       hasTime() {
         const { user, system } = process.cpuUsage(since)
         return (user + system) / 1000 < bounds.limitMs / 2
@@ -102,7 +102,7 @@ function answered<Answer>(work: () => Answer): Answer | Unrendered {
     return work()
   } catch (error) {
     if (error instanceof BudgetExceededError) return { kind: 'costly', limit: error.limit }
-    // The bounds of JavaScript itself.
+    // The limits of JavaScript itself.
     if (error instanceof RangeError) {
       const isDepth = error.message.includes('stack')
       return { kind: 'costly', limit: isDepth ? 'the depth of nesting' : 'the length of a text' }
@@ -121,7 +121,7 @@ function compile(text: string) {
   }
 }
 
-/** For a template that is cut off the library throws a TypeError about its own variables. */
+/** For a truncated template the library throws a TypeError about its own variables. */
 function parsed(text: string): Node {
   try {
     return new Template(text).parsed
@@ -136,7 +136,10 @@ function reasonOf(error: Error): string {
   return error.message.replace(/\.+$/, '') || `${error.name} outside of a loop`
 }
 
-/** `developer` is a role of newer models. Other templates may refuse it or print it, so they get a system message, as the spec says. */
+/**
+ * `developer` is a role of newer models. Other templates may reject it or print it, so they get a system message, as
+ * the spec says.
+ */
 function shownMessage(message: Message, form: ContentForm, knowsDevelopers: boolean) {
   const role = message.role === 'developer' && !knowsDevelopers ? 'system' : message.role
   return { ...message, role, content: shownContent(message.content, form) }
@@ -155,9 +158,9 @@ function marked(message: Message, mark: string): Message {
 }
 
 /**
- * The position where the last message's content ends cannot be found by its text: that may be empty, or occur several
- * times. So the message is rendered with a mark at its end, and a space after the mark: if that space is gone, the template
- * trims contents, and the space before the mark goes too.
+ * The end of the last message's content cannot be found by its text, which may be empty or occur several times. So the
+ * message is rendered with a mark at its end, and a space after the mark: if that space is missing from the result, the
+ * template trims contents, and the space before the mark is removed, too.
  */
 function cutAtMark(rendered: string, mark: string): Rendering {
   const at = rendered.lastIndexOf(mark)

@@ -2,10 +2,10 @@ import type { Conversation } from '../prompt/chat-prompt.ts'
 import { wholeText } from '../prompt/conversation.ts'
 import type { ReasoningFormat } from './reasoning-format.ts'
 
-/** What a turn that is continued has said before: a thought that is open, or of its content this much. */
+/** What the turn that is continued already has: an open thought, or this much of its content. */
 type ContinuedTurn = { isThought: true } | { isThought: false; content: string }
 
-/** Undefined where the answer begins its turn. What callers write holds no marks that are control tokens. */
+/** Undefined if the answer begins its turn. What callers write contains no marks that are control tokens. */
 export function continuedTurn(
   { continueFinal, messages }: Pick<Conversation, 'continueFinal' | 'messages'>,
   reasoning: Pick<ReasoningFormat, 'open' | 'close'> | undefined,

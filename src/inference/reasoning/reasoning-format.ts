@@ -1,14 +1,14 @@
-/** How a model marks what it thinks before it answers. */
+/** How a model marks the thought before its answer. */
 export interface ReasoningFormat {
-  /** Before the thought, as the model writes it or as the generation prompt ends. */
+  /** Before the thought, as the model writes it or at the end of the generation prompt. */
   open: string
-  /** Behind the thought. */
+  /** After the thought. */
   close: string
-  /** Variables of the template that switch thinking on and off; empty where nothing does. */
+  /** Variables of the template that switch thinking on and off; empty if there are none. */
   switches: { on: Record<string, unknown>; off: Record<string, unknown> }
-  /** Whether the template lets the model think where nobody switches it on or off. */
+  /** Whether the template lets the model think unless it is switched on or off. */
   isDefault: boolean
 }
 
-/** What the end of a rendered prompt says of the thought: open, over, or to be opened by the model if it likes. */
+/** The state of the thought at the end of a rendered prompt: open, over, or to be opened by the model if it likes. */
 export type ThoughtStart = 'open' | 'over' | 'optional'

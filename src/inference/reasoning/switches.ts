@@ -1,20 +1,23 @@
 import type { JsonText } from '../../domain/json/text.ts'
 import type { ReasoningFormat } from './reasoning-format.ts'
 
-/** What a request says of thinking. */
+/** The fields of a request that concern thinking. */
 interface ThinkingFields {
-  /** Said outright, whatever the effort. */
+  /** Explicit, whatever the effort. */
   thinks?: boolean | undefined
   reasoningEffort?: string | null | undefined
   variables?: JsonText | null | undefined
 }
 
-/** Whether the fields of the request switch thinking on or off; undefined where they say nothing of it. */
+/** Whether the fields of the request switch thinking on or off; undefined if they do neither. */
 export function thinkingAsked({ thinks, reasoningEffort }: ThinkingFields): boolean | undefined {
   return thinks ?? (reasoningEffort == null ? undefined : reasoningEffort !== 'none')
 }
 
-/** Whether the model is to think: variables of the template win over the fields of the request, and these over what the template does. */
+/**
+ * Whether the model is to think: variables of the template take precedence over the fields of the request, and these
+ * over the template's default.
+ */
 export function isThinkingOn(reasoning: ReasoningFormat | undefined, fields: ThinkingFields): boolean {
   if (reasoning === undefined) return false
   const given = Object.entries((fields.variables?.value ?? {}) as object)

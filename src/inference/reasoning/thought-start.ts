@@ -1,8 +1,8 @@
 import type { ReasoningFormat, ThoughtStart } from './reasoning-format.ts'
 
 /**
- * Whether a rendered prompt leaves the thought open, has it over, or leaves it to the model. White space around the marks is
- * the template's.
+ * Whether a rendered prompt leaves the thought open, has ended it, or leaves it to the model. White space around the
+ * marks is the template's.
  */
 export function thoughtStartOf(
   reasoning: Pick<ReasoningFormat, 'open' | 'close'> | undefined,

@@ -1,6 +1,6 @@
 import type { Sampling } from '../backend.ts'
 
-/** What all choices of a request begin with. */
+/** What all choices of a request have in common. */
 type AdjustmentPlan = NonNullable<ReturnType<typeof planAdjustments>>
 
 /** Undefined when no setting touches any logit. */
@@ -10,7 +10,7 @@ export function planAdjustments(parts: {
   minTokens: number
   bannedEnds: readonly number[]
   prompt: readonly number[]
-  /** Tokens that are not allowed are not drawn anyway, whatever else is done to them. */
+  /** Tokens that are not allowed are not drawn in any case, so they need no adjustments. */
   isPossible: (token: number) => boolean
 }) {
   const { sampling, isPossible } = parts
@@ -24,14 +24,14 @@ export function planAdjustments(parts: {
   return {
     ...parts,
     bannedEnds: parts.bannedEnds.filter(isPossible),
-    /** Only what a penalty is for. */
+    /** Only tokens to which a penalty applies. */
     prompt: repeats ? [...new Set(parts.prompt)].filter(isPossible) : [],
     bias,
     lifted: [...bias.keys()].filter((token) => (bias.get(token) ?? 0) > 0),
   }
 }
 
-/** What is known of each token, as bits of one byte. */
+/** The state of each token, as bits of one byte. */
 const biased = 1
 const repeated = 2
 const counted = 4
@@ -42,8 +42,8 @@ const known = 32
 export type Adjustments = ReturnType<typeof createAdjustments>
 
 /**
- * What the settings of a request do to logits before anything is drawn: bans, bias and penalties. They touch few of the
- * tokens; all others keep their logit.
+ * The adjustments that a request makes to logits before a draw: bans, bias and penalties. They affect few tokens; all
+ * others keep their logits.
  */
 export function createAdjustments(plan: AdjustmentPlan) {
   const { lifted, bias, isPossible } = plan
@@ -73,15 +73,18 @@ export function createAdjustments(plan: AdjustmentPlan) {
   for (const token of plan.prompt) mark(token, repeated)
 
   return {
-    /** Tokens that a bias lifts: they have to be looked at even when they are far from the likeliest. Always the same list. */
+    /**
+     * Tokens with a positive bias: they must be considered even when they are far from the likeliest. Always the same
+     * list.
+     */
     lifted,
-    /** How many other tokens are touched, at most. */
+    /** How many other tokens are affected, at most. */
     get touched() {
       return touched
     },
-    /** Whether a penalty that is a reward lifts some of these. */
+    /** Whether a negative penalty may raise some of these. */
     canRise: repetitionPenalty < 1 || frequencyPenalty < 0 || presencePenalty < 0,
-    /** Before each draw: how many tokens the answer has. */
+    /** Called before each draw with the length of the answer in tokens. */
     prepare(length: number): void {
       for (const token of bans) marks[token] = (marks[token] ?? 0) & ~banned
       bans.length = 0
@@ -89,7 +92,7 @@ export function createAdjustments(plan: AdjustmentPlan) {
     },
     isTouched: (token: number) => marks[token] !== 0,
     isLifted: (token: number) => ((marks[token] ?? 0) & lifts) !== 0,
-    /** The logit after all adjustments; -Infinity for a token that is banned. */
+    /** The logit after all adjustments; -Infinity for a banned token. */
     of(token: number, logit: number): number {
       const what = marks[token] ?? 0
       if (what & banned) return -Infinity
@@ -100,7 +103,7 @@ export function createAdjustments(plan: AdjustmentPlan) {
       if (what & counted) adjusted -= frequencyPenalty * (times.get(token) ?? 0) + presencePenalty
       return adjusted
     },
-    /** No token that has at most this logit gets more than this, but for the lifted ones. */
+    /** The most that a token with at most this logit gets after adjustments, except for the lifted ones. */
     ceiling(logit: number): number {
       let highest = logit
       if (repetitionPenalty < 1) highest = logit > 0 ? logit / repetitionPenalty : logit * repetitionPenalty

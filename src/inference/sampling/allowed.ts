@@ -1,7 +1,7 @@
 import type { Candidates, Logits } from './logits.ts'
 import { createRanked, makeRoom, settleRanked } from './sorting.ts'
 
-/** These logits as if the vocabulary had only the allowed tokens. Nothing else is ever asked for. */
+/** These logits as if the vocabulary had only the allowed tokens. No other logits are requested. */
 export function onlyAllowed(logits: Logits, allowed: readonly number[]): Logits {
   let asked: Promise<Float32Array> | undefined
   const all = () => {
@@ -41,7 +41,7 @@ function largest(tokens: readonly number[], logits: Float32Array, count: number)
   }
 }
 
-/** The largest is taken out of the sum first, so that no power overflows. */
+/** The largest is factored out of the sum first, so that no power overflows. */
 export function logSum(logits: Float32Array, temperature: number): number {
   let largest = -Infinity
   for (const logit of logits) if (logit > largest) largest = logit

@@ -8,17 +8,17 @@ export type BadWords = NonNullable<ReturnType<typeof createBadWords>>
 interface ShownText {
   skipSpecial: boolean
   spaceSpecial: boolean
-  /** Ends the answer without a text in it. */
+  /** A token that ends the answer and adds no text. */
   isSilent(token: number): boolean
 }
 
-/** Most answers come through a few states of their words. */
+/** Most answers reach only a few states of their words. */
 const mostMasks = 64
 
 /**
- * Texts that an answer never contains, whatever tokens spell them, also inside a longer word. The end of an answer is known
- * as a state, which begins at 0. Undefined when nothing is banned. The words count without the spaces before them, and as UTF-8: a token may be
- * half a character.
+ * Texts that an answer never contains, whatever tokens spell them, even inside a longer word. The end of an answer is
+ * summarized by a state, which begins at 0. Undefined when nothing is banned. Words are matched without the spaces
+ * before them, and as UTF-8: a token may be half a character.
  */
 export function createBadWords(words: readonly string[], vocabulary: Vocabulary, shown: ShownText) {
   if (words.length === 0) return undefined
@@ -27,8 +27,8 @@ export function createBadWords(words: readonly string[], vocabulary: Vocabulary,
   let fromStart: Uint8Array | undefined
 
   /**
-   * The state after one more token; undefined when that would complete a banned text. A state is a node of the automaton, and
-   * whether the last token was special and shown.
+   * The state after one more token; undefined when that would complete a banned text. A state is a node of the
+   * automaton, and whether the last token was special and shown.
    */
   function after(state: number, token: number): number | undefined {
     const isSpecial = vocabulary.isSpecial(token)
@@ -43,7 +43,7 @@ export function createBadWords(words: readonly string[], vocabulary: Vocabulary,
     return 2 * node + (isSpecial ? 1 : 0)
   }
 
-  /** Which tokens are possible at the beginning of an answer: all but those that contain a banned text by themselves. */
+  /** The tokens that are possible at the beginning of an answer: all but those that contain a banned text by themselves. */
   function possibleFromStart(): Uint8Array {
     fromStart ??= Uint8Array.from({ length: vocabulary.size }, (_, token) =>
       after(0, token) === undefined ? 0 : 1,
@@ -51,7 +51,10 @@ export function createBadWords(words: readonly string[], vocabulary: Vocabulary,
     return fromStart
   }
 
-  /** In other states those are missing too that begin with the rest of a text: found among the tokens in order, not one by one. */
+  /**
+   * In other states, tokens that begin with the rest of a banned text are excluded, too. They are found in the sorted
+   * tokens instead of testing each one.
+   */
   function made(state: number): TokenMask {
     const order = orderTokens(vocabulary)
     const possible = possibleFromStart().slice()
@@ -75,7 +78,7 @@ export function createBadWords(words: readonly string[], vocabulary: Vocabulary,
 
   return {
     after,
-    /** What may follow in this state, which may change, of what another rule allows. */
+    /** The tokens that may follow in the current state, out of those that another rule allows. */
     rule(state: () => number, other: TokenRule | undefined): TokenRule {
       const allows = (token: number) => after(state(), token) !== undefined
       if (other === undefined) return { allows, few: () => undefined, mask: () => maskOf(state()) }
@@ -105,7 +108,7 @@ function masksOf(vocabulary: Vocabulary): Masks {
   return masks
 }
 
-/** Aho and Corasick's automaton: a node is how much of the words the text ends with. */
+/** The automaton of Aho and Corasick: a node is the longest prefix of a word with which the text ends. */
 function createAutomaton(words: readonly Uint8Array[]) {
   const most = words.reduce((sum, { length }) => sum + length, 1)
   const bytes = new Uint8Array(most)
@@ -156,7 +159,7 @@ function createAutomaton(words: readonly Uint8Array[]) {
     }
   }
 
-  /** Each token that begins with what leads from this node to a banned text. */
+  /** Each token that begins with a path from this node to a banned text. */
   function eachCompletion(node: number, order: TokenOrder, found: (token: number) => void): void {
     complete(node, 0, order.tokens.length, 0)
 
@@ -171,7 +174,7 @@ function createAutomaton(words: readonly Uint8Array[]) {
       }
     }
 
-    /** The first of these tokens, which are alike up to this depth, whose byte there is no smaller. */
+    /** The first of these tokens, which are equal up to this depth, whose byte at this depth is not smaller. */
     function beginOf(byte: number, from: number, to: number, depth: number): number {
       let [low, high] = [from, to]
       while (low < high) {

@@ -1,7 +1,7 @@
 import { createLine } from './line.ts'
 import type { Ranking } from './ranking.ts'
 
-/** A draw is done in one go, so all of them use the same memory. */
+/** A draw is synchronous, so all of them share the same memory. */
 const line = createLine()
 
 export interface Cuts {
@@ -16,19 +16,15 @@ export interface Cuts {
 }
 
 /**
- * Draws one token of a ranking with a number from 0 to 1, and answers its rank, counted from 0; -1 when that takes knowing
- * more of the ranking than is known.
- *
- * The definition, over all tokens in the order of their adjusted logits, among equals the lower token first: each weighs
- * exp(logit / temperature). Those lighter than min_p times the heaviest go, then all but the first top_k, then all but the
- * fewest first ones that weigh top_p of what is left together. Those that remain lie side by side in that order, and the
- * number says how far along the line the drawn one lies.
- *
- * Only the beginning of the line is known. How long it is as a whole is known between two bounds: when both lead to the
- * same token, that one is drawn as exactly as if everything were known.
- *
- * `logTotal` is the weight of all tokens before the adjustments, or with `isBound` no less than that; NaN when it is not
- * needed. A draw from a line that continues behind what is known is as exact as this sum.
+ * Draws one token of a ranking with a number from 0 to 1, and returns its rank, counted from 0; -1 when that requires
+ * more of the ranking than is known. The definition, over all tokens in the order of their adjusted logits, lower
+ * tokens first among equals: each weighs exp(logit / temperature). Tokens lighter than min_p times the heaviest are
+ * removed, then all but the first top_k, then all but the fewest first ones that together have top_p of the remaining
+ * weight. The remaining tokens are laid side by side on a line in that order, and the number is the position on the
+ * line, as a share of its length, of the drawn token. Only the beginning of the line is known, and its length only
+ * between two bounds: when both lead to the same token, the draw is as exact as if everything were known. `logTotal` is
+ * the weight of all tokens before the adjustments, or with `isBound` an upper bound; NaN when it is not needed. A draw
+ * from a line that continues after the known part is as exact as this sum.
  */
 export function draw(
   ranking: Ranking,
@@ -64,7 +60,7 @@ export function draw(
     if (last < count) {
       longest = line.endOf(last)
     } else {
-      // The cut is behind what is known: top_p of the whole remains, and less than one token more.
+      // The cut is after the known part: top_p of the whole remains, and less than one token more.
       longest = Math.min(longest, topP * longest + line.weightOf(bound))
     }
     if (first === last && last < count) {
@@ -78,7 +74,7 @@ export function draw(
   return rank < count && line.at(random * shortest) === rank ? rank : -1
 }
 
-/** How long the line is before top_p, at least and at most, when it continues behind what is known. */
+/** Bounds of the length of the line before top_p, when it continues after the known part. */
 function lengths(
   { known, bound, unseen, canRise, rest, added }: Ranking,
   { temperature, minP, topK }: Cuts,
@@ -102,7 +98,7 @@ function lengths(
 }
 
 /**
- * Where the adjustments leave less than this share of the weight, it is not told as the difference of the two: the sum
- * over the vocabulary is one of 32-bit numbers, and 5 in 100,000 off where 50,000 tokens are about as likely as each other.
+ * If the adjustments leave less than this share of the weight, it is not computed as the difference of the two: the sum
+ * over the vocabulary uses 32-bit numbers, and is off by 5 in 100,000 when 50,000 tokens are about equally likely.
  */
 const trusted = 1 / 4

@@ -1,6 +1,6 @@
 /**
- * The weights exp((logit − heaviest) / temperature) of tokens side by side, heaviest first. Only as much of it is computed
- * as a draw needs.
+ * The weights exp((logit − heaviest) / temperature) of tokens side by side, heaviest first. Only the part that a draw
+ * needs is computed.
  */
 export function createLine() {
   let logits: Float64Array = new Float64Array(0)
@@ -14,7 +14,7 @@ export function createLine() {
     return Math.exp((logit - heaviest) / temperature)
   }
 
-  /** Where the token of this rank ends, counted from 0. */
+  /** Where the token of this rank ends; ranks are counted from 0. */
   function endOf(rank: number): number {
     for (; known <= rank; known++) {
       ends[known] = (known === 0 ? 0 : (ends[known - 1] as number)) + weightOf(logits[known] as number)
@@ -23,7 +23,7 @@ export function createLine() {
   }
 
   return {
-    /** Begins anew: the first `count` of these logits. */
+    /** Starts again with the first `count` of these logits. */
     begin(givenLogits: Float64Array, givenCount: number, givenTemperature: number): void {
       logits = givenLogits
       count = givenCount
@@ -34,12 +34,12 @@ export function createLine() {
     },
     weightOf,
     endOf,
-    /** The token on which this point lies; `count` when it lies behind them all. */
+    /** The rank of the token at this point; `count` when the point is after all of them. */
     at(point: number): number {
       for (let rank = 0; rank < count; rank++) if (endOf(rank) > point) return rank
       return count
     },
-    /** The first token that ends at this point or behind it; `count` when all end before it. */
+    /** The first rank that ends at or after this point; `count` when all end before it. */
     reaching(point: number): number {
       for (let rank = 0; rank < count; rank++) if (endOf(rank) >= point) return rank
       return count

@@ -1,37 +1,43 @@
 /**
- * The logits of one position, as far as they are asked for: a vocabulary has up to a few hundred thousand tokens,
- * and handing all of them over costs more than drawing the next token does (tens of milliseconds against one or two).
+ * The logits of one position, read only as far as needed: a vocabulary has up to a few hundred thousand tokens, and
+ * passing all of them on costs more than decoding the next token (tens of milliseconds against one or two).
  */
 export interface Logits {
   readonly vocabulary: number
-  /** The likeliest token, without any further work. */
+  /** The likeliest token, without adjustments. */
   best(): Promise<number>
   /** The likeliest tokens, largest logit first; all of them when there are no more. */
   top(count: number): Promise<Candidates>
-  /** The logits of these tokens, in their order. A list that was given is not changed afterwards: what is asked for again is prepared once. */
+  /**
+   * The logits of these tokens, in their order. A list must not be changed afterwards: repeated requests are prepared
+   * once.
+   */
   of(tokens: readonly number[]): Promise<Float32Array>
   /** Logarithm of the sum over the whole vocabulary of exp(logit / temperature). */
   logTotal(temperature: number): Promise<number>
-  /** The same, exactly. There only where the sum may be less than what logTotal says, and `top` may give fewer. */
+  /** The same logits, exactly. Present only if the sum may be less than `logTotal`, and `top` may return fewer tokens. */
   exactly?(): Logits
-  /** That costs no more than to look at the bound first. */
+  /** Exact logits cost no more than looking at the bound first. */
   readonly isExactCheap?: boolean
 }
 
-/** The logits of a position of the model, of which a set of tokens can be all that counts. */
+/** The logits of a position of the model, which can be restricted to a set of tokens. */
 export interface PositionLogits extends Logits {
-  /** As if each other token had −∞; these come behind all that are in it. What a mask takes is prepared once. */
+  /** As if each other token had −∞; these come after all that are in the mask. What a mask needs is prepared once. */
   masked(mask: TokenMask): Logits
 }
 
 export interface Candidates {
   tokens: Uint32Array
   logits: Float32Array
-  /** No other token has more; −∞ when there are no others. Absent: no other has more than the last of these. */
+  /**
+   * The largest logit of all other tokens, or an upper bound; −∞ when there are no others. Absent: that of the last of
+   * these.
+   */
   others?: number
 }
 
-/** A set of tokens, a bit for each of the vocabulary. An equal set is the same object: see createMasks. */
+/** A set of tokens, one bit for each token of the vocabulary. Equal sets are the same object: see createMasks. */
 export interface TokenMask {
   readonly id: number
   readonly bits: Uint32Array
@@ -42,18 +48,18 @@ export function isIn({ bits }: TokenMask, token: number): boolean {
   return (((bits[token >>> 5] ?? 0) >>> (token & 31)) & 1) === 1
 }
 
-/** Which tokens may follow. */
+/** The tokens that may follow. */
 export interface TokenRule {
   allows(token: number): boolean
-  /** All that are allowed, when they are few: no more than that many, where it is given. */
+  /** All that are allowed, if they are few: no more than `most`, if given. */
   few(most?: number): readonly number[] | undefined
   /** All that are allowed, however many. */
   mask(): TokenMask
-  /** The mask, where it has been made before and allows most tokens. */
+  /** The mask, if it has been made before and allows most tokens. */
   wideMask?(): TokenMask | undefined
 }
 
-/** The same logits; what has been asked for once is not asked for again. */
+/** The same logits, with a cache: nothing is requested twice. */
 export function remembered<Of extends Logits>(logits: Of): Of {
   let most: { count: number; candidates: Promise<Candidates> } | undefined
   const totals = new Map<number, Promise<number>>()

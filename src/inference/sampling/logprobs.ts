@@ -2,10 +2,10 @@ import type { Candidate, PromptLogprobs, TokenLogprob } from '../backend.ts'
 import type { Vocabulary } from '../vocabulary.ts'
 import type { Candidates, Logits } from './logits.ts'
 
-/** What cannot be drawn has no logarithm that JSON could carry. */
+/** JSON has no number for the logarithm of zero, the probability of tokens that cannot be drawn. */
 const leastLogprob = -9999
 
-/** A token as answers show it, at a position whose logits have this logarithm of their sum. */
+/** A token as answers show it; `logTotal` is the logarithm of the sum at its position. */
 export function candidateOf(
   vocabulary: Vocabulary,
   token: number,
@@ -15,12 +15,12 @@ export function candidateOf(
   return { token, bytes: vocabulary.bytes(token), logprob: Math.max(logit - logTotal, leastLogprob) }
 }
 
-/** What log-probabilities are told from, all asked for at once: whoever reads the logits is woken once. */
+/** What logprobs are computed from, requested all at once, so that the thread that reads the logits is woken once. */
 export function likeliest(logits: Logits, count: number): Promise<[Candidates, number]> {
   return Promise.all([logits.top(Math.max(1, count)), logits.logTotal(1)])
 }
 
-/** How likely the drawn token was and which ones were the likeliest, before any setting had its effect. */
+/** The logprob of the drawn token and the likeliest tokens, before any sampling setting. */
 export async function tokenLogprob(
   logits: Logits,
   token: number,
@@ -38,7 +38,7 @@ export async function tokenLogprob(
   }
 }
 
-/** How likely a token of the prompt was at its position, and the likeliest ones beside it. */
+/** The logprob of a token of the prompt at its position, and the likeliest tokens. */
 export async function promptLogprob(
   logits: Logits,
   token: number,
@@ -59,10 +59,10 @@ export async function promptLogprob(
   return [{ ...candidateOf(vocabulary, token, logit, total), rank }, ...entries]
 }
 
-/** Most tokens of a prompt are among so many likeliest, which cost next to nothing to get. */
+/** Most tokens of a prompt are among this many likeliest ones, which cost almost nothing to get. */
 const ranked = 128
 
-/** One more than the number of tokens that are likelier. */
+/** One more than the number of likelier tokens. */
 async function rankOf(logits: Logits, logit: number, top: Float32Array): Promise<number> {
   let seen = top
   while (seen.length < logits.vocabulary && (seen.at(-1) ?? -Infinity) > logit) {

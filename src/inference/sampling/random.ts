@@ -1,17 +1,20 @@
 import { randomBytes } from 'node:crypto'
 
-/** Numbers from 0 up to but without 1, as even as a double can tell them apart. */
+/** Numbers from 0 to below 1, as evenly distributed as a double allows. */
 export type Random = () => number
 
 /**
- * The draws of one choice: the same seed gives the same numbers, whatever else runs. Choice i takes seed + i; as seeds are
- * 64 bits wide, those at the end go on at the beginning.
+ * The random numbers of one choice: the same seed gives the same numbers, whatever else runs. Choice i uses seed + i;
+ * seeds have 64 bits and wrap around.
  */
 export function randomOf(seed: bigint | undefined, choice: number): Random {
   return createRandom((seed ?? randomBytes(8).readBigUInt64LE()) + BigInt(choice))
 }
 
-/** xoshiro128** of Blackman and Vigna, its state filled by splitmix64 as they advise, so that neighbouring seeds have nothing in common. */
+/**
+ * xoshiro128** of Blackman and Vigna, with its state filled by splitmix64 as they advise, so that neighbouring seeds
+ * are unrelated.
+ */
 export function createRandom(seed: bigint): Random {
   const fill = splitmix64(seed)
   const [first, second] = [fill(), fill()]

@@ -3,28 +3,28 @@ import type { Candidates } from './logits.ts'
 import { createRanked, makeRoom, mergeRanked, type Ranked, settleRanked } from './sorting.ts'
 
 /**
- * The beginning of the order of all tokens by their adjusted logits, as far as what was asked for makes it certain.
- * Every token that is not in it has at most the logit `bound`.
+ * The beginning of the order of all tokens by their adjusted logits, as far as the known logits make it certain. Every
+ * token outside of it has at most the logit `bound`.
  */
 export interface Ranking {
   readonly known: Ranked
   readonly bound: number
-  /** How many tokens are not in it; nothing but impossible ones when it is complete. */
+  /** How many tokens are outside of it; only impossible ones when it is complete. */
   readonly rest: number
   readonly complete: boolean
-  /** At most so many tokens have been touched whose logit nobody asked for. */
+  /** At most this many adjusted tokens have an unknown logit. */
   readonly unseen: number
-  /** Whether some of these may have been lifted. */
+  /** Whether the adjustments may have raised some of these. */
   readonly canRise: boolean
   /** What the adjustments added to the sum of exp((logit − reference) / temperature), of all tokens but the unseen ones. */
   added(reference: number, temperature: number): number
 }
 
-/** A ranking is made and drawn from in one go, so all of them use the same memory: each takes that of the last. */
+/** A ranking is made and drawn from synchronously, so all of them share the same memory, which the next one overwrites. */
 const known = createRanked()
-/** Touched tokens, by what their logits are now. */
+/** Adjusted tokens with their adjusted logits. */
 const moved = createRanked()
-/** The same tokens before and after, in the order in which they came up. */
+/** The logits of the same tokens before and after, in the order in which they were found. */
 let before: Float64Array = new Float64Array(0)
 let after: Float64Array = new Float64Array(0)
 let touched = 0
@@ -82,7 +82,7 @@ export function rank(
   }
 }
 
-/** A token with the logit of the bound may have its equals among those that were not asked for. */
+/** A token at the bound may have equals among the unknown ones. */
 function move(token: number, logit: number, adjusted: number, bound: number): void {
   before[touched] = logit
   after[touched++] = adjusted

@@ -13,15 +13,15 @@ const firstLook = 64
 /** … and this for nearly every one, whatever the settings. */
 const secondLook = 1024
 const eachFurther = 8
-/** Of the tokens that penalties touch few are among the likeliest. */
+/** Few of the tokens with penalties are among the likeliest. */
 const sinking = 256
 
-/** Below this the likeliest token is taken: the division would say nothing else. */
+/** Below this the likeliest token is chosen: dividing would give the same result. */
 const greedyBelow = 1e-5
-/** The lowest temperature that logits are divided by. */
+/** The lowest temperature by which logits are divided. */
 const coldest = 0.01
 
-/** What logits are divided by; where the likeliest is taken without dividing they stay as they are. */
+/** The divisor of the logits; 1 when the likeliest token is chosen. */
 export function divisorOf(sampling: Sampling): number {
   const { temperature } = sampling
   return isGreedy(sampling) ? 1 : Math.max(coldest, temperature)
@@ -31,7 +31,10 @@ export function isGreedy({ temperature }: Sampling): boolean {
   return temperature < greedyBelow
 }
 
-/** The order of effect is vLLM's: adjustments, then the likeliest or temperature, min_p, top_k, top_p and the draw. */
+/**
+ * Applies settings in the order of vLLM: adjustments, then the likeliest or temperature, min_p, top_k, top_p and the
+ * draw.
+ */
 export function createSampler(
   sampling: Sampling,
   adjustments: Adjustments | undefined,
@@ -44,13 +47,16 @@ export function createSampler(
     topK: sampling.topK,
     topP: sampling.topP,
   }
-  /** Whether the first tokens alone can tell what is cut off. */
+  /** Whether the cuts can only be determined with the sum over all tokens. */
   const needsTotal = !greedy && cuts.topK === 0 && cuts.minP === 0
   const isBestEnough = greedy && adjustments === undefined && sampling.allowed === undefined
-  /** How many at least; one more is asked for, because the last one cannot be told from its equals, and some for those that sink. */
+  /**
+   * How many at least; one more is requested because the last one cannot be told from its equals, and some for those
+   * that penalties lower.
+   */
   const needed = greedy ? 1 : cuts.topK > 0 ? cuts.topK : undefined
 
-  /** What was drawn last was far from the likeliest: the next one may well be so too. */
+  /** The last token drawn was far from the likeliest: the next one may well be, too. */
   let isFlat = false
 
   return async (logits, answer) => {
@@ -63,7 +69,7 @@ export function createSampler(
     const least = isBound || !isFlat ? firstLook : secondLook
     let count = needed === undefined ? least : needed + 1 + Math.min(adjustments?.touched ?? 0, sinking)
     count = Math.min(count, position.vocabulary)
-    // All at once, so that whoever reads the logits is woken once.
+    // Requested all at once, so that the thread that reads the logits is woken once.
     let [top, lifted, total] = await Promise.all([
       position.top(count),
       adjustments && adjustments.lifted.length > 0 ? logits.of(adjustments.lifted) : none,

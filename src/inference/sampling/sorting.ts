@@ -1,7 +1,4 @@
-/**
- * Tokens and their logits, in arrays that are used again for each draw: a token costs no memory beside what the logits
- * themselves take.
- */
+/** Tokens and their logits, in arrays that are reused for each draw, so that nothing is allocated per token. */
 export interface Ranked {
   tokens: Uint32Array
   logits: Float64Array
@@ -19,7 +16,7 @@ export function makeRoom(ranked: Ranked, length: number): void {
   ranked.logits = new Float64Array(length)
 }
 
-/** The largest logit first, among equals the lower token. */
+/** Sorts by logit, largest first; among equals the lower token first. */
 export function settleRanked(ranked: Ranked): void {
   const { tokens, logits, length } = ranked
   for (let i = 1; i < length; i++) {
@@ -32,7 +29,7 @@ export function settleRanked(ranked: Ranked): void {
   }
 }
 
-/** Both in order, and so is what becomes of `ranked`, which must have the room. */
+/** Merges `others` into `ranked`, both sorted; `ranked` must have the room. */
 export function mergeRanked(ranked: Ranked, others: Ranked): void {
   const { tokens, logits } = ranked
   let i = ranked.length - 1
@@ -54,10 +51,10 @@ export function mergeRanked(ranked: Ranked, others: Ranked): void {
   }
 }
 
-/** The steps of Ciura's sequence, and on from there. */
+/** The gaps of Ciura's sequence, continued. */
 const gaps = [1, 4, 10, 23, 57, 132, 301, 701, 1750, 4376, 10941, 27353, 68383, 170958]
 
-/** Shell's sort: in place, and quick on what is nearly in order already. */
+/** Shell's sort: in place, and fast on nearly sorted input. */
 function sortRanked({ tokens, logits, length }: Ranked): void {
   for (let g = gaps.length - 1; g >= 0; g--) {
     const gap = gaps[g] as number

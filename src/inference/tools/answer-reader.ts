@@ -22,41 +22,41 @@ import {
 import { closingMark, emptyThought, type Mark, readThought } from './reading/thought.ts'
 import { formatsOf, type SecondSpelling, withoutFirstMark } from './second-spellings.ts'
 
-/** The formats are as `resolved` gives them. */
+/** Formats as returned by `resolved`. */
 export interface ReaderOptions {
-  /** Absent where the text has no thought. */
+  /** Absent if the text has no thought. */
   reasoning?: ReasoningFormat
   thought: ThoughtStart
-  /** The thought may be ended for the model, which may then end it once more in what it says. */
+  /** The thought may be ended for the model, which may then write the end once more in its content. */
   isThoughtCut?: boolean
-  /** Absent where text that looks like a call is content. */
+  /** Absent if text that looks like a call is content. */
   calls?: {
     format: AnswerFormat['calls']
     tools: readonly OfferedTool[]
     newId(index: number, name: string): string
     isParallel: boolean
-    /** The answer is a call or what was asked for in another way, so a call begins it and stands nowhere else. */
+    /** The answer is either a call or other constrained content, so a call occurs only at its beginning. */
     isBesideContent?: boolean
-    /** Other ways in which the answer may begin with a call. */
+    /** Other forms of a call with which the answer may begin. */
     second?: readonly SecondSpelling[]
   }
-  /** What stands behind the content and is no part of it. */
+  /** Texts after the content that are not part of it. */
   closings?: readonly string[]
-  /** A format with marks of its own also where no calls are read. */
+  /** Set for a format with its own marks even if no calls are read. */
   own?: OwnCalls
-  /** By their numbers, the names of markers that are written where they mean nothing; none are without it. */
+  /** The names of markers by index, which are written where markers have no meaning; if absent, nothing is written. */
   shown?: readonly string[]
 }
 
 /**
- * Tells thought, content and calls apart. It never throws and loses nothing: what cannot be read as a call is content. A call
- * that was cut off has the arguments so far and no end.
+ * Tells thought, content and calls apart. It never throws and loses nothing: what cannot be read as a call is content.
+ * A call that was cut off has the arguments so far and no end.
  */
 export function createAnswerReader(options: ReaderOptions): Parser {
   const source = createSource()
   const said = createSaid({ newId: options.calls?.newId ?? String, shown: options.shown ?? [] })
   const reading = readAnswer(source, said, options)
-  // Up to where it waits for text.
+  // Runs up to where it waits for text.
   reading.next()
   return {
     push(text) {
@@ -98,7 +98,7 @@ function* readAnswer(source: Source, said: Said, options: ReaderOptions): Readin
   }
 }
 
-/** Says what stands before the next call, without the marks that are not part of it. */
+/** Emits the content before the next call, without the marks that are not part of it. */
 function* readContent(
   source: Source,
   said: Said,
@@ -112,7 +112,7 @@ function* readContent(
   }
 }
 
-/** Marks of thoughts that mean nothing any more. */
+/** Marks of thoughts that no longer have a meaning. */
 function lateMarks({ reasoning, isThoughtCut }: ReaderOptions): Seeker<Mark>[] {
   if (reasoning === undefined) return []
   const isOfTokens = /[\udc00-\udfff]/u.test(reasoning.open)
@@ -134,7 +134,7 @@ function ownOf(calls: ReaderOptions['calls']): OwnCalls | undefined {
 function seekersOf(calls: ReaderOptions['calls']): Seekers {
   if (calls === undefined) return { anywhere: [], atStart: [] }
   const { format, tools, isParallel, isBesideContent, second = [] } = calls
-  // Formats of their own that have a reader of their own.
+  // Own formats have their own reader.
   if ('own' in format) return { anywhere: [], atStart: [] }
   const { first } = formatReader(format, tools, isParallel)
   const unmarked = second.length === 0 ? undefined : withoutFirstMark(format)

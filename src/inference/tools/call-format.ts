@@ -1,35 +1,35 @@
 /**
- * How a model writes calls of tools: literals with holes. Plain data, read off a chat template, so that one description is
- * both the grammar that the model is held to and what its text is read back by.
+ * How a model writes tool calls: literals with holes. Plain data, derived from a chat template, so that one description
+ * serves both for the grammar that constrains the model and for reading its text.
  *
  *     calls = open NAME mid ARGUMENTS (gap NAME mid ARGUMENTS)* close
  *
- * The name of a control token inside a literal means that token wherever the vocabulary has it.
+ * The name of a control token inside a literal means that token if the vocabulary has it.
  */
 export interface CallFormat {
-  /** What begins the calls of an answer, up to the first name. */
+  /** The beginning of an answer's calls, up to the first name. */
   open: Literal
   /** From a name to its arguments. */
   mid: Literal
   arguments: JsonArguments | TaggedArguments | PythonArguments | ElementArguments
-  /** From the arguments of one call to the name of the next; absent where a turn has one call. */
+  /** From the arguments of one call to the name of the next; absent if a turn has only one call. */
   gap?: Literal
-  /** Behind the arguments of the last call. */
+  /** After the arguments of the last call. */
   close: Literal
-  /** What the first counter hole holds, and whether calls are counted over the whole conversation or in each turn. */
+  /** The number in the first counter hole, and whether calls are counted over the whole conversation or in each turn. */
   counter?: { from: number; over: 'conversation' | 'turn' }
   /** The ids that the template accepts: any, or nine letters and digits. */
   ids: 'any' | 'nine'
   /**
-   * `open` is no mark, but text that an answer may hold for another reason. It begins calls only at the very start of what is
-   * said.
+   * `open` is not a mark, but text that an answer may contain for other reasons. It begins calls only at the very start
+   * of the answer.
    */
   isAnchored: boolean
 }
 
 /**
- * Texts, and between them what differs from call to call: the id of the call, or its number. In a gap that is the call which
- * ends there, unless `of` says that it is the next one.
+ * Texts, with holes for what differs from call to call: the call's id or its number. In a gap it is that of the call
+ * before the gap, unless `of` says that it is the next one's.
  */
 export type Literal = readonly (string | Hole)[]
 
@@ -38,52 +38,50 @@ export interface Hole {
   of?: 'next'
 }
 
-/** The arguments are a JSON object, or the JSON text of one as a JSON string. */
+/** The arguments are a JSON object, or the text of one as a JSON string. */
 interface JsonArguments {
   kind: 'json'
   isQuoted: boolean
 }
 
-/**
- * Each argument has marks of its own: `head (argument (between argument)*)? tail`. Keys are written as they are.
- */
+/** Each argument has its own marks: `head (argument (between argument)*)? tail`. Keys are written unchanged. */
 export interface TaggedArguments {
   kind: 'tagged'
   head: string
   between: string
   tail: string
-  /** Where `head` and `tail` are others when there are no arguments. */
+  /** Set if `head` and `tail` differ when there are no arguments. */
   empty?: string
   /** By the type of the value. */
   values: Record<ValueType, TaggedValue>
-  /** What stands around texts in values that are written `quoted`. */
+  /** The quote around texts in values that are written `quoted`. */
   quote?: string
 }
 
 export type ValueType = 'string' | 'number' | 'boolean' | 'null' | 'object' | 'array'
 
 export interface TaggedValue {
-  /** Before the key, between key and value, and behind the value. */
+  /** Before the key, between key and value, and after the value. */
   before: string
   mid: string
   after: string
   /**
-   * The characters themselves, up to what stands behind them; JSON; or JSON but for keys without quotes, and for texts without escapes
-   * between the quotes of the arguments.
+   * The plain characters up to `after`; JSON; or JSON in which keys have no quotes, and texts have no escapes between
+   * the quotes of the arguments.
    */
   written: 'raw' | 'json' | 'quoted'
-  /** A text that holds what could be taken for a mark stands between these. */
+  /** Surrounds a text that contains what could be mistaken for a mark. */
   wrap?: { open: string; close: string }
 }
 
 /**
- * Each argument is an element, and what an object or a list holds are elements again:
- * `prefix <KEY> VALUE prefix </KEY>`, without the spaces.
+ * Each argument is an element, and the content of an object or a list consists of elements again: `prefix <KEY> VALUE
+ * prefix </KEY>`, without the spaces.
  */
 export interface ElementArguments {
   kind: 'elements'
   prefix: string
-  /** What the items of a list are called. */
+  /** The name of the items of a list. */
   item: string
 }
 
@@ -94,7 +92,7 @@ interface PythonArguments {
   words: 'python' | 'json'
 }
 
-/** What nearly every model has seen, and what those get whose template shows no call. */
+/** The format that nearly every model has seen, and that is used if the template shows no calls. */
 export const hermes: CallFormat = {
   open: ['<tool_call>\n{"name": "'],
   mid: ['", "arguments": '],

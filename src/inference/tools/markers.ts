@@ -3,22 +3,22 @@ import { firstMarker, lastMarker } from '../control-tokens.ts'
 import type { CallFormat, Literal, TaggedArguments, TaggedValue } from './call-format.ts'
 import { gigachat } from './gigachat.ts'
 
-/** The marks that each of the own formats is made of. */
+/** The marks of each of the own formats. */
 const ownMarks: Readonly<Record<Exclude<OwnFormat, 'gigachat'>, readonly string[]>> = {
   harmony: ['<|start|>', '<|channel|>', '<|constrain|>', '<|message|>', '<|end|>', '<|call|>', '<|return|>'],
   muse: ['<|start|>', '<|message|>', '<|eom|>', '<|eot|>'],
 }
 
 /**
- * The format as answers are written in it: the names of control tokens inside its literals are their markers. `markers` has
- * those names, by the number of the marker.
+ * The format as answers are written: the names of control tokens in its literals are replaced by their markers.
+ * `markers` has those names, by the index of the marker.
  */
 export function resolved(
   format: AnswerFormat,
   controlTokens: readonly string[],
 ): { format: AnswerFormat; markers: string[] } {
   const markers: string[] = []
-  // Where one name begins with another, the longer one is meant.
+  // If one name begins with another, the longer one is meant.
   const names = [...new Set(controlTokens)].filter((name) => name !== '').sort((a, b) => b.length - a.length)
 
   function markerOf(name: string): string {
@@ -75,7 +75,8 @@ export function resolved(
 
   function calls(given: CallFormat | OwnCalls): CallFormat | OwnCalls {
     if ('own' in given) {
-      // This one is data but for the role that its calls begin with, which no template shows behind a generation prompt.
+      // GigaChat is plain data except for the role at the beginning of its calls, which no template shows after a
+      // generation prompt.
       if (given.own === 'gigachat') return calls(gigachat)
       const marks = ownMarks[given.own].map((name) => [name, text(name)])
       return { ...given, marks: Object.fromEntries(marks) }

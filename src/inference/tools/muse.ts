@@ -7,7 +7,7 @@ const value: TaggedValue = {
   written: 'json',
 }
 
-/** How Muse writes a call, in a message of its own to the tool. */
+/** How Muse writes a call, in a separate message to the tool. */
 export const muse: CallFormat = {
   open: ['<atem:function_calls>\n<atem:invoke name="'],
   mid: ['">\n'],

@@ -1,10 +1,10 @@
 /** A tool that an answer may call. */
 export interface OfferedTool {
   name: string
-  /** The JSON Schema of its arguments; absent or null where it takes none. */
+  /** The JSON Schema of its arguments; absent or null if it has none. */
   parameters: unknown
-  /** Its schema is kept as it is or the request is refused; otherwise what cannot be kept is widened. */
+  /** Its schema is enforced exactly or the request is refused; otherwise unsupported parts are widened. */
   strict: boolean
-  /** Where the request has its parameters. */
+  /** The field of the request that has its parameters. */
   field?: string
 }

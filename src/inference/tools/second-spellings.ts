@@ -3,12 +3,12 @@ import type { CallFormat, Literal } from './call-format.ts'
 import type { OfferedTool } from './offered-tool.ts'
 
 /**
- * Calls that many models write although their template shows another form. They begin an answer, and an answer that begins with
- * one has this one call.
+ * Calls in forms that many models write although their template shows another one. They begin an answer, and an answer
+ * that begins with one has this single call.
  */
 export interface SecondSpelling {
   opens: readonly string[]
-  /** Behind the name: nothing but a call can follow it. */
+  /** After the name: nothing but a call can continue like this. */
   certain: string
   /** From there to the arguments, which are JSON. */
   mids: readonly string[]
@@ -34,11 +34,14 @@ interface Asked {
   calls?:
     | { format: AnswerFormat['calls']; tools: readonly OfferedTool[]; choice: 'auto' | 'required' | object }
     | undefined
-  /** What the content has to be. JSON that was asked for is never a call. */
+  /** The constraint of the content. JSON that was asked for is never a call. */
   content?: unknown
 }
 
-/** Those that an answer may begin with: where it is free, and the catalogue has not very many names. */
+/**
+ * The spellings with which an answer may begin: only if the answer is free, and the tools' names are not too long
+ * together.
+ */
 export function secondSpellings({ calls, content }: Asked): SecondSpelling[] {
   if (calls === undefined || calls.choice !== 'auto' || content !== undefined) return []
   const { format, tools } = calls
@@ -50,7 +53,7 @@ export function secondSpellings({ calls, content }: Asked): SecondSpelling[] {
     .filter(({ opens }) => opens.length > 0)
 }
 
-/** As formats that a text is read by. */
+/** The spelling as call formats, for reading. */
 export function formatsOf({ opens, certain, mids, close }: SecondSpelling): CallFormat[] {
   return opens.flatMap((open) =>
     mids.map(
@@ -67,7 +70,7 @@ export function formatsOf({ opens, certain, mids, close }: SecondSpelling): Call
 }
 
 /**
- * The same format without the mark that opens all calls of a turn, which models leave out: `<function=` of
+ * The same format without the mark that opens all calls of a turn, which models sometimes leave out: `<function=` of
  * `<tool_call><function=`.
  */
 export function withoutFirstMark(format: CallFormat): CallFormat | undefined {

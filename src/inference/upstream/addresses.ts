@@ -2,37 +2,37 @@ import { hash } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 
 export interface GivenAddress {
-  /** With `/v1`, without a slash at its end. */
+  /** Including `/v1`, without a trailing slash. */
   url: string
-  /** A share of the requests, against the other addresses. */
+  /** Its share of the requests, relative to the other addresses. */
   weight: number
   key?: string
 }
 
 export interface Address extends GivenAddress {
-  /** Why it is not asked now; undefined while it is well. */
+  /** Why it is not used now; undefined while it works. */
   trouble: string | undefined
-  /** Requests that it works on. */
+  /** Requests in progress there. */
   running: number
 }
 
 export interface Addresses {
   readonly all: readonly Address[]
-  /** Each has been looked at once. */
+  /** Resolves when each has been checked once. */
   readonly looked: Promise<unknown>
-  /** One of them answers, or none does. */
+  /** Resolves when one of them answers, or none does. */
   readonly reached: Promise<unknown>
-  /** In the order in which they are to be asked for a prompt with this beginning. */
+  /** The order in which to try them for a prompt with this beginning. */
   inOrder(beginning: string): Address[]
-  /** It has failed a request, and is looked at again soon. */
+  /** A request to it has failed; it is checked again soon. */
   failed(address: Address, trouble: string): void
   close(): Promise<void>
 }
 
-/** A server that remembers the beginning of a prompt is left for another when it has this much more to do. */
+/** A server that has cached the beginning of a prompt is avoided when it has this many more requests than another. */
 const busier = 4
 
-/** How long it takes until an address is looked at again: while it is well, and while it is not. */
+/** The time until an address is checked again: while it works, and while it does not. */
 export interface LookTimes {
   wellMs: number
   leastMs: number
@@ -42,8 +42,8 @@ export interface LookTimes {
 const usualTimes: LookTimes = { wellMs: 30_000, leastMs: 500, mostMs: 10_000 }
 
 /**
- * The addresses of a server. `look` asks one whether it is there, and rejects with what is wrong with it. Each is looked at on
- * its own, so that one that hangs tells nothing about the others.
+ * The addresses of a server. `look` checks one, and rejects with what is wrong with it. Each is checked independently,
+ * so one that hangs does not delay the others.
  */
 export function watchAddresses(
   given: readonly GivenAddress[],
@@ -81,7 +81,7 @@ export function watchAddresses(
       const wake = new AbortController()
       wakes.set(address, wake)
       const signal = AbortSignal.any([closing.signal, wake.signal])
-      // Ends early when a request has failed, or the server stops.
+      // Ends early when a request has failed or the server stops.
       await delay(address.trouble === undefined ? times.wellMs : pause, undefined, {
         ref: false,
         signal,
@@ -117,8 +117,9 @@ export function watchAddresses(
 }
 
 /**
- * Weighted rendezvous hashing: the same beginning goes to the same address, as often as its weight says, and when one is added
- * or gone only its own share moves (https://www.ietf.org/archive/id/draft-ietf-bess-weighted-hrw-02.html).
+ * Weighted rendezvous hashing: the same beginning goes to the same address, in proportion to the weights, and when an
+ * address is added or removed only its own share moves
+ * (https://www.ietf.org/archive/id/draft-ietf-bess-weighted-hrw-02.html).
  */
 function homeOf(addresses: readonly Address[], beginning: string): Address {
   let home = addresses[0] as Address

@@ -5,15 +5,15 @@ import type { GivenMessage } from '../prompt/conversation.ts'
 import { passedOn, refuseLacking } from './fields.ts'
 import { type KindOfUpstream, kindsOfUpstreams, type UpstreamKind } from './kinds.ts'
 
-/** A request as the server behind a model takes it. */
+/** A request in the form that the server behind a model accepts. */
 export interface AskedUpstream {
   path: '/chat/completions' | '/completions'
   body: string
-  /** Everything at once: no server streams the log-probabilities of prompts. */
+  /** The answer is not streamed: no server streams the logprobs of prompts. */
   isWhole: boolean
-  /** What its prompt begins with, by which it is sent where the same beginning was read before. */
+  /** The beginning of its prompt; requests with the same beginning go to the same address. */
   beginning: string
-  /** A tool is named that has to be called. */
+  /** The request names a tool that must be called. */
   isNamed: boolean
   inputs: number
   choices: number
@@ -25,7 +25,7 @@ interface Target {
   model: string
 }
 
-/** So much of a prompt says where its beginning was read before. */
+/** How much of a prompt decides to which address it is sent. */
 const beginningLength = 4_096
 
 export function askedOf(request: AnswerRequest, { kind: name, model }: Target): AskedUpstream {
@@ -80,15 +80,15 @@ function checkRunningUsage(given: Readonly<Record<string, unknown>>, kind: KindO
   }
 }
 
-/** Where the client has said nothing, the server has defaults of its own. */
+/** The server has its own defaults for what the client did not give. */
 function samplingOf({ sampling, ending, choices, given = {} }: AnswerRequest, kind: UpstreamKind) {
   const { seed, bias } = sampling
   const { maxTokens } = ending
-  // The newer name where the client has it, or where newer models take no other.
+  // The newer name if the client used it, or if newer models accept no other.
   const newer = kind === 'openai' ? given.max_tokens == null : given.max_completion_tokens != null
   return {
     ...(choices > 1 && { n: choices }),
-    // JSON.stringify knows no such numbers.
+    // JSON.stringify cannot write such numbers.
     ...(seed !== undefined && { seed: new JsonText(String(seed)) }),
     ...(bias.length > 0 && { logit_bias: Object.fromEntries(bias) }),
     ...(maxTokens !== undefined && { [newer ? 'max_completion_tokens' : 'max_tokens']: maxTokens }),
@@ -109,7 +109,7 @@ function logprobsOf({ logprobs, given = {} }: AnswerRequest, kind: KindOfUpstrea
   }
 }
 
-/** Chat and text completions have said it in their own fields, which are passed on. */
+/** Chat and text completions have the constraint in their own fields, which are passed on. */
 function constraintOf({ constraint, given = {} }: AnswerRequest) {
   if (constraint === undefined || given.response_format != null || given.structured_outputs != null) return {}
   const asked = constraint.constraint
@@ -131,7 +131,7 @@ function promptsOf(inputs: readonly Input[], kind: KindOfUpstream): unknown {
   return prompts.length === 1 ? prompts[0] : prompts
 }
 
-/** A conversation in the fields of chat completions. */
+/** The fields of chat completions for a conversation. */
 function conversationFields(
   { conversation, addSpecial }: Extract<Input, { conversation: unknown }>,
   name: UpstreamKind,
@@ -159,13 +159,13 @@ function conversationFields(
   }
 }
 
-/** What makes the prompt of a conversation, where only its tokens are asked for. */
+/** The fields that determine the prompt of a conversation, for requests that only want its tokens. */
 export function promptFields(input: Extract<Input, { conversation: unknown }>, kind: UpstreamKind) {
   const { tools } = input.conversation
   return { ...conversationFields(input, kind), ...(tools?.length && { tools: tools.map(toolOf) }) }
 }
 
-/** Each kind has its own way to say it. Where there is none, the server does as it does. */
+/** Each kind of server has its own field for it. If it has none, the server decides. */
 function thinkingOf(
   thinks: boolean | undefined,
   effort: string | null | undefined,
@@ -203,7 +203,7 @@ function toolsOf({ tools }: Conversation, calls: CallsAsked | undefined, kind: U
   }
   if (calls.tools.length === tools.length)
     return { tools: tools.map(toolOf), tool_choice: choice, ...parallel }
-  // Whoever knows no allowed tools is shown no others.
+  // Servers without allowed tools get only the allowed ones.
   if (kind !== 'heddle' && kind !== 'openai') {
     return { tools: calls.tools.map(toolOf), tool_choice: choice, ...parallel }
   }

@@ -3,7 +3,7 @@ import { Agent as SecureAgent, request as secureRequest } from 'node:https'
 import { Refusal, refuse } from '../../domain/refusals.ts'
 import { Agent as PlainAgent, request as plainRequest } from '../../threads/node-http.ts'
 
-/** Connections to the servers behind models. They are kept, so that a request does not wait for a handshake. */
+/** Connections to the servers behind models. They are kept open, so that a request does not wait for a handshake. */
 interface Connections {
   send(question: UpstreamQuestion, signal: AbortSignal): Promise<IncomingMessage>
   close(): void
@@ -11,24 +11,24 @@ interface Connections {
 
 interface UpstreamQuestion {
   place: UpstreamPlace
-  /** Absent where nothing is sent. */
+  /** Absent if nothing is sent. */
   body?: string
   headers: Readonly<Record<string, string>>
-  /** Until the head of the answer is there. */
+  /** The most time until the head of the answer arrives. */
   silenceMs: number
 }
 
-/** An address as `node:http` takes it: to read a text as an address takes as long as to send a request there. */
+/** An address in the form of `node:http`: parsing a URL takes as long as sending a request. */
 export interface UpstreamPlace extends Pick<RequestOptions, 'hostname' | 'port' | 'path'> {
   isSecure: boolean
-  /** As the header has it. */
+  /** The value of the `host` header. */
   host: string
 }
 
 export function placeOfUrl({ protocol, hostname, port, host, pathname, search }: URL): UpstreamPlace {
   return {
     isSecure: protocol === 'https:',
-    // An address of version 6 stands in brackets in a URL alone.
+    // Brackets around an IPv6 address belong only in a URL.
     hostname: hostname.startsWith('[') ? hostname.slice(1, -1) : hostname,
     ...(port !== '' && { port }),
     path: pathname + search,
@@ -36,10 +36,10 @@ export function placeOfUrl({ protocol, hostname, port, host, pathname, search }:
   }
 }
 
-/** For the connection alone: whoever takes longer to be reached is not there. */
+/** For connecting only: a server that takes longer counts as unreachable. */
 const connectMs = 10_000
 
-/** Nothing was answered: another address may be asked. */
+/** There was no answer: another address may be tried. */
 export class UnreachableError extends Error {
   override readonly name = 'UnreachableError'
 }
@@ -58,7 +58,7 @@ export function openConnections(): Connections {
       if (signal.aborted) return reject(signal.reason)
       const { isSecure, hostname, port, path, host } = place
       const send = isSecure ? secureRequest : plainRequest
-      // As a list they are written as they are.
+      // A list of headers is written unchanged.
       const lines = ['host', host, ...Object.entries(headers).flat()]
       if (body !== undefined)
         lines.push('content-type', 'application/json', 'content-length', String(Buffer.byteLength(body)))
@@ -72,7 +72,7 @@ export function openConnections(): Connections {
       })
       const waiting = setTimeout(() => request.destroy(silent(silenceMs)), silenceMs)
       let connecting: NodeJS.Timeout | undefined
-      // Without a reason: the connection may be free by now, and nobody would be there to be told.
+      // Without an error: the connection may be idle by now, with nothing to handle one.
       const leave = () => request.destroy()
       const settled = () => {
         clearTimeout(waiting)
@@ -89,9 +89,9 @@ export function openConnections(): Connections {
       })
       request.once('response', (answer) => {
         settled()
-        // Whoever reads it is told, and there may be nobody any more.
+        // The reader of the answer gets the error; there may be no reader any more.
         answer.on('error', () => {})
-        // The body ends with the signal, too.
+        // The signal also ends the body.
         answer.once('close', () => signal.removeEventListener('abort', leave))
         resolve({ answer, isStale: false })
       })
@@ -99,7 +99,7 @@ export function openConnections(): Connections {
         settled()
         signal.removeEventListener('abort', leave)
         if (signal.aborted) return reject(signal.reason)
-        // A kept connection that its server closed as this was sent. It has taken nothing of it.
+        // A kept connection that its server closed as this was sent. The server has received nothing of it.
         if (request.reusedSocket && (error.code === 'ECONNRESET' || error.code === 'EPIPE')) {
           return resolve({ isStale: true })
         }
@@ -124,13 +124,14 @@ export function openConnections(): Connections {
   }
 }
 
-/** So much may have come that nobody has asked for yet. */
+/** The most bytes that are buffered before the reader asks for them. */
 const mostUnread = 64 * 1024
 
 /**
- * What comes of a body, piece by piece, at the pace of the reader: all that has come since it asked last is one piece, and so are the
- * chunks that one read of the socket brought. Silence is counted only while somebody waits, and lasts until a piece is a sign of life: a server that sends byte after byte of nothing is
- * silent. By hand, because the iterator of a stream costs each piece more than all that is read of it.
+ * The pieces of a body, at the pace of the reader: everything that has arrived since the last piece is one piece,
+ * including the chunks of one read of the socket. The timeout runs only while the reader waits, and until a piece is a
+ * sign of life: a server that sends byte after byte of nothing counts as silent. Written by hand because the iterator
+ * of a stream costs more per piece than everything else in reading it.
  */
 export function piecesOf(
   answer: IncomingMessage,
@@ -211,14 +212,17 @@ export function piecesOf(
   }
 }
 
-/** As Node says it of a stream that is destroyed without an error. */
+/** The error of Node for a stream that is destroyed without one. */
 const cutShort = () =>
   Object.assign(new Error('the answer was cut off'), { code: 'ERR_STREAM_PREMATURE_CLOSE' })
 
-/** Longer than the end of a body takes that has said all it has to say. */
+/** Longer than a complete body needs for its end. */
 const endMs = 1_000
 
-/** Its connection can be used again when the end of the body has come. Whoever wants no more of it ends the request. */
+/**
+ * Waits for the end of a body, so that its connection can be used again. To read no more at all, destroy the request
+ * instead.
+ */
 function letEnd(answer: IncomingMessage): void {
   if (answer.destroyed || answer.readableEnded) return
   const late = setTimeout(() => answer.destroy(), endMs)
@@ -229,7 +233,7 @@ function letEnd(answer: IncomingMessage): void {
 
 const never = () => false
 
-/** A whole body as text, up to a bound of bytes; it has to be there within one silence. */
+/** A whole body as text, with at most `most` bytes; it must arrive within `silenceMs`. */
 export async function textOf(answer: IncomingMessage, silenceMs: number, most: number): Promise<string> {
   const pieces: Buffer[] = []
   let length = 0

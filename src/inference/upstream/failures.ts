@@ -8,7 +8,7 @@ interface ToldError {
   code?: unknown
 }
 
-/** What a server says of a failure: OpenAI's form, those of others, or what text there is. */
+/** A server's description of a failure: in OpenAI's form, in that of others, or as plain text. */
 function toldError(text: string): ToldError {
   try {
     const value = JSON.parse(text) as { error?: unknown; message?: unknown; detail?: unknown }
@@ -22,13 +22,13 @@ function toldError(text: string): ToldError {
 
 const longestMessage = 2_000
 
-/** Codes that a Heddle behind this one says of a request, and not of this server as its caller. */
+/** Statuses of a Heddle behind this one that are about the request, and not about this server as its caller. */
 const ownStatuses = new Set([400, 413, 422, 429, 503])
 
-/** Whether another address may answer what this one has not. */
+/** Whether another address may be able to answer. */
 export const isPassing = (status: number) => status === 429 || status === 408 || status >= 500
 
-/** What becomes of a reply that is not an answer. `text` is its body. */
+/** The refusal for a reply that is not an answer. `text` is its body. */
 export function refusalOf(
   status: number,
   text: string,
@@ -44,7 +44,7 @@ export function refusalOf(
     if (told !== undefined) return told
   }
   if (status === 429) return refuse('upstream_busy', { seconds: secondsOf(retryAfter) })
-  // The caller of this server is known; it is this server that is not.
+  // The other server rejects this server's key, not the caller.
   if (status === 401 || status === 403)
     return refuse('upstream_failed', { why: 'it does not accept the key of this server' })
   if (status >= 500 || status === 408) return refuse('upstream_unavailable', { why: `it answered ${status}` })
@@ -56,7 +56,7 @@ export function refusalOf(
   })
 }
 
-/** An error in the middle of a stream. */
+/** The refusal for an error in the middle of a stream. */
 export function failureOf(error: unknown, kind: UpstreamKind): Refusal {
   const told = typeof error === 'object' && error !== null ? (error as ToldError) : { message: error }
   const own = kind === 'heddle' ? asTold(told) : undefined
@@ -76,7 +76,7 @@ function secondsOf(retryAfter: string | undefined): number {
   return Number.isFinite(seconds) && seconds >= 1 ? Math.min(Math.ceil(seconds), 3_600) : 1
 }
 
-/** An answer of 200 that is neither a stream of events nor JSON. */
+/** The refusal for a reply with status 200 that is neither a stream of events nor JSON. */
 export function unreadable(answer: IncomingMessage): Refusal {
   const type = answer.headers['content-type'] ?? 'nothing'
   return refuse('upstream_failed', {

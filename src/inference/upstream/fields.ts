@@ -4,7 +4,7 @@ import { type KindOfUpstream, withoutEffect } from './kinds.ts'
 
 type Given = Readonly<Record<string, unknown>>
 
-/** Fields that every server takes under the same name, and that are passed on as they were given. */
+/** Fields that every server accepts under the same name, and that are passed on unchanged. */
 const everywhere = [
   'temperature',
   'top_p',
@@ -24,7 +24,7 @@ const never = () => false
 const isNothing = (content: string | { text: string }[]) =>
   typeof content === 'string' ? content === '' : content.every(({ text }) => text === '')
 
-/** Fields that some servers take, each with what of it asks for nothing and may be left out. */
+/** Fields that some servers accept, each with the values that ask for nothing and may be left out. */
 const somewhere: Record<string, (value: unknown, isText: boolean) => boolean> = {
   top_k: (value) => typeof value === 'number' && value <= 0,
   min_p: isZero,
@@ -52,7 +52,7 @@ const somewhere: Record<string, (value: unknown, isText: boolean) => boolean> = 
   prediction: (value) => isNothing((value as { content: string | { text: string }[] }).content),
 }
 
-/** Fields whose answers are made here of what the server tells: it is asked for that where it can. */
+/** Fields that are answered here from the server's output, which is requested if possible. */
 const told: Record<string, (value: unknown) => boolean> = {
   prompt_logprobs: never,
   return_token_ids: isFalse,
@@ -63,7 +63,7 @@ export function refuseLacking(field: string, given: string, accepted: string): n
   throw refuse('upstream_lacks', { field, given, accepted })
 }
 
-/** What of the fields goes to the server as it was given. What it does not take is refused by its name. */
+/** The fields that are passed on unchanged. Fields that the server does not accept are refused by name. */
 export function passedOn({ given = {} }: AnswerRequest, kind: KindOfUpstream, isText: boolean): Given {
   const passed: Record<string, unknown> = {}
   for (const name of everywhere) if (given[name] != null) passed[name] = given[name]

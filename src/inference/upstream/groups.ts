@@ -2,15 +2,15 @@ import { Refusal, refuse, refuseAsTold } from '../../domain/refusals.ts'
 import type { Pooled, PoolingAsked } from '../pooling.ts'
 
 /**
- * Texts whose vectors are asked for at once. What comes back is read in one step, which everyone else waits for: 128 vectors of
- * 4,096 numbers take 2 to 5 ms, and 2,048 of them a tenth of a second.
+ * Texts per request for vectors. A reply is parsed in one step that blocks everything else: 128 vectors of 4,096
+ * numbers take 2 to 5 ms, and 2,048 of them a tenth of a second.
  */
 const groupSize = 128
 
-/** Groups of one request that are asked for side by side; the others wait until these are back. */
+/** Groups of one request that are sent in parallel; the others wait until these return. */
 const groupsAtOnce = 4
 
-/** Of all vectors of an answer, as of those that are made here: 2,048 of 4,096. */
+/** For all vectors of an answer, as for those that are made here: 2,048 of 4,096. */
 const mostNumbers = 8 * 1024 * 1024
 
 export interface MadeOfGroup {
@@ -20,7 +20,10 @@ export interface MadeOfGroup {
 
 type AskGroup = (group: PoolingAsked, signal: AbortSignal) => Promise<MadeOfGroup>
 
-/** Asks for the vectors of many inputs in groups. `each` hears of a group when it is there; the first failure ends all. */
+/**
+ * Requests the vectors of many inputs in groups. `each` is called for the inputs of a group when it arrives; the first
+ * failure ends all.
+ */
 export async function askInGroups(
   asked: PoolingAsked,
   ask: AskGroup,
@@ -69,7 +72,7 @@ export async function askInGroups(
   }
 }
 
-/** The place of an input that a server refuses, among all inputs: it knows those of its group. */
+/** Replaces the index of a refused input, which is relative to its group, by its index among all inputs. */
 function atPlace(error: unknown, field: string, from: number): unknown {
   if (!(error instanceof Refusal) || error.field === null) return error
   const place = new RegExp(`\\b${field}\\.(\\d+)`, 'g')

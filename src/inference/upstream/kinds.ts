@@ -1,21 +1,24 @@
-/** Servers that speak the wire of OpenAI, by what they take beside it and what they tell. */
+/** Servers with the OpenAI API, by what else they accept and what they return. */
 export const upstreamKinds = ['heddle', 'vllm', 'llama-server', 'openai'] as const
 export type UpstreamKind = (typeof upstreamKinds)[number]
 
 export interface KindOfUpstream {
-  /** Fields beside those that every server takes; a field that is not listed is refused unless it asks for nothing. */
+  /**
+   * Fields in addition to those that every server accepts; a field that is not listed is refused unless it asks for
+   * nothing.
+   */
   takes: ReadonlySet<string>
-  /** Tells the ids of tokens, so that each is counted when it comes. */
+  /** Returns the ids of tokens, so that each is counted when it arrives. */
   tellsTokens: boolean
-  /** Log-probabilities can be had with ids and true bytes. */
+  /** Can return logprobs with ids and exact bytes. */
   tellsLogprobIds: boolean
-  /** Has `/tokenize` and `/detokenize` beside `/v1`. */
+  /** Has `/tokenize` and `/detokenize` next to `/v1`. */
   tokenizes: boolean
-  /** What a field is called there. */
+  /** What fields are called there, if not the same. */
   names: Readonly<Record<string, string>>
 }
 
-/** What vLLM takes beside the fields of OpenAI, and so does Heddle. */
+/** What vLLM accepts in addition to the fields of OpenAI, and so does Heddle. */
 const ofVllm = [
   'top_k',
   'min_p',
@@ -49,7 +52,7 @@ const ofVllm = [
   'echo',
 ]
 
-/** Accepted without an effect by an engine of this machine, and by servers that know no more of it. */
+/** Accepted without effect by an engine of this machine, and by servers that do not know them. */
 export const withoutEffect = [
   'user',
   'service_tier',
@@ -90,7 +93,10 @@ export const kindsOfUpstreams: Record<UpstreamKind, KindOfUpstream> = {
   },
 }
 
-/** By whom a server says that its models are owned. Any other is taken to know the fields of OpenAI alone. */
+/**
+ * The kind of a server, from the owner that it gives for its models. Any other is assumed to know only the fields of
+ * OpenAI.
+ */
 export function kindOfOwner(owner: unknown): UpstreamKind {
   if (owner === 'heddle' || owner === 'vllm') return owner
   return owner === 'llamacpp' ? 'llama-server' : 'openai'

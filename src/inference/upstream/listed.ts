@@ -3,18 +3,18 @@ import { kindOfOwner, type UpstreamKind } from './kinds.ts'
 
 /** A model as a server lists it. */
 export interface ListedModel {
-  /** The name that it answers to first, then its others. */
+  /** The name in its answers first, then its other names. */
   names: string[]
   kind: UpstreamKind
-  /** Tokens that fit into a conversation; 0 where the server does not tell it. */
+  /** Tokens of a conversation; 0 if the server does not report it. */
   context: number
-  /** What it does; absent where the server does not tell it. */
+  /** Absent if the server does not report them. */
   tasks?: readonly ModelTask[]
 }
 
 const allTasks: readonly ModelTask[] = ['answers', 'embeddings', 'ranking']
 
-/** What `GET /models` says: one entry for each model, its aliases beside it where the server tells which they are. */
+/** Reads the reply to `GET /models`: one entry for each model, with its aliases if the server reports which they are. */
 export function listedModels(text: string): ListedModel[] {
   const { data } = JSON.parse(text) as { data?: unknown }
   if (!Array.isArray(data)) throw new Error('it lists no models')
@@ -22,7 +22,7 @@ export function listedModels(text: string): ListedModel[] {
   for (const one of data as Record<string, unknown>[]) {
     if (typeof one?.id !== 'string' || one.id === '') continue
     const kind = kindOfOwner(one.owned_by)
-    // That of vLLM is the folder of the weights, which several models may share.
+    // The root of vLLM is the folder of the weights, which several models may share.
     const root = kind === 'heddle' && typeof one.root === 'string' ? one.root : one.id
     const model = models.get(root)
     if (model !== undefined) model.names.push(one.id)
@@ -34,7 +34,7 @@ export function listedModels(text: string): ListedModel[] {
   return [...models.values()]
 }
 
-/** Those that are known here; an older Heddle tells none. */
+/** The tasks that are known here; an older Heddle reports none. */
 function tasksOf({ tasks }: Record<string, unknown>): ModelTask[] | undefined {
   if (!Array.isArray(tasks)) return undefined
   const known = allTasks.filter((task) => tasks.includes(task))

@@ -15,16 +15,16 @@ interface Target {
   model: string
 }
 
-/** Vectors in base64 take six bytes a number, and as texts of numbers about twelve. */
+/** A number of a vector takes six bytes in base64, and about twelve as text. */
 const mostAnswer = 16 * 1024 * 1024
 
-/** Vectors and scores of a server elsewhere. `counted` hears of each request that begins or ends. */
+/** Vectors and scores from a server elsewhere. `counted` is called when a request begins or ends. */
 export function createPooling(
   server: UpstreamServer,
   { kind, model }: Target,
   counted: (change: 1 | -1) => void,
 ): Model['pool'] {
-  /** One request there. */
+  /** One request to the server. */
   async function ask(asked: PoolingAsked, signal: AbortSignal): Promise<MadeOfGroup> {
     const isRanking = isRankingOf(asked)
     const body = { model, ...(isRanking ? rankingOf(asked) : embeddingsOf(asked)), ...othersOf(asked, kind) }
@@ -79,7 +79,7 @@ function rankingOf({ inputs }: PoolingAsked) {
   }
 }
 
-/** What some servers take. */
+/** Fields that some servers accept. */
 function othersOf({ truncate, priority, inputs, user }: PoolingAsked, kind: UpstreamKind) {
   const { takes } = kindsOfUpstreams[kind]
   const isBare = inputs.some((input) => 'text' in input && !input.addSpecial)
@@ -105,12 +105,12 @@ function answerOf(text: string): Record<string, unknown> {
     const told: unknown = JSON.parse(text)
     if (typeof told === 'object' && told !== null) return told as Record<string, unknown>
   } catch {
-    // Said below.
+    // Reported below.
   }
   throw failed('it sent what is no answer')
 }
 
-/** Each in the place of its input, whatever order they come in. */
+/** The values in the order of the inputs, whatever order they arrive in. */
 function placed(
   list: unknown,
   count: number,

@@ -6,7 +6,7 @@ import type { Part } from '../parts.ts'
 import { failureOf } from './failures.ts'
 import type { UpstreamKind } from './kinds.ts'
 
-/** What of an answer, or of a chunk of one, is read. Nothing of it is trusted. */
+/** The part of an answer, or of a chunk, that is read. Nothing of it is trusted. */
 interface Told {
   error?: unknown
   choices?: unknown
@@ -46,7 +46,7 @@ interface ToldCall {
 export interface AnswerReader {
   /** The events of one chunk, or of a whole answer. */
   read(data: string): AnswerEvent[]
-  /** Whether each choice has come to its end. */
+  /** Whether each choice has ended. */
   isComplete(): boolean
   usage(): ToldUsage
   prompts: number[][]
@@ -62,9 +62,9 @@ interface ReaderOptions {
   kind: UpstreamKind
   inputs: number
   choices: number
-  /** A tool is named that has to be called. */
+  /** The request names a tool that must be called. */
   isNamed: boolean
-  /** Characters of the prompts, by which their tokens are estimated where nobody tells them. */
+  /** Characters of the prompts, from which their tokens are estimated if the server does not report them. */
   promptLength: number
 }
 
@@ -105,7 +105,7 @@ export function createReader({ kind, inputs, choices, isNamed, promptLength }: R
     const logprobs = logprobsOf(choice.logprobs, tokens)
     const finish = finishOf(choice.finish_reason)
     if (finish !== undefined) parts.push(...endsOf(state, choice.finish_reason, finish, isNamed))
-    // Of a server that tells no tokens, a piece counts as one until it has told its sum.
+    // If a server reports no tokens, a piece counts as one until it reports the total.
     const count = tokens.length > 0 || parts.length === 0 ? tokens.length : Math.max(1, logprobs.length)
     counted += count
     if (parts.some((part) => part.kind === 'reasoning')) thought += count
@@ -170,7 +170,7 @@ const isTokens = (value: unknown): value is number[] =>
 const isBytes = (value: unknown): value is number[] =>
   Array.isArray(value) && value.every((one) => Number.isInteger(one) && one >= 0 && one <= 255)
 
-/** Of what should be an object; none where it is something else. */
+/** The members of what should be an object; empty if it is something else. */
 const membersOf = (value: unknown): Record<string, unknown> =>
   typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
 
@@ -191,7 +191,7 @@ function usageOf(value: unknown): ToldUsage | undefined {
     completion: count(usage.completion_tokens) ?? 0,
     cached: detail('prompt_tokens_details', 'cached_tokens'),
     reasoning: detail('completion_tokens_details', 'reasoning_tokens'),
-    // Some tell zeros of answers that nobody foretold.
+    // Some report zeros for answers without a prediction.
     ...(accepted + rejected > 0 && { prediction: { accepted, rejected } }),
   }
 }
@@ -210,7 +210,7 @@ function partsOf(turn: ToldTurn, state: OpenChoice): Part[] {
   return parts
 }
 
-/** A call is known by its number; where there is none, by its id. */
+/** A call is identified by its number or, if it has none, by its id. */
 function addCall(parts: Part[], { calls }: OpenChoice, call: ToldCall): void {
   const given = call.function?.arguments
   const more = typeof given === 'string' ? given : given == null ? '' : JSON.stringify(given)
@@ -236,7 +236,7 @@ function finishOf(value: unknown): FinishReason | undefined {
   return 'stop'
 }
 
-/** The last call is complete where the answer ended with it, and not in the middle of it. */
+/** The last call is complete if the answer ended with it, and not in the middle of it. */
 function endsOf({ calls }: OpenChoice, told: unknown, finish: FinishReason, isNamed: boolean): Part[] {
   const last = calls.at(-1)
   if (last === undefined || finish !== 'stop') return []
@@ -259,7 +259,7 @@ function stopOf(value: unknown): string | number | null {
 
 const leastLogprob = -9_999
 
-/** The form of chat completions, or the older one of text completions. */
+/** In the form of chat completions, or the older one of text completions. */
 function logprobsOf(value: unknown, tokens: readonly number[]): TokenLogprob[] {
   if (typeof value !== 'object' || value === null) return []
   const { content } = value as { content?: unknown }
@@ -284,7 +284,7 @@ function logprobsOf(value: unknown, tokens: readonly number[]): TokenLogprob[] {
 
 const byId = /^token_id:(\d+)$/
 
-/** The id is -1 where nobody tells it. */
+/** The id is -1 if it is not known. */
 function candidateOf({ token, bytes, logprob }: Record<string, unknown>, known?: number): Candidate {
   const text = typeof token === 'string' ? token : ''
   const id = byId.exec(text)?.[1]

@@ -6,35 +6,35 @@ import { connectServer, type UpstreamLog, type UpstreamServer, type UpstreamSett
 import { createUpstreamModel } from './upstream-model.ts'
 
 interface NamesBehind {
-  /** Under which one model of the server is served; where there are none, all that it lists are. */
+  /** Names under which one model of the server is served here; if empty, all listed models are. */
   names: readonly string[]
-  /** The name of the model there, where it is not one of these. */
+  /** The name of the model there, if it is not one of these. */
   model?: string
-  /** What the server is; found out where absent. */
+  /** The kind of server; detected if absent. */
   kind?: UpstreamKind
-  /** Tokens of a conversation, where the server does not tell it. */
+  /** Tokens of a conversation, if the server does not report it. */
   context?: number
   source: string
 }
 
 export type UpstreamNames = NamesBehind & UpstreamSettings
 
-/** `model` is its name there, where it is not the first of its names. */
+/** `model` is its name there, if it is not the first of its names. */
 type Chosen = ListedModel & { model?: string }
 
-/** The models of a server elsewhere, as far as they are known: what it lists is asked for again and again. */
+/** The known models of a server elsewhere; its list is requested again and again. */
 interface UpstreamModels {
   all(): readonly Model[]
   close(): Promise<void>
 }
 
-/** The models of a server that has no others. */
+/** The models of an upstream server, where this server has no others. */
 export function connectUpstream(settings: UpstreamNames, log: UpstreamLog): UpstreamModels {
   const server = connectServer(settings, log)
   return { all: modelsBehind(server, settings), close: () => server.close() }
 }
 
-/** Those of a server that settings name, or all of them. */
+/** The models of a server that settings name, or all of them. */
 export function modelsBehind(server: UpstreamServer, settings: NamesBehind): () => readonly Model[] {
   const { names, source } = settings
   const created = Math.floor(Date.now() / 1000)
@@ -42,7 +42,10 @@ export function modelsBehind(server: UpstreamServer, settings: NamesBehind): () 
   let seen: readonly ListedModel[] | undefined
   let models: readonly Model[] = []
 
-  /** The one that has one of the names, or the first; a server that lists nothing is asked by the name. */
+  /**
+   * The listed model with one of the names, or the first; for a server that lists nothing, the name from the settings
+   * is used.
+   */
   function chosen(listed: readonly ListedModel[]): Chosen[] {
     if (names.length === 0 && settings.model === undefined) return [...listed]
     const wanted = settings.model === undefined ? names : [settings.model]
@@ -87,7 +90,7 @@ export function modelsBehind(server: UpstreamServer, settings: NamesBehind): () 
   }
 }
 
-/** Stands for the models of a server while nobody knows what they are called. */
+/** Stands for the models of a server until their names are known. */
 function unreachedModel(status: Model['status']): Model {
   const unready = async () => {
     throw notReady(status())

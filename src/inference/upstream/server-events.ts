@@ -1,22 +1,25 @@
 import { StringDecoder } from 'node:string_decoder'
 import { refuse } from '../../domain/refusals.ts'
 
-/** In characters; longer than any event of an answer: what goes on beyond it is no stream of events. */
+/** In characters; more than any event of an answer has: anything longer is not a stream of events. */
 const longestEvent = 64 * 1024 * 1024
 
 /**
- * Reads the data of server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html), in groups of what has come
- * together.
+ * Reads the data of server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html), in groups that
+ * arrived together.
  */
 interface EventReader {
   read(piece: Buffer): string[]
-  /** `[DONE]` has come: what follows is nothing. */
+  /** `[DONE]` has arrived: anything after it is ignored. */
   readonly isDone: boolean
 }
 
 export function createEventReader(): EventReader {
   const decoder = new StringDecoder('utf8')
-  /** Of a line that has not ended. They are put together once: with each piece a long line would be read from its start. */
+  /**
+   * Pieces of an unfinished line. They are joined once: otherwise each piece would have a long line read from its
+   * start.
+   */
   let rest: string[] = []
   let length = 0
   let data: string | undefined

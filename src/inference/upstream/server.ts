@@ -16,11 +16,11 @@ import { type ListedModel, listedModels } from './listed.ts'
 
 export interface UpstreamSettings {
   addresses: readonly GivenAddress[]
-  /** Requests that it is given at once; the others wait here. */
+  /** Requests sent to it at once; the others wait here. */
   parallel: number
   /** Requests that may wait. */
   queue: number
-  /** How long it may say nothing. */
+  /** How long it may send nothing. */
   silenceMs: number
   times?: LookTimes
 }
@@ -30,14 +30,14 @@ export interface UpstreamLog {
   warn(values: object, message: string): void
 }
 
-/** A server of models, at one address or several. */
+/** A server of models, at one or several addresses. */
 export interface UpstreamServer {
   readonly addresses: Addresses
-  /** What it lists; undefined until it was reached, and empty where it lists nothing. */
+  /** The models that it lists; undefined until it was reached, and empty if it lists none. */
   listed(): readonly ListedModel[] | undefined
   /**
-   * Sends a request where it is taken. Another address is asked only while nothing of an answer has come. `done` is to be
-   * called when the answer is over.
+   * Sends a request to the first address that accepts it. Another address is tried only until an answer begins. `done`
+   * must be called when the answer is over.
    */
   ask(question: UpstreamAsk, signal: AbortSignal): Promise<{ answer: IncomingMessage; done(): void }>
   slots: Record<'callers' | 'background', Slots>
@@ -46,17 +46,17 @@ export interface UpstreamServer {
 }
 
 interface UpstreamAsk {
-  /** Below the address; with `../` beside it. */
+  /** Relative to the address; with `../` next to it. */
   path: string
   body: string
   kind: UpstreamKind
   beginning: string
 }
 
-/** An error, or a list of models, is no longer. */
+/** No error and no list of models is longer. */
 const mostText = 16 * 1024 * 1024
 
-/** Nobody waits for it, and it shares the server with callers. */
+/** Nobody waits for background work, and it shares the server with callers. */
 const backgroundAtOnce = 2
 
 export function connectServer(settings: UpstreamSettings, log: UpstreamLog): UpstreamServer {
@@ -73,13 +73,13 @@ export function connectServer(settings: UpstreamSettings, log: UpstreamLog): Ups
     },
   })
 
-  /** What goes with each request: nothing of its caller, and no header of ours but the one below. */
+  /** The headers of each request: nothing of its caller, and none of our own but the one below. */
   function headersOf({ key }: GivenAddress, kind: UpstreamKind | undefined): Record<string, string> {
     return {
       accept: 'application/json, text/event-stream',
       'user-agent': `heddle/${version}`,
       ...(key !== undefined && { authorization: `Bearer ${key}` }),
-      // The answer is in the record here.
+      // The answer is in the record of this server.
       ...(kind === 'heddle' && { 'x-heddle-record': 'off' }),
     }
   }
@@ -89,7 +89,7 @@ export function connectServer(settings: UpstreamSettings, log: UpstreamLog): Ups
     const answer = await connections.send(question, signal)
     const text = await textOf(answer, silenceMs, mostText)
     const status = answer.statusCode ?? 0
-    // Some list no models, and answer all the same.
+    // Some servers list no models but answer all the same.
     if (status === 404 || status === 405) listed ??= []
     else if (status === 200) listed = listedModels(text)
     else throw new Error(`it answered ${status} to GET ${shownAddress(address.url)}/models`)
@@ -151,7 +151,7 @@ export function connectServer(settings: UpstreamSettings, log: UpstreamLog): Ups
   }
 }
 
-/** There are few paths. */
+/** Caches parsed addresses; there are few paths. */
 function createPlaces() {
   const known = new Map<string, UpstreamPlace>()
   return ({ url }: GivenAddress, path: string): UpstreamPlace => {
@@ -162,7 +162,7 @@ function createPlaces() {
   }
 }
 
-/** Without what may be a secret in it. */
+/** The address without what may be a secret. */
 export function shownAddress(url: string): string {
   const { origin, pathname } = new URL(url)
   return `${origin}${pathname}`

@@ -8,7 +8,7 @@ import type { UpstreamServer } from './server.ts'
 
 const mostText = 64 * 1024 * 1024
 
-/** What a server tells of the tokens of its model, beside `/v1`. */
+/** Tokenizes and detokenizes with a server's own endpoints next to `/v1`. */
 export function createTokens(
   server: UpstreamServer,
   { kind, model }: { kind: UpstreamKind; model: string },

@@ -20,27 +20,30 @@ interface UpstreamModelSettings {
   model: string
   kind: UpstreamKind
   context: number
-  /** Where it came from, as the setting said it. */
+  /** Where it came from, as given in the setting. */
   source: string
   /** Seconds since the epoch. */
   created: number
-  /** What it does, where its server tells it; of what else it is asked, the server says what it cannot do. */
+  /** Its tasks, if its server reports them; otherwise the server refuses what it cannot do. */
   tasks?: readonly ModelTask[]
 }
 
-/** A whole answer, with the log-probabilities of its prompt. */
+/** A whole answer, with the logprobs of its prompt. */
 const mostWhole = 256 * 1024 * 1024
 
-/** A stream that has begun is answered at once, so that its client knows; until then a failure has a status. */
+/**
+ * After this, a stream is answered even without its first event, so that the client knows it has begun; until then a
+ * failure has a status.
+ */
 const headMs = 1_000
 
-/** How long a server that has said everything may take to say how much that was. */
+/** How long a server may take to report its usage after it has finished. */
 const tailMs = 2_000
 
-/** A comment is a sign of life, too; a line without an end is not. */
+/** A comment is a sign of life, too; an unfinished line is not. */
 const hasLine = (piece: Buffer) => piece.includes(0x0a)
 
-/** A model on a server that speaks the wire of OpenAI. */
+/** A model on a server with the OpenAI API. */
 export function createUpstreamModel(server: UpstreamServer, settings: UpstreamModelSettings): Model {
   const {
     names,
@@ -77,7 +80,7 @@ export function createUpstreamModel(server: UpstreamServer, settings: UpstreamMo
     return { state: 'ready', running, waiting: callers.waiting }
   }
 
-  /** As many tokens as are left, where the request may be given less than it asks for. */
+  /** Reduces `maxTokens` to what the context leaves, if the request allows that. */
   async function fitting(request: AnswerRequest, signal: AbortSignal): Promise<AnswerRequest> {
     const { ending, inputs, tenant } = request
     const [input] = inputs
@@ -107,7 +110,7 @@ export function createUpstreamModel(server: UpstreamServer, settings: UpstreamMo
       slots.release(slot)
       done()
       signal.removeEventListener('abort', over)
-      // Whatever the server still works on is for nobody. Of a complete answer only the end is missing.
+      // Nobody wants what the server still works on. Of a complete answer only the end is missing.
       if (reader?.isComplete() !== true) response?.destroy()
     }
     if (signal.aborted) over()
@@ -139,7 +142,7 @@ export function createUpstreamModel(server: UpstreamServer, settings: UpstreamMo
         over()
         throw error
       })
-      // Nobody may be left to hear of it.
+      // Nothing may be waiting for it any more.
       underWay.catch(() => undefined)
       return { ...answering, underWay }
     } catch (error) {
@@ -156,7 +159,7 @@ export function createUpstreamModel(server: UpstreamServer, settings: UpstreamMo
   ): AsyncGenerator<AnswerEvent[]> {
     const type = response.headers['content-type'] ?? ''
     if (!isWhole && type.startsWith('text/event-stream')) return streamed(response, reader, signal)
-    // There are servers that stream nothing.
+    // Some servers stream nothing.
     if (type.includes('json')) return whole(response, reader, signal)
     response.destroy()
     throw unreadable(response)
@@ -189,7 +192,7 @@ export function createUpstreamModel(server: UpstreamServer, settings: UpstreamMo
         for (const one of lines.read(piece)) for (const event of reader.read(one)) events.push(event)
         if (events.length > 0) yield events
         if (lines.isDone) break
-        // What it has counted may come behind the answer, and nobody has to wait for it.
+        // The usage may come after the answer, and nobody has to wait for it.
         if (reader.isComplete()) alarm = setTimeout(() => response.destroy(), tailMs)
       }
     } catch (error) {
@@ -221,7 +224,7 @@ function checkEnd(reader: AnswerReader): void {
   if (!reader.isComplete()) throw cutOff()
 }
 
-/** What Node says when the other side goes (https://nodejs.org/api/errors.html). */
+/** Node's error codes for a connection that the other side has closed (https://nodejs.org/api/errors.html). */
 function isBroken(error: unknown): boolean {
   const { code } = error as NodeJS.ErrnoException
   return (
@@ -232,7 +235,7 @@ function isBroken(error: unknown): boolean {
   )
 }
 
-/** An answer in which its prompt comes back needs the tokens of that before it begins. */
+/** An answer that repeats its prompt needs the prompt's tokens before it begins. */
 function isNeededFirst({ isWhole }: AskedUpstream, { given }: AnswerRequest): boolean {
   return isWhole || given?.echo === true
 }
@@ -244,7 +247,7 @@ function inTime(first: Promise<unknown>): Promise<unknown> {
   })
 }
 
-/** The events, and whatever becomes of them the end: a reader that never comes has its signal aborted. */
+/** The events, and `over` however they end. If nobody reads them, the signal is aborted. */
 function readOnce(
   first: Promise<IteratorResult<AnswerEvent[]>>,
   rest: AsyncGenerator<AnswerEvent[]>,

@@ -1,12 +1,12 @@
 import type { Spacing } from '../../constraints/following-constraints.ts'
 
-/** How often guesses were right: an answer begins with what all before it have shown. */
+/** How often guesses were right. An answer begins with the average of all earlier answers. */
 export interface GuessChances {
-  /** Behind a match of 2, of up to 4, of up to 8 and of more tokens. */
+  /** After a match of 2, of up to 4, of up to 8 and of more tokens. */
   copied: number[]
-  /** The same, of texts that the request foretells. */
+  /** The same for texts that the request predicts. */
   predicted: number[]
-  /** Of texts that a constraint leaves, without white space and with some. */
+  /** For texts forced by a constraint, without white space and with some. */
   forced: Record<Spacing, number>
 }
 
@@ -16,9 +16,9 @@ export const firstChances = (): GuessChances => ({
   forced: { dense: 0.8, spaced: 0.8 },
 })
 
-/** The weight of one token, of those of an answer … */
+/** The weight of one token in the average of an answer … */
 export const weight = 1 / 8
-/** … and of those of all. */
+/** … and in that of all answers. */
 export const weightOfAll = 1 / 100
 
 export function kindOfMatch(matched: number): number {

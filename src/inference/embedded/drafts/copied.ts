@@ -1,22 +1,22 @@
-/** How many earlier places are compared, the latest first, … */
+/** How many earlier positions are compared, the latest first, … */
 const mostPlaces = 16
 /** … and how far back from each. */
 const longestMatch = 32
 const shortestMatch = 2
 
 /**
- * Follows a text, its prompt and what is written behind it, and says what came after the same tokens the last time: what is
- * copied or edited goes on as it did before. Of the earlier places where the last tokens stand, the one that agrees longest
- * is followed until it is wrong.
+ * Looks up the last tokens of a text, its prompt and its answer so far, among the earlier ones, and predicts what came
+ * after them the last time: text that is copied or edited continues as it did before. Of the earlier positions with the
+ * same last tokens, the one with the longest match is followed until it is wrong.
  */
 export function createCopied(prompt: readonly number[], answer: readonly number[]) {
   const last = new Int32Array(2 ** Math.min(16, 32 - Math.clz32(2 * prompt.length + 512))).fill(-1)
-  /** The place before it with the same two tokens, or some that share their slot. */
+  /** The previous position with the same two tokens, or with others that share their slot. */
   let before = new Int32Array(prompt.length + 256)
   let indexed = 0
-  /** How much of the answer has been followed. */
+  /** How much of the answer has been compared. */
   let followed = answer.length
-  /** What comes next at the place that is followed; -1 for none. */
+  /** The position of the token that is predicted next; -1 for none. */
   let next = -1
   let matched = 0
 
@@ -27,7 +27,7 @@ export function createCopied(prompt: readonly number[], answer: readonly number[
     return (mixed ^ (mixed >>> 15)) & (last.length - 1)
   }
 
-  /** All places up to this one can be found, this one left out. */
+  /** Makes all positions before this one findable. */
   function indexTo(end: number): void {
     if (end > before.length) {
       const larger = new Int32Array(2 * end)
@@ -65,8 +65,8 @@ export function createCopied(prompt: readonly number[], answer: readonly number[
 
   return {
     /**
-     * Follows what has been written since. Hears for each token whether it was foreseen, and by how many tokens that had agreed
-     * before.
+     * Compares the tokens written since the last time. `heard` is told for each whether it was predicted, and after how
+     * many matching tokens.
      */
     follow(heard: (matched: number, wasRight: boolean) => void): void {
       for (; followed < answer.length; followed++) {
@@ -78,11 +78,11 @@ export function createCopied(prompt: readonly number[], answer: readonly number[
       }
       if (next < 0) find()
     },
-    /** How many tokens agree before what comes next; 0 where nothing is known. */
+    /** How many tokens match before the predicted one; 0 when nothing is predicted. */
     get matched() {
       return next < 0 ? 0 : matched
     },
-    /** So many tokens as they came the last time; what repeats itself goes on repeating. */
+    /** So many tokens in the order in which they came the last time; repetitions continue. */
     ahead(count: number): number[] {
       const end = prompt.length + answer.length
       const found: number[] = []

@@ -1,9 +1,9 @@
-/** Tokens of a draft that are tried: rows in between cost about as much as the next more. */
+/** Lengths of drafts that are tried: the rows in between cost about as much as the next longer draft. */
 const lengths = [1, 2, 4, 8, 16]
 export const longestDraft = 16
-/** Until a prompt has been read: a row more is taken to cost so much of a batch without guesses. */
+/** Until a prompt has been read: the assumed cost of one more row, as a share of a batch without guesses. */
 const firstGuess = 0.06
-/** A draft has to be worth this much more than none. */
+/** A draft must be this much faster than none. */
 const worth = 1.05
 /** A shorter time says more than a longer one. */
 const falling = 0.3
@@ -11,11 +11,11 @@ const rising = 0.03
 const forgetting = 0.998
 
 /**
- * How many tokens of drafts the next batch reads: as many as bring the most tokens for their time. What batches of so many
- * writers with so many rows take is measured as they come. `rowMs` is what a row of a prompt takes, as far as that is known.
+ * How many drafted tokens the next batch reads: as many as give the most tokens per time. The times of batches are
+ * measured by their number of writers and of rows. `rowMs` is the time of one row of a prompt, if known.
  */
 export function createDraftLength(rowMs: () => number | undefined = () => undefined) {
-  /** Milliseconds that the native library takes, by writers and the rows of each. */
+  /** Milliseconds of the native library, by writers and rows of each. */
   const decodeMs = new Map<number, Map<number, { ms: number; trust: number }>>()
   let drawMs = 0.05
 
@@ -25,11 +25,12 @@ export function createDraftLength(rowMs: () => number | undefined = () => undefi
     if (measured === undefined || plain === undefined) return undefined
     const known = measured.get(rows)
     if (known !== undefined) {
-      // What was dear once is tried again some day: something else may have had the processor.
+      // A length that was expensive once is tried again some day: something else may have used the processor.
       known.trust *= forgetting
       return known.ms * known.trust
     }
-    // A try is dear: two rows take up to three times as long as one. What is near says more than the batch without guesses.
+    // A trial is expensive: two rows take up to three times as long as one. A length nearby says more than the batch
+    // without guesses.
     const nearest = Array.from(measured.keys()).reduce((near, other) =>
       Math.abs(other - rows) < Math.abs(near - rows) ? other : near,
     )
@@ -38,7 +39,7 @@ export function createDraftLength(rowMs: () => number | undefined = () => undefi
   }
 
   return {
-    /** For writers with these chances that their next tokens are foreseen. `least` tokens are read anyway. */
+    /** `chances` has for each writer how likely its next token is predicted right. `least` tokens are read in any case. */
     choose(chances: readonly number[], least: number, most: number): number {
       const writers = chances.length
       if (chances.every((chance) => chance === 0)) return least
@@ -71,12 +72,12 @@ export function createDraftLength(rowMs: () => number | undefined = () => undefi
   }
 }
 
-/** How many tokens come of a draft, with the one that is drawn behind it. */
+/** Expected tokens from a draft, including the one that is drawn after it. */
 function expected(chance: number, length: number): number {
   return chance >= 1 ? length + 1 : (1 - chance ** (length + 1)) / (1 - chance)
 }
 
-/** Near the least that it takes: what else had the processor says nothing about the next batch. */
+/** Stays near the least time: what else used the processor says nothing about the next batch. */
 function settled(before: number | undefined, ms: number): number {
   if (before === undefined) return ms
   return before + (ms < before ? falling : rising) * (Math.min(ms, 2 * before) - before)

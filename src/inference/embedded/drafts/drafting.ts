@@ -3,12 +3,12 @@ import { type GuessChances, kindOfMatch, moved, weight, weightOfAll } from './ch
 import { createCopied } from './copied.ts'
 import type { Predicted } from './predicted.ts'
 
-/** What may come next in an answer. */
+/** Tokens that may come next in an answer. */
 export interface Draft {
   tokens: readonly number[]
-  /** So many of them come next whatever the model says. */
+  /** How many of them come next whatever the model says. */
   sure: number
-  /** How likely each of the others is right where those before it are. */
+  /** How likely each of the others is right, given that those before it are. */
   chance: number
 }
 
@@ -18,17 +18,17 @@ interface DraftedAnswer {
   tokens: readonly number[]
   /** What comes next whatever the model says. */
   sure(): readonly number[]
-  /** What its constraint leaves as the only text but for white space, as tokens; they may be others. */
+  /** The only text that its constraint allows but for white space, as tokens; the model may split it differently. */
   forced(space: Spacing, most: number): readonly number[]
-  /** What the request says that it will be like. It is followed by whoever writes the answer. */
+  /** The text that the request predicts. The writer of the answer keeps it up to date. */
   predicted?: Predicted | undefined
 }
 
 const nothing: readonly number[] = []
 
 /**
- * Guesses how an answer goes on, from its own text, from what its request foretells and from its constraint. How often that is right is measured, also where
- * no guess is used: what has been foreseen is compared with what was drawn.
+ * Guesses how an answer continues, from its own text, from the text that its request predicts and from its constraint.
+ * How often guesses are right is measured even where none is used, by comparing them with what was drawn.
  */
 export function createDrafting(prompt: readonly number[], answer: DraftedAnswer, ofAll: GuessChances) {
   let copied: ReturnType<typeof createCopied> | undefined
@@ -55,7 +55,7 @@ export function createDrafting(prompt: readonly number[], answer: DraftedAnswer,
   }
 
   return {
-    /** What may come next, at most so many tokens, and before them at most so many that are sure. */
+    /** What may come next: at most `most` guesses, after at most `mostSure` sure tokens. */
     next(most: number, mostSure: number): Draft {
       copied ??= createCopied(prompt, answer.tokens)
       copied.follow(heard)
@@ -75,7 +75,7 @@ export function createDrafting(prompt: readonly number[], answer: DraftedAnswer,
       const ofPredicted = predicted?.chance ?? 0
       const usesPredicted = predicted && ofPredicted >= ofCopied
       const tokens = behind(sure, usesPredicted ? predicted.ahead(all) : copied.ahead(all))
-      // What was copied or foretold goes on where the constraint leaves more than one way.
+      // What was copied or predicted continues where the constraint allows more than one way.
       const isLonger = tokens.length > forced.length && behind(forced, tokens).length > 0
       const guess = forced.length === 0 || isLonger ? tokens : forced
       const chance = forced.length > 0 ? own.forced[space] : Math.max(ofCopied, ofPredicted)
@@ -88,7 +88,7 @@ export function createDrafting(prompt: readonly number[], answer: DraftedAnswer,
   }
 }
 
-/** What comes behind these tokens in a text that begins with them; nothing where it begins otherwise. */
+/** What follows these tokens in a text that begins with them; empty if it does not. */
 function behind(first: readonly number[], text: readonly number[]): readonly number[] {
   if (first.length === 0) return text
   return first.every((token, at) => token === text[at]) ? text.slice(first.length) : nothing

@@ -1,33 +1,33 @@
 import { kindOfMatch, moved, weight, weightOfAll } from './chances.ts'
 
-/** Where the text is lost, so many places before and behind are looked at, … */
+/** When the position in the text is lost, so many positions before and after it are compared, … */
 const mostPlaces = 128
 /** … and so many tokens of each. */
 const longestMatch = 32
 const shortestMatch = 2
-/** The answer is said to begin like this: that counts as a match of so many. */
+/** The answer is expected to begin like the text: that counts as a match of this length. */
 const atBeginning = 3
 
 export type Predicted = ReturnType<typeof createPredicted>
 
 /**
- * Follows a text that an answer is said to be like. Where the answer differs, the text goes on as soon as two tokens agree
- * again: at the place that agrees longest, of equals at the nearest, those behind first. What is counted follows from text and
- * answer alone, not from how much was guessed.
+ * Follows the text that a request predicts for its answer. Where the answer differs, the text is resumed as soon as two
+ * tokens agree again: at the position with the longest match, of equals at the nearest, later ones first. The counts
+ * depend on text and answer alone, not on how much was guessed.
  */
 export function createPredicted(
   given: readonly number[],
   answer: readonly number[],
-  /** How often it is right, by the length of the match: of all answers, moved along. */
+  /** How often it is right, by length of the match: the moving average of all answers. */
   ofAll: number[],
 ) {
   const text = Int32Array.from(given)
   const own = ofAll.slice()
   const met = new Uint8Array(text.length)
   let accepted = 0
-  /** How much of the answer has been followed. */
+  /** How much of the answer has been compared. */
   let followed = answer.length
-  /** What comes next; the length of the text where it is lost. */
+  /** The position of the next token; the length of the text when it is lost. */
   let next = 0
   let matched = atBeginning
   let lostAt = 0
@@ -68,7 +68,7 @@ export function createPredicted(
   }
 
   return {
-    /** Follows what has been written since. */
+    /** Compares the tokens written since the last time. */
     follow(): void {
       for (; followed < answer.length; followed++) {
         if (next === text.length) continue
@@ -85,12 +85,12 @@ export function createPredicted(
       }
       if (next === text.length) find()
     },
-    /** How likely what comes next is right; 0 where the text is lost. */
+    /** How likely the next token is right; 0 when the position in the text is lost. */
     get chance() {
       return next === text.length ? 0 : (own[kindOfMatch(matched)] ?? 0)
     },
     ahead: (count: number): number[] => Array.from(text.subarray(next, next + count)),
-    /** Its tokens that came when it had them next, and all others. */
+    /** Tokens of the text that came when they were predicted next, and all others. */
     get counts() {
       return { accepted, rejected: text.length - accepted }
     },

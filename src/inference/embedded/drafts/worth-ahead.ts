@@ -1,21 +1,21 @@
 import type { HowToDraft } from './how-to-draft.ts'
 
-/** So many of the latest batches of each kind tell what it costs, … */
+/** So many of the latest batches of each kind are compared, … */
 const latest = 16
-/** … and so many at least, which is also how long a look at the other kind lasts. */
+/** … and at least so many, which is also the length of a trial of the other kind. */
 const enough = 4
-/** What is in use is compared with the other after so many batches at first, … */
+/** The kind in use is compared with the other after so many batches at first, … */
 const firstLook = 8
-/** … and again after so many without any of it. */
+/** … and later after so many batches without the other kind. */
 const untilLook = 100
 
-/** A batch that was held up so many times longer than most says no more about the next. */
+/** A batch that took this many times longer than most says nothing more about the next. */
 const mostHeldUp = 4
 
-/** What batches of one kind took and brought. */
+/** Times and tokens of batches of one kind. */
 interface Kind {
   batches: { ms: number; tokens: number }[]
-  /** How many batches there had been of both kinds when the last of these was noted. */
+  /** The number of batches of both kinds when the last of these was noted. */
   noted: number
 }
 
@@ -23,15 +23,15 @@ interface Writers {
   ahead: Kind
   plain: Kind
   count: number
-  /** So many batches are left of a look. */
+  /** How many batches of a trial are left. */
   looking: number
 }
 
 /**
- * Whether several who write are faster where each reads what is known to come next, and guesses. Then their numbers of rows differ, and
- * llama.cpp computes them one after the other, with threads that begin anew for each. What that costs depends on the model, on how many
- * threads it has, and on what else the machine does. So both are measured. Who writes alone has nothing to lose, nor where rows cost
- * next to nothing (`isPaired`).
+ * Whether several writers are faster when each reads sure tokens and guesses. Their numbers of rows then differ, and
+ * llama.cpp computes them one after the other, starting its threads anew for each. The cost depends on the model, on
+ * the number of threads, and on what else the machine does, so both kinds are measured. A single writer has nothing to
+ * lose, nor have models in which rows cost almost nothing (`isPaired`).
  */
 export function createWorthAhead({ isPaired }: Pick<HowToDraft, 'isPaired'>) {
   const all = new Map<number, Writers>()
@@ -43,7 +43,7 @@ export function createWorthAhead({ isPaired }: Pick<HowToDraft, 'isPaired'>) {
   }
 
   return {
-    /** To be asked once for each batch. */
+    /** To be called once for each batch. */
     isWorth(writers: number): boolean {
       if (writers < 2 || isPaired) return true
       const known = of(writers)
@@ -55,7 +55,7 @@ export function createWorthAhead({ isPaired }: Pick<HowToDraft, 'isPaired'>) {
       else if (count - noted >= (areKnown ? untilLook : firstLook)) known.looking = enough
       return isFaster === (known.looking === 0)
     },
-    /** A batch took so long, and brought so many tokens. */
+    /** A batch took `ms` and produced `tokens`. */
     took(writers: number, isAhead: boolean, tokens: number, ms: number): void {
       if (writers < 2 || tokens === 0) return
       const known = of(writers)

@@ -5,9 +5,9 @@ type Tokens = Extract<GenerationEvent, { kind: 'tokens' }>
 export type RunEvents = ReturnType<typeof createRunEvents>
 
 /**
- * From the engine to a reader, which gets all at once that has come meanwhile. Until it takes them, the tokens of a choice
- * become one event, so that what waits is never more than the answers themselves. `onLeft` is called when the reader goes
- * before the end, `onEnd` at the end.
+ * Passes events from the engine to a reader, which gets everything that has arrived at once. Until it does, the tokens
+ * of a choice are merged into one event, so that what waits is never more than the answers themselves. `onLeft` is
+ * called when the reader leaves before the end, `onEnd` at the end.
  */
 export function createRunEvents({ onLeft, onEnd }: { onLeft(): void; onEnd(): void }) {
   let queue: GenerationEvent[] = []
@@ -57,7 +57,7 @@ export function createRunEvents({ onLeft, onEnd }: { onLeft(): void; onEnd(): vo
 
   return {
     push,
-    /** After what was pushed the reader gets the end, or this error. */
+    /** After what was pushed, the reader gets the end or this error. */
     end(error?: unknown): void {
       if (ending !== undefined) return
       ending = { error }

@@ -2,23 +2,23 @@ import type { Candidate, GenerationEvent, TokenLogprob } from '../../backend.ts'
 
 type Tokens = Extract<GenerationEvent, { kind: 'tokens' }>
 
-/** An event on its way to the server. */
+/** An event in the form in which it is sent to the server. */
 export type SentEvent =
   | Exclude<GenerationEvent, Tokens>
   | (Omit<Tokens, 'logprobs'> & { logprobs?: SentLogprobs })
 
 /**
- * Log-probabilities as a few lists: what Node makes of them as objects, with bytes of their own, takes ten times as long. Each token is
- * followed by its likeliest candidates.
+ * Logprobs as a few flat lists: serializing them as objects, each with its own bytes, takes Node ten times as long.
+ * Each token is followed by its likeliest candidates.
  */
 interface SentLogprobs {
   tokens: number[]
   logprobs: number[]
   /** Where the bytes of each end. */
   ends: number[]
-  /** The bytes of all, a character each. */
+  /** The bytes of all, one character per byte. */
   bytes: string
-  /** How many candidates each token has. */
+  /** The number of candidates of each token. */
   tops: number[]
 }
 

@@ -1,18 +1,19 @@
 import type { Sequence } from '../sequences.ts'
 
 /**
- * Which sequence is kept next while nothing is asked for, so that who comes does not wait for it: sixteen who come at once to sequences that
- * are all in use waited up to 20 ms for copies before their prompts were read. Only where the next who comes takes the place
- * of something, and only what is cheap to copy, given how many are lost before it.
+ * Chooses the sequence to copy next while the engine is idle, so that a new request does not wait for it: sixteen
+ * requests that arrived together while all sequences held something waited up to 20 ms for copies before their prompts
+ * were read. Only when the next request would overwrite something, and only what is cheap to copy, given how many are
+ * lost before it.
  */
 export function createKeepingAhead(
   sequences: readonly Sequence[],
   isCheap: (sequence: Sequence, before: number) => boolean,
 ) {
-  /** What each held when it was looked at: its use then. */
+  /** The `used` of each sequence when it was looked at. */
   const seen = new Map<Sequence, number>()
 
-  /** Undefined where there is nothing left to keep. What was used longest ago is lost first. */
+  /** Undefined when nothing is left to copy. The least recently used sequence is lost first. */
   return (): Sequence | undefined => {
     if (sequences.some(({ tokens }) => tokens.length === 0)) return undefined
     const next = sequences

@@ -4,16 +4,16 @@ import { cpus } from 'node:os'
 import { version } from '../../../version.ts'
 import type { EngineOptions } from '../protocol.ts'
 
-/** So many places of a file are looked at, and so much of each: enough to see that weights are others. */
+/** How many pieces of a file are hashed, and their length: enough to notice different weights. */
 const places = 64
 const lengthOfPlace = 64 * 1024
 
-/** Changes when what is in the files does. */
+/** Increased when the format of the files changes. */
 const form = 1
 
 /**
- * Says by which model, engine and settings a state was computed: with any other the same tokens have another one. Of files that
- * may have gigabytes it looks at their length, their time and pieces from all over them.
+ * Identifies the model, engine and settings by which a state was computed: with any others the same tokens have a
+ * different state. Files can have gigabytes, so only their length, their time and pieces from all over them are hashed.
  */
 export function fingerprintOf(
   { file, adapters, context, kv, gpu, gpuLayers }: EngineOptions,

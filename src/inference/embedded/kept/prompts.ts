@@ -3,24 +3,24 @@ import type { NativeContext } from '../native.ts'
 import { commonLength, type Sequence } from '../sequences.ts'
 import type { KeptFile, StateFiles } from './state-files.ts'
 
-/** What a sequence had read, kept outside of the context after others needed its place: in memory, on disk, or both. */
+/** What a sequence had read, kept outside of the context after its cells were needed: in memory, on disk, or both. */
 export interface KeptPrompt {
   readonly tokens: Uint32Array
-  /** Whose prompts may share it: as that of the sequence. */
+  /** Only prompts with this key may share it, as with that of the sequence. */
   readonly key: string | undefined
   state: KeptState | undefined
   file: KeptFile | undefined
-  /** Goes up with every use: the smallest is dropped first. */
+  /** Increases with every use: the smallest is dropped first. */
   used: number
 }
 
 export type KeptState = Awaited<ReturnType<NativeContext['keep']>>
 
-/** A kept prompt that begins like one that comes. */
+/** A kept prompt that begins like the given one. */
 export interface FoundPrompt {
   kept: KeptPrompt
   shared: number
-  /** As many tokens could be read in the time that restoring it takes. */
+  /** Restoring it takes as long as reading this many tokens. */
   costs: number
 }
 
@@ -28,9 +28,9 @@ interface KeepingParts {
   context: Pick<NativeContext, 'keep' | 'bytesOfToken'>
   /** Bytes. */
   bound: number
-  /** Where they are kept over the end of the engine, too. */
+  /** Where prompts are kept across restarts of the engine. */
   disk?: KeptOnDisk | undefined
-  /** Fewer tokens are read again sooner than they are kept. */
+  /** Fewer tokens than this are read again faster than they are kept. */
   least: number
   /** How long reading so many tokens takes; undefined until that is known. */
   readMs(tokens: number): number | undefined
@@ -40,38 +40,42 @@ export interface KeptOnDisk {
   files: Pick<StateFiles, 'found' | 'save' | 'load' | 'remove'>
   /** Bytes. */
   bound: number
-  /** Tokens that a sequence may have. */
+  /** Most tokens of a sequence. */
   longest: number
-  /** What stands for a key in a file: whoever knows a salt shares what was read with it. */
+  /** What replaces a key in a file: whoever knows a salt shares what was read with it. */
   keyOf(key: string | undefined): string
 }
 
-/** What is kept may never be asked for again: it is worth so much less than what it would save. */
+/** What is kept may never be used again, so it is worth this many times less than what it would save. */
 const seldom = 4
 
 /**
- * A copy that is not made is not measured either. So each one that is left out makes the estimate a little smaller: a few slow
- * copies on a busy machine do not turn keeping off for good.
+ * A copy that is not made is not measured either, so each one that is skipped makes the estimate a little smaller.
+ * Otherwise a few slow copies on a busy machine would turn keeping off for good.
  */
 const forgetting = 0.97
 
-/** Until the speed is known: bytes that are copied in a millisecond. */
+/** Until the speed is known: bytes copied per millisecond. */
 const firstBytesOfMs = 500_000
 
-/** Kept while nothing is asked for: who comes meanwhile waits for it, and would mostly wait for the same copy otherwise. */
+/**
+ * For copies made while the engine is idle: a request that arrives meanwhile waits for the copy, and would mostly wait
+ * for the same copy otherwise.
+ */
 const aheadMs = 25
-/** What is kept so is in memory twice, and may push out what is there once: no more than this share of the bound. */
+/** What is copied ahead is in memory twice, and may evict what is there once: no more than this share of the bound. */
 const aheadShare = 0.25
 
-/** Others write meanwhile: no longer than the largest piece of a prompt that may be read beside them. */
+/** While others are decoding: no longer than the largest piece of a prompt that may be read alongside them. */
 const longestBesideMs = 225
 
-/** Of a slow model each batch takes longer than that: as long as this many tokens of a prompt. */
+/** Each batch of a slow model takes longer than that: then as long as this many tokens of a prompt. */
 const tokensOfBatch = 64
 
 /**
- * What sequences had read when they had to make room, up to a bound of memory and one of disk, the latest used. Keeping and
- * restoring are copies, of which reading takes fifty times as long on a CPU: all are measured, and what would not pay is left.
+ * What sequences had read when they were overwritten; the most recently used ones are kept, up to one bound for memory
+ * and one for disk. Keeping and restoring are copies; on a CPU, reading takes fifty times as long. All are measured,
+ * and copies that would not pay are skipped.
  */
 export function createKeptPrompts({ context, bound, disk, least, readMs }: KeepingParts) {
   const all = new Set<KeptPrompt>()
@@ -80,7 +84,7 @@ export function createKeptPrompts({ context, bound, disk, least, readMs }: Keepi
   const memory = createStore(isPossible ? bound : 0)
   const onDisk = createStore(isPossible ? (disk?.bound ?? 0) : 0)
   let uses = 0
-  /** What was found last stays until it has been restored, whatever is kept before. */
+  /** The last result of `find` is not dropped until it has been restored. */
   let wanted: KeptPrompt | undefined
   const counts = { kept: 0, restored: 0, dropped: 0, skipped: 0 }
   const diskCounts = { written: 0, restored: 0, removed: 0, failed: 0 }
@@ -113,7 +117,7 @@ export function createKeptPrompts({ context, bound, disk, least, readMs }: Keepi
 
   const oldestFirst = () => Array.from(all).sort((one, other) => one.used - other.used)
 
-  /** False where there is none: what is wanted takes it. */
+  /** False when there is no room, because `wanted` takes it. */
   function makeRoom(needed: number): boolean {
     const isThere = () => memory.bytes + needed <= memory.bound
     for (const one of isThere() ? [] : oldestFirst()) {
@@ -136,7 +140,7 @@ export function createKeptPrompts({ context, bound, disk, least, readMs }: Keepi
     return isThere()
   }
 
-  /** Whether what a sequence holds is kept already, as a part of something at least as long. */
+  /** A kept prompt with the same key that contains these tokens as its beginning. */
   function keptWith(tokens: readonly number[], key: string | undefined): KeptPrompt | undefined {
     for (const one of all) if (one.key === key && beginsWith(one.tokens, tokens)) return one
     return undefined
@@ -147,7 +151,7 @@ export function createKeptPrompts({ context, bound, disk, least, readMs }: Keepi
     return one === undefined ? 0 : ms / one
   }
 
-  /** What restoring it takes, in milliseconds. */
+  /** How long restoring it takes, in milliseconds. */
   function restoreMs({ state, file }: KeptPrompt): number {
     return state ? state.bytes * memory.restoreMsOfByte : (file?.bytes ?? 0) * onDisk.restoreMsOfByte
   }
@@ -188,7 +192,7 @@ export function createKeptPrompts({ context, bound, disk, least, readMs }: Keepi
         ...(onDisk.bound > 0 && { disk: { ...diskCounts, ...shown(onDisk) } }),
       }
     },
-    /** The one that has most of the beginning of a prompt, at most so many tokens. */
+    /** The kept prompt that shares the longest beginning with this one, at most `most` tokens. */
     find(prompt: readonly number[], salt: string | undefined, most: number): FoundPrompt | undefined {
       wanted = undefined
       if (all.size === 0) return undefined
@@ -196,8 +200,8 @@ export function createKeptPrompts({ context, bound, disk, least, readMs }: Keepi
       let best: { kept: KeptPrompt; shared: number } | undefined
       for (const kept of all) {
         if (kept.key !== key) continue
-        // Of two that have as much of it, the one that is there sooner. Many begin with the same instructions: what cannot be
-        // better shows at the first token that would make it so.
+        // Of two that share equally much, the one that is restored faster. Many begin with the same instructions: one
+        // that cannot be better is recognized at the first token that would make it so.
         const isSooner = best === undefined || restoreMs(kept) < restoreMs(best.kept)
         const needed: number = isSooner ? (best?.shared ?? least) : (best?.shared ?? 0) + 1
         if (needed > most || kept.tokens[needed - 1] !== prompt[needed - 1]) continue
@@ -207,7 +211,10 @@ export function createKeptPrompts({ context, bound, disk, least, readMs }: Keepi
       wanted = best?.kept
       return best && { ...best, costs: Math.ceil(tokensOf(restoreMs(best.kept))) }
     },
-    /** Whether a sequence, before which so many are lost, is kept while it is still there: in memory alone, in little time and room. */
+    /**
+     * Whether copying a sequence ahead is cheap when `before` others are lost first: in memory alone, with little time
+     * and space.
+     */
     isCheap({ tokens }: Sequence, before: number): boolean {
       const needed = tokens.length * bytesOfToken
       return (
@@ -216,7 +223,7 @@ export function createKeptPrompts({ context, bound, disk, least, readMs }: Keepi
         needed * memory.keepMsOfByte <= aheadMs
       )
     },
-    /** Before a sequence loses all but its first so many tokens: what it holds is kept, where that pays. */
+    /** Called before a sequence loses all but its first `stays` tokens: keeps what it holds where that pays. */
     async keep(sequence: Sequence, stays: number, doOthersWrite: boolean): Promise<void> {
       const { id, tokens, isBackground } = sequence
       const lost = tokens.length - stays
@@ -264,12 +271,12 @@ export function createKeptPrompts({ context, bound, disk, least, readMs }: Keepi
         return
       }
       all.add(one)
-      // What is on disk of a part stays until the whole is there.
+      // Parts stay on disk until the whole is there.
       if (one.file !== undefined) for (const part of parts) dropFile(part)
       makeRoom(0)
       makeDiskRoom(0)
     },
-    /** The sequence gets the first so many tokens; none when what was kept is not taken. */
+    /** Gives the sequence the first `shared` tokens; none when the kept state is rejected. */
     async restore({ kept, shared }: FoundPrompt, to: Sequence): Promise<void> {
       const { state, file } = kept
       wanted = undefined
@@ -292,13 +299,13 @@ export function createKeptPrompts({ context, bound, disk, least, readMs }: Keepi
       to.tokens = Array.from(kept.tokens.subarray(0, shared))
     },
     /**
-     * Before the engine ends: what sequences hold, and then what is in memory alone, goes to disk until this moment; what was used
-     * last comes first. Nothing else uses the sequences any more.
+     * Before the engine ends: writes what sequences hold, then what is in memory alone, to disk until `until`; most
+     * recently used first. Nothing else may use the sequences any more.
      */
     async keepOnDisk(sequences: readonly Sequence[], until: number): Promise<void> {
       if (disk === undefined || onDisk.bound === 0) return
       const isLate = (needed: number) => performance.now() + needed * onDisk.keepMsOfByte > until
-      // What is written now does not push out what was written before it.
+      // What is written now does not evict what was written just before it.
       let room = onDisk.bound
       const write = async (one: KeptPrompt, sequence: number) => {
         const needed = one.tokens.length * bytesOfToken
@@ -329,7 +336,7 @@ export function createKeptPrompts({ context, bound, disk, least, readMs }: Keepi
   }
 }
 
-/** Looks at the end of the beginning first: those that begin alike differ there. */
+/** Compares the last token first: prompts that begin alike differ there. */
 function beginsWith(whole: ArrayLike<number>, beginning: ArrayLike<number>): boolean {
   const { length } = beginning
   if (length > whole.length || whole[length - 1] !== beginning[length - 1]) return false
@@ -352,7 +359,7 @@ const createStore = (bound: number): Store => ({
   restoreMsOfByte: 1 / firstBytesOfMs,
 })
 
-/** A turn in which something else had the processor says little about the next. */
+/** A measurement during which something else used the processor says little about the next. */
 function smoothed(before: number, now: number): number {
   return 0.8 * before + 0.2 * Math.min(now, 4 * before)
 }

@@ -23,7 +23,7 @@ export interface KeptFile {
   readonly bytes: number
 }
 
-/** A file as it is found when the engine starts. */
+/** A file that exists when the engine starts. */
 interface FoundFile {
   file: KeptFile
   tokens: Uint32Array
@@ -33,15 +33,15 @@ interface FoundFile {
 interface StateFilesParts {
   context: Pick<NativeContext, 'save' | 'load' | 'forget'>
   folder: string
-  /** Files of another one are of no use: model, build of the engine and settings, see fingerprint.ts. */
+  /** Identifies model, engine build and settings (see fingerprint.ts). Files with another fingerprint are useless. */
   fingerprint: string
-  /** A line for the log. */
+  /** Writes a line to the log. */
   say(line: string): void
 }
 
 export type StateFiles = ReturnType<typeof createStateFiles>
 
-/** What stands behind the state: its length is written last, so that a file that was cut off is seen by its end. */
+/** What follows the state. Its length is written last, so that a truncated file is recognized by its end. */
 interface Trailer {
   fingerprint: string
   key: string
@@ -53,18 +53,18 @@ interface Trailer {
 const mark = 'HEDDLEkv'
 const endLength = 8 + mark.length
 const longestTrailer = 4096
-/** Before the tokens of a file of llama.cpp: magic, version, their number. */
+/** What precedes the tokens in a file of llama.cpp: magic, version, number of tokens. */
 const headLength = 12
 const ending = '.state'
 const unfinished = '.part'
-/** Between two of these pieces, the engine hears what it is asked. */
+/** Between two of these pieces the engine handles its messages. */
 const pieceLength = 4 * 1024 * 1024
 
 /**
- * The files of one model, each of one conversation: as llama.cpp writes them, with a trailer that says what they are and what
- * their sum is. A file has its name only when it is whole, and is summed up again before llama.cpp reads it, which would end
- * the process over some that are not. File calls that may wait for the disk are made between two batches, as those of
- * llama.cpp are: the only thread of the pool is the one that computes.
+ * The files of one model, one per conversation: as llama.cpp writes them, followed by a trailer with their identity and
+ * checksum. A file gets its name only when it is complete. Its checksum is verified again before llama.cpp reads it,
+ * because some broken files would end the process. Calls that may block on the disk are made between two batches, as
+ * those of llama.cpp are: the only thread of the pool is the one that computes.
  */
 export function createStateFiles({ context, folder, fingerprint, say }: StateFilesParts) {
   let isFailing = false
@@ -90,13 +90,13 @@ export function createStateFiles({ context, folder, fingerprint, say }: StateFil
   }
 
   function failed(what: string, error: unknown): void {
-    // A full disk stays full for a while.
+    // A full disk stays full for a while: only the first failure is logged.
     if (!isFailing) say(`${what}: ${error instanceof Error ? error.message : String(error)}`)
     isFailing = true
   }
 
   return {
-    /** Those that can be used, the oldest first. What cannot be used is removed. */
+    /** The usable files, oldest first. Unusable ones are removed. */
     found(longest: number): FoundFile[] {
       const good: (FoundFile & { changed: number })[] = []
       const trouble = new Map<string, number>()
@@ -116,14 +116,14 @@ export function createStateFiles({ context, folder, fingerprint, say }: StateFil
         say(`${count} kept prompts in ${folder} are ${why}, and were removed`)
       return good.sort((one, other) => one.changed - other.changed)
     },
-    /** Undefined where it could not be written, which is in the log. */
+    /** Undefined when it could not be written; the log has the reason. */
     async save(sequence: number, tokens: readonly number[], key: string): Promise<KeptFile | undefined> {
       const read = Uint32Array.from(tokens)
       const name = createHash('sha256').update(key).update(read).digest('hex').slice(0, 32)
       const path = join(folder, name + ending)
       const part = join(folder, name + own)
       try {
-        // The mode is that of the file which llama.cpp writes over.
+        // llama.cpp overwrites this file and keeps its mode.
         closeSync(openSync(part, 'w', 0o600))
         const bytes = await context.save(part, sequence, read)
         const sum = await sumOf(part, bytes)
@@ -140,7 +140,7 @@ export function createStateFiles({ context, folder, fingerprint, say }: StateFil
         return undefined
       }
     },
-    /** The sequence gets the first so many tokens; false when it holds nothing now, and then the file is gone. */
+    /** Gives the sequence the first `count` tokens. False when it is empty instead; the file is then removed. */
     async load(file: KeptFile, tokens: number, to: number, count: number): Promise<boolean> {
       try {
         const trailer = readTrailer(file.path)
@@ -161,7 +161,10 @@ export function createStateFiles({ context, folder, fingerprint, say }: StateFil
   }
 }
 
-/** By another process of this machine that still runs. In a container each start may have the same number. */
+/**
+ * Whether another running process of this machine is writing it. In a container every start may have the same process
+ * number.
+ */
 function isBeingWritten(name: string): boolean {
   const [, pid] = /\.(\d+)-[0-9a-f]+\.part$/.exec(name) ?? []
   if (pid === undefined || Number(pid) === process.pid) return false
@@ -198,7 +201,7 @@ function readTrailer(path: string): Trailer | undefined {
   }
 }
 
-/** What a file is, or why it is of no use. */
+/** What a file contains, or why it is unusable. */
 function readFound(path: string, fingerprint: string, longest: number): FoundFile | 'broken' | 'of others' {
   try {
     const trailer = readTrailer(path)
@@ -214,12 +217,12 @@ function readFound(path: string, fingerprint: string, longest: number): FoundFil
     const tokens = new Uint32Array(bytes.buffer, bytes.byteOffset, trailer.tokens).slice()
     return { file: { path, bytes: statSync(path).size }, tokens, key: trailer.key }
   } catch {
-    // No file, or one that cannot be read: it is as good as broken.
+    // The file is missing or unreadable: the same as broken.
     return 'broken'
   }
 }
 
-/** The sum of the first so many bytes; undefined where the file has fewer. */
+/** The checksum of the first `bytes` bytes; undefined when the file is shorter. */
 async function sumOf(path: string, bytes: number): Promise<{ crc: number; length: number } | undefined> {
   const file = openSync(path, 'r')
   try {

@@ -3,22 +3,23 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { AddonContext, Binding } from '../binding.ts'
 
-/** Magic, version and number of tokens, before the tokens of a file (`llama_state_seq_save_file`). */
+/** What precedes the tokens of a file: magic, version and number of tokens (`llama_state_seq_save_file`). */
 const headOfFile = 12
 
 /** Magic and sequence (`llama_context::state_seq_get_data`). */
 const headOfCheckpoint = 8
 
-/** How much of a sequence a checkpoint has. */
+/** How much of a sequence a checkpoint contains. */
 interface Checkpoints {
-  /** Everything: a sequence can go on from it. Of models with sliding windows or recurrent states it has a part. */
+  /** Everything: a sequence can continue from it. For models with sliding windows or recurrent states it is only a part. */
   areWhole: boolean
   bytesOfToken: number
 }
 
 /**
- * Looks by reading two tokens and comparing what a checkpoint of them has with what a file has, which is always everything.
- * That reading also warms the weights up. Undefined where no file can be written: then a model is served all the same.
+ * Finds out by reading two tokens and comparing the size of a checkpoint with that of a file, which always has
+ * everything. Reading them also warms up the weights. Undefined when no file can be written; the model is served all
+ * the same.
  */
 export async function lookAtCheckpoints(
   binding: Binding,
@@ -56,13 +57,13 @@ async function inTemporaryFolder<Result>(use: (folder: string) => Promise<Result
   }
 }
 
-/** A copy of what a sequence remembers. */
+/** A copy of the state of a sequence. */
 export async function keepState(binding: Binding, context: AddonContext, sequence: number) {
   const checkpoint = new binding.AddonContextSequenceCheckpoint()
   await checkpoint.init(context, sequence)
   return {
     bytes: checkpoint.size,
-    /** The sequence gets the first so many tokens of it; false when it holds nothing now. */
+    /** Gives the sequence the first `count` tokens; false when it is empty instead. */
     async restore(to: number, count: number): Promise<boolean> {
       if (await context.restoreCheckpoint(checkpoint, count - 1, to)) return true
       context.removeTokenCellsFromSequence(to, 0, -1)

@@ -5,9 +5,12 @@ import type { EngineLogger } from './engine-log.ts'
 import { createQuestions } from './questions.ts'
 import { type Supervision, superviseEngine, usualSupervision } from './supervision.ts'
 
-/** A backend whose engine is a process of its own: when it dies, what runs in it ends with a refusal, and nothing else. */
+/**
+ * A backend whose engine is a separate process: if it dies, the requests in it end with a refusal, and nothing else is
+ * affected.
+ */
 export interface EmbeddedBackend extends Backend {
-  /** The engine process that runs now. */
+  /** The process id of the current engine. */
   pid(): number | undefined
 }
 
@@ -15,7 +18,7 @@ export function createEmbeddedBackend(
   plan: ModelPlan,
   logger: EngineLogger,
   supervision: Supervision = usualSupervision,
-  /** Told when the model is loaded, and when it cannot be. */
+  /** Called when the model is loaded, and when it cannot be. */
   changed: (status: BackendStatus) => void = () => {},
 ): EmbeddedBackend {
   const questions = createQuestions(plan)

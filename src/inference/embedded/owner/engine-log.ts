@@ -6,7 +6,7 @@ export type EngineLogger = Pick<BaseLogger, 'debug' | 'info' | 'warn' | 'error'>
 const longestLine = 500
 const linesInMinute = 200
 
-/** What the native library prints goes into the log, as much of it as a log can bear. Answers the last line so far. */
+/** Logs what the native library prints, up to a bounded rate. Returns a function for the last line so far. */
 export function logLines(stream: Readable, logger: EngineLogger): () => string {
   let last = ''
   let begun = ''

@@ -9,19 +9,19 @@ export type EngineProcess = ReturnType<typeof startEngineProcess>
 /** The same file before and after the build. */
 const entry = fileURLToPath(new URL(`../process${extname(import.meta.url)}`, import.meta.url))
 
-/** The variables that the engine gets: none of the server's secrets. */
+/** Environment variables passed to the engine: none of the server's secrets. */
 const inherited = ['PATH', 'HOME', 'TMPDIR', 'LANG', 'LC_ALL', 'LD_LIBRARY_PATH', 'SystemRoot', 'TEMP', 'TMP']
 
-/** What drivers and llama.cpp read to choose among several GPUs. */
+/** Read by drivers and llama.cpp to choose among several GPUs. */
 const ofDrivers = /^(CUDA|NVIDIA|VK|GGML_CUDA|GGML_VK|GGML_METAL)_/
 
 export function engineEnvironment(): NodeJS.ProcessEnv {
   const names = Object.keys(process.env).filter((name) => inherited.includes(name) || ofDrivers.test(name))
   return {
     ...Object.fromEntries(names.map((name) => [name, process.env[name]])),
-    // Read when the process begins; reading.ts and the native library rely on it.
+    // Read when the process starts; reading.ts and the native library rely on it.
     UV_THREADPOOL_SIZE: '1',
-    // A failed assertion of the library ends the process at once, not after a debugger has looked at it.
+    // A failed assertion of the library ends the process at once instead of starting a debugger first.
     GGML_NO_BACKTRACE: '1',
   }
 }
@@ -35,7 +35,8 @@ export function startEngineProcess(
   const child = fork(entry, [], {
     serialization: 'advanced',
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-    // What each token leaves behind is small: with more room for it V8 lets a hundred megabytes gather, and is no faster.
+    // The garbage of each token is small: with a larger semi-space V8 lets a hundred megabytes accumulate and is no
+    // faster.
     execArgv: ['--disable-warning=ExperimentalWarning', '--max-semi-space-size=4'],
     env: engineEnvironment(),
   })
@@ -46,22 +47,22 @@ export function startEngineProcess(
   say({ kind: 'load', options })
 
   function say(question: Question): void {
-    // A process that has just ended says so by itself; what was meant for it is ended with it.
+    // A process that has just ended reports that itself, and its questions end with it.
     if (child.connected) child.send(question, () => {})
   }
 
   let killed: string | undefined
 
-  /** At once, whatever it does; the reason is why it has ended then. */
+  /** Immediately, whatever it is doing; `reason` is reported as the reason why it ended. */
   function kill(reason: string): void {
     killed ??= reason
     child.kill('SIGKILL')
   }
 
-  /** Resolves with the reason when it has ended. */
+  /** Resolves with the reason when the process has ended. */
   const ended = new Promise<string>((resolve) => {
     child.once('error', (error) => resolve(error.message))
-    // Not 'exit': what it printed last comes before 'close'.
+    // Not 'exit': its last output comes before 'close'.
     child.once('close', (code, signal) => {
       const how = signal === null ? `it ended with code ${code}` : `it was ended by ${signal}`
       const line = lastLine()

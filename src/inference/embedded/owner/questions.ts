@@ -7,15 +7,15 @@ import { receivedEvent } from '../events/sent-events.ts'
 import type { Answer, EngineOptions, Question } from '../protocol.ts'
 import type { EngineProcess } from './engine-process.ts'
 
-/** The others are about the engine itself. */
+/** All other answers are about the engine itself. */
 export type AnswerToQuestion = Exclude<Answer, { kind: 'loading' | 'loaded' | 'unloadable' | 'pong' }>
 
-/** A question that has been sent: its answer comes at once, or it is a run. */
+/** A question that has been sent: it has a single answer, or it is a run. */
 interface Waiting {
   resolve(answer: Answer): void
-  /** Before `resolve` or, for a run, after it. */
+  /** Called before `resolve` or, for a run, after it. */
   fail(error: unknown): void
-  /** Takes a place in the queue of the engine. */
+  /** Set if it occupies a slot in the engine's queue. */
   place?: Place
   run?: { events: RunEvents; unfinished: number }
   each?(pooled: Pooled): void
@@ -26,14 +26,14 @@ interface Place {
   lane: Lane | undefined
 }
 
-/** Texts that are turned to tokens, and back, take a moment: so many may wait for it. */
+/** Tokenizing and detokenizing take a moment: so many texts may wait for it. */
 const mostTexts = 256
 
 type Text =
   | Omit<Extract<Question, { kind: 'tokenize' }>, 'id'>
   | Omit<Extract<Question, { kind: 'detokenize' }>, 'id'>
 
-/** What the engine has been asked and has not answered to the end, within the bounds of its queue. */
+/** The questions sent to the engine that are not completely answered, within the bounds of its queue. */
 export function createQuestions({ parallel, queue }: Pick<EngineOptions, 'parallel' | 'queue'>) {
   const asked = new Map<number, Waiting>()
   let ids = 0
@@ -84,7 +84,10 @@ export function createQuestions({ parallel, queue }: Pick<EngineOptions, 'parall
     else checkQueueRoom(others, tenant, { parallel, queue })
   }
 
-  /** Asks what is answered to its end before this resolves. What has a place in the queue is told to give it up. */
+  /**
+   * Asks a question and resolves when it is completely answered. Questions in the engine's queue are withdrawn on
+   * abort.
+   */
   async function ask(
     engine: EngineProcess,
     question: (id: number) => Question,
@@ -110,7 +113,7 @@ export function createQuestions({ parallel, queue }: Pick<EngineOptions, 'parall
 
   return {
     heard,
-    /** What was asked has no answer any more; says how much that was. */
+    /** The engine is gone and answers nothing more: fails all open questions; returns how many. */
     lost(why: () => Refusal): number {
       const open = Array.from(asked.values())
       asked.clear()

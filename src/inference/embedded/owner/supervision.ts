@@ -8,24 +8,24 @@ import type { EngineLogger } from './engine-log.ts'
 import { type EngineProcess, startEngineProcess } from './engine-process.ts'
 import type { AnswerToQuestion } from './questions.ts'
 
-/** How the engine process is watched, and how often it is started again. */
+/** How the engine process is watched, and how often it is restarted. */
 export const usualSupervision = {
   /** Between two pings. */
   pingMs: 1_000,
-  /** So many pings without an answer mean that it hangs: an endless loop, or a stopped process. */
+  /** So many unanswered pings mean that it hangs: an endless loop, or a stopped process. */
   silentPings: 15,
-  /** A single batch that takes longer hangs too: the slowest machine needs a fraction of it for one. */
+  /** A single batch that takes longer counts as a hang, too: the slowest machine needs a fraction of this. */
   longestBatchMs: 120_000,
-  /** Before the first new start; doubles with each that follows, until an engine has lived for `steadyMs`. */
+  /** Before the first restart; doubles with each further one, until an engine has lived for `steadyMs`. */
   restartMs: 250,
-  /** After an engine that served: requests wait for the next. */
+  /** After an engine that served: requests wait for the next one. */
   longestRestartMs: 5_000,
-  /** After one that never got as far: it will hardly be better soon. */
+  /** After one that never loaded the model: another attempt will hardly succeed soon. */
   longestReloadMs: 60_000,
   steadyMs: 30_000,
-  /** So many starts in a row that never got the model loaded, and it counts as one that cannot be served. */
+  /** After so many starts in a row without a loaded model, the model counts as one that cannot be served. */
   failedStarts: 3,
-  /** For the engine to end by itself when it is closed. */
+  /** Time for the engine to end by itself when it is closed. */
   closeMs: 3_000,
 }
 
@@ -40,16 +40,16 @@ interface Supervised {
   plan: ModelPlan
   logger: EngineLogger
   supervision: Supervision
-  /** Told when the model is loaded, and when it cannot be. */
+  /** Called when the model is loaded, and when it cannot be. */
   changed(status: BackendStatus): void
   answered(answer: AnswerToQuestion): void
-  /** What was asked has no answer any more; says how much that was. */
+  /** Fails all open questions; returns how many. */
   lost(why: () => Refusal): number
 }
 
-/** The engine process that runs now: it is started, watched, ended when it hangs, and started again. */
+/** Starts the engine process, watches it, kills it when it hangs, and restarts it. */
 export function superviseEngine({ plan, logger, supervision, changed, answered, lost }: Supervised) {
-  // Beside all others that write, each two tokens, three of a prompt fit: see planBatch.
+  // Room for two tokens of each other writer, and three of a prompt: see planBatch.
   const options: EngineOptions = { ...plan, batch: Math.max(plan.batch, 2 * plan.parallel + 2) }
   const longestBatchMs = supervision.longestBatchMs * (plan.task === 'answers' ? 1 : timesLongerText)
   let engine: EngineProcess | undefined
@@ -60,7 +60,7 @@ export function superviseEngine({ plan, logger, supervision, changed, answered, 
   let bytes: number | undefined
   let unanswered = 0
   let failedStarts = 0
-  /** How often in a row an engine has ended before it was steady. */
+  /** How many engines in a row have ended before they were steady. */
   let troubles = 0
   let readySince = Number.POSITIVE_INFINITY
   let restart: NodeJS.Timeout | undefined
@@ -81,12 +81,12 @@ export function superviseEngine({ plan, logger, supervision, changed, answered, 
     started.ended.then((reason) => ended(started, reason), fatal)
   }
 
-  /** The log has the path of the model; callers see no more than its name. */
+  /** The log has the path of the model; callers see only its name. */
   function shown(reason: string): string {
     return withoutFolders(reason, plan.file)
   }
 
-  /** The watch over the engine must not fail itself: if it does, that is a fault to be seen. */
+  /** The supervision itself must not fail: if it does, that is a fault to be seen. */
   function fatal(error: unknown): void {
     logger.error({ err: error }, 'the watch over the engine failed')
   }
@@ -131,7 +131,7 @@ export function superviseEngine({ plan, logger, supervision, changed, answered, 
         loaded(answer)
         return
       case 'unloadable':
-        // Another start will hardly help, but the file may be exchanged.
+        // Another start will hardly help, but the file may be replaced.
         troubles = 20
         unservable(answer.reason)
         return
@@ -163,7 +163,7 @@ export function superviseEngine({ plan, logger, supervision, changed, answered, 
 
   function look(): void {
     if (engine === undefined) return
-    // While it starts, it reads its own code and the file: it answers late, and no request waits for it yet.
+    // While it starts, it reads its code and the model file: it answers late, and no request waits for it yet.
     const mostSilent = status.state === 'ready' ? supervision.silentPings : 4 * supervision.silentPings
     if (unanswered >= mostSilent) {
       engine.kill('it did not answer any more')
@@ -193,7 +193,7 @@ export function superviseEngine({ plan, logger, supervision, changed, answered, 
             ...(load.drafts && { drafts: load.drafts }),
           }
         : status,
-    /** The engine, when it can be asked; throws a refusal otherwise. */
+    /** The engine, if it is ready; throws a refusal otherwise. */
     ready(): EngineProcess {
       if (isClosed) throw refuse('stopping')
       if (engine === undefined || status.state !== 'ready') throw notReady(status)

@@ -1,12 +1,12 @@
 import type { AddonContext, AddonModel, Binding } from '../binding.ts'
 
 export interface PoolingOptions {
-  /** Tokens of one text. */
+  /** Most tokens of one text. */
   context: number
-  /** The most tokens of one step. */
+  /** Most tokens of one step. */
   batch: number
   threads: number
-  /** A score is wanted, not a vector. */
+  /** A score is wanted instead of a vector. */
   isRanking: boolean
   flashAttention: 'auto' | false
 }
@@ -14,8 +14,8 @@ export interface PoolingOptions {
 export type PoolingContext = NonNullable<Awaited<ReturnType<typeof openPoolingContext>>>
 
 /**
- * Reads one text at a time: the binding tells the vector of sequence 0 alone, so texts cannot share a batch. Where a token looks
- * at those behind it, the batch has room for the whole of a text.
+ * Reads one text at a time: the binding returns only the vector of sequence 0, so texts cannot share a batch. If tokens
+ * attend to later ones, the batch has room for a whole text.
  */
 export async function openPoolingContext(
   binding: Binding,
@@ -33,12 +33,12 @@ export async function openPoolingContext(
     ranking: isRanking,
   })
   if (!(await addon.init())) return undefined
-  // Those of all tokens are wanted: the library says so in its log, text by text, unless it is told.
+  // The output of all tokens is wanted; unless requested, the library logs a line about it for each text.
   const all = Uint32Array.from({ length: Math.min(batch, context) }, (_, index) => index)
   return {
     /**
-     * What the model makes of the tokens, as it makes it: at least one, and no more than the context has room for. Undefined
-     * when nobody wants it any more.
+     * The model's output for the tokens, unchanged: at least one token, and no more than the context has room for.
+     * Undefined when it is no longer wanted.
      */
     async read(tokens: readonly number[], isWanted: () => boolean): Promise<Float64Array | undefined> {
       addon.removeTokenCellsFromSequence(0, 0, -1)

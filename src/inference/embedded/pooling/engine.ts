@@ -4,13 +4,13 @@ import type { EngineOptions } from '../protocol.ts'
 import { createInputs } from './inputs.ts'
 import { createPoolingLoop, type PoolingListener } from './loop.ts'
 
-/** The engine of a model that makes vectors of texts, or scores of pairs. */
+/** The engine of a model that makes vectors of texts or scores of pairs. */
 export async function openPooling(model: NativeModel, options: EngineOptions, listener: PoolingListener) {
   const isRanking = options.task === 'ranking'
   const context = await model.openPooling({ ...options, isRanking })
   const tokensOf = createInputs(model, options.context)
   const loop = createPoolingLoop(context, listener, isRanking ? scoreOf(model) : direction)
-  /** Those whose tokens are not known yet. */
+  /** Requests whose tokens are not known yet. */
   const arriving = new Map<number, AbortController>()
 
   async function pool(id: number, request: PoolingRequest): Promise<void> {
@@ -44,7 +44,7 @@ export async function openPooling(model: NativeModel, options: EngineOptions, li
   }
 }
 
-/** The vector of length 1, which is what clients compare. */
+/** The vector scaled to length 1, which is what clients compare. */
 function direction(made: Float64Array): Float32Array {
   let squares = 0
   for (const value of made) squares += value * value
@@ -53,10 +53,10 @@ function direction(made: Float64Array): Float32Array {
   return Float32Array.from(made, (value) => value / length)
 }
 
-/** Architectures whose labels llama.cpp has made probabilities of already (`build_pooling` in llama-graph.cpp). */
+/** Architectures whose scores llama.cpp has already turned into probabilities (`build_pooling` in llama-graph.cpp). */
 const toldAsProbability = new Set(['qwen3', 'qwen3vl'])
 
-/** From 0 to 1. Of several labels the first is the one that says yes. */
+/** From 0 to 1. With several labels, the first is the one for yes. */
 function scoreOf({ architecture }: NativeModel): (made: Float64Array) => Float32Array {
   return ([made = Number.NaN]) => {
     if (!Number.isFinite(made)) throw new Error('the model gives a score that is not a number')

@@ -6,10 +6,13 @@ import type { NativeModel } from '../native.ts'
 
 type Tokenizer = Pick<NativeModel, 'vocabulary' | 'tokenizeInTurns' | 'around' | 'ends' | 'pairTemplate'>
 
-/** What stands in a template for a text that is put there. */
+/** A piece of a template: tokens, or the text to be inserted there. */
 type PairPart = number[] | 'query' | 'document'
 
-/** The tokens of inputs as the model wants them. Refuses what it has no room for, unless the request lets it be cut. */
+/**
+ * The tokens of inputs in the form that the model wants. Refuses inputs longer than the context, unless the request
+ * allows truncating them.
+ */
 export function createInputs(model: Tokenizer, context: number) {
   let pairs: Promise<PairPart[]> | undefined
 
@@ -53,7 +56,7 @@ export function createInputs(model: Tokenizer, context: number) {
   }
 }
 
-/** As many of the tokens as there is room for beside so many others. */
+/** As many of the tokens as fit next to `others` more. */
 type Fit = (tokens: readonly number[], others: number) => readonly number[]
 
 function fitting(context: number, field: string, truncate: Truncation | undefined): Fit {
@@ -69,7 +72,10 @@ function fitting(context: number, field: string, truncate: Truncation | undefine
   }
 }
 
-/** As the model was trained to see a query and a document: by its own template, or as encoders have it. */
+/**
+ * A query and a document in the form in which the model was trained: by its own template, or the usual form of
+ * encoders.
+ */
 async function pairParts({ ends, pairTemplate, tokenizeInTurns }: Tokenizer): Promise<PairPart[]> {
   const { bos, eos, sep } = ends
   if (pairTemplate === undefined) {

@@ -4,11 +4,11 @@ import { createTenantShares } from '../turns/tenant-shares.ts'
 import type { PoolingContext } from './context.ts'
 
 export interface PoolingListener {
-  /** An input has been read; of the last one of a request also that it was the last. */
+  /** An input has been read; `isLast` for the last one of a request. */
   pooled(id: number, pooled: Pooled, isLast: boolean): void
   /** With an unexpected error. */
   refused(id: number, reason: unknown): void
-  /** Nothing else says that the load has changed. */
+  /** The load has changed, which no other event reports. */
   changed(): void
 }
 
@@ -22,8 +22,8 @@ interface Asked {
 }
 
 /**
- * One text after the other, each by the tenant that has had least of the model's time. Among the requests of a tenant those of
- * the lowest priority take turns too: a question is not held up by the library that is being read.
+ * Reads one text after the other, each of the tenant that has used the least of the model's time. Requests of a tenant
+ * with the lowest priority take turns, too: a single question is not delayed by a whole library that is being embedded.
  */
 export function createPoolingLoop(
   context: Pick<PoolingContext, 'read'>,
@@ -43,7 +43,7 @@ export function createPoolingLoop(
     const tenant = shares.next
     const own = all.filter(({ request }) => request.tenant === tenant)
     const first = own.reduce((one, other) => (other.request.priority < one.request.priority ? other : one))
-    // Behind the others until its next turn.
+    // Moves to the end until its next turn.
     asked.delete(first.id)
     asked.set(first.id, first)
     return first
@@ -74,7 +74,7 @@ export function createPoolingLoop(
       asked.set(id, { id, request, tokens, read: 0 })
       wake()
     },
-    /** The client has disconnected: what is left of it is not read. */
+    /** The client has disconnected: its remaining inputs are not read. */
     leave(id: number): void {
       if (asked.delete(id)) listener.changed()
     },

@@ -1,12 +1,12 @@
-/** Who asked for nothing for so long counts no more. */
+/** A tenant without requests for this long is no longer active. */
 const activeMs = 300_000
 
-/** Remembered at most, the latest. */
+/** Only the latest so many are remembered. */
 const mostTenants = 1_000
 
 export type ActiveTenants = ReturnType<typeof createActiveTenants>
 
-/** The tenants that have asked lately. */
+/** The tenants with recent requests. */
 export function createActiveTenants(now: () => number = () => performance.now()) {
   // In the order of their last requests.
   const asked = new Map<string, number>()
@@ -18,7 +18,7 @@ export function createActiveTenants(now: () => number = () => performance.now())
       const [oldest] = asked.keys()
       if (asked.size > mostTenants && oldest !== undefined) asked.delete(oldest)
     },
-    /** Whether others than this one are active. */
+    /** Whether any other tenant is active. */
     hasOthers(tenant: string): boolean {
       const since = now() - activeMs
       for (const [name, last] of asked) {

@@ -1,19 +1,17 @@
 import type { Answering } from '../request.ts'
 
-/**
- * Answers of one adapter go on together for so long: after a change llama.cpp plans its work anew.
- */
+/** How long answers of one adapter run together: after a change llama.cpp plans its work anew. */
 const turnMs = 40
 
 /**
- * The library adds an adapter to the weights for a whole batch, so answers of different adapters take turns. `undefined` is the model
- * without one.
+ * The library applies an adapter to a whole batch, so answers with different adapters take turns. `undefined` is the
+ * model without an adapter.
  */
 export function createAdapterTurns() {
   let now: string | undefined
   let since = 0
 
-  /** Those of them whose turn it is. */
+  /** Those whose adapter has its turn. */
   return (busy: readonly Answering[]): readonly Answering[] => {
     const [first, ...others] = new Set(busy.map(adapterOf))
     if (others.length === 0) {
@@ -34,7 +32,7 @@ export function adapterOf({ request }: Answering): string | undefined {
   return request.generation.adapter
 }
 
-/** What a prompt has to share beside its tokens to go on from a sequence. */
+/** What a prompt must have in common with a sequence, besides tokens, to continue from it. */
 export function keyOf({ adapter, salt }: { adapter?: string; salt?: string }): string | undefined {
   return adapter === undefined && salt === undefined ? undefined : JSON.stringify([adapter, salt])
 }

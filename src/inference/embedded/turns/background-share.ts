@@ -1,15 +1,18 @@
 /**
- * Of the time in which callers have something to run, background work takes so much: callers keep more than 0.95 of their
- * speed, and what runs behind them goes on, slowly, however long they stay.
+ * The share of background work while callers have something to run. Callers keep more than 0.95 of their speed, and
+ * background work advances slowly, however long they stay.
  */
 const share = 0.04
 
-/** Callers that come again this soon are still there: who asks one thing after the other does not wait each time. */
+/**
+ * Callers whose next request comes this soon count as present: one that sends requests one after the other does not
+ * wait each time.
+ */
 const graceMs = 200
 
-/** When a batch of background work is due, beside callers or alone. */
+/** Decides when a batch of background work is due, alongside callers or alone. */
 export function createBackgroundShare(now: () => number = () => performance.now()) {
-  /** The time that callers get before the next one. */
+  /** The time that callers get before the next batch of background work. */
   let owedMs = 0
   let callersSeen = Number.NEGATIVE_INFINITY
   const untilAloneMs = () => Math.max(0, graceMs - (now() - callersSeen))
@@ -24,7 +27,10 @@ export function createBackgroundShare(now: () => number = () => performance.now(
       callersSeen = now()
       owedMs -= ms
     },
-    /** Also when it ran alone: who comes then has waited for it, and does not wait for another at once. */
+    /**
+     * Also when it ran alone: a caller who arrived meanwhile has waited for it, and does not wait for another one at
+     * once.
+     */
     backgroundTook(ms: number): void {
       owedMs = ms / share
     },

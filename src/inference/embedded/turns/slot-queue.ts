@@ -1,6 +1,6 @@
 /**
- * What waits for a slot, in the order in which it is served: lower priority first, then one of each tenant in turn, so that a
- * tenant with many items waits behind one with a single item, then what came first.
+ * Items that wait for a slot, in the order in which they are served: lower priority first, then one of each tenant in
+ * turn, so that a tenant with many items waits behind one with a single item, then first come first served.
  */
 export function createSlotQueue<Item extends { priority: number; tenant: string }>() {
   const items: Item[] = []
@@ -9,7 +9,10 @@ export function createSlotQueue<Item extends { priority: number; tenant: string 
   const isBefore = (one: Item, other: Item) =>
     one.priority === other.priority ? roundOf(one) <= roundOf(other) : one.priority < other.priority
 
-  /** After the tenant's own last one; one without any in the queue comes in with the round that is being served. */
+  /**
+   * The round after the tenant's own last item; a tenant without items in the queue joins the round that is being
+   * served.
+   */
   function nextRound({ priority, tenant }: Item): number {
     const own = items.findLast((other) => other.tenant === tenant && other.priority === priority)
     if (own !== undefined) return roundOf(own) + 1
@@ -23,7 +26,7 @@ export function createSlotQueue<Item extends { priority: number; tenant: string 
     },
     add(item: Item): void {
       rounds.set(item, nextRound(item))
-      // Nearly always the last, so it is searched from behind.
+      // Nearly always the last, so the search starts at the end.
       let position = items.length
       while (position > 0 && !isBefore(items[position - 1] as Item, item)) position--
       items.splice(position, 0, item)

@@ -1,21 +1,21 @@
 /**
- * How tenants share the time of the model while several have something to run. A tenant that had more than another waits where
- * it would hold that one up. Who comes begins behind nobody, and nobody saves up what it does not use.
+ * How tenants share the time of the model while several have something to run. A tenant that has used more than another
+ * waits where it would delay that one. A new tenant starts behind nobody, and unused time is not saved up.
  */
 export function createTenantShares() {
-  /** Milliseconds, of those that have something to run. */
+  /** Milliseconds used by each tenant that has something to run. */
   const used = new Map<string, number>()
-  /** Never goes down, so that a tenant that comes again and again overtakes the others for a moment only. */
+  /** Never decreases, so that a tenant that leaves and returns again and again overtakes the others only briefly. */
   let level = 0
 
   return {
-    /** Before each batch: who has something to run in it. */
+    /** Called before each batch with the tenants that have something to run in it. */
     meet(tenants: ReadonlySet<string>): void {
       for (const tenant of used.keys()) if (!tenants.has(tenant)) used.delete(tenant)
       if (used.size > 0) level = Math.max(level, Math.min(...used.values()))
       for (const tenant of tenants) if (!used.has(tenant)) used.set(tenant, level)
     },
-    /** Of those that have met, the one that had least; of equals, who came last. */
+    /** The tenant that has used the least; of equals, the one that came last. */
     get next(): string | undefined {
       let least: string | undefined
       for (const [tenant, ms] of used) {
@@ -23,11 +23,11 @@ export function createTenantShares() {
       }
       return least
     },
-    /** Whether it had so much more than another. */
+    /** Whether it has used `ms` more than another. */
     isAhead(tenant: string, ms: number): boolean {
       return (used.get(tenant) ?? 0) - Math.min(...used.values()) > ms
     },
-    /** A batch took so long; each tenant pays for its tokens. */
+    /** A batch took `ms`; each tenant pays for its tokens. */
     pay(tokens: ReadonlyMap<string, number>, ms: number): void {
       let all = 0
       for (const count of tokens.values()) all += count

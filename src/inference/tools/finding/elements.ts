@@ -6,7 +6,7 @@ import type { TurnProbe } from './turns.ts'
 
 const values = { kzA: 'vzAx', kzB: { ozA: ['azA', 'azB'] } }
 
-/** Arguments as elements, and what they hold as elements again. */
+/** Finds arguments that are elements with nested elements. */
 export function findElements(probe: TurnProbe): FoundCalls | undefined {
   const text = probe.callsOf(probeCalls([values]))
   const [, prefix] = /(\S*)<kzA>vzAx\1<\/kzA>/.exec(text ?? '') ?? []

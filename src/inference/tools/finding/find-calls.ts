@@ -8,7 +8,7 @@ import { callFormat, literalsOf, skeletonOf } from './skeleton.ts'
 import { findTagged } from './tagged.ts'
 import type { TurnProbe } from './turns.ts'
 
-/** Undefined where the template shows no calls, or writes them in a way that data cannot describe. */
+/** Undefined if the template shows no calls, or writes them in a form that data cannot describe. */
 export function findCalls(
   probe: TurnProbe,
   reasoning: { close: string } | undefined,
@@ -24,7 +24,7 @@ export function findCalls(
   }
 }
 
-/** A template that writes the members of an object takes no text. */
+/** A template that writes the members of an object does not expect a text. */
 function findText(probe: TurnProbe): FoundCalls | undefined {
   if (probe.callsOf(probeCalls([values]))?.includes(values.kzA)) return undefined
   const format = findJson(probe, true)
@@ -63,7 +63,7 @@ function findJson(probe: TurnProbe, isText: boolean): CallFormat | undefined {
   }
   const one = told(1)
   if (one === undefined) return undefined
-  // A template that raises or shows one call only has one call in a turn.
+  // A template that raises an error or shows only one call has one call per turn.
   const literals = literalsOf(one, told(3))
   return literals && callFormat(literals, { kind: 'json', isQuoted })
 }

@@ -12,11 +12,11 @@ interface Finding {
   /** Renders with the template in question. */
   render: Render
   template: string
-  /** Whether there is time for another rendering of the proof. */
+  /** Whether there is time for another rendering in the proof. */
   hasTime(): boolean
 }
 
-/** How a model writes thoughts and calls, read off its template. The template is asked, not recognised by its name. */
+/** Determines how a model writes thoughts and calls, by rendering its template, not by recognizing its name. */
 export function findFormat({ render, template, hasTime }: Finding): AnswerFormat {
   const probe = createTurnProbe(render, probeNames)
   const reasoning = findReasoning(probe, template)
@@ -73,9 +73,9 @@ function systemMessagesOf(render: Render): HistoryForm['systemMessages'] {
   return renders([user]) ? 'none' : 'many'
 }
 
-/** Words between control tokens that stand behind what is said and are no part of it. */
+/** Words between control tokens that follow the content and are not part of it. */
 function closingsOf({ ending }: TurnProbe): string[] {
-  // The last token ends the answer and is no text.
+  // The last token ends the answer and is not text.
   const written = ending.replace(/<[^<>]+>\s*$/, '')
   if (!/^(<[^<>]+>\w+<[^<>]+>)+$/.test(written)) return []
   return written.match(/<[^<>]+>\w+<[^<>]+>/g) ?? []

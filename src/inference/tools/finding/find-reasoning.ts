@@ -3,7 +3,7 @@ import { thoughtStartOf } from '../../reasoning/thought-start.ts'
 import { probeCalls } from './probe-calls.ts'
 import { commonStart, needles, outsideMarks, type TurnProbe, turn } from './turns.ts'
 
-/** What templates call the switch, and what turns it on and off. */
+/** The names of the switch in templates, and the values that turn it on and off. */
 const knownSwitches = [
   ...['enable_thinking', 'thinking', 'think', 'enable_reasoning', 'reasoning'].map(
     (name) => [name, true, false] as const,
@@ -11,7 +11,7 @@ const knownSwitches = [
   ['thinking_mode', 'enabled', 'disabled'],
 ] as const
 
-/** Marks that models with a template of their own text for thoughts may write. */
+/** Marks that a model may write although its template has plain text for thoughts. */
 const known = [
   ['<think>', '</think>'],
   ['[THINK]', '[/THINK]'],
@@ -29,7 +29,7 @@ interface Marks {
   close: string
 }
 
-/** Undefined where the template shows no thoughts and knows none. */
+/** Undefined if the template shows no thoughts and contains no known marks. */
 export function findReasoning(probe: TurnProbe, template: string): ReasoningFormat | undefined {
   const found = knownSwitches.filter(
     ([name, on, off]) => probe.prompt({ [name]: on }) !== probe.prompt({ [name]: off }),
@@ -47,7 +47,7 @@ export function findReasoning(probe: TurnProbe, template: string): ReasoningForm
   return { ...marks, switches, isDefault }
 }
 
-/** The template shows the thought of an earlier turn. */
+/** Finds the marks if the template shows the thought of an earlier turn. */
 function fromHistory(probe: TurnProbe, openings: readonly string[]): Marks | undefined {
   const [call] = probeCalls([{ kzA: 'vzAx' }])
   const text = probe.behindUser([{ role: 'assistant', content: needles.said, ...thoughts }])
@@ -56,7 +56,8 @@ function fromHistory(probe: TurnProbe, openings: readonly string[]): Marks | und
   const at = text?.indexOf(needles.thought) ?? -1
   if (text === undefined || at === -1) return undefined
   const before = text.slice(0, at)
-  // A template may write the switch behind what the user says: what begins otherwise says nothing of the turn's beginning.
+  // A template may write the switch after the user's text: an opening that differs there says nothing about how the
+  // turn begins.
   const shared = [...openings, plain]
     .map((start) => commonStart(before, start))
     .filter((length) => length > 0)
@@ -77,7 +78,7 @@ function leadIn(before: string, openings: readonly string[]): string {
   return opening.startsWith(before) ? opening.slice(before.length).trim() : ''
 }
 
-/** The template closes an empty thought, or opens one, depending on a switch. */
+/** Finds the marks if the template closes an empty thought, or opens one, depending on a switch. */
 function fromOpenings(openings: readonly string[]): Marks | undefined {
   const [, on = '', off = ''] = openings
   const base = outsideMarks(on, Math.min(...openings.map((opening) => commonStart(opening, on))))

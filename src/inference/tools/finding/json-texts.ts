@@ -33,7 +33,7 @@ export function parsed(text: string): unknown {
   }
 }
 
-/** Keys may come in another order. */
+/** Ignores the order of keys. */
 export function isSame(a: unknown, b: unknown): boolean {
   return ordered(a) === ordered(b)
 }
@@ -51,7 +51,7 @@ interface FoundObject {
   isQuoted: boolean
 }
 
-/** The first place from `from` on where the text has this object as JSON, or its JSON text as a JSON string. */
+/** The first position from `from` on at which the text has this object as JSON, or its JSON text as a JSON string. */
 export function findObject(text: string, value: unknown, from: number): FoundObject | undefined {
   for (let at = from; at < text.length; at++) {
     if (text[at] === '{') {

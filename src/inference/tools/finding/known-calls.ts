@@ -1,6 +1,6 @@
 import type { CallFormat } from '../call-format.ts'
 
-/** Lists of calls as Python writes them. */
+/** Lists of calls in Python syntax. */
 const pythonLists: CallFormat = {
   open: ['<|tool_call_start|>['],
   mid: ['('],
@@ -11,7 +11,7 @@ const pythonLists: CallFormat = {
   isAnchored: false,
 }
 
-/** Templates of LFM2 show their model the tools, and nothing of the calls that it was trained to write. */
+/** Templates of LFM2 show the tools to the model, but not the form of the calls that it was trained to write. */
 export function knownCalls(prompt: string): CallFormat | undefined {
   return /List of tools: (<\|tool_list_start\|>)?\[/.test(prompt) ? pythonLists : undefined
 }

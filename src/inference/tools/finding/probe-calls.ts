@@ -1,4 +1,4 @@
-/** A call that a template is asked to show. Templates get the arguments as an object, or as its JSON text. */
+/** A call that a template is asked to render. Templates get the arguments as an object or as its JSON text. */
 export interface ProbeCall {
   id: string
   name: string
@@ -6,10 +6,10 @@ export interface ProbeCall {
 }
 
 export const probeNames = ['qzfA', 'qzfB', 'qzfC'] as const
-/** Letters only: digits are looked at for a counter. */
+/** Letters only: digits might be taken for a counter. */
 const ids = ['qzidAAAAa', 'qzidBBBBb', 'qzidCCCCc']
 
-/** So many calls with these arguments. */
+/** One call for each of these arguments. */
 export function probeCalls(given: readonly object[], isText = false): ProbeCall[] {
   return given.map((value, index) => ({
     id: ids[index] as string,

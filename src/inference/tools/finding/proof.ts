@@ -6,7 +6,7 @@ import { isSame, parsed } from './json-texts.ts'
 import type { ProbeCall } from './probe-calls.ts'
 import type { TurnProbe } from './turns.ts'
 
-/** Texts that are hard to tell from what stands around them. */
+/** Texts that are hard to tell from the text around them. */
 const hostile = [
   '',
   ' ',
@@ -31,13 +31,13 @@ const hostile = [
   '\t\u0001\u2028',
 ]
 
-/** As many as say more than one lucky call does. */
+/** Enough that a few lucky calls prove nothing. */
 const calls = 64
 const mostInTurn = 3
 
 /**
- * Random calls of random tools, as the template writes them and as they are read back. Returns what went wrong, or undefined.
- * `until` answers whether there is time for more.
+ * Renders random calls of random tools with the template and reads them back. Returns what went wrong, or undefined.
+ * `until` returns whether there is time for more.
  */
 export function disproof(
   probe: TurnProbe,
@@ -100,17 +100,17 @@ function readBack(
   for (const part of parts) {
     if (part.kind === 'call') read.push({ name: part.name, text: '' })
     else if (part.kind === 'arguments') (read[part.index] as { text: string }).text += part.text
-    // Text beside the calls was not there when they were written.
+    // Content next to the calls was not in the calls that were rendered.
     else if (part.kind === 'content' && part.text.trim() !== '') return []
   }
   return read
 }
 
-/** What the values may be. */
+/** What values may contain. */
 interface Limits {
   closing: readonly string[]
   hasPlainNesting: boolean
-  /** Keys inside of values stand as they are, and what a value is may depend on its schema. */
+  /** Keys inside values are written unchanged, and the type of a value may depend on its schema. */
   hasBareKeys: boolean
 }
 
@@ -175,7 +175,7 @@ function hasBareKeys({ arguments: given }: CallFormat): boolean {
   return given.kind === 'elements' || (given.kind === 'tagged' && given.quote !== undefined)
 }
 
-/** A text that is written as it is cannot hold what closes it, and templates write no escapes of Python. */
+/** A text that is written unchanged cannot contain what closes it, and templates write no Python escapes. */
 function closingTexts({ arguments: given }: CallFormat): string[] {
   if (given.kind === 'python') return ["'", '"', '\\']
   if (given.kind === 'elements') return [`${given.prefix}</`]
@@ -184,7 +184,7 @@ function closingTexts({ arguments: given }: CallFormat): string[] {
   return [wrap === undefined ? after.trim() : wrap.close, given.quote ?? ''].filter((text) => text !== '')
 }
 
-/** Small and the same everywhere, so that a template is proven or not. */
+/** Small and the same everywhere, so that a template is proven always or never. */
 function generator(seed: number): () => number {
   let state = seed
   return () => {

@@ -1,7 +1,7 @@
 import type { CallFormat } from '../call-format.ts'
 
 /**
- * `NAME(key='value', count=1)` is found as arguments with marks of their own, with a quote as a mark. The template may not escape the
+ * `NAME(key='value', count=1)` is found as tagged arguments with a quote as a mark. The template may not escape the
  * quote, but a model that writes Python does.
  */
 export function asPython(format: CallFormat): CallFormat {

@@ -1,7 +1,7 @@
 import type { CallFormat, Hole, Literal } from '../call-format.ts'
 import type { ProbeCall } from './probe-calls.ts'
 
-/** The texts around the holes of a turn with calls: `gaps[i]` stands between calls i and i + 1. */
+/** The texts around the holes of a turn with calls: `gaps[i]` is between calls i and i + 1. */
 interface Skeleton {
   open: string
   mids: string[]
@@ -9,14 +9,14 @@ interface Skeleton {
   close: string
 }
 
-/** Where a call stands in a turn: its name, and then its arguments. */
+/** The position of a call in a turn: of its name, and of its arguments. */
 interface Place {
   name: number
   start: number
   end: number
 }
 
-/** Undefined unless each call is there, in its order. */
+/** Undefined unless all calls are found in order. */
 export function skeletonOf(
   text: string,
   calls: readonly ProbeCall[],
@@ -41,7 +41,7 @@ export function skeletonOf(
   }
 }
 
-/** The literals of turns with one, two and three calls; undefined where they disagree. */
+/** The literals of turns with one, two and three calls; undefined if they disagree. */
 interface Literals {
   open: Literal
   mid: Literal
@@ -56,8 +56,8 @@ interface Told {
 }
 
 /**
- * Two turns show what differs from call to call: ids, which are known, and numbers that grow by one. `one` has one call; `many`
- * has three and is absent where a turn has one call only.
+ * Comparing two turns shows what differs from call to call: ids, which are known, and numbers that grow by one. `one`
+ * has one call; `many` has three and is absent if a turn has only one call.
  */
 export function literalsOf(one: Told, many: Told | undefined): Literals | undefined {
   const counter = many && counterOf(many)
@@ -90,7 +90,7 @@ export function literalsOf(one: Told, many: Told | undefined): Literals | undefi
 const allSame = (literals: readonly Literal[]) =>
   new Set(literals.map((literal) => JSON.stringify(literal))).size === 1
 
-/** The number that stands in the gaps or mids and grows by one with each call. */
+/** The number in the gaps or mids that grows by one with each call. */
 function counterOf({ skeleton: { gaps, mids } }: Told): { from: number } | undefined {
   const first = (texts: readonly string[]) => {
     const [a, b] = texts.map((text) => text.match(/\d+/g)?.map(Number) ?? [])
@@ -109,7 +109,7 @@ interface Known {
   count: number | undefined
 }
 
-/** The literal with holes instead of ids and of the counter. In a gap the counter is that of the next call. */
+/** The literal with holes for ids and the counter. In a gap the counter is that of the next call. */
 function holed(text: string, { last, next, count }: Known): Literal {
   const isGap = last !== undefined && next !== undefined
   const ofNext = isGap ? { of: 'next' as const } : {}
@@ -134,7 +134,7 @@ function split(part: string | Hole, cut: (text: string) => string[], hole: Hole)
   return cut(part).flatMap((text, index) => (index === 0 ? [text] : [hole, text]))
 }
 
-/** White space around the calls of a turn is nobody's concern. */
+/** White space around the calls of a turn is ignored. */
 export function callFormat(literals: Literals, given: CallFormat['arguments']): CallFormat {
   const { counter, gap, mid } = literals
   const open = trimmed(literals.open, 'start')
@@ -148,7 +148,7 @@ export function callFormat(literals: Literals, given: CallFormat['arguments']): 
     close,
     ...(counter && { counter: { ...counter, over: 'turn' } }),
     ids: 'any',
-    // JSON alone may be what an answer says.
+    // An answer may contain plain JSON that is not a call.
     isAnchored: open.length === 0 || (typeof first === 'string' && /^(\[\s*)?\{\s*"/.test(first)),
   }
 }

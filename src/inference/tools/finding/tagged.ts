@@ -8,7 +8,7 @@ import { commonStart, outsideMarks, type TurnProbe } from './turns.ts'
 const key = 'kzA'
 const other = 'kzB'
 
-/** Each argument with marks of its own around its key and its value. */
+/** Finds arguments with marks around each key and value. */
 export function findTagged(probe: TurnProbe): FoundCalls | undefined {
   const one = probe.callsOf(probeCalls([{ [key]: 'vzAx' }]))
   const two = probe.callsOf(probeCalls([{ [key]: 'vzAx', [other]: 'vzBx' }]))
@@ -50,7 +50,7 @@ interface Place {
   end: number
 }
 
-/** Where keys and their values stand behind the name. */
+/** The positions of keys and their values after the name. */
 function placesOf(text: string, ...rest: [string, string[], string?]): Place[] {
   const [firstValue, keys, secondValue] = rest
   const wanted = [firstValue, secondValue]
@@ -78,8 +78,8 @@ interface Parts {
 }
 
 /**
- * A call without arguments is `mid close`, one with an argument `mid before KEY … VALUE after close`, and between two arguments
- * stands `after between before`. Undefined where no cut says all three.
+ * A call without arguments is `mid close`, one with an argument `mid before KEY … VALUE after close`, and two arguments
+ * are separated by `after between before`. Undefined if no way to cut the texts fits all three.
  */
 function aroundArguments(seen: {
   before: string
@@ -115,18 +115,18 @@ const examples = {
   array: ['azA', 90418],
 }
 
-/** What stands around the value of each type, and how it is written. */
+/** The marks around the value of each type, and how it is written. */
 function valuesOf(probe: TurnProbe, parts: Parts) {
   const string = writtenAs(probe, parts, examples.string)
   const number = writtenAs(probe, parts, examples.number)
   const boolean = writtenAs(probe, parts, examples.boolean)
   if (!string || !number || !boolean) return undefined
-  // Templates may write none as nothing at all, which says no more than that it is no text.
+  // Templates may write none as nothing at all, which only shows that it is not a text.
   const none = writtenAs(probe, parts, null) ?? number
   const wrap = wrapOf(probe, parts, string.value)
   const object = writtenAs(probe, parts, examples.object)
   const array = writtenAs(probe, parts, examples.array)
-  // Both are written in the same way, or neither can be relied on.
+  // Both must be written in the same way, or neither can be relied on.
   const isQuoted = object?.quote !== undefined && object.quote === array?.quote
   const isPlain = object?.quote === undefined && array?.quote === undefined
   const held = (value: FoundValue | undefined) => (isQuoted || isPlain ? value?.value : undefined)
@@ -145,7 +145,7 @@ function valuesOf(probe: TurnProbe, parts: Parts) {
   }
 }
 
-/** What stands around a text that could be taken for marks, where that is not what stands around all texts. */
+/** The marks around a text that could be mistaken for marks, if they differ from those around all texts. */
 function wrapOf(probe: TurnProbe, parts: Parts, { mid, after, written }: TaggedValue): TaggedValue['wrap'] {
   const text = probe.callsOf(probeCalls([{ [key]: marked }]))
   const at = text?.lastIndexOf(marked) ?? -1
@@ -207,7 +207,7 @@ function literalAt(text: string, example: unknown): FoundLiteral | undefined {
     return quotedAt(text, /\[(\S+)azA\1,\s*90418\]/)
   }
   const json = JSON.stringify(example)
-  // The last one: the name of the type may stand before the value.
+  // The last one: the name of the type may precede the value.
   const start = text.lastIndexOf(json)
   if (start !== -1) return { start, end: start + json.length, written: 'json' }
   if (typeof example !== 'string') return undefined

@@ -11,21 +11,24 @@ const asked: Message = { role: 'user', content: needles.user }
 const anyObject = { type: 'object', properties: {}, additionalProperties: true }
 
 export interface TurnProbe {
-  /** What the model writes for these calls: from the end of the generation prompt to the end of the turn. Undefined where the template raises. */
+  /**
+   * What the model writes for these calls: from the end of the generation prompt to the end of the turn. Undefined if
+   * the template raises an error.
+   */
   callsOf(calls: readonly ProbeCall[]): string | undefined
-  /** The same behind an earlier round of calls with their results. */
+  /** The same after an earlier round of calls with their results. */
   laterCallsOf(earlier: readonly ProbeCall[], calls: readonly ProbeCall[]): string | undefined
-  /** The text behind the user's message. */
+  /** The text after the user's message. */
   behindUser(messages: readonly Message[], variables?: Record<string, unknown>): string | undefined
-  /** Of prompts that open the assistant's turn: the text behind the user's message. */
+  /** The text after the user's message in a prompt that opens the assistant's turn. */
   opening(variables: Record<string, unknown>): string | undefined
   /** The whole of such a prompt. */
   prompt(variables: Record<string, unknown>): string | undefined
-  /** Where the assistant's turn ends: what stands behind its content. */
+  /** The end of the assistant's turn, after its content. */
   ending: string
 }
 
-/** Cuts what a model writes out of conversations that a template has rendered. */
+/** Extracts what a model writes from conversations rendered by a template. */
 export function createTurnProbe(render: Render, names: readonly string[]): TurnProbe {
   const tools = names.map((name) => ({
     type: 'function',
@@ -76,7 +79,7 @@ export function createTurnProbe(render: Render, names: readonly string[]): TurnP
         name,
         tool_call_id: id,
       }))
-      // Behind the user's next message, since the cut is made there.
+      // After the user's next message, where the text is cut.
       const text = cut(
         behind(
           needles.user,
@@ -96,14 +99,14 @@ export function createTurnProbe(render: Render, names: readonly string[]): TurnP
   }
 }
 
-/** What begins the first call, as often as it stands there, and what stands behind each. */
+/** The beginning of the first call, and the text after each occurrence of it. */
 function begunCalls(text: string, [first]: readonly ProbeCall[]): { begun: string; behind: string[] } {
   const at = first === undefined ? -1 : text.indexOf(first.name)
   const begun = at <= 0 ? '' : text.slice(0, at + (first?.name.length ?? 0))
   return { begun, behind: begun === '' ? [] : text.split(begun).slice(1) }
 }
 
-/** Where all calls stand twice: the second time they stand as they would alone. */
+/** For a template that shows all calls twice: the second time they are as they would be alone. */
 function shownLast(text: string | undefined, calls: readonly ProbeCall[]): string | undefined {
   if (text === undefined) return undefined
   const { begun, behind } = begunCalls(text, calls)
@@ -125,7 +128,8 @@ export function attempt<Value>(work: () => Value): Value | undefined {
   try {
     return work()
   } catch (error) {
-    // A template that raises, or that uses what is not there, cannot show this; bounds are for the caller.
+    // A template that raises an error or uses undefined values cannot show this; exceeded limits are left to the
+    // caller.
     if (error instanceof Error && error.name !== 'BudgetExceededError' && !(error instanceof RangeError)) {
       return undefined
     }
@@ -151,7 +155,7 @@ function withoutEnding(text: string, ending: string, untilLater: string): string
   if (ending.trim() === '') return text
   const at = outsideMarksFrom(ending, ending.length - commonEnd(text, ending))
   if (at < ending.length) return text.slice(0, text.length - (ending.length - at))
-  // Turns with calls end in a way of their own.
+  // Turns with calls have their own ending.
   return text.replace(lastMark, '')
 }
 

@@ -12,7 +12,7 @@ import { readTagged, taggedBegin, taggedMarks } from './tagged-arguments.ts'
 export interface ArgumentReader {
   /** Whether arguments begin at a position. */
   begins: Matcher
-  /** False when the text is over before they end. */
+  /** False when the text ends before the arguments do. */
   read(source: Source, said: Said, tool: OfferedTool): Reading<boolean>
 }
 
@@ -47,7 +47,7 @@ function textOf([first = '']: Literal = []): string {
 
 const mostSpace = 64
 
-/** Arguments are an object, or the text of one; JSON of another kind is no call. */
+/** Arguments are an object, or the text of one; JSON of another kind is not a call. */
 function jsonBegins(text: string, at: number): Ending {
   const rest = text.slice(at, at + mostSpace).trimStart()
   if (rest === '') return at + mostSpace > text.length ? short : absent

@@ -5,49 +5,49 @@ import { absent, anyOf, exactly, type Matcher, short, tolerantly } from './liter
 import type { Said } from './said.ts'
 import type { Reading, Seeker, Sought, Source } from './source.ts'
 
-/** A call begins: its name is certain. */
+/** The beginning of a call: its name is certain. */
 export interface Opening {
   tool: OfferedTool
-  /** Where its arguments begin. */
+  /** The position of its arguments. */
   end: number
-  /** The text is over before they do. */
+  /** The text ends before the arguments. */
   isCut: boolean
   by: CallReader
 }
 
 /** Reads the calls of one format. */
 export interface CallReader {
-  /** The first call, or the first one behind other text. */
+  /** The first call, at the start or after other text. */
   first: Seeker<Opening>
-  /** A call right behind the arguments of another; absent where a turn has one call. */
+  /** A call right after the arguments of another; absent if a turn has only one call. */
   next?: Seeker<Opening>['seek']
   close: Matcher
-  /** False when the text is over before the arguments are. */
+  /** False when the text ends before the arguments do. */
   readArguments(source: Source, said: Said, tool: OfferedTool): Reading<boolean>
 }
 
 type CallLiterals = Pick<CallFormat, 'open' | 'mid' | 'gap' | 'close' | 'isAnchored'> & {
-  /** How much has to stand behind a name for a call that was cut off there to be one; any character without it. */
+  /** The text that must follow a name for a truncated call to count as one; any character if absent. */
   certain?: string
 }
 
 interface CallReaderOptions {
   isParallel: boolean
   isJson: boolean
-  /** The reader of arguments that have behind them what this matches. */
+  /** The reader for arguments that are followed by what `behind` matches. */
   argumentsOf(behind: Matcher): ArgumentReader
 }
 
 /**
- * A call begins where all of it stands up to its arguments: the mark, the name of an offered tool, and what follows the name.
- * Anything else is text, so prose about marks stays what it is.
+ * A call is recognized only when everything up to its arguments is present: the mark, the name of an offered tool, and
+ * what follows the name. Anything else is text, so prose about marks is not changed.
  */
 export function callReader(
   format: CallLiterals,
   tools: readonly OfferedTool[],
   { isParallel, isJson, argumentsOf }: CallReaderOptions,
 ): CallReader {
-  // Behind a JSON value there may be white space.
+  // White space may follow a JSON value.
   const behindValue = (literal: Literal) => (isJson ? [' ', ...literal] : literal)
   const beforeName = { isAfterName: false, isBeforeName: true, isJson }
   const mid = tolerantly(format.mid, { isAfterName: true, isBeforeName: false, isJson })
@@ -84,7 +84,7 @@ export function callReader(
     return 'no'
   }
 
-  // White space that the template has before its mark belongs to the mark.
+  // White space before the template's mark belongs to the mark.
   const [head = ''] = format.open
   const space = typeof head === 'string' && !format.isAnchored ? (/^\s+/.exec(head)?.[0] ?? '') : ''
   const open = format.open.map((part, at) => (at === 0 && typeof part === 'string' ? part.trimStart() : part))
@@ -110,7 +110,7 @@ interface SpelledTool {
   name: string
 }
 
-/** As they are, and as a JSON string has them. Of names that begin alike the longest one that fits is meant. */
+/** Names unchanged and as in a JSON string. Of names that begin alike, the longest one that matches is meant. */
 function namesOf(tools: readonly OfferedTool[]): SpelledTool[] {
   return tools
     .flatMap((tool) => [tool.name, JSON.stringify(tool.name).slice(1, -1)].map((name) => ({ tool, name })))

@@ -18,7 +18,7 @@ export function* readCalls(source: Source, said: Said, opening: Opening): Readin
   }
 }
 
-/** The next call where there is one. Else what closes the calls is read, as far as it stands there. */
+/** The next call, if there is one. Otherwise reads what closes the calls, as far as it is there. */
 function* readBehind(source: Source, { next, close }: CallReader): Reading<Opening | undefined> {
   for (;;) {
     const { text, at, isOver } = source

@@ -9,7 +9,7 @@ import { itemOf, propertyOf, typesOf } from './value-types.ts'
 const mostDepth = 64
 const mostOfKey = 512
 
-/** Of a text or of JSON, as the schema has it. */
+/** Whether the text of a value is plain or JSON, depending on the schema. */
 const written = new Map<ValueType, TaggedValue['written']>([
   ['string', 'raw'],
   ['number', 'json'],
@@ -19,7 +19,7 @@ const written = new Map<ValueType, TaggedValue['written']>([
   ['array', 'json'],
 ])
 
-/** Whether a first element begins here, or what stands behind all of them. */
+/** Whether a first element begins here, or what follows all of them. */
 export function elementsBegin({ prefix }: ElementArguments, behind: Matcher): Matcher {
   const over = inSequence([space, behind])
   return (text, at) => {
@@ -30,8 +30,8 @@ export function elementsBegin({ prefix }: ElementArguments, behind: Matcher): Ma
 }
 
 /**
- * Arguments that are elements, and what they hold are elements again. The closing tag of an element is the first one that stands
- * behind its value, whatever its name. False when the text is over before they end.
+ * Reads arguments that are elements with nested elements. The closing tag of an element is the first one after its
+ * value, whatever its name. False when the text ends before they do.
  */
 export function* readElements(
   source: Source,
@@ -55,7 +55,7 @@ interface Tag {
   end: number
 }
 
-/** An element begins here, but for white space. */
+/** The opening tag here, after optional white space. */
 function tagAt(text: string, at: number, prefix: string): Tag | typeof absent | typeof short {
   const from = inSequence([space, exactly(`${prefix}<`)])(text, at)
   if (from < 0) return from === short ? short : absent
@@ -71,7 +71,7 @@ type Outcome = 'read' | 'over'
 interface Holder {
   open: string
   close: string
-  /** What is written before the value of an element. */
+  /** Written before the value of an element. */
   key(tag: string): string
   schemaOf(schema: unknown, tag: string, root: unknown): unknown
 }
@@ -90,7 +90,7 @@ const items: Holder = {
   schemaOf: (schema, _tag, root) => itemOf(schema, root),
 }
 
-/** Members of an object or items of a list, up to what is not one. */
+/** Reads members of an object or items of a list, up to the first other text. */
 function* readHeld(
   source: Source,
   said: Said,
@@ -117,7 +117,7 @@ function* readHeld(
   }
 }
 
-/** What an element holds, and its closing tag. Only what may be an object or a list holds elements. */
+/** Reads the content of an element and its closing tag. Only a value that may be an object or a list contains elements. */
 function* readElement(
   source: Source,
   said: Said,

@@ -3,8 +3,8 @@ import { type CallsOfMessages, type MessageForm, recipientOf } from './messages.
 import { isSpace, type Reading, type Source } from './source.ts'
 
 /**
- * The channels of gpt-oss: `<|channel|>analysis<|message|>` is thought, and a message to a function is a call. The recipient stands
- * before the channel or behind it.
+ * The channels of gpt-oss: `<|channel|>analysis<|message|>` is a thought, and a message to a function is a call. The
+ * recipient comes before or after the channel.
  */
 export function harmonyForm(
   marks: Readonly<Record<string, string>>,
@@ -37,7 +37,7 @@ export function harmonyForm(
   }
 }
 
-/** What has come so far does not tell in a call that was cut off. */
+/** A truncated call counts as an object while nothing of it has arrived. */
 function* isObject(source: Source): Reading<boolean> {
   for (;;) {
     const { text } = source

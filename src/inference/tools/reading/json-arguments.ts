@@ -1,8 +1,8 @@
 import type { Reading, Source } from './source.ts'
 
 /**
- * Hands on a JSON value as it is written, up to where it ends. Whether it is valid is not looked at, only where its strings and
- * brackets end. False when the text is over before.
+ * Passes on a JSON value unchanged, up to its end. It is not validated: only the ends of its strings and brackets are
+ * found. False when the text ends first.
  */
 export function* readJson(source: Source, say: (text: string) => void): Reading<boolean> {
   let depth = 0
@@ -44,7 +44,7 @@ export function jsonEscapeAt(text: string, at: number): { says: string; end: num
   return end <= text.length ? { says: unescaped(text.slice(at, end)), end } : undefined
 }
 
-/** Two escapes that are one character are read as one, so that no half of it is handed on. */
+/** Two escapes for one character are read together, so that no half of it is passed on. */
 function endOfEscape(text: string, at: number): number {
   if (text[at + 1] !== 'u') return at + 2
   const isHigh = /^[dD][89abAB]/.test(text.slice(at + 2, at + 4))

@@ -1,7 +1,7 @@
 import type { Literal } from '../call-format.ts'
 import { isSpace } from './source.ts'
 
-/** Where a literal that stands at a position ends; or that it does not stand there, or that the text is too short to tell. */
+/** The end of a literal at a position; or that it is absent there, or that the text is too short to tell. */
 export type Ending = number
 export const absent = -1
 export const short = -2
@@ -15,13 +15,13 @@ const mostOfCounter = 9
 interface Borders {
   isAfterName: boolean
   isBeforeName: boolean
-  /** Punctuation of JSON may have white space beside it. */
+  /** White space is allowed next to punctuation of JSON. */
   isJson: boolean
 }
 
 /**
- * Matches a literal with the template's white space between its marks, without any, and with more, as models write it. It
- * takes no white space at its end, unless a name follows.
+ * Matches a literal with the white space of the template between its marks, with none, and with more, as models write
+ * it. White space at its end is not matched, unless a name follows.
  */
 export function tolerantly(literal: Literal, { isAfterName, isBeforeName, isJson }: Borders): Matcher {
   const parts = literal.flatMap((part): Literal[number][] =>
@@ -39,7 +39,7 @@ export function tolerantly(literal: Literal, { isAfterName, isBeforeName, isJson
   return inSequence(steps)
 }
 
-/** The same for a mark that a value stands behind as it is: the white space at its end, if it is there, is that of the mark. */
+/** The same for a mark that is followed by a plain value: white space at its end, if present, belongs to the mark. */
 export function withExactEnd(text: string): Matcher {
   const body = tolerantly([text], { isAfterName: false, isBeforeName: false, isJson: false })
   const end = exactly(text.slice(text.trimEnd().length))
@@ -51,7 +51,7 @@ export function withExactEnd(text: string): Matcher {
   }
 }
 
-/** Marks, and the white space between them as parts of their own. */
+/** Splits into marks and the white space between them. */
 function pieces(text: string, isJson: boolean): string[] {
   const spaced = isJson ? text.replace(/(?<=[{}[\]:,])(?=["{}[\]:,])|(?<=")(?=[{}[\]:,])/g, ' ') : text
   return spaced.split(/(\s+)/).filter((piece) => piece !== '')
@@ -61,7 +61,7 @@ function isWord(part: Literal[number] | undefined, at: number): boolean {
   return typeof part !== 'string' ? part !== undefined : /\w/.test(part.at(at) ?? '')
 }
 
-/** Matches a text and nothing else. */
+/** Matches exactly this text. */
 export function exactly(literal: string): Matcher {
   return (text, at) => {
     if (text.startsWith(literal, at)) return at + literal.length
@@ -80,7 +80,7 @@ export function inSequence(steps: readonly Matcher[]): Matcher {
   }
 }
 
-/** Whether one of them stands here, be it that a longer one does. */
+/** Whether one of them matches here, even if a longer one might. */
 export function anyOf(matchers: readonly Matcher[]): Matcher {
   return (text, at) => {
     const ends = matchers.map((match) => match(text, at))
@@ -89,7 +89,7 @@ export function anyOf(matchers: readonly Matcher[]): Matcher {
   }
 }
 
-/** The longest that stands here. */
+/** The longest match. */
 export function longestOf(matchers: readonly Matcher[]): Matcher {
   return (text, at) => {
     const ends = matchers.map((match) => match(text, at))

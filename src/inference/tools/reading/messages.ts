@@ -5,23 +5,23 @@ import type { Said } from './said.ts'
 import { isSecondHalf, isSpace, type Reading, readUntil, type Source } from './source.ts'
 import { standing } from './standing.ts'
 
-/** How a turn is written that is messages, each with a header that says what it is. */
+/** The form of a turn that consists of messages, each with a header that says what it is. */
 export interface MessageForm {
-  /** What begins a message, and what stands between its header and its text. */
+  /** The beginning of a message, and what separates its header from its text. */
   start: string
   message: string
-  /** What ends a message. */
+  /** The ends of a message. */
   ends: readonly string[]
-  /** What the header of the first message may begin with, which the prompt may have begun. */
+  /** Beginnings of the header of the first message, which the prompt may have begun. */
   begins: readonly string[]
-  /** A header of a message to nobody in particular begins with one of these. */
+  /** The header of a message to nobody in particular begins with one of these. */
   wordBegins: readonly string[]
   isThought(header: string): boolean
-  /** Reads a call, from the text of its message on; false where the text is over before the call is. */
+  /** Reads a call, from the text of its message on; `over` when the text ends before the call does. */
   readCall(source: Source, said: Said, header: string): Reading<'read' | 'over' | 'none'>
 }
 
-/** What may be called; absent where calls are not read. */
+/** The tools that may be called; absent if calls are not read. */
 export interface CallsOfMessages {
   tools: readonly OfferedTool[]
   isParallel: boolean
@@ -31,7 +31,8 @@ export interface CallsOfMessages {
 const mostOfHeader = 512
 
 /**
- * Reads a turn of messages: thoughts, calls, and all others are content. Where no message begins the rest is said as it is.
+ * Reads a turn of messages: thoughts, calls, and all others as content. Where no message begins, the rest is passed on
+ * unchanged.
  */
 export function* readMessages(
   source: Source,
@@ -54,7 +55,7 @@ export function* readMessages(
   }
   yield* readUntil(source, [], said.content)
 
-  /** Undefined where no header stands, or one that does not end. */
+  /** Undefined if there is no header here, or one without an end. */
   function* readHeader(): Reading<string | undefined> {
     for (;;) {
       const { text, at, isOver } = source
@@ -70,7 +71,7 @@ export function* readMessages(
       }
       if (text.length - at > mostOfHeader) return undefined
       if (isOver) {
-        // The beginning of a header is no content.
+        // The beginning of a header is not content.
         if (isBegun && !form.wordBegins.some((word) => text.startsWith(word, from))) source.at = text.length
         return undefined
       }
@@ -95,14 +96,14 @@ export function* readMessages(
   }
 }
 
-/** Of a mark in a header that begins here; -1 where there is none. */
+/** The position of a mark in the header that begins here; -1 if there is none. */
 function positionOf(mark: string, text: string, from: number): number {
   let found = text.indexOf(mark, from)
   while (found !== -1 && isSecondHalf(text, found)) found = text.indexOf(mark, found + 1)
   return found - from > mostOfHeader ? -1 : found
 }
 
-/** Whom a message is for, by the last word of its header that says so. */
+/** The recipient of a message, from the last word of its header that names one. */
 export function recipientOf(header: string): string | undefined {
   return Array.from(header.matchAll(/\bto=([^\s<\udc00-\udfff]+)/g), ([, name]) => name).findLast(
     (name) => name !== 'assistant',

@@ -5,7 +5,7 @@ import { short } from './literals.ts'
 import { type CallsOfMessages, type MessageForm, recipientOf } from './messages.ts'
 import { behindSpace, certainly, type Reading, type Source } from './source.ts'
 
-/** Messages to somebody: to itself is thought, to the user is content, and to a tool is a call. */
+/** Messages by recipient: to itself is a thought, to the user is content, and to a tool is a call. */
 export function museForm(
   marks: Readonly<Record<string, string>>,
   calls: CallsOfMessages | undefined,

@@ -8,15 +8,15 @@ import { standing } from './standing.ts'
 const mostDepth = 64
 const mostOfKey = 512
 
-/** What follows `name(`: an argument by its key, or the end. */
+/** Matches what follows `name(`: an argument with its key, or the end. */
 export function pythonBegins(text: string, at: number): Ending {
   const found = argumentAt(text, at)
   return typeof found === 'object' || found >= 0 ? at : found
 }
 
 /**
- * Keyword arguments as Python writes them, said as JSON, up to the bracket that closes them. What cannot be read ends them, so
- * that they are JSON all the same. False when the text is over before they end.
+ * Reads Python keyword arguments and emits them as JSON, up to the bracket that closes them. Anything unreadable ends
+ * them, so that the result is JSON all the same. False when the text ends before they do.
  */
 export function* readPython(source: Source, said: Said): Reading<boolean> {
   for (let isFirst = true; ; ) {
@@ -44,7 +44,7 @@ interface Argument {
   end: number
 }
 
-/** An argument, or where the bracket stands that ends them. */
+/** An argument, or the position of the closing bracket. */
 function argumentAt(text: string, at: number, isBehindAnother = false): Argument | Ending {
   let from = afterSpace(text, at)
   if (text[from] === ')') return from
@@ -66,7 +66,7 @@ function afterSpace(text: string, at: number): number {
   return end
 }
 
-/** Waits for what stands behind white space; undefined when the text is over. */
+/** Skips white space and waits for the next character; undefined when the text is over. */
 function* readNext(source: Source): Reading<string | undefined> {
   for (;;) {
     source.at = afterSpace(source.text, source.at)
@@ -76,10 +76,13 @@ function* readNext(source: Source): Reading<string | undefined> {
   }
 }
 
-/** `strange`: no value stands here, or one that does not end as it began. */
+/** `strange`: there is no value here, or one that does not end as it began. */
 type ReadValue = 'value' | 'strange' | 'over'
 
-/** A value as Python or JSON writes it, said as JSON. Where there is a further quote, texts between two of it have no escapes. */
+/**
+ * Reads a value in Python or JSON syntax and emits it as JSON. If a further quote is given, texts between two of it
+ * have no escapes.
+ */
 export function* readPythonValue(
   source: Source,
   said: Said,
@@ -172,7 +175,7 @@ function* readMember(
 const words: Readonly<Record<string, string>> = { True: 'true', False: 'false', None: 'null' }
 const mostOfWord = 512
 
-/** A number, or a word that stands for itself. */
+/** A number, or a word such as a constant. */
 function* readWord(source: Source, said: Said, isKey = false): Reading<ReadValue> {
   for (;;) {
     const { text, at } = source

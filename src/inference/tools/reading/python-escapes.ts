@@ -10,7 +10,7 @@ const single: Readonly<Record<string, string>> = {
   r: '\r',
   t: '\t',
   v: '\v',
-  // JSON has this one.
+  // Also an escape in JSON.
   '/': '/',
 }
 
@@ -32,7 +32,7 @@ export function pythonEscapeAt(
     return { says: String.fromCodePoint(Number.parseInt(digits, 8)), end: at + 1 + digits.length }
   }
   const length = digitsOf[kind]
-  // What is no escape stays as it is written.
+  // An unknown escape is kept unchanged.
   const plain = { says: `\\${kind}`, end: at + 2 }
   if (length === undefined) return plain
   const digits = text.slice(at + 2, at + 2 + length)
@@ -42,7 +42,7 @@ export function pythonEscapeAt(
   const end = at + 2 + length
   if (point > 0x10ffff) return plain
   if (kind !== 'u' || point < 0xd800 || point > 0xdbff) return { says: String.fromCodePoint(point), end }
-  // A character beyond the first plane may be written as the two that JSON writes it as.
+  // A character beyond the first plane may be written as a surrogate pair, as in JSON.
   const second = /^\\u(d[c-f][\da-f]{2})/i.exec(text.slice(end, end + 6))?.[1]
   if (second !== undefined) {
     return { says: String.fromCharCode(point, Number.parseInt(second, 16)), end: end + 6 }

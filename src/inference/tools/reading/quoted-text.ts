@@ -2,10 +2,10 @@ import type { Reading, Source } from './source.ts'
 
 const backslash = 0x5c
 
-/** What the escape at this place says and where it ends; undefined where the text is too short to tell. */
+/** The text and the end of the escape at this position; undefined if the text is too short to tell. */
 type EscapeAt = (text: string, at: number, isOver: boolean) => { says: string; end: number } | undefined
 
-/** Hands on what a text in quotes says, from its opening quote on. False when the text is over before it ends. */
+/** Passes on the content of a quoted text, from its opening quote on. False when the text ends before it is closed. */
 export function* readQuotedText(
   source: Source,
   say: (text: string) => void,

@@ -3,32 +3,32 @@ import type { Part } from '../../parts.ts'
 
 export type Said = ReturnType<typeof createSaid>
 
-/** More white space than this is meant. It bounds what is held back. */
+/** More white space than this counts as intended. Limits what is held back. */
 const mostHeld = 1_024
 
 const messageBreak = '\n\n'
 
 interface SaidOptions {
   newId(index: number, name: string): string
-  /** By their numbers, the names of markers that are written where they mean nothing; none are without it. */
+  /** The names of markers by index, which are written where markers have no meaning; if absent, nothing is written. */
   shown?: readonly string[]
 }
 
 /**
- * Collects the parts of an answer, and knows which white space belongs to them: not what stands around a thought, and not
- * what alone stands before a call or behind it.
+ * Collects the parts of an answer and decides which white space belongs to them: not the white space around a thought,
+ * and not white space alone before or after a call.
  */
 export function createSaid({ newId, shown = [] }: SaidOptions) {
   let parts: Part[] = []
   let calls = 0
   let held = ''
-  /** So much white space has come that none of it is held back. */
+  /** So much white space has arrived that none of it is held back. */
   let isLong = false
   let hasContent = false
   let hasThought = false
   let isThinking = false
   let isAfterThought = false
-  /** Nothing but white space has come since the answer, or this part of it, began. */
+  /** Only white space has arrived since the beginning of the answer, or of this part of it. */
   let isFresh = true
 
   function add(part: Part & { text: string }): void {
@@ -39,7 +39,7 @@ export function createSaid({ newId, shown = [] }: SaidOptions) {
     else parts.push(part)
   }
 
-  /** A marker that means nothing where it stands is no letter of the text. */
+  /** A marker without a meaning at its position is not part of the text. */
   function letters(text: string): string {
     if (text.isWellFormed()) return text
     return text.replace(/[\udc00-\udfff]/gu, (unit) => shown[unit.charCodeAt(0) - firstMarker] ?? '')
@@ -68,7 +68,7 @@ export function createSaid({ newId, shown = [] }: SaidOptions) {
       isThinking = true
       if (hasThought) held = messageBreak
     },
-    /** The content goes on in another message. */
+    /** The content continues in another message. */
     beginMessage(): void {
       if (!hasContent) return
       held = messageBreak

@@ -1,13 +1,13 @@
-/** Reads text that comes in pieces: it yields wherever more text is needed to go on. */
+/** Reads text that arrives in pieces: it yields wherever it needs more text. */
 export type Reading<T> = Generator<undefined, T, undefined>
 
-/** The text of an answer, as far as it has come and is not read yet. */
+/** The text of an answer that has arrived and has not been read yet. */
 export interface Source {
-  /** What has been read is dropped when more text comes, so positions hold only until the next yield. */
+  /** Text that has been read is dropped when more arrives, so positions are valid only until the next yield. */
   text: string
-  /** The position of what is read next. */
+  /** The position of the next character to be read. */
   at: number
-  /** No more text will come. */
+  /** No more text will arrive. */
   isOver: boolean
 }
 
@@ -17,7 +17,7 @@ interface FedSource extends Source {
 }
 
 export function createSource(): FedSource {
-  // Half of a character is held back, so that its other half is never taken for a marker.
+  // Half of a character is held back, so that its other half is never mistaken for a marker.
   let half = ''
   return {
     text: '',
@@ -42,7 +42,7 @@ export function createSource(): FedSource {
   }
 }
 
-/** Reads white space, at most so many characters of it. */
+/** Reads white space, at most `most` characters. */
 export function* readSpace(source: Source, most: number): Reading<string> {
   let space = ''
   for (;;) {
@@ -71,18 +71,18 @@ export function isSecondHalf(text: string, at: number): boolean {
   return text.charCodeAt(at - 1) >> 10 === 0x36
 }
 
-/** What is looked for at a position: found, not there, or more text is needed to tell. */
+/** The result of a search at a position: found, not here, or more text is needed to tell. */
 export type Sought<T> = T | 'no' | 'more'
 
 export interface Seeker<T> {
-  /** The code units that it may begin with. */
+  /** The code units with which it may begin. */
   firsts: ReadonlySet<number>
   seek(text: string, at: number, isOver: boolean): Sought<T>
 }
 
 /**
- * Hands on all text up to where one of the seekers finds what it looks for, and answers with it; undefined when the text is
- * over before. Of several that find something at one position it is the first. What is found is not read yet.
+ * Passes on all text up to the first match of a seeker, and returns that match; undefined when the text ends first. Of
+ * several matches at one position, that of the first seeker. The match itself is not read yet.
  */
 export function* readUntil<T>(
   source: Source,
@@ -120,7 +120,7 @@ function seekAny<T>(seekers: readonly Seeker<T>[], text: string, at: number, isO
 /** No answer begins with more white space before its first mark. */
 const mostSpace = 256
 
-/** Finds what stands first, but for white space. */
+/** Searches after optional white space. */
 export function behindSpace<T>(seekers: readonly Seeker<T>[]): Seeker<T>['seek'] {
   return (text, at, isOver) => {
     let from = at
@@ -131,7 +131,7 @@ export function behindSpace<T>(seekers: readonly Seeker<T>[]): Seeker<T>['seek']
   }
 }
 
-/** Waits until it is certain whether this stands here. */
+/** Waits until it is certain whether this matches here. */
 export function* certainly<T>(source: Source, seek: Seeker<T>['seek']): Reading<T | 'no'> {
   for (;;) {
     const found = seek(source.text, source.at, source.isOver)

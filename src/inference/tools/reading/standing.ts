@@ -1,7 +1,7 @@
 import { absent, exactly, short } from './literals.ts'
 import type { Seeker } from './source.ts'
 
-/** A text that is looked for, and what is answered where it stands. */
+/** Searches for a text; `found` is returned where it matches. */
 export function standing<T>(text: string, found: T): Seeker<T> {
   const match = exactly(text)
   return {

@@ -18,23 +18,23 @@ import { propertyOf, typesOf } from './value-types.ts'
 /** No key is longer. */
 const mostOfKey = 512
 
-/** What tagged arguments are matched with, made once for each format. */
+/** The matchers for tagged arguments, made once for each format. */
 interface TaggedMarks {
-  /** The mark before the first key, and the one before another key. */
+  /** The mark before the first key, and the one before other keys. */
   first: Matcher
   next: Matcher
-  /** Behind the last argument, and where there is none. */
+  /** After the last argument, and in place of arguments. */
   tail: Matcher
   none: Matcher
   behind: Matcher
   values: readonly { mid: Matcher; after: string; of: ReadonlyMap<ValueType, TaggedValue['written']> }[]
   quote: string | undefined
   wrap: TaggedValue['wrap']
-  /** What ends a value that has nothing of its own behind it. */
+  /** The ends of a value without a mark of its own after it. */
   ends: readonly string[]
 }
 
-/** `behind` matches what stands behind all arguments of a call, and `closing` has the texts that it begins with. */
+/** `behind` matches what follows all arguments of a call, and `closing` has the texts with which it begins. */
 export function taggedMarks(
   format: TaggedArguments,
   behind: Matcher,
@@ -59,7 +59,7 @@ export function taggedMarks(
   }
 }
 
-/** A mark between arguments, with the white space that models have before it. */
+/** A mark between arguments, with the white space that models write before it. */
 function mark(text: string, isBeforeName = false): Matcher {
   return inSequence([space, tolerantly([text], { isAfterName: false, isBeforeName, isJson: false })])
 }
@@ -76,7 +76,7 @@ function groups(values: TaggedArguments['values']): TaggedMarks['values'] {
   return [...found.values()].map((group) => ({ ...group, mid: withExactEnd(group.mid) }))
 }
 
-/** Whether a first argument begins here, or none. */
+/** Whether the first argument, or the end without arguments, is here. */
 export function taggedBegin({ first, none, behind, values }: TaggedMarks): Matcher {
   const nothing = inSequence([none, behind])
   return (text, at) => {
@@ -94,8 +94,8 @@ interface Argument {
 }
 
 /**
- * Arguments with marks of their own, said as JSON. What cannot be read ends them, so that they are JSON all the same. False
- * when the text is over before they end.
+ * Reads tagged arguments and emits them as JSON. Anything unreadable ends them, so that the result is JSON all the
+ * same. False when the text ends before they do.
  */
 export function* readTagged(
   source: Source,
@@ -126,7 +126,7 @@ export function* readTagged(
   }
 }
 
-/** The key ends at the first position where what stands between key and value does. */
+/** The key ends at the first position where the separator of key and value matches. */
 function argumentAt(
   text: string,
   at: number,

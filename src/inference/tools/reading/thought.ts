@@ -9,8 +9,8 @@ export interface Mark {
 }
 
 /**
- * Reads the thought, if there is one. Where the model does not close it but begins a call, the thought ends there, and the call
- * is the answer.
+ * Reads the thought, if there is one. If the model begins a call without closing the thought, it ends there; returns
+ * the call.
  */
 export function* readThought(
   source: Source,
@@ -19,7 +19,7 @@ export function* readThought(
   start: ThoughtStart,
   calls: readonly Seeker<Opening>[],
 ): Reading<Opening | undefined> {
-  // A model that was not to think may say that it has not.
+  // A model that was not to think may still write the end of a thought.
   if (start !== 'open') {
     const closed = yield* certainly(source, mark(close.trim(), true))
     if (closed !== 'no') {
@@ -30,7 +30,7 @@ export function* readThought(
   }
   if (start !== 'over') {
     if (start === 'open') said.beginThought()
-    // White space around the marks is no part of the thought, and models differ in it.
+    // White space around the marks is not part of the thought; models differ in it.
     const opened = yield* certainly(source, mark(open.trim(), true))
     if (opened !== 'no') source.at = opened.end
     else if (start === 'optional') return undefined
@@ -43,7 +43,7 @@ export function* readThought(
     }
     source.at = end.end
     said.endThought()
-    // Some close it twice.
+    // Some models close it twice.
     const again = yield* certainly(source, mark(close.trim(), true))
     if (again !== 'no') source.at = again.end
   }
@@ -51,7 +51,7 @@ export function* readThought(
   return undefined
 }
 
-/** Both marks with nothing between them, which models also write behind their thought. */
+/** Both marks with nothing between them, which models also write after their thought. */
 export function emptyThought({ open, close }: ReasoningFormat): Seeker<Mark> {
   const begin = open.trim()
   return {

@@ -8,25 +8,25 @@ import { standing } from './standing.ts'
 import { typeOf } from './value-types.ts'
 
 interface TypedValue {
-  /** How the types are written that have these marks. */
+  /** How the types with these marks are written. */
   of: ReadonlyMap<ValueType, TaggedValue['written']>
-  /** What the schema says. */
+  /** The types that the schema allows. */
   types: ReadonlySet<ValueType>
-  /** What stands around texts inside of a value that is written `quoted`. */
+  /** The quote around texts inside a value that is written `quoted`. */
   quote?: string | undefined
-  /** What a text may stand between. */
+  /** The marks that may surround a text. */
   wrap?: TaggedValue['wrap']
-  /** What stands behind the value; where that is nothing, one of these ends it, and is not read. */
+  /** The mark after the value; if it is empty, one of `ends` ends the value, and is not read. */
   after: string
   ends: readonly string[]
 }
 
-/** No number is longer. What is, is a text. */
+/** No number is longer; anything longer is a text. */
 const mostOfNumber = 64
 
 /**
- * Reads a value and what stands behind it, and says it as JSON. A value that may be a text or something else is something else
- * where it can be. False when the text is over before.
+ * Reads a value and the mark after it, and emits it as JSON. A value that may be a text or another type is of the other
+ * type if it can be. False when the text ends first.
  */
 export function* readTypedValue(
   source: Source,
@@ -35,7 +35,7 @@ export function* readTypedValue(
 ): Reading<boolean> {
   const fitting = [...of.keys()].filter((type) => types.has(type))
   const possible = new Set(fitting.length === 0 ? of.keys() : fitting)
-  // How much of what is found is read.
+  // The number of characters of the match that are read.
   const end = after === '' ? ends.map((text) => standing(text, 0)) : [standing(after, after.length)]
   if (of.get('string') !== 'raw' || !possible.delete('string'))
     return yield* readJsonValue(source, said, after, end, quote)
@@ -65,7 +65,7 @@ function* readRest(
   return true
 }
 
-/** Holds back what may be something else than a text. */
+/** Holds back what may be another type than a text. */
 function* readEither(
   source: Source,
   said: Said,
@@ -101,7 +101,7 @@ const words: readonly (readonly [ValueType, string])[] = [
   ['boolean', 'false'],
 ]
 
-/** Whether a JSON value of one of these types may begin so. */
+/** Whether a JSON value of one of these types may begin like this. */
 function mayBe(types: ReadonlySet<ValueType>, text: string): boolean {
   if (words.some(([type, word]) => types.has(type) && word.startsWith(text))) return true
   if (types.has('object') && text.startsWith('{')) return true
@@ -109,7 +109,7 @@ function mayBe(types: ReadonlySet<ValueType>, text: string): boolean {
   return types.has('number') && text.length <= mostOfNumber && /^-?[\d.eE+-]*$/.test(text)
 }
 
-/** That of a text where it is no JSON. */
+/** `string` if it is not JSON. */
 function typeOfJson(text: string): ValueType {
   try {
     return typeOf(JSON.parse(text))
@@ -118,7 +118,7 @@ function typeOfJson(text: string): ValueType {
   }
 }
 
-/** JSON as it is written, or as the quote says. A word that is not JSON is a text. */
+/** Reads a value in JSON or with the given quote. A word that is not JSON is a text. */
 function* readJsonValue(
   source: Source,
   said: Said,

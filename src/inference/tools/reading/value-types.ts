@@ -3,7 +3,7 @@ import type { ValueType } from '../call-format.ts'
 const all: readonly ValueType[] = ['string', 'number', 'boolean', 'null', 'object', 'array']
 const mostDepth = 16
 
-/** The schema of a property of an object. Undefined where nothing is said about it. */
+/** The schema of a property of an object; undefined if it is not described. */
 export function propertyOf(schema: unknown, key: string, root: unknown): unknown {
   return firstIn(schema, root, ({ properties, additionalProperties }) => {
     if (isObject(properties) && Object.hasOwn(properties, key)) return properties[key]
@@ -11,12 +11,12 @@ export function propertyOf(schema: unknown, key: string, root: unknown): unknown
   })
 }
 
-/** The schema of the items of an array. Undefined where nothing is said about them. */
+/** The schema of the items of an array; undefined if it is not described. */
 export function itemOf(schema: unknown, root: unknown): unknown {
   return firstIn(schema, root, ({ items }) => items)
 }
 
-/** What the schema says, or else one that it refers to or is made of. */
+/** The result of `pick` for the schema, or else for one that it refers to or is composed of. */
 function firstIn(
   schema: unknown,
   root: unknown,
@@ -70,7 +70,7 @@ function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : []
 }
 
-/** What a reference inside the same schema names. */
+/** The target of a reference inside the same schema. */
 function referredTo(schema: Record<string, unknown>, root: unknown): unknown {
   const { $ref } = schema
   if (typeof $ref !== 'string' || !$ref.startsWith('#')) return undefined
