@@ -165,7 +165,7 @@ interface Expiring {
   id: string
   project_id: string | null
   call_id: string | null
-  /** Of a call, what the retention of its project says; else when it expires. */
+  /** For a call, the expiry by the retention of its project; otherwise the response's own expiry. */
   expire_at: number | null
   call_expire_at: number | null
 }

@@ -41,7 +41,7 @@ export function createLogLook(handle: SqliteHandle, { long, large }: LogBounds =
   }
 }
 
-/** What fails here is met by the next write; nothing that was answered is lost. */
+/** A failure here also shows in the next write; nothing that was answered is lost. */
 function takeOver(handle: SqliteHandle): void {
   try {
     handle.pragma('wal_checkpoint(PASSIVE)')
@@ -59,7 +59,7 @@ export function createLogEmptying(reader: PoolReader, limitMs: number): () => vo
     reader.acquire()
     reader
       .ask({ kind: 'empty log', limitMs })
-      // What fails here is met by the writer, too.
+      // A failure here also shows in the writer.
       .catch(() => undefined)
       .finally(() => {
         isBusy = false

@@ -273,7 +273,7 @@ const itemsOf = (input: unknown): number => (Array.isArray(input) ? input.length
 /** Of the bytes that a write brings as such, like those of a file or of a large value. */
 function bytesOf(input: unknown): number {
   if (ArrayBuffer.isView(input) || input instanceof SharedArrayBuffer) return input.byteLength
-  // A long list has to be read to be written, and that is what it takes.
+  // A long list costs the time to process its items, which is measured separately.
   if (typeof input !== 'object' || input === null || itemsOf(input) > partLength) return 0
   return Object.values(input).reduce((sum: number, member) => sum + bytesOf(member), 0)
 }
