@@ -78,7 +78,7 @@ export const bodyContracts: ReadonlyMap<string, z.ZodType> = new Map(
 /** Where `startThread` finds this file, before and after the build. */
 export const bodyThread = import.meta.url
 
-/** The body of a thread that reads large bodies. */
+/** What a thread runs that reads large bodies. */
 export function serve(): void {
   serveBodies(async (name) => {
     const contract =

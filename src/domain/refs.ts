@@ -1,4 +1,4 @@
-/** A reference to something in the record, such as `weave:///acme/qa/object/capitals:Wq…/attr/rows/id/YTY…`. */
+/** A ref to something in the record, such as `weave:///acme/qa/object/capitals:Wq…/attr/rows/id/YTY…`. */
 export type Ref = {
   scheme: string
   /** `<entity>/<project>` */

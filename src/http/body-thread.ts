@@ -23,7 +23,7 @@ export type BodyAnswer =
   | { kind: 'fits'; body: Handover; kept?: SharedText }
   | { kind: 'refused'; code: RefusalCode; values: RefusalValues; detail: readonly SchemaIssue[] | undefined }
 
-/** The body of the thread: reads one body at a time and checks it against its contract. */
+/** What the thread runs: it reads one body at a time and checks it against its contract. */
 export function serveBodies(contractOf: (name: string) => Promise<z.ZodType>): void {
   giveWay()
   flushCompileCache()

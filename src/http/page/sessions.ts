@@ -20,9 +20,9 @@ const newSecret = () => randomBytes(32).toString('base64url')
 
 /**
  * The sessions of the page. A session has two halves: a cookie that no script can read, and a half that the page stores
- * and sends with each request. The cookie alone is worthless, because cookies are not bound to ports (RFC 6265, section
- * 8.5): anything else that listens on this host receives it as well. The other half is stored where only this origin
- * can read it, so no other site can send it.
+ * and sends with each request. The cookie alone is worthless: cookies are not bound to ports (RFC 6265, section 8.5),
+ * so anything else that listens on this host receives it as well. The other half is stored where only this origin can
+ * read it, so no other site can send it.
  */
 export interface PageSessions {
   /** The hash of the key that the request's session was opened with; undefined if it has no valid session. */

@@ -72,7 +72,7 @@ const endName = 'display_name = coalesce(excluded.display_name, calls.display_na
 // A late part may write a swept row again: the call stays deleted and is swept once more.
 const sweptAgain = 'swept_at = NULL'
 
-/** The former trace and parent of a call that has moved, so that what is derived from calls can be updated. */
+/** The former parent of a call whose op or parent has changed, so that what is derived from calls can be updated. */
 const movedFrom = `moved_from = CASE WHEN calls.started_at IS NOT NULL
   AND (calls.parent_id IS DISTINCT FROM excluded.parent_id OR calls.op_name IS DISTINCT FROM excluded.op_name)
   THEN coalesce(calls.parent_id, '') ELSE calls.moved_from END`

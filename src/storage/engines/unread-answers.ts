@@ -6,7 +6,7 @@ const unreadMs = 1_000
 const contendedMs = 50
 
 /**
- * Answers that are being read, each with a chunk of rows in memory: the number shared by tenants, and the number
+ * Answers that are read at a time, each with a chunk of rows in memory: the most of one tenant, and further ones
  * reserved for tenants that have none.
  */
 const openAnswers = { shared: 32, reserved: 32 }

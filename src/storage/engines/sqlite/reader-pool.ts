@@ -65,7 +65,8 @@ export function createReaderPool(file: string, { limitMs, waitMs }: ReaderPoolOp
         if (answer.kind === 'failed') throw failureError(answer.failure)
         if (answer.kind === 'closed') return
         if (answer.rows.length > 0) {
-          // An open query holds a snapshot, and with it the log of the database: a caller that stops reading loses it.
+          // An open query holds a snapshot, and with it the log of the database, so it is ended if the caller stops
+          // reading.
           idle = setTimeout(() => {
             // Fails if the thread has ended; the reader's next question fails the same way.
             release().catch(() => undefined)

@@ -47,7 +47,7 @@ const shortMs = 20
 /** Where `startThread` finds this file, before and after the build. */
 export const readerThread = import.meta.url
 
-/** The body of the thread: one query at a time. */
+/** What the thread runs: one query at a time. */
 export function serve(): void {
   const port = ownPort()
   const { file, left } = workerData as ReaderThreadData

@@ -321,7 +321,7 @@ export type WriterAnswer = readonly JobResult[] | 'log is long'
 /** Where `startThread` finds this file, before and after the build. */
 export const writerThread = import.meta.url
 
-/** The body of the thread. */
+/** What the thread runs. */
 export function serve(): void {
   const port = ownPort()
   const { file, opened, groupLimit } = workerData as WriterThreadData
