@@ -1,4 +1,5 @@
-// Builds the page out of ui/ into dist/ui. Runs before `npm start` and the tests, so it does nothing where nothing changed.
+// Builds the page from ui/ into dist/ui. Runs before `npm start` and the tests, so it does nothing if nothing has
+// changed.
 //
 //   node scripts/build-ui.mjs
 
@@ -20,7 +21,7 @@ function sourceFiles() {
     .sort()
 }
 
-/** Of all that the page is made from. */
+/** The hash of everything the page is made from. */
 function sourceHash() {
   const hash = createHash('sha256')
   for (const file of [...sourceFiles(), join(root, 'package-lock.json'), fileURLToPath(import.meta.url)]) {
@@ -29,7 +30,7 @@ function sourceHash() {
   return hash.digest('hex')
 }
 
-/** The terms of what the page contains, as it is handed on with it. */
+/** The licences of the packages in the page, to be distributed with it. */
 function licences(inputs) {
   const names = Object.keys(inputs).map((path) => /.*node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path)?.[1])
   const texts = [...new Set(names.filter(Boolean))].sort().map((name) => {
@@ -56,14 +57,14 @@ const common = {
 
 const sha256 = (text) => createHash('sha256').update(text).digest('base64')
 
-/** The file that screens are exported as, with everything but the contents. Nothing but what stands in it can run. */
+/** The file into which screens are exported, complete except for the contents. Only the scripts it contains can run. */
 async function exportTemplate(bundle) {
   const { outputFiles } = await bundle({
     ...common,
     entryPoints: [join(source, 'export', 'main.tsx'), join(source, 'style', 'page.css')],
     format: 'iife',
     entryNames: '[name]',
-    // A file is exported by a page, not by a file.
+    // Only the page can export files; an exported file cannot.
     define: { exportTemplate: '""', isFile: 'true' },
   })
   const textOf = (ending) => outputFiles.find(({ path }) => path.endsWith(ending)).text.trim()
@@ -78,7 +79,7 @@ async function exportTemplate(bundle) {
     "require-trusted-types-for 'script'",
     "trusted-types 'none'",
   ].join('; ')
-  // Functions, as a `$` in a script is only a letter.
+  // The replacements are functions, because a `$` in a script must stay a plain character.
   return readFileSync(join(source, 'export', 'file.html'), 'utf8')
     .replace('{policy}', () => policy)
     .replace('<style></style>', () => `<style>${style}</style>`)
@@ -86,8 +87,9 @@ async function exportTemplate(bundle) {
 }
 
 /**
- * Each screen that is loaded when it is opened asks for the page itself, too. What the page holds is then reached from all of
- * them alike, and esbuild keeps it in one file; otherwise it would be a file for each set of screens that share something.
+ * Makes each lazily loaded screen import the page as well. The code that screens share is then reachable from all of
+ * them in the same way, and esbuild puts it in one file; otherwise it would make a file for each set of screens that
+ * share something.
  */
 const screensShareThePage = {
   name: 'screens share the page',
@@ -126,7 +128,7 @@ async function build(hash) {
   const find = (ending) =>
     [...named.keys()].find((name) => /^(main|page)-/.test(name) && name.endsWith(ending))
   const [style, script] = [find('.css'), find('.js')]
-  // What the script asks for at once is fetched together with it.
+  // What the script imports statically is fetched together with it.
   const needed = Object.entries(metafile.outputs)
     .find(([path]) => basename(path) === script)[1]
     .imports.filter(({ kind }) => kind === 'import-statement')
@@ -143,7 +145,7 @@ async function build(hash) {
     [templateName, Buffer.from(template)],
   ])
 
-  // A folder of its own that takes the place of the other at once: two starts do not meet in the middle.
+  // Built in a new folder that then replaces the old one at once, so that two concurrent starts do not mix their files.
   const fresh = `${target}.${process.pid}`
   rmSync(fresh, { recursive: true, force: true })
   mkdirSync(fresh, { recursive: true })
@@ -162,7 +164,7 @@ async function build(hash) {
 if (existsSync(source)) {
   const hash = sourceHash()
   if (!existsSync(stamp) || readFileSync(stamp, 'utf8') !== hash) {
-    // The record and the model are served without the page as well.
+    // The record and the model are served even without the page.
     await build(hash).catch((error) => {
       console.error(`The page could not be built, so there is none: ${error.message}`)
       if (process.argv.includes('--strict')) process.exitCode = 1

@@ -1,5 +1,5 @@
-// Reads the answers of llama.cpp's chat tests with Heddle's reader: `node scripts/chat-cases.ts [--out FILE] [--show]`.
-// The tests come from the bundle that node-llama-cpp brings, and are not part of this repository.
+// Runs Heddle's reader on the answers in llama.cpp's chat tests: `node scripts/chat-cases.ts [--out FILE] [--show]`.
+// The tests come from the bundle in node-llama-cpp and are not part of this repository.
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -95,7 +95,7 @@ function outcomeOf(one: ChatCase): { kind: string; told?: Told } {
             tools: offered,
             second: secondSpellings({ calls: { format: format.calls, tools: offered, choice: 'auto' } }),
             newId: String,
-            // Without it, llama.cpp reads further calls all the same.
+            // llama.cpp reads further calls even without it.
             isParallel: true,
           },
         }),
@@ -107,7 +107,7 @@ function outcomeOf(one: ChatCase): { kind: string; told?: Told } {
   return { kind: 'differs', told }
 }
 
-/** Models have tokens for the marks of this form, and the engine writes those that the format knows as markers. */
+/** Models have tokens for marks of this form, and the engine writes those that the format knows as markers. */
 function controlTokensOf(template: string): string[] {
   return [...new Set(template.match(/<[|｜][^|｜<>\s]+[|｜]>|<[|][a-z_]+>|<[a-z_]+[|]>/g))]
 }
@@ -132,7 +132,7 @@ function toldOf(reader: ReturnType<typeof createAnswerReader>, text: string): To
   return told
 }
 
-/** White space at the ends of texts is not compared, nor that of JSON. */
+/** White space at the ends of texts and inside JSON is not compared. */
 function isRight(one: ChatCase, told: Told): boolean {
   if (one.content.trim() !== told.content.trim() || one.reasoning.trim() !== told.reasoning.trim())
     return false

@@ -27,7 +27,7 @@ const effects: Record<string, string> = {
   refused: '**Refused.** ',
 }
 
-/** What every field of a body does here, from its contract. */
+/** What each field of a body does in Heddle, from its contract. */
 export function fieldTable(body: z.ZodObject): string {
   const { fields, required } = fieldsOf(body)
   const rows = fields.map(({ name, schema }) => {
@@ -147,5 +147,5 @@ function rangeOf({ minimum, exclusiveMinimum, maximum }: Schema): string {
   return `${from}${isEnd(maximum) ? '' : ` to ${maximum}`}`
 }
 
-/** Ends that say no more than the type does. */
+/** Bounds that say no more than the type does. */
 const isEnd = (value: number | undefined) => value === undefined || Math.abs(value) >= 2 ** 31 - 1

@@ -19,8 +19,9 @@ import type { CallFormat, Literal } from '../src/inference/tools/call-format.ts'
 import { cell } from './pages.ts'
 
 /**
- * The chat templates of public models that the engine's own repository collects. They are not ours to keep here: the package of
- * the engine has that repository as a bundle, and git reads it. `node scripts/chat-templates.ts` writes docs/tool-formats.md.
+ * Collects the chat templates of public models from the engine's own repository. They are not ours to store here: the
+ * engine's package contains that repository as a bundle, which git reads. `node scripts/chat-templates.ts` writes
+ * docs/tool-formats.md.
  */
 
 const modules = fileURLToPath(new URL('../node_modules', import.meta.url))
@@ -33,7 +34,7 @@ export interface PublicTemplate {
   text: string
 }
 
-/** Answers with the reason where they cannot be had. */
+/** Returns the reason if they are not available. */
 export function publicTemplates(): PublicTemplate[] | string {
   if (!existsSync(kept)) {
     const trouble = bring()
@@ -60,7 +61,7 @@ function bring(): string | undefined {
       if (status !== 0) return `git ${step[0]} fails: ${stderr.trim()}`
     }
     mkdirSync(join(modules, '.cache'), { recursive: true })
-    // Another process may do the same: whole or not at all.
+    // Another process may be doing the same, so the file appears complete or not at all.
     const made = `${kept}-${process.pid}`
     cpSync(join(folder, 'models/templates'), made, { recursive: true })
     if (existsSync(kept)) rmSync(made, { recursive: true })
@@ -73,14 +74,14 @@ function bring(): string | undefined {
 
 const bounds = { limitMs: 60_000, longestText: 8_000_000, longestList: 1_000_000 }
 
-/** As a server finds it, with the usual names of tokens. */
+/** The format as a server would detect it, with the usual names of tokens. */
 export function formatOfTemplate({ name, text }: PublicTemplate): AnswerFormat {
   const answer = createRendering(bounds).find({ template: text, tokens: { bos: '<s>', eos: '</s>' } })
   if (answer.kind === 'found') return answer.format
   throw new Error(`${name}: ${answer.kind === 'failed' ? answer.why : answer.limit}`)
 }
 
-/** What was found for each template, for docs/tool-formats.md. */
+/** The results for each template, for docs/tool-formats.md. */
 export function formatsPage(templates: readonly PublicTemplate[]): string {
   const found = templates.map((template) => ({ name: template.name, format: formatOfTemplate(template) }))
   const count = (proof: AnswerFormat['proof']) => found.filter(({ format }) => format.proof === proof).length

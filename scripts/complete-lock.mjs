@@ -1,7 +1,6 @@
-// npm leaves a platform package out of the lock when the registry at hand does not serve it, and `npm ci`
-// then refuses the whole lock, on every platform. Parents pin such packages exactly and their names say what
-// they run on, so the entry can be written without fetching them. It has no checksum: npm takes the
-// registry's own when that platform installs.
+// npm leaves a platform package out of the lock if the registry in use does not serve it, and `npm ci` then refuses the
+// whole lock, on every platform. Parents pin such packages exactly and their names state the platform, so the entry can
+// be written without fetching them. It has no checksum: npm uses the registry's own when that platform installs.
 //
 //   node scripts/complete-lock.mjs [folder]     after any `npm install` that changed its package-lock.json
 

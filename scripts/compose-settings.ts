@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs'
 import { settings, variableOf } from '../src/config.ts'
 
-/** They say where the container itself listens and writes. */
+/** Settings of where the container itself listens and writes. */
 const ofTheContainer = ['host', 'port', 'data']
 
 const line = /^ {6}((?:HEDDLE|HF)_\w+):(.*)$/
 
-/** A compose file that passes every setting on; what it sets itself stays. */
+/** A compose file that passes every setting on; its own settings are left as they are. */
 export function composeFile(name: string): string {
   const lines = readFileSync(new URL(`../docker/${name}`, import.meta.url), 'utf8').split('\n')
   const from = lines.findIndex((one) => line.test(one))

@@ -2,8 +2,8 @@
 //
 //   node scripts/ensure-installed.mjs [--wait=SECONDS] [folder…]
 //
-// The packages in these folders are installed as well, each with a lock of its own. While another install of this folder
-// runs, it waits for that one's end, no longer than 15 minutes unless told otherwise.
+// Also installs the packages in these folders, each with its own lock. If another install of this folder is running, it
+// waits for that to end, at most 15 minutes unless told otherwise.
 
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -42,7 +42,7 @@ function reasonToInstall(folder) {
   return undefined
 }
 
-// What two install scripts make. An install with scripts switched off leaves it out.
+// What two install scripts produce. An install with scripts disabled lacks it.
 function packagesToRepair(folder) {
   const packages = []
   const within = join(folder, 'node_modules')
@@ -59,7 +59,7 @@ function packagesToRepair(folder) {
   return packages
 }
 
-// npm replaces node_modules while it runs: it must not itself run on the Node that lives in there.
+// npm replaces node_modules while it runs, so it must not run on the Node in that folder.
 function npm(args, folder = root) {
   const path = (process.env.PATH ?? '')
     .split(delimiter)
@@ -84,7 +84,7 @@ function alive(pid) {
   }
 }
 
-// Outside node_modules, as npm empties that.
+// Outside node_modules, because npm empties that.
 const claim = join(tmpdir(), `heddle-install-${createHash('sha256').update(root).digest('hex').slice(0, 16)}`)
 
 async function alone(work) {

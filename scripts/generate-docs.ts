@@ -1,4 +1,5 @@
-// Writes the pages that are made of the code. `--check` writes nothing and ends with 1 when a page is not current.
+// Writes the pages that are generated from the code. `--check` writes nothing and exits with 1 if a page is out of
+// date.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { modelsFileSchema } from '../src/inference/many/models-file.ts'
 import { chatParametersPage } from './chat-parameters.ts'

@@ -2,7 +2,7 @@ import { MessagesBody } from '../src/operations/messages/contract.ts'
 import { fieldTable } from './chat-parameters.ts'
 import { generated } from './pages.ts'
 
-/** What works of Anthropic's Messages, with the fields from their contract. */
+/** What Heddle supports of Anthropic's Messages, with the fields from their contract. */
 export function messagesPage(): string {
   return `${generated}
 

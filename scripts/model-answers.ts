@@ -1,8 +1,8 @@
-/** What an answer must be. The conversations that the built-in model is measured with carry one each. */
+/** What an answer must be. Each conversation that measures the built-in model has one. */
 export interface Expectation {
-  /** One of these texts, to the letter. */
+  /** Exactly one of these texts. */
   any?: string[]
-  /** Of each list at least one text occurs, in whatever case. */
+  /** At least one text of each list occurs, ignoring case. */
   has?: string[][]
   /** A call of this tool with these arguments, and nothing else. */
   call?: { name: string; arguments: unknown }
@@ -10,16 +10,16 @@ export interface Expectation {
   json?: unknown
   jsonAny?: unknown[]
   jsonKeys?: string[]
-  /** A story from its first to its last words, in which these words occur. */
+  /** A complete story that contains these words. */
   story?: true
   contains?: string[]
-  /** A block of thoughts before it. */
+  /** The answer is preceded by a block of thoughts. */
   think?: true
 }
 
 const thoughts = /^<think>\n[^<]+\n<\/think>\n\n/
 
-/** Whether an answer, without the token that ends it, is what it must be. */
+/** Whether an answer, without its end token, meets the expectation. */
 export function isRight(answer: string, expectation: Expectation): boolean {
   const thinks = thoughts.test(answer)
   if (thinks !== (expectation.think ?? false)) return false

@@ -3,7 +3,7 @@ import { refusals } from '../src/domain/refusals.ts'
 
 export const generated = '<!-- Made by `npm run docs:generate`; do not edit. -->'
 
-/** A text as the cell of a table; a page of docs that it names becomes a link to that page. */
+/** A text as a table cell; the name of a docs page in it becomes a link to that page. */
 export const cell = (text: string) =>
   text
     .replaceAll('|', '\\|')

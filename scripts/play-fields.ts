@@ -2,7 +2,7 @@ import { ChatBody } from '../src/operations/chat/contract.ts'
 import type { RequestField } from '../ui/screens/play/field.ts'
 import { alternativesOf, effectOf, fieldsOf, type Schema, typeOf } from './chat-parameters.ts'
 
-/** The form of the playground is made of this, so that it has every field of a request. */
+/** The playground's form is generated from this, so that it has every field of a request. */
 export function playFieldsFile(): string {
   const { fields } = fieldsOf(ChatBody)
   const shown = fields.filter(({ name }) => name !== 'messages').map(fieldOf)

@@ -1,8 +1,8 @@
-// The versions that were tested go out with the package: what `npm install heddle` brings is what the lock here says. Without
-// it the 610 MB of GPU builds would come too, since `overrides` hold only for a project of one's own.
+// Publishes the tested versions with the package: `npm install heddle` installs what the lock here says. Without it the
+// 610 MB of GPU builds would be installed too, since `overrides` apply only in one's own project.
 //
 //   node scripts/published-lock.mjs make      before `npm pack`
-//   node scripts/published-lock.mjs remove    after it: beside it npm would not read package-lock.json
+//   node scripts/published-lock.mjs remove    after it: while this file exists, npm does not read package-lock.json
 
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 

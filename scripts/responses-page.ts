@@ -2,7 +2,7 @@ import { ResponsesBody } from '../src/operations/responses/contract.ts'
 import { fieldTable } from './chat-parameters.ts'
 import { generated } from './pages.ts'
 
-/** What is kept of answers, what each field does, and what a stream looks like. */
+/** What is stored of answers, what each field does, and what a stream looks like. */
 export function responsesPage(): string {
   return `${generated}
 

@@ -1,5 +1,5 @@
-// Measures the built-in model: `node scripts/score-model.ts CONVERSATIONS.jsonl… [--model FILE] [--show]`.
-// Each line is a conversation, and what must come next; the model goes on at temperature 0, through the engine.
+// Measures the built-in model: `node scripts/score-model.ts CONVERSATIONS.jsonl… [--model FILE] [--show]`. Each line is
+// a conversation and what must come next; the model continues it in the engine, at temperature 0.
 import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { Template } from '@huggingface/jinja'
@@ -12,7 +12,7 @@ interface Conversation {
   tools?: unknown[]
   documents?: unknown[]
   thinking?: string | null
-  /** What the generator takes the prompt to be; the model's own template must give the same. */
+  /** The prompt that the generator of the conversation expects; the model's own template must give the same. */
   prompt?: string
   expect: Expectation
 }
@@ -78,7 +78,7 @@ function promptOf({ messages, tools, documents, thinking, prompt }: Conversation
   return rendered
 }
 
-/** The text up to the token that ends it, or nothing when that token does not come. */
+/** The text before the end token, or nothing if that token does not come. */
 async function continued(
   model: LlamaModel,
   sequence: LlamaContextSequence,

@@ -3,7 +3,7 @@ import { formats, numberFormats } from '../src/inference/constraints/schema/form
 import { keywords } from '../src/inference/constraints/schema/keywords.ts'
 import { cell, generated } from './pages.ts'
 
-/** What a constraint may say, from the compiler's own lists. */
+/** What a constraint may contain, from the compiler's own lists. */
 export function structuredOutputPage(): string {
   const named = Object.entries(keywords)
   const rows = named.flatMap(([name, keyword]) =>

@@ -1,4 +1,4 @@
-// Takes the pictures of the README's tour: a server with the built-in model, and the page in a Chromium.
+// Takes the pictures of the README's tour, with a server that runs the built-in model and the page in Chromium.
 //
 //   node scripts/take-pictures.ts
 
@@ -117,7 +117,7 @@ async function tour(): Promise<void> {
   await picture('difference')
 }
 
-/** A trace as an agent leaves it. */
+/** A trace as an agent would record it. */
 function agentCalls(): object[] {
   const began = Date.now() - 60_000
   const call = (

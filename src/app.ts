@@ -82,21 +82,21 @@ import { createSchemaChecks } from './schemas/checks.ts'
 import type { Database } from './storage/database.ts'
 import { version } from './version.ts'
 
-/** What the app is made of beside its settings. It owns none of it: who opened the record closes it. */
+/** The parts of the app besides its settings. The app owns none of them: the code that opened the record closes it. */
 export interface Parts {
   database: Database
-  /** Absent where no model is served. */
+  /** Absent if no model is served. */
   models?: Models
   logger?: FastifyBaseLogger
-  /** Fails on an answer that breaks its contract: for tests. */
+  /** For tests: fails on an answer that breaks its contract. */
   checkAnswers?: boolean
-  /** Shorter times of event streams: for tests. */
+  /** For tests: shorter times of event streams. */
   streams?: Partial<StreamTimes>
-  /** Whether work goes on in the background. Off in tests that look at what the sweep would take away. */
+  /** Whether background work runs. Off in tests that look at what the sweep would remove. */
   sweep?: boolean
 }
 
-/** As Fastify types them, they would be those of JSON Schema. */
+/** Fastify's own types for these assume JSON Schema. */
 type SchemaCompilers = NonNullable<NonNullable<FastifyServerOptions['schemaController']>['compilersFactory']>
 
 const families = [
@@ -133,10 +133,10 @@ const families = [
   eventRoutes,
 ]
 
-/** The whole app, ready to be asked. It never listens. */
+/** Builds the whole app, ready for requests. It does not listen. */
 export async function buildApp(config: Config, parts: Parts): Promise<App> {
   const { database } = parts
-  // Given here, and not set afterwards: else Fastify loads compilers of JSON Schema that nobody asks.
+  // Passed here and not set later, because otherwise Fastify loads JSON Schema compilers that are never used.
   const compilersFactory = {
     buildValidator: () => checkAgainstContract,
     buildSerializer: () => writeAnswers(parts.checkAnswers ?? false),
@@ -151,7 +151,7 @@ export async function buildApp(config: Config, parts: Parts): Promise<App> {
     connectionTimeout: config.connection_timeout,
     requestTimeout: config.request_timeout,
     keepAliveTimeout: config.keep_alive_timeout,
-    // Node looks every half minute for who is too slow, unless told otherwise.
+    // By default Node looks for connections that are too slow only every half minute.
     http: {
       requireHostHeader: false,
       headersTimeout: config.headers_timeout,
@@ -160,10 +160,10 @@ export async function buildApp(config: Config, parts: Parts): Promise<App> {
     schemaController: { compilersFactory },
     rewriteUrl: ({ url = '/' }) => pathOfTarget(url),
     routerOptions: { ignoreTrailingSlash: false, maxParamLength: 512 },
-    // A request that arrives on a kept connection while the server stops gets its answer, and Connection: close.
+    // A request that arrives on a keep-alive connection while the server stops gets its answer, with Connection: close.
     return503OnClosing: false,
     forceCloseConnections: 'idle',
-    // The error itself has the bytes that arrived, and with them the key.
+    // The error itself contains the bytes that arrived, and with them the key.
     clientErrorHandler: answerFaults((refusal, reqId, { code: fault }) =>
       app.log.debug({ reqId, fault, code: refusal.code }, refusal.message),
     ),
@@ -184,7 +184,7 @@ export async function buildApp(config: Config, parts: Parts): Promise<App> {
   handleErrors(app)
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id)
-    // The name that the SDKs of Anthropic know.
+    // The header name that Anthropic's SDKs know.
     if (wireOf(request.url) === 'anthropic') reply.header('request-id', request.id)
     done()
   })
@@ -216,7 +216,7 @@ export async function buildApp(config: Config, parts: Parts): Promise<App> {
   return app
 }
 
-/** Opens what the operations share and what works in the background, and closes it with the app. */
+/** Opens what the operations share and the background work, and closes both with the app. */
 function openOperations(
   app: App,
   config: Config,
@@ -246,7 +246,7 @@ function openOperations(
     await Promise.all([schemas.close(), constraints.close()])
   })
   const hub = createEventHub(database, models)
-  // While a stream is open its connection is, and the app would not close.
+  // An open stream keeps its connection open, and the app would not close.
   app.addHook('preClose', async () => hub.close())
   const operations: OperationParts = {
     db: database,

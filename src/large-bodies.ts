@@ -66,7 +66,7 @@ const families = {
   viewTrace,
 }
 
-/** Every contract by a name, so that the threads that read bodies know the one that a route means. */
+/** All contracts by name, so that the threads that read bodies can find the one that a route uses. */
 export const bodyContracts: ReadonlyMap<string, z.ZodType> = new Map(
   Object.entries(families).flatMap(([family, contracts]) =>
     Object.entries(contracts).flatMap(([name, contract]): [string, z.ZodType][] =>
@@ -78,7 +78,7 @@ export const bodyContracts: ReadonlyMap<string, z.ZodType> = new Map(
 /** Where `startThread` finds this file, before and after the build. */
 export const bodyThread = import.meta.url
 
-/** What a thread does that reads large bodies. */
+/** What a thread runs that reads large bodies. */
 export function serve(): void {
   serveBodies(async (name) => {
     const contract =

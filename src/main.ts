@@ -1,4 +1,4 @@
-// Nothing native may be imported before this: on an older Node it would end the process without a word.
+// Nothing native may be imported before this check: on an older Node it would end the process without a message.
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
 if (major < 22 || (major === 22 && minor < 19)) {
   process.stderr.write(

@@ -13,11 +13,11 @@ import { releaseStartupMemory } from './threads/startup-memory.ts'
 interface Server {
   /** Where it listens, for instance http://127.0.0.1:8080. */
   address: string
-  /** Stops accepting, lets running requests finish for a while, cuts the rest off, and closes model and record. */
+  /** Stops accepting requests, lets running ones finish for a while, cuts off the rest, and closes model and record. */
   stop(): Promise<void>
 }
 
-/** Opens the port. The server owns the record from now on. The model loads in the background. */
+/** Opens the port. From now on the server owns the record. The model loads in the background. */
 export async function startServer(
   config: Config,
   database: Database,
@@ -48,7 +48,7 @@ export async function startServer(
       address,
       async stop() {
         const cut = setTimeout(() => app.server.closeAllConnections(), config.grace)
-        // A keep-alive connection whose request was running is idle after its answer, and has to be closed then.
+        // A keep-alive connection that was busy becomes idle after its answer, and has to be closed then.
         const leave = setInterval(() => app.server.closeIdleConnections(), 50)
         try {
           await app.close()
@@ -65,19 +65,19 @@ export async function startServer(
   }
 }
 
-/** The first lines of the log say what becomes of answers. */
+/** The first lines of the log say whether and where answers are recorded. */
 const recordingSaid: Record<Config['record'], string> = {
   all: 'every answer of the model is recorded as a call, unless its request says not; HEDDLE_RECORD=asked or off changes that',
   asked: 'answers are recorded as calls where their request says "store": true',
   off: 'no answer is recorded',
 }
 
-/** Requests at once: servers have queues of their own. */
+/** The most requests at a time; these servers have queues of their own. */
 const mostToUpstream = 256
 
 type ModelLog = ServedModelParts['log']
 
-/** What is said of the model comes last at the start, where it is seen: until then it waits. */
+/** Holds the log lines about the model back until the end of startup, where they are noticed. */
 function heldBack(logger: FastifyBaseLogger): { log: ModelLog; release(): void } {
   const lines: (() => void)[] = []
   let isHeld = true
@@ -103,7 +103,7 @@ async function modelsOf(config: Config, logger: FastifyBaseLogger, log: ModelLog
   const source = sourceOf(config.model)
   if (source.kind === 'none') return createModels([])
   if (source.kind === 'upstream') {
-    // Loaded where it is needed: most servers have no server behind them.
+    // Loaded only when needed: most servers have no server behind them.
     const { connectUpstream } = await import('./inference/upstream/served-names.ts')
     const { upstream_key: key, upstream_kind: kind, context } = config
     const upstream = connectUpstream(

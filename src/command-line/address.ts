@@ -2,7 +2,10 @@ import { createServer } from 'node:net'
 import { type Config, variableInUse } from '../config.ts'
 import { CommandError } from './command.ts'
 
-/** Fails with one line when the server could not listen there. Asked before a folder or a user is made. */
+/**
+ * Fails with a one-line message if the server could not listen at its address. Checked before any folder or user is
+ * created.
+ */
 export async function checkAddress(config: Config): Promise<void> {
   const probe = createServer()
   try {
@@ -16,7 +19,7 @@ export async function checkAddress(config: Config): Promise<void> {
   await new Promise((resolve) => probe.close(resolve))
 }
 
-/** Why the port could not be opened, with the name of the setting. What is no such failure is given back. */
+/** Explains why the port could not be opened, naming the setting. Other errors are returned unchanged. */
 export function listenFailure(error: unknown, { host, port }: Config): unknown {
   if (!(error instanceof Error) || !('syscall' in error) || !listening.has(String(error.syscall)))
     return error
@@ -45,5 +48,5 @@ export function listenFailure(error: unknown, { host, port }: Config): unknown {
   }
 }
 
-/** What the system does for a server that opens its port. */
+/** The system calls behind opening a port. */
 const listening = new Set(['listen', 'bind', 'getaddrinfo'])

@@ -4,20 +4,20 @@ import { StorageRefusal } from '../storage/failures.ts'
 import { openRecord } from '../storage/open.ts'
 
 export interface Command {
-  /** What follows the name. */
+  /** The arguments that follow the name. */
   usage: string
   summary: string
   more?: string
   run(args: readonly string[], config: Config): Promise<void>
 }
 
-/** What scripts can tell from how a command ends. */
+/** The exit codes, from which scripts can tell how a command ended. */
 export const exitCodes = {
   done: 0,
   failed: 1,
   /** The command line or a setting is wrong. */
   usage: 2,
-  /** The record cannot be opened: locked, damaged, newer, not reachable. */
+  /** The record cannot be opened: it is locked, damaged, newer than this version, or unreachable. */
   record: 3,
 } as const
 
@@ -32,7 +32,7 @@ export class CommandError extends Error {
   }
 }
 
-/** The argument of a command that takes one. */
+/** The only argument of a command that takes one. */
 export function onlyArgument(args: readonly string[], what: string): string {
   const [given, ...rest] = args
   if (given === undefined || rest.length > 0) throw new CommandError(`Give ${what}.`, exitCodes.usage)
@@ -48,8 +48,8 @@ export function recordOptions(config: Config) {
 }
 
 /**
- * Opens the record for one piece of work; a running server notices nothing. Where there is none the command was probably given
- * in another folder than that of the server: only `mayMake` makes a record.
+ * Opens the record for one piece of work, unnoticed by a running server. If there is no record, the command was
+ * probably given in a different folder than the server's; only `mayMake` creates one.
  */
 export async function withRecord<T>(
   config: Config,

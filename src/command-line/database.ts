@@ -81,7 +81,7 @@ function refuseNowhere(copy: string): void {
   }
 }
 
-/** Every row as of one moment, in a file that is there when all of them are. */
+/** Copies every row as of one moment; the file appears once all of them are in it. */
 async function backupPostgres(config: Config, copy: string): Promise<void> {
   const { openSnapshot } = await import('../storage/engines/postgres/snapshot.ts')
   const { copyRecord } = await import('../storage/copying/copy.ts')
@@ -163,5 +163,5 @@ async function rebuildResults(db: Database): Promise<void> {
   print(`Derived ${trials} trials of ${evaluations} evaluations again.`)
 }
 
-/** A command on the terminal is ended by ending its process. */
+/** A command in a terminal is stopped by ending its process. */
 const untilTheEnd = new AbortController().signal

@@ -14,10 +14,10 @@ import { type Command, CommandError, exitCodes, onlyArgument, print, withRecord 
 import { projectGiven } from './given-names.ts'
 import { operator } from './operator.ts'
 
-/** A command on the terminal is ended by ending its process. */
+/** A command in a terminal is stopped by ending its process. */
 const untilTheEnd = new AbortController().signal
 
-/** The things of a project as lines, out and in. */
+/** Exports and imports the contents of a project as lines. */
 export const exportCommands: Record<string, Command> = {
   export: {
     usage: 'PROJECT [--to FILE] [--kinds LIST] [--format parquet]',
@@ -69,7 +69,7 @@ async function exportProject(args: readonly string[], config: Config): Promise<v
     try {
       if (isParquet) {
         const { nameOf } = await import('../operations/exporting/sources.ts')
-        // Left by one that was killed.
+        // Left behind by an export that was killed.
         await rm(part, { force: true, recursive: true })
         await mkdir(part)
         for (const kind of kinds) {
@@ -110,7 +110,7 @@ async function parquet(db: Database, asked: Exported, kind: ExportKind): Promise
 const writeTo = (path: string, pieces: AsyncIterable<string | Uint8Array>): Promise<void> =>
   pipeline(pieces, createWriteStream(path, { flush: true }))
 
-/** At the pace of whoever takes them. */
+/** Writes at the pace of the reader. */
 async function write(out: NodeJS.WritableStream, pieces: AsyncIterable<string | Uint8Array>): Promise<void> {
   const failed = new Promise<never>((_, reject) => out.on('error', reject))
   failed.catch(() => undefined)

@@ -1,17 +1,17 @@
 import { PinoPretty } from 'pino-pretty'
 
-/** Said by the line itself, or of no use to someone who reads along. */
+/** Already in the line itself, or of no use to a person reading along. */
 const hidden = ['pid', 'hostname', 'reqId', 'user', 'req', 'res', 'responseTime', 'completion', 'code']
 
-/** Warnings and worse have the id that their answer has, to be found by it. */
+/** From this level on, lines include the request id, by which their answer can be found. */
 const warning = 40
 
-/** `04:19:02 INFO: POST /call/start 200, 9 ms (alice)`, and what else there is to say behind it. */
+/** `04:19:02 INFO: POST /call/start 200, 9 ms (alice)`, followed by any further fields. */
 export function linesToRead() {
   return PinoPretty({
     sync: true,
     singleLine: true,
-    // Its own guess takes FORCE_COLOR=0 for a yes.
+    // pino-pretty's own detection treats FORCE_COLOR=0 as a yes.
     colorize: process.stdout.isTTY && process.stdout.hasColors(),
     translateTime: 'SYS:HH:MM:ss',
     ignore: hidden.join(','),

@@ -1,7 +1,10 @@
 import { type Logger, type LoggerOptions, pino } from 'pino'
 import type { Config } from '../config.ts'
 
-/** Lines on stdout: JSON, or to be read on a terminal. Bodies are never logged; what could be a secret is taken out. */
+/**
+ * Writes lines to stdout: JSON, or readable text for a terminal. Bodies are never logged, and possible secrets are
+ * removed.
+ */
 export async function createLogger({ log_level, log_format }: Config): Promise<Logger> {
   const options: LoggerOptions = {
     level: log_level,
@@ -19,7 +22,7 @@ export async function createLogger({ log_level, log_format }: Config): Promise<L
     },
   }
   if (log_format === 'json' || (log_format === 'auto' && !process.stdout.isTTY)) return pino(options)
-  // Loaded here alone: a server whose log is read by a machine neither waits for it nor holds it.
+  // Loaded only here: a server whose log is read by a machine neither waits for it nor keeps it in memory.
   const { linesToRead } = await import('./lines-to-read.ts')
   return pino(options, linesToRead())
 }
@@ -32,7 +35,7 @@ interface LoggedRequest {
   socket?: { remotePort?: number }
 }
 
-/** Without the query: people put keys there. */
+/** Without the query, because people put keys there. */
 function shownRequest({ method, url, host, ip, socket }: LoggedRequest) {
   return {
     method,

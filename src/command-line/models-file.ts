@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import { reasonOf } from '../inference/models/model-error.ts'
 import { type Command, CommandError, exitCodes, print } from './command.ts'
 
-/** What goes by the file of HEDDLE_MODELS. Its contract is loaded by who asks for it. */
+/** Commands about the file of HEDDLE_MODELS. Its contract is loaded by the commands that need it. */
 export const modelsFileCommands: Record<string, Command> = {
   'model reload': {
     usage: '',

@@ -5,12 +5,12 @@ import { planShown } from './plan-shown.ts'
 
 interface Listed {
   line: object
-  /** Of a model that is here. */
+  /** The file of a model that is on this machine. */
   file?: string
   template?: string | undefined
 }
 
-/** The models of the file of HEDDLE_MODELS, a line each. */
+/** Lists the models in the file of HEDDLE_MODELS, one line each. */
 export async function listModels(
   config: Config,
   environment: Readonly<Record<string, string | undefined>>,

@@ -60,7 +60,7 @@ export const modelCommands: Record<string, Command> = {
   },
 }
 
-/** The built-in one, the one of the setting when it is a file, and what was downloaded. */
+/** The built-in model, the configured one if it is a file, and everything that was downloaded. */
 async function modelsHere(config: Config): Promise<[model: string, file: string][]> {
   const found: [string, string][] = []
   for (const file of await builtinModels()) found.push(['builtin', file])
@@ -69,7 +69,7 @@ async function modelsHere(config: Config): Promise<[model: string, file: string]
   const folder = modelsFolder(config.data)
   for (const path of await storedModels(folder)) {
     const [organisation, repository, ...file] = path.split('/')
-    // What somebody put there by hand is named by its path.
+    // A file that was put there by hand is named by its path.
     const name = file.length > 0 ? `hf:${organisation}/${repository}:${file.join('/')}` : join(folder, path)
     found.push([name, resolve(folder, path)])
   }
@@ -89,7 +89,7 @@ async function described(model: string, file: string, config: Config, prompts: P
 /** How the model calls tools and thinks; see `tools` in /v1/models. */
 async function turnsOf(template: string | undefined, prompts: Prompts): Promise<object> {
   if (template === undefined) return { tools: null, reasoning: false }
-  // Which tokens begin and end a text does not matter here.
+  // The tokens that begin and end a text do not matter here.
   const tokens = { bos: '<s>', eos: '</s>' }
   const format = await prompts.formatOf('', template, tokens, new AbortController().signal, 'model')
   const { proof, note, reasoning } = format

@@ -1,12 +1,12 @@
 import { userInfo } from 'node:os'
 import type { Actor } from '../storage/users/audit.ts'
 
-/** Who gives a command, as the operating system knows it. */
+/** The user who gives a command, as the operating system knows it. */
 export function operator(via: Actor['via'] = 'command line'): Actor {
   try {
     return { via, name: userInfo().username }
   } catch {
-    // A container may run as a number that has no name.
+    // A container may run under a uid that has no name.
     return { via, name: `uid ${process.getuid?.() ?? 'unknown'}` }
   }
 }

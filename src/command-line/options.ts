@@ -1,7 +1,7 @@
 import { settings, variableMeant, variableOf } from '../config.ts'
 import { CommandError, exitCodes } from './command.ts'
 
-/** What others take as an option is a setting here: the answer names its variable. */
+/** Options of other servers are settings here: the message names the variable. */
 export function unknownOption(given: string): CommandError {
   const name = given.replace(/^-+/, '').replace(/=.*$/s, '').replaceAll('-', '_').toLowerCase()
   const shown = given.replace(/=.*$/s, '')

@@ -2,7 +2,7 @@ import type { GgufHeader } from '../inference/models/gguf-header.ts'
 import type { ModelPlan } from '../inference/models/plan.ts'
 import { quantizationOf } from '../inference/models/tensor-types.ts'
 
-/** How a file would be run, as `model list` has it. */
+/** How a file would be run, as `model list` shows it. */
 export function planShown(plan: ModelPlan, header: GgufHeader) {
   return {
     bytes: header.fileBytes,

@@ -3,7 +3,7 @@ import { shownBytes } from '../inference/models/memory.ts'
 
 const width = 30
 
-/** A bar that moves on a terminal; elsewhere a line now and then, which logs can bear. */
+/** A moving bar on a terminal; otherwise an occasional line that does not flood a log. */
 export function showProgress(stream: NodeJS.WriteStream) {
   let name = ''
   const say = (line: string) => void stream.write(`${line}\n`)
@@ -28,7 +28,7 @@ export function showProgress(stream: NodeJS.WriteStream) {
     begin: (what: string) => say(`Downloading ${what}`),
     step(done: number, total: number) {
       const share = total === 0 ? 1 : done / total
-      // A thousand pictures at most, however many pieces come.
+      // Drawn at most a thousand times, however many pieces arrive.
       if (Math.floor(share * 1000) === drawn) return
       drawn = Math.floor(share * 1000)
       const filled = Math.floor(share * width)

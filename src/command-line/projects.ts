@@ -12,10 +12,10 @@ import { operator } from './operator.ts'
 
 const listedAtOnce = 1_000
 
-/** A command on the terminal is ended by ending its process. */
+/** A command in a terminal is stopped by ending its process. */
 const untilTheEnd = new AbortController().signal
 
-/** What is kept for whom, and for how long. A project needs no registration: the first write makes it. */
+/** What is stored for whom, and for how long. A project needs no registration: the first write creates it. */
 export const projectCommands: Record<string, Command> = {
   'project set': {
     usage: 'PROJECT --retention-days N',

@@ -8,7 +8,7 @@ import { type Command, CommandError, exitCodes, print, withRecord } from './comm
 const usageAtOnce = 1_000
 const day = /^\d{4}-\d\d-\d\d$/
 
-/** What users asked for, and what was done with them. */
+/** Reports of usage and of the audit log. */
 export const reportCommands: Record<string, Command> = {
   usage: {
     usage: '[--user NAME] [--from DAY] [--to DAY] [--json]',
@@ -52,7 +52,7 @@ function optionsOf(args: readonly string[], more: { user?: { type: 'string' } })
   return values as { from?: string; to?: string; json?: boolean; user?: string }
 }
 
-/** Its first microsecond. */
+/** The first microsecond of the day. */
 function dayOf(option: string, given: string | undefined): number | undefined {
   if (given === undefined) return undefined
   const time = day.test(given) ? parseTime(given) : undefined
@@ -63,7 +63,7 @@ function dayOf(option: string, given: string | undefined): number | undefined {
   )
 }
 
-/** In pages: the days of many users add up. */
+/** Read in pages, because the days of many users add up. */
 async function* allUsage(
   config: Config,
   given: { user?: string | undefined; from?: string | undefined; to?: string | undefined },

@@ -28,7 +28,7 @@ const commands: Record<string, Command> = {
   ...exportCommands,
 }
 
-/** Runs one command and answers how it ended. Without a name it serves. */
+/** Runs one command and returns its exit code. Without a command it starts the server. */
 export async function run(args: readonly string[]): Promise<number> {
   try {
     const wantsHelp = args.includes('--help') || args.includes('-h')
@@ -74,7 +74,7 @@ function helpOf(name: string, { usage, summary, more }: Command): string {
   return [`heddle ${name} ${usage}`.trimEnd(), '', summary, ...(more ? ['', more] : [])].join('\n')
 }
 
-/** Every command in a line, or those of one group. */
+/** Every command with a line of help, or those of one group. */
 function helpOfAll(commands: Record<string, Command>, group?: string): string {
   const lines = Object.entries(commands)
     .filter(([name]) => group === undefined || name.split(' ')[0] === group)

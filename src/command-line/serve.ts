@@ -14,12 +14,12 @@ import { createLogger } from './logger.ts'
 import { operator } from './operator.ts'
 import { unknownOption } from './options.ts'
 
-/** What flushing and closing may take after the running requests had their time. */
+/** Time for flushing and closing, after the running requests have had theirs. */
 const closingMs = 30_000
 
 /**
- * What the processor or the C library raises when native code has failed: a listener would return into the instruction that
- * failed, for ever, where the process has to end (https://nodejs.org/api/process.html#signal-events).
+ * Raised by the processor or the C library when native code has failed. The process has to end then; a listener would
+ * return to the failed instruction for ever (https://nodejs.org/api/process.html#signal-events).
  */
 const crashes = ['SIGILL', 'SIGTRAP', 'SIGABRT', 'SIGBUS', 'SIGFPE', 'SIGSEGV'] as const
 
@@ -32,7 +32,7 @@ export const serveCommand: Command = {
     if (first?.startsWith('-')) throw unknownOption(first)
     if (first !== undefined)
       throw new CommandError(`serve takes no arguments, given ${args.join(' ')}.`, exitCodes.usage)
-    // Tools send it to have logs opened again; left alone it would end the process.
+    // Tools send it to have logs reopened; without a listener it would end the process.
     process.on('SIGUSR2', () => {})
     const logger = await createLogger(config)
     const ignored = serviceLinks(process.env)
@@ -58,7 +58,7 @@ export const serveCommand: Command = {
     const server = await startServer(config, database, logger).catch((error: unknown) => {
       throw listenFailure(error, config)
     })
-    // Logs are kept and read by others: a link that carries a key is for the person before the terminal alone.
+    // Logs are stored and read by others: a link that contains a key is only for the person at the terminal.
     if (config.page && process.stderr.isTTY) {
       process.stderr.write(
         `\nThe page: ${server.address}/ui/${firstKey === undefined ? '' : `#key=${firstKey}`}\n\n`,
@@ -82,7 +82,7 @@ export const serveCommand: Command = {
   },
 }
 
-/** Someone must be able to come in. The key is shown here and never again. */
+/** Someone must be able to sign in. The key is shown here and never again. */
 async function makeFirstUser(config: Config, database: Database): Promise<string | undefined> {
   if (config.users.length > 0 || (await listUsers(database)).length > 0) return undefined
   const key = newKey()

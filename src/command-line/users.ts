@@ -11,7 +11,7 @@ import { type Command, CommandError, exitCodes, print, withRecord } from './comm
 import { nameGiven, projectGiven } from './given-names.ts'
 import { operator } from './operator.ts'
 
-/** Who may come in, and with what settings. */
+/** Who may use the server, and with which settings. */
 export const userCommands: Record<string, Command> = {
   'user add': {
     usage: 'NAME [--entities A,B] [--role ROLE] [--new]',

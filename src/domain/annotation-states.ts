@@ -2,7 +2,7 @@
 export const annotationStates = ['in_progress', 'completed', 'skipped'] as const
 export type AnnotationState = (typeof annotationStates)[number]
 
-/** The same, and the state before them. */
+/** The same, plus the state before them. */
 export const itemStates = ['unstarted', ...annotationStates] as const
 export type ItemState = (typeof itemStates)[number]
 

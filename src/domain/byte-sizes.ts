@@ -6,14 +6,14 @@ export function bytesOf(text: string): number | undefined {
   return number === undefined ? undefined : Math.floor(Number(number) * (units[unit] ?? 1))
 }
 
-/** Of what is kept of prompts: 0 is nothing. */
+/** For what is cached of prompts on disk: 0 means nothing. */
 export function diskSizeOf(text: string): number | undefined {
   if (text === 'off' || text === '0') return 0
   const bytes = bytesOf(text)
   return bytes !== undefined && bytes >= 1024 ** 2 && bytes < 2 ** 50 ? bytes : undefined
 }
 
-/** `auto` stands for what model and machine suggest. */
+/** `auto` leaves the size to the model and the machine. */
 export function cacheSizeOf(text: string): number | 'auto' | undefined {
   return text === 'auto' ? text : diskSizeOf(text)
 }

@@ -1,22 +1,22 @@
 import { refuse } from './refusals.ts'
 import type { KeySettings, UserSettings } from './user-settings.ts'
 
-/** Who sent a request. */
+/** The user that sent a request. */
 export interface Caller {
   name: string
   role: 'member' | 'admin'
-  /** `*` is all of them. */
+  /** `*` means all entities. */
   entities: ReadonlySet<string>
-  /** Absent where nothing was set. */
+  /** Absent if nothing was set. */
   settings?: UserSettings
-  /** What was set for the key of this request. */
+  /** Settings of the key that this request was sent with. */
   key?: KeySettings
 }
 
-/** Whom the audit log names. */
+/** The caller as the audit log names it. */
 export const byCaller = ({ name }: Caller) => ({ via: 'http' as const, name })
 
-/** Nothing is looked up, so the refusal is the same whether the project exists or not. */
+/** Nothing is looked up, so the refusal is the same whether or not the project exists. */
 export function requireAccess(caller: Caller, project: string, field = 'project_id'): void {
   if (!hasAccess(caller, project)) throw refuse('entity_forbidden', { field, given: JSON.stringify(project) })
 }
@@ -25,7 +25,7 @@ export function hasAccess(caller: Caller, project: string): boolean {
   return caller.entities.has('*') || caller.entities.has(entityOf(project))
 }
 
-/** Nobody gives others the use of what is out of its own reach. */
+/** Callers cannot give others access that they do not have themselves. */
 export function requireEntities(caller: Caller, entities: Iterable<string>, field: string): void {
   if (caller.entities.has('*')) return
   for (const entity of entities) {

@@ -2,14 +2,14 @@ import { JsonText } from './json/text.ts'
 
 const longestShown = 80
 
-/** A value in the words of a message: no more of a long text than its beginning. */
+/** A value as a message shows it; a long text is truncated. */
 export function described(value: unknown): string {
   if (value === undefined) return 'nothing'
   if (value === null) return 'null'
   if (value instanceof JsonText) return describedJson(value.text)
   if (Array.isArray(value)) return 'a list'
   if (typeof value === 'object') return 'an object'
-  // What 1e400 is read as; JSON has no word for it, and would say null.
+  // 1e400 is read as this. JSON cannot express it and would write null.
   if (value === Number.POSITIVE_INFINITY || value === Number.NEGATIVE_INFINITY) return 'a number beyond 1e308'
   return shortened(JSON.stringify(typeof value === 'string' ? value.slice(0, longestShown + 1) : value))
 }

@@ -2,13 +2,16 @@ import { createHash, type Hash, hash } from 'node:crypto'
 import { canonicalJson } from './json/canonical.ts'
 import { createYieldToLoop, type YieldToLoop } from './yielding.ts'
 
-/** The digest of content, 43 letters and digits: SHA-256 in base64url whose two other characters are letters too. */
+/**
+ * The digest of content, 43 letters and digits: SHA-256 in base64url, with its two other characters replaced by
+ * letters.
+ */
 export function digestOf(content: string | Uint8Array): string {
   // Without a Hash object, which would be garbage: there may be thousands a second.
   return letters(hash('sha256', content, 'base64url'))
 }
 
-/** The same of content that comes in pieces. */
+/** The same for content that arrives in pieces. */
 export function openDigest(): { add(piece: Uint8Array): void; end(): string } {
   const hash = createHash('sha256')
   return { add: (piece) => hash.update(piece), end: () => ended(hash) }
@@ -22,15 +25,15 @@ function letters(base64url: string): string {
   return base64url.replaceAll('-', 'X').replaceAll('_', 'Y')
 }
 
-/** Of a JSON text: the same for each spelling of a value. */
+/** The digest of a JSON text: the same for every spelling of a value. */
 export function digestOfJson(text: string): string {
   return digestOf(canonicalJson(text))
 }
 
-/** Rows that are hashed in one step: enough to be fast (one at a time takes ten times as long), few enough to be short. */
+/** Rows hashed in one step: enough to be fast (one at a time takes ten times as long), few enough to be short. */
 const rowsAtOnce = 256
 
-/** Of a table, from the digests of its rows in their order. */
+/** The digest of a table, from the digests of its rows in order. */
 export async function digestOfTable(
   rows: Iterable<string>,
   yieldToLoop: YieldToLoop = createYieldToLoop(),

@@ -7,15 +7,18 @@ import { parseTime } from './time.ts'
 
 /** Field types that the contracts of the record share. */
 
-/** What a contract says of a schema beside its type. Copies of the schema, such as `.meta()` makes, have it too. */
+/**
+ * What a contract declares about a schema besides its type. Copies of the schema, such as those made by `.meta()`, keep
+ * it.
+ */
 export const traits = z.registry<{
   /** Its value reaches the rules as the text that was sent. */
   kept?: true
   /** A list that may be the bulk of a body. */
   isLong?: true
-  /** An object whose members are counted before it is looked into. */
+  /** An object whose members are counted before they are read. */
   isShort?: true
-  /** It takes the bytes of a body, which are no JSON. */
+  /** It accepts the raw bytes of a body, which are not JSON. */
   isBytes?: true
   /** Other names of its fields. */
   aliases?: Readonly<Record<string, string>>
@@ -30,32 +33,35 @@ function kept(accepts: (value: JsonText) => boolean, expected: string, json: Rec
   return schema.meta(json)
 }
 
-/** Any JSON object, kept digit by digit. */
+/** Any JSON object, with the digits of its numbers preserved. */
 export const jsonObject = () =>
   kept((value) => value.text.startsWith('{'), 'an object', { type: 'object', additionalProperties: true })
 
 /** The same with its digest, which is computed where the body is read. */
 export const digestedObject = () => jsonObject().transform((val) => ({ digest: digestOfJson(val.text), val }))
 
-/** Any JSON value, kept digit by digit. */
+/** Any JSON value, with the digits of its numbers preserved. */
 export const jsonValue = () => kept(() => true, 'a JSON value', {})
 
 const largest = 2n ** 63n - 1n
 const smallest = -(2n ** 63n)
 
-/** The ends of the range as doubles write them. Clients that count in doubles send what lies between these and the true ends. */
+/**
+ * The ends of the range as doubles write them. Clients that count in doubles send values between these and the true
+ * ends.
+ */
 const roundedEnd = 9223372036854776000n
 
 const decimal = /^(-?\d{1,40})(?:\.(\d{1,40}))?(?:[eE]([+-]?\d{1,3}))?$/
 
-/** The digits of a number that is whole however it is written: 5.0 and 1e3 are, 5.5 is not. */
+/** The digits of a number that is whole in any notation: 5.0 and 1e3 are, 5.5 is not. */
 function wholeNumber(token: string): bigint | undefined {
   const [, whole, fraction = '', exponent = '0'] = decimal.exec(token) ?? []
   if (whole === undefined) return undefined
   const scale = Number(exponent) - fraction.length
   const digits = BigInt(whole + fraction)
   if (digits === 0n) return 0n
-  // Far beyond 64 bits either way.
+  // Far outside 64 bits either way.
   if (scale > 40 || scale < -120) return undefined
   if (scale >= 0) return digits * 10n ** BigInt(scale)
   const divisor = 10n ** BigInt(-scale)
@@ -69,7 +75,7 @@ function int64Of({ text }: JsonText): bigint | undefined {
   return number < smallest ? smallest : number
 }
 
-/** An integer of 64 bits with every digit; the rules see a bigint. */
+/** An integer of 64 bits with all its digits; the rules get a bigint. */
 export const int64 = () =>
   kept(
     (value) => int64Of(value) !== undefined,
@@ -78,14 +84,16 @@ export const int64 = () =>
   ).transform((value) => int64Of(value) as bigint)
 
 /**
- * A list of which the rules take `most` entries; a few more are theirs to refuse. Of one that is longer still no entry is
- * looked at: there may be millions.
+ * A list with at most `most` items; the rules refuse a list with a few more. For a longer list no item is read: there
+ * may be millions.
  */
 export function shortList<Item extends z.ZodType>(item: Item, most: number): z.ZodArray<Item> {
   return z.array(item).max(2 * most, `expected at most ${most} entries`)
 }
 
-/** An object with `1` to `most` members of the client's own names. It is counted before it is looked into. */
+/**
+ * An object with `1` to `most` members, whose names the client chooses. The members are counted before they are read.
+ */
 export function shortRecord<Key extends z.ZodString, Value extends z.ZodType>(
   key: Key,
   value: Value,
@@ -98,7 +106,7 @@ export function shortRecord<Key extends z.ZodString, Value extends z.ZodType>(
         context.issues.push({ code: 'custom', input, path, message })
       const count = Object.keys(given).length
       if (count === 0 || count > most) refused(given, [], `expected 1 to ${most} ${things}`)
-      // A record of zod leaves this key out without a word.
+      // zod's record silently drops this key.
       else if (Object.hasOwn(given, '__proto__'))
         refused('__proto__', ['__proto__'], `expected another ${name}`)
       return given
@@ -109,14 +117,17 @@ export function shortRecord<Key extends z.ZodString, Value extends z.ZodType>(
   return schema
 }
 
-/** A list that may be the bulk of a body. It is checked in steps, so what it may hold beside its items is up to the rules. */
+/**
+ * A list that may be the bulk of a body. It is validated in steps, so limits on the list as a whole are up to the
+ * rules.
+ */
 export function longList<Item extends z.ZodType>(item: Item): z.ZodArray<Item> {
   const schema = z.array(item)
   traits.add(schema, { isLong: true })
   return schema
 }
 
-/** Text that every engine can hold: no U+0000, no half of a surrogate pair. */
+/** Text that every engine can store: no U+0000, no half of a surrogate pair. */
 export const plainText = (longest: number) =>
   z
     .string()
@@ -127,8 +138,9 @@ export const plainText = (longest: number) =>
     )
 
 /**
- * Text for people to read. What no engine can hold is shown as what it is, unreadable: an exception quotes whatever a
- * program choked on, often cut in the middle of a surrogate pair, and its client would send a refused batch for ever.
+ * Text for people to read. Characters that no engine can store are replaced: an exception quotes whatever a program
+ * choked on, often cut in the middle of a surrogate pair, and if it were refused its client would send the batch for
+ * ever.
  */
 export const mendedText = (longest: number) =>
   z
@@ -137,14 +149,14 @@ export const mendedText = (longest: number) =>
     .transform((text) => text.replaceAll('\0', '\ufffd').toWellFormed())
     .meta({ description: 'U+0000 and halves of surrogate pairs are kept as U+FFFD.' })
 
-/** As a step of an address these mean the folder or the one above it, so nothing of that name could be linked to. */
+/** As a segment of a URL these mean the folder or its parent, so nothing with that name could be linked to. */
 export function isStep(name: string): boolean {
   return name === '.' || name === '..'
 }
 
 export const noSteps = 'expected names other than . and .., which no address can hold'
 
-/** One of those that a user may use; `*` is all of them. */
+/** One of the entities that a user may use; `*` means all of them. */
 export const entityName = z
   .string()
   .min(1)
@@ -177,7 +189,7 @@ const projectPart = (form: string, expected: string) =>
     .regex(new RegExp(`^${form}$`), { error: expected, abort: true })
     .refine((name) => !isStep(name), noSteps)
 
-/** The same project in two segments of a URL. */
+/** The same project as two segments of a URL. */
 export const projectPath = z
   .object({
     entity: projectPart(entityForm, 'expected text without spaces and slashes'),
@@ -204,7 +216,7 @@ export const traceId = z
 
 const beyondMicroseconds = /:\d{2}[.,]\d{6}\d*[1-9]/
 
-/** The times that a double counts in microseconds end in the middle of these years. */
+/** The range of microseconds that a double can count ends in the middle of these years. */
 const [firstYear, lastYear] = [1684, 2255]
 
 function expectedTime(text: string): string {
@@ -215,7 +227,7 @@ function expectedTime(text: string): string {
   return 'expected a date-time such as 2026-01-31T12:00:00Z'
 }
 
-/** ISO 8601 with any offset; the rules see integer microseconds. */
+/** ISO 8601 with any offset; the rules get integer microseconds. */
 export const dateTime = z
   .string()
   .transform((text, context) => {
@@ -231,8 +243,8 @@ export const dateTime = z
   .meta({ format: 'date-time' })
 
 /**
- * The real clients use the names of Weave for some fields (design 6.1). Such a name fills in where the spec's is absent or
- * null. Under both names there may be one value, and not two.
+ * The real clients use Weave's names for some fields (design 6.1). Such a name is used if the field of the spec is
+ * absent or null. If both names are given, their values must be equal.
  */
 export function withAliases<Shape extends z.ZodType>(aliases: Record<string, string>, schema: Shape) {
   const pairs = Object.entries(aliases)
@@ -242,7 +254,7 @@ export function withAliases<Shape extends z.ZodType>(aliases: Record<string, str
     const given = value as Record<string, unknown>
     for (const [alias, name] of pairs) {
       const other = given[alias]
-      // What refuses names that it does not know does not know this one.
+      // A schema that refuses unknown names does not know the alias.
       if (isStrict) delete given[alias]
       if (other == null) continue
       if (given[name] == null) given[name] = other
@@ -257,26 +269,26 @@ export function withAliases<Shape extends z.ZodType>(aliases: Record<string, str
   return aliased
 }
 
-/** Fields with two names hold a text, a number or a list of those: no object is the same as another. */
+/** Fields with two names contain a text, a number or a list of those: no object equals another here. */
 function isSame(a: unknown, b: unknown): boolean {
   if (!Array.isArray(a) || !Array.isArray(b)) return a === b
   return a.length === b.length && a.every((item, index) => isSame(item, b[index]))
 }
 
-/** For `z.toJSONSchema`, which drops the default of a field that is transformed after it is read. */
+/** For `z.toJSONSchema`, which drops the default of a field that has a transform. */
 export function showDefault({ zodSchema, jsonSchema }: { zodSchema: z.core.$ZodType; jsonSchema: object }) {
   const { default: absent } = z.globalRegistry.get(zodSchema) ?? {}
   if (absent !== undefined) Object.assign(jsonSchema, { default: absent })
 }
 
-/** A switch, and what it means where it is absent or null. */
+/** A switch, with its value when it is absent or null. */
 export const flag = (absent: boolean) => z.boolean().nullish().meta({ default: absent })
 
-/** What a route answers. OpenAPI shows the description beside the status. */
+/** The answer of a route. OpenAPI shows the description next to the status. */
 export const answer = <Shape extends z.ZodRawShape>(description: string, shape: Shape) =>
   z.object(shape).meta({ description })
 
-/** Filled in by the server from the credentials; a client may only leave it empty. */
+/** Filled in by the server from the credentials; a client can only leave it empty. */
 export const setByServer = z
   .null({ error: 'is set by the server from the credentials; leave it out or send null' })
   .optional()

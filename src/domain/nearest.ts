@@ -1,4 +1,4 @@
-/** The known name that somebody meant who gave another: mistyped, or with a part too many or too few. */
+/** The known name that was probably meant: the given one is mistyped, or has one part too many or too few. */
 export function nearestName(given: string, known: readonly string[]): string | undefined {
   const name = given.toLowerCase()
   const byDistance = known
@@ -16,7 +16,7 @@ function isPartOf(part: string, whole: string): boolean {
   return part !== '' && (whole.startsWith(`${part}_`) || whole.endsWith(`_${part}`))
 }
 
-/** How many letters have to be added, removed, exchanged or swapped with their neighbour (optimal string alignment). */
+/** How many letters have to be added, removed, replaced or swapped with their neighbour (optimal string alignment). */
 function distanceOf(one: string, other: string): number {
   const rows: number[][] = [Array.from({ length: other.length + 1 }, (_, column) => column)]
   for (let row = 1; row <= one.length; row++) {

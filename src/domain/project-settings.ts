@@ -2,7 +2,10 @@ import { z } from 'zod'
 
 export const mostRetentionDays = 36_500
 
-/** What an operator sets for a project; what is absent is as the server has it. Stored as JSON, so that more can be set later. */
+/**
+ * What an operator sets for a project; absent settings follow the server's. Stored as JSON, so that more can be added
+ * later.
+ */
 export const ProjectSettings = z.object({
   retention_days: z.int().min(0).max(mostRetentionDays).optional().meta({
     description:

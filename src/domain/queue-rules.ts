@@ -8,25 +8,25 @@ export type RulePick = { kind: 'all' } | { kind: 'every_nth'; n: number } | { ki
 
 export interface ScorePick {
   kind: 'scores'
-  /** What follows `wandb.runnable.` in the type of a feedback; null is any scorer. */
+  /** What follows `wandb.runnable.` in the feedback type; null means any scorer. */
   scorer: string | null
-  /** Below `payload.output`; null is the output itself. */
+  /** A path below `payload.output`; null means the output itself. */
   path: string | null
-  /** One of the two is a number. */
+  /** Exactly one of the two is a number. */
   below: number | null
   above: number | null
 }
 
-/** A list holds when one of its names does; null holds always. */
+/** A list matches if one of its names does; null always matches. */
 export interface RuleFilter {
   op_names: readonly string[] | null
   models: readonly string[] | null
 }
 
-/** What a filter looks at. */
+/** What a filter examines. */
 export interface FilteredCall {
   op_name: string
-  /** Those that the call says it used or asked for. */
+  /** The models that the call used or asked for. */
   models: readonly string[]
 }
 
@@ -35,7 +35,7 @@ export function passes({ op_names, models }: RuleFilter, call: FilteredCall): bo
   return models === null || models.some((model) => call.models.includes(model))
 }
 
-/** A name stands for every version of its op, as a reference does that ends in `:*`. */
+/** A plain name stands for every version of its op, like a ref that ends in `:*`. */
 function isOp(name: string, op: string): boolean {
   if (name === op || name === opNameOf(op)) return true
   return name.endsWith(':*') && op.startsWith(name.slice(0, -1))
@@ -45,7 +45,7 @@ const scorerPrefix = 'wandb.runnable.'
 
 export const isScore = (feedbackType: string): boolean => feedbackType.startsWith(scorerPrefix)
 
-/** Whether the feedback brings a score that the rule looks for. Numbers are scores, and so are true (1) and false (0). */
+/** Whether the feedback has a score that the rule picks. Scores are numbers, or true (1) and false (0). */
 export function isPicked(pick: ScorePick, feedbackType: string, payload: string): boolean {
   if (!isScore(feedbackType)) return false
   if (pick.scorer !== null && feedbackType.slice(scorerPrefix.length) !== pick.scorer) return false

@@ -1,4 +1,7 @@
-/** What was spent of so much a minute, as of a time in milliseconds. It comes back evenly, so there is no minute to wait for. */
+/**
+ * What was spent of an allowance per minute, as of a time in milliseconds. It is refilled evenly, so there is no minute
+ * boundary to wait for.
+ */
 export interface Spending {
   amount: number
   perMinute: number
@@ -11,19 +14,19 @@ export function startSpending(now: number): Spending {
   return { amount: 0, perMinute: 0, at: now }
 }
 
-/** What is still spent now. */
+/** What still counts as spent now. */
 export function settle(spending: Spending, perMinute: number, now: number): number {
-  // What was spent of a larger sum must not weigh for hours on a smaller one.
+  // An amount spent of a larger allowance must not weigh for hours on a smaller one.
   if (spending.perMinute !== perMinute) spending.amount = Math.min(spending.amount, perMinute)
   const left = spending.amount - ((now - spending.at) * perMinute) / minute
-  // Parts of a millionth are errors of the arithmetic: with them, the wait that was told would be too short.
+  // Anything below a millionth is rounding error; with it, the wait that is reported would be too short.
   spending.amount = Math.max(0, Math.round(left * 1e6) / 1e6)
   spending.perMinute = perMinute
   spending.at = now
   return spending.amount
 }
 
-/** How long it takes until no more than `most` of what is spent now is left. */
+/** The time until at most `most` of the spent amount is left. */
 export function untilBelow(amount: number, most: number, perMinute: number): number {
   return Math.max(0, ((amount - most) * minute) / perMinute)
 }

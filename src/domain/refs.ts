@@ -1,4 +1,4 @@
-/** A reference to something in the record, such as `weave:///acme/qa/object/capitals:Wq…/attr/rows/id/YTY…`. */
+/** A ref to something in the record, such as `weave:///acme/qa/object/capitals:Wq…/attr/rows/id/YTY…`. */
 export type Ref = {
   scheme: string
   /** `<entity>/<project>` */
@@ -18,10 +18,12 @@ export interface RefStep {
 
 const edges = ['attr', 'key', 'index', 'id']
 
-/** One word: what follows an id behind a slash, a colon or a space belongs to no call. */
+/** A single word: a ref whose id is followed by a slash, a colon or a space names no call. */
 const callIdForm = /^[\w-]+$/
 
-/** Reads any scheme: clients that speak the same protocol under other names send their own. Undefined for other texts. */
+/**
+ * Accepts any scheme: clients that use the same protocol under other names send their own. Undefined for other texts.
+ */
 export function parseRef(text: string): Ref | undefined {
   const match = /^([a-z][a-z0-9+.-]*):\/\/\/([^/]+\/[^/]+)\/([^/]+)\/(.+)$/.exec(text)
   if (match === null) return undefined
@@ -94,7 +96,7 @@ export function callRef(scheme: string, project: string, id: string): string {
   return `${scheme}:///${project}/call/${id}`
 }
 
-/** The name of an op, given as a name or as a reference such as `weave:///acme/qa/op/answer:4f5…`. */
+/** The name of an op, given as a name or as a ref such as `weave:///acme/qa/op/answer:4f5…`. */
 export function opNameOf(op: string): string {
   const start = op.includes(':///') ? op.indexOf('/op/') : -1
   if (start === -1) return op

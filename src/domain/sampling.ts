@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto'
 
-/** Of a hash, as many bits as a double counts exactly. */
+/** Digits of the hash: as many bits as a double counts exactly. */
 const hexDigits = 12
 const all = 16 ** hexDigits
 
 /**
- * Whether a monitor looks at a call. It follows from the two ids alone, so every process and every restart says the same,
- * and a higher rate takes the calls of a lower one and more.
+ * Whether a monitor samples a call. This depends only on the two ids, so every process gets the same result, also after
+ * a restart; a higher rate includes the calls of a lower one.
  */
 export function isSampled(monitorId: string, callId: string, rate: number): boolean {
   if (rate >= 1) return true

@@ -1,13 +1,13 @@
 import { clockNow } from './clock.ts'
 
-/** Times are integer microseconds since 1970, as far as a double counts them: the years 1684 to 2255. */
+/** Times are integer microseconds since 1970, within the range that a double counts exactly: the years 1684 to 2255. */
 
 const iso =
   /^(\d{4})-(\d{2})-(\d{2})(?:[Tt ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,6})0*)?)?(?: ?([Zz]|[+-]\d{2}(?::?\d{2})?))?)?$/
 
 /**
- * Reads ISO 8601 with any offset, down to microseconds. Without an offset it is UTC, without a time of day midnight.
- * Digits below a microsecond are not read, because they could not be given back.
+ * Reads ISO 8601 with any offset, down to microseconds. Without an offset it is UTC; without a time of day, midnight.
+ * Digits below a microsecond are refused, because they could not be returned.
  */
 export function parseTime(text: string): number | undefined {
   const match = iso.exec(text)
@@ -16,7 +16,7 @@ export function parseTime(text: string): number | undefined {
   const wall = new Date(
     Date.UTC(Number(year), Number(month) - 1, Number(day), Number(hour), Number(minute), Number(second)),
   )
-  // Date.UTC carries over what does not exist, such as 30 February or 24:00, and takes the year 26 for 1926.
+  // Date.UTC normalises dates that do not exist, such as 30 February or 24:00, and reads the year 26 as 1926.
   const given = [Number(year), Number(month) - 1, Number(day), Number(hour), Number(minute), Number(second)]
   const carried = [
     wall.getUTCFullYear(),
@@ -42,7 +42,7 @@ function offsetMinutes(offset: string): number | undefined {
 }
 
 const daySeconds = 86_400
-/** What is listed together mostly began on one day, and a calendar costs more than all the rest of a time. */
+/** Times in one list are mostly from the same day, and the calendar costs more than all the rest of formatting. */
 let lastDay = { day: 0, text: '1970-01-01T' }
 
 function textOfDay(day: number): string {
@@ -55,7 +55,7 @@ function textOfDay(day: number): string {
 
 const twoDigits = (value: number) => (value < 10 ? `0${value}` : String(value))
 
-/** `2026-01-02T03:04:05.123456Z`: no fraction when there is none, else three to six digits. */
+/** `2026-01-02T03:04:05.123456Z`: no fraction if it is zero, else three to six digits. */
 export function formatTime(micros: number): string {
   const seconds = Math.floor(micros / 1_000_000)
   const fraction = micros - seconds * 1_000_000
@@ -76,12 +76,12 @@ export function now(): number {
   return clockNow() * 1000
 }
 
-/** How far the last time may be ahead of the clock. A clock that is set back further than that is followed. */
+/** How far the last time may be ahead of the clock. If the clock is set back further than that, it is followed. */
 const mostAhead = 1_000_000
 
 let last = 0
 
-/** Later than the time before, so that what happens within one tick of the clock keeps its order. */
+/** Always later than the previous time, so that events within one tick of the clock keep their order. */
 export function monotonicNow(): number {
   const time = now()
   last = time > last || time < last - mostAhead ? time : last + 1

@@ -5,30 +5,30 @@ export const mostOfLimit = 1_000_000_000
 
 export const mostOfName = 100
 
-/** In a list of models that a user may ask. */
+/** The longest list of models that a user may use. */
 export const mostModels = 256
 
 export const modelName = z.string().regex(/^[^\s\0]{1,256}$/, 'expected a name without spaces')
 
 const count = z.int().min(1).max(mostOfLimit).optional()
 
-/** What an operator sets for a user; what is absent is not limited. Stored as JSON, so that more can be set later. */
+/** What an operator sets for a user; absent settings do not limit. Stored as JSON, so that more can be added later. */
 export const UserSettings = z.object({
   requests_per_minute: count,
   tokens_per_minute: count,
   requests_at_once: count,
-  /** Where answers of models are recorded when the request names no project. */
+  /** Where answers of models are recorded if the request names no project. */
   default_project: projectId.optional(),
-  /** Names of the models that the user may ask; others are not there for it. */
+  /** The models that the user may use; others do not exist for that user. */
   models: z.array(modelName).min(1).max(mostModels).optional(),
 })
 export type UserSettings = z.output<typeof UserSettings>
 
 /** What an operator sets for one key. */
 export const KeySettings = z.object({
-  /** Who records by itself, such as a wrapped client, has its answers recorded once. */
+  /** For a client that records calls itself, such as a wrapped one, so that its answers are recorded only once. */
   record: z.literal('off').optional(),
-  /** By which its owner knows it again. */
+  /** A name by which the owner recognises the key. */
   name: z.string().max(mostOfName).optional(),
 })
 export type KeySettings = z.output<typeof KeySettings>

@@ -7,12 +7,12 @@ export interface SortBy {
 }
 
 export interface Page {
-  /** Null is all of them. */
+  /** Null means all. */
   limit: number | null
   offset: number
 }
 
-/** Which rows of a project are looked at, in which order, and how many of them. */
+/** Which rows of a project are read, in which order, and which page of them. */
 export interface View extends Page {
   project: string
   query: Expression | undefined

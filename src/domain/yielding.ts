@@ -1,9 +1,12 @@
-/** How long a piece of work may hold the event loop before others run. */
+/** How long a piece of work may occupy the event loop before others run. */
 const sliceMs = 1
 
 export type YieldToLoop = () => Promise<void> | undefined
 
-/** One of those that wait goes on in each turn of the loop: what arrives waits for one of them, and not for as many as there are. */
+/**
+ * One waiting piece of work continues in each turn of the loop, so that what arrives waits for one of them and not for
+ * all.
+ */
 function createTurns(): (goOn: () => void) => void {
   const waiting: (() => void)[] = []
   function next(): void {
@@ -20,8 +23,8 @@ const waitForSlice = createTurns()
 const waitForPiece = createTurns()
 
 /**
- * For work in many small steps. Await the result between steps, and the event loop is never blocked for long. Rejects with
- * the reason of the signal once nobody needs the work any more.
+ * For work in many small steps: await the result between steps, and the event loop is never blocked for long. Rejects
+ * with the reason of the signal once the work is no longer needed.
  */
 export function createYieldToLoop(signal?: AbortSignal): YieldToLoop {
   let since = performance.now()
@@ -37,12 +40,14 @@ export function createYieldToLoop(signal?: AbortSignal): YieldToLoop {
   }
 }
 
-/** For work that comes in pieces, each of far less than a slice, such as files: resolves when it is the turn of this one. */
+/**
+ * For work in pieces that each take far less than a slice, such as files. Resolves when it is the turn of this piece.
+ */
 export function turnOfPiece(): Promise<void> {
   return new Promise(waitForPiece)
 }
 
-/** Takes a step for each item, and yields to the event loop between them. */
+/** Runs a step for each item, and yields to the event loop between them. */
 export async function inSteps<Item>(
   items: Iterable<Item>,
   step: (item: Item, index: number) => Promise<void> | void,

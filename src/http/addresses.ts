@@ -2,7 +2,7 @@ import { BlockList, isIP, isIPv6 } from 'node:net'
 import type { FastifyRequest } from 'fastify'
 import type { TrustedProxies } from '../config.ts'
 
-/** Whether the address, so many steps in front of this server, is that of a proxy whose X-Forwarded-For is believed. */
+/** Whether the address, this many hops in front of this server, is a proxy whose X-Forwarded-For is trusted. */
 export type Trusts = (address: string, hop: number) => boolean
 
 export function trustOf(proxies: TrustedProxies): Trusts {
@@ -13,8 +13,8 @@ export function trustOf(proxies: TrustedProxies): Trusts {
 }
 
 /**
- * Where a request comes from, as far as one client can be told from another. Undefined behind a proxy that does not forward
- * addresses: everyone would have the same one.
+ * The origin of a request, as far as clients can be told apart. Undefined behind a proxy that does not forward
+ * addresses, where all would have the same one.
  */
 export function originOf(request: FastifyRequest, trusts: Trusts): string | undefined {
   const peer = request.socket.remoteAddress
@@ -24,7 +24,7 @@ export function originOf(request: FastifyRequest, trusts: Trusts): string | unde
   return networkOf(address)
 }
 
-/** A site has a whole /64 of IPv6 (RFC 6177), and may use any address of it. */
+/** A site has a whole /64 of IPv6 (RFC 6177), and may use any address in it. */
 function networkOf(address: string): string {
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1]
   if (mapped !== undefined) return mapped

@@ -5,7 +5,10 @@ interface MostAtOnce {
   total: number
 }
 
-/** Counts answers that stay open. `enter` answers what counts one off again, or refuses one that is too many. */
+/**
+ * Counts answers that stay open. `enter` returns a function that ends the count of one, or refuses if there are too
+ * many.
+ */
 export function createAtOnce(most: MostAtOnce, tooMany: RefusalCode) {
   const byUser = new Map<string, number>()
   let all = 0

@@ -27,12 +27,15 @@ declare module 'fastify' {
 }
 
 interface BodyText {
-  /** About. */
+  /** Approximately. */
   bytes: number
   json(): JsonText
 }
 
-/** Takes JSON, bounded in size, depth and number at once. What a contract keeps as text arrives as text. */
+/**
+ * Accepts JSON, bounded in size and depth, and in the total of all bodies. Values that a contract keeps as text arrive
+ * as text.
+ */
 export function acceptJson(app: FastifyInstance, budget: number, reader: BodyReader): void {
   app.decorate('bodyReader', reader)
   app.removeAllContentTypeParsers()
@@ -42,7 +45,7 @@ export function acceptJson(app: FastifyInstance, budget: number, reader: BodyRea
     const body = await bodyOf(request, payload)
     const contract = request.routeOptions.schema?.body as z.ZodType | undefined
     const { keepsBody } = request.routeOptions.config
-    // Python's openai names the type of a body also where it sends none, such as for DELETE.
+    // Python's openai sends a content type even without a body, such as for DELETE.
     if (contract === undefined && body.length === 0) return undefined
     if (Buffer.isBuffer(body)) {
       const text = textOf(body)
@@ -52,7 +55,7 @@ export function acceptJson(app: FastifyInstance, budget: number, reader: BodyRea
       }
       return readText(text, contract)
     }
-    // A route without a contract for its body does not look at it.
+    // A route without a contract for its body ignores it.
     if (contract === undefined) return undefined
     const read = await reader.read(request.caller.name, reader.nameOf(contract), body, keepsBody)
     const { kept } = read
@@ -61,7 +64,7 @@ export function acceptJson(app: FastifyInstance, budget: number, reader: BodyRea
   })
 }
 
-/** Takes bytes of another media type. The name of its contract is that by which the threads know it. */
+/** Accepts bytes of another media type. The threads know its contract by the given name. */
 export function acceptBytes(
   app: FastifyInstance,
   type: string,
@@ -75,13 +78,16 @@ export function acceptBytes(
   })
 }
 
-/** A body that is longer is read in a thread of its own. */
+/** A longer body is read in a separate thread. */
 const longestSmall = 64 * 1024
 
-/** Large bodies come together in memory that threads share, a segment at a time, so that nothing large is ever copied here. */
+/**
+ * Large bodies are collected in shared memory, a segment at a time, so that nothing large is ever copied in this
+ * thread.
+ */
 const segmentBytes = 1024 * 1024
 
-/** As it was before it was compressed: a buffer when it is small. */
+/** The body after decompression: a buffer if it is small. */
 async function bodyOf(request: FastifyRequest, payload: Readable): Promise<Buffer | LargeBody> {
   if (encodingOf(request) === undefined) return received(request, payload, longestSmall)
   const body = await uncompressed(
@@ -95,7 +101,7 @@ async function bodyOf(request: FastifyRequest, payload: Readable): Promise<Buffe
   return large.body()
 }
 
-/** The bytes of a request: as a buffer up to a length, in segments beyond it. */
+/** The bytes of a request: a buffer up to a certain length, segments beyond it. */
 function received(request: FastifyRequest, payload: Readable, longest: number): Promise<Buffer | LargeBody> {
   const limit = request.routeOptions.bodyLimit
   const declared = Number(request.headers['content-length'])
@@ -150,7 +156,7 @@ function createLargeBody() {
           free = segmentBytes
         }
         const segment = Buffer.from(segments.at(-1) as SharedArrayBuffer)
-        // `set` of shared memory takes ten times as long where the two are not aligned alike.
+        // `set` on shared memory takes ten times as long if the two are aligned differently.
         const copied = chunk.copy(segment, segmentBytes - free, from)
         free -= copied
         from += copied

@@ -6,21 +6,21 @@ import { whenClosed } from './disconnect.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Counts more bytes for the body of this request, until it ends; refuses when there is no room. */
+    /** Counts more bytes for the body of this request, until the request ends; refuses if there is no room. */
     chargeBody(bytes: number): void
   }
 }
 
-/** What is held of a form while its file is passed on. */
+/** Memory used for a form while its file is being passed on. */
 const formBytes = 1024 * 1024
 
-/** A body of a declared length up to this is not counted: the number of connections bounds how many there are. */
+/** A body with a declared length up to this is not counted: the number of connections bounds how many there are. */
 const smallBody = 64 * 1024
 
-/** A tenant may hold so many times what is free: three quarters when it is alone, and never all. */
+/** A tenant may use this many times what is free: three quarters if it is alone, and never all. */
 const timesFree = 3
 
-/** Over so long the pace of a body is measured, and below so many bytes a second it is slow. */
+/** The period over which the pace of a body is measured, and the bytes per second below which it is slow. */
 const paceMs = 3_000
 const slowPace = 16 * 1024
 
@@ -28,21 +28,21 @@ const slowPace = 16 * 1024
 interface Counted {
   tenant: string
   bytes: number
-  /** While it arrives. */
+  /** Set while it arrives. */
   arriving: IncomingMessage | undefined
-  /** When something arrived last. */
+  /** When data last arrived. */
   last: number
-  /** Since when it is measured, and what has arrived since. */
+  /** The start of the current measurement, and the bytes that have arrived since. */
   since: number
   recent: number
-  /** Bytes a second, over the time before that. */
+  /** Bytes per second in the previous period. */
   pace: number
 }
 
 /**
- * All bodies in work together take at most `budget` bytes. What has arrived is counted, for the tenant that sent it: a tenant
- * may hold a multiple of what is free, so there is always room for one that holds little. When room is short, bodies that
- * arrive slowly lose theirs. One body always passes, however large its route allows it to be.
+ * All bodies in progress together use at most `budget` bytes. Bytes are counted as they arrive, for the tenant that
+ * sent them. A tenant may use a multiple of what is free, so there is always room for one that uses little. When room
+ * is short, bodies that arrive slowly are dropped. A single body always passes, whatever size its route allows.
  */
 export function limitBodies(app: FastifyInstance, budget: number): void {
   const small = Math.min(smallBody, Math.floor(budget / 8))
@@ -80,7 +80,7 @@ export function limitBodies(app: FastifyInstance, budget: number): void {
     return true
   }
 
-  /** Counts what arrives. A body that is refused in the middle is one that its parser could not read. */
+  /** Counts what arrives. A body that is refused midway looks to its parser like one that could not be read. */
   function watch(request: FastifyRequest, body: Counted): void {
     const { raw } = request
     body.arriving = raw
@@ -89,7 +89,7 @@ export function limitBodies(app: FastifyInstance, budget: number): void {
       raw.off('data', take).off('end', ended).off('error', ended)
     }
     const take = (piece: Uint8Array) => {
-      // Behind a refusal the rest is read and thrown away.
+      // After a refusal the rest is read and discarded.
       if (!bodies.has(request)) return
       const now = performance.now()
       if (now - body.since > paceMs) {
@@ -116,7 +116,7 @@ export function limitBodies(app: FastifyInstance, budget: number): void {
     if (body !== undefined && !charge(body, bytes)) throw refuse('queue_full')
   })
 
-  // An answer that comes before all of the body is a refusal, and nothing of the body is held any more.
+  // An answer before the end of the body is a refusal, and nothing of the body is in memory any more.
   app.addHook('onSend', (request, _reply, _payload, done) => {
     if (bodies.get(request)?.arriving !== undefined) end(request)
     done()

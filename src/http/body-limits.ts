@@ -3,17 +3,17 @@ import type { z } from 'zod'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Its bodies carry values of any size, so they may be as long as HEDDLE_BODY_LIMIT says. */
+    /** Its bodies carry values of any size, so HEDDLE_BODY_LIMIT applies to them. */
     largeBodies?: boolean
     /** The parts of a multipart/form-data body, which the route reads as it arrives. */
     form?: z.ZodType
   }
 }
 
-/** Enough for a few thousand references. Requests that find, name or remove things are far smaller. */
+/** Enough for a few thousand refs. Requests that find, name or remove things are far smaller. */
 export const plainBodyLimit = 4 * 1024 * 1024
 
-/** Routes that say nothing else take bodies that are read in a moment. */
+/** Routes accept only bodies that are quick to read, unless they declare otherwise. */
 export function limitPlainBodies(app: FastifyInstance): void {
   const most = app.initialConfig.bodyLimit ?? plainBodyLimit
   app.addHook('onRoute', (route) => {

@@ -10,9 +10,9 @@ import type { BodyAnswer, BodyQuestion } from './body-thread.ts'
 import type { KeptBody } from './read-body.ts'
 import { CheckedBody } from './validation.ts'
 
-/** Reads large bodies in threads of their own, so that no body holds up the thread that speaks HTTP. */
+/** Reads large bodies in separate threads, so that no body blocks the thread that serves HTTP. */
 export interface BodyReader {
-  /** What the contract of that name makes of the body, or the refusal. Tenants take turns. */
+  /** Reads the body by the contract of that name; rejects with a refusal if it does not fit. Tenants take turns. */
   read(tenant: string, contract: string, body: LargeBody, keeps?: KeptBody): Promise<ReadBody>
   nameOf(contract: z.ZodType): string
   close(): Promise<void>
@@ -20,7 +20,7 @@ export interface BodyReader {
 
 interface ReadBody {
   body: CheckedBody
-  /** Its JSON, where that is to be kept. */
+  /** Its JSON, if that is to be kept. */
   kept?: SharedText
 }
 
@@ -29,22 +29,22 @@ export interface LargeBody {
   length: number
 }
 
-/** Bodies up to this length do not wait behind longer ones: there is a thread for either. */
+/** Bodies up to this length do not wait behind longer ones: there is a thread for each kind. */
 const middleBody = 2 * 1024 * 1024
 
 const options = {
-  // Reading is linear in the length: a body that takes this long means a machine in trouble.
+  // Reading takes time proportional to the length: if it takes this long, the machine is in trouble.
   limitMs: 60_000,
   longestMs: 120_000,
   workers: 2,
   startMs: 30_000,
-  // A thread holds 30 MB.
+  // An idle thread uses 30 MB.
   idleMs: 60_000,
   queuePerTenant: 128,
   queueTotal: 1_024,
 }
 
-/** What a body of 32 MiB may take: as objects a list of lists takes twenty times its text. */
+/** Enough for a body of 32 MiB: a list of lists takes twenty times its text as objects. */
 const defaultHeapMb = 1_536
 
 /** `thread` is the module of the threads; it knows the same contracts by the same names. */

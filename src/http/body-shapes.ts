@@ -4,7 +4,7 @@ import { anyShape, type Shape } from '../domain/json/read.ts'
 
 const shapes = new WeakMap<object, Shape>()
 
-/** What a contract accepts at each path of a body, and which values it keeps as text. Found once for each contract. */
+/** What a contract accepts at each path of a body, and which values it keeps as text. Computed once per contract. */
 export function shapeOf(schema: z.core.$ZodType): Shape {
   let shape = shapes.get(schema)
   if (shape === undefined) {
@@ -14,10 +14,10 @@ export function shapeOf(schema: z.core.$ZodType): Shape {
   return shape
 }
 
-/** A text, a number, null: an object or a list there is refused, whatever it holds. */
+/** A text, a number, or null: an object or a list here is refused, whatever it contains. */
 const scalar: Shape = {}
 
-/** Members of the client's own names are counted before they are looked at; no contract takes so many. */
+/** Members whose names the client chooses are counted before they are read; no contract accepts this many. */
 const mostOthers = 10_000
 
 const scalars = [z.ZodString, z.ZodNumber, z.ZodBoolean, z.ZodNull, z.ZodLiteral, z.ZodEnum]
@@ -48,14 +48,14 @@ function pipedShape(schema: z.ZodPipe): Shape {
   const inner = shapeOf(schema.out)
   const { aliases, isShort } = traits.get(schema) ?? {}
   if (aliases !== undefined) {
-    // What stands under both names is compared, so all of it is read.
+    // Values under both names are compared, so all of them are read.
     const compared = Object.entries(aliases).flat()
     return {
       ...inner,
       fields: new Map([...(inner.fields ?? []), ...compared.map((name) => [name, anyShape] as const)]),
     }
   }
-  // What a transform that comes first looks at is not known.
+  // Nothing is known about what a leading transform reads.
   return isShort ? inner : { ...inner, others: anyShape, most: mostOthers }
 }
 
@@ -64,7 +64,7 @@ function mostItems(schema: z.ZodArray): number | undefined {
   return check?._zod.def.maximum
 }
 
-/** What at least one of two alternatives takes. */
+/** What at least one of two alternatives accepts. */
 function either(a: Shape, b: Shape): Shape {
   const fields = new Map(a.fields)
   for (const [name, shape] of b.fields ?? []) {

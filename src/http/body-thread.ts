@@ -10,12 +10,12 @@ import { ownPort } from '../threads/thread.ts'
 import { type KeptBody, readBody } from './read-body.ts'
 import { fitted } from './validation.ts'
 
-/** A body as it arrived, and the name of the contract that it has to fit. */
+/** A body as it arrived, and the name of its contract. */
 export interface BodyQuestion {
   segments: SharedArrayBuffer[]
   length: number
   contract: string
-  /** Its JSON comes back beside what the contract makes of it. */
+  /** Return its JSON as well as the result of the contract. */
   keeps?: KeptBody
 }
 
@@ -23,7 +23,7 @@ export type BodyAnswer =
   | { kind: 'fits'; body: Handover; kept?: SharedText }
   | { kind: 'refused'; code: RefusalCode; values: RefusalValues; detail: readonly SchemaIssue[] | undefined }
 
-/** What the thread does: it reads one body at a time, and checks it against its contract. */
+/** What the thread runs: it reads one body at a time and checks it against its contract. */
 export function serveBodies(contractOf: (name: string) => Promise<z.ZodType>): void {
   giveWay()
   flushCompileCache()

@@ -16,31 +16,31 @@ import { hasSession, type PageSessions } from './page/sessions.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Who is calling. Set on every route that is not public. */
+    /** The user that sent the request. Set on every route that is not public. */
     caller: Caller
-    /** Who it is by now: undefined when the key was revoked or the session has ended meanwhile. */
+    /** The caller as of now: undefined if the key was revoked or the session has ended since. */
     callerNow(): Promise<Caller | undefined>
   }
   interface FastifyContextConfig {
-    /** Answers without credentials. A test holds the list of such routes against a short one. */
+    /** The route needs no credentials. A test compares these routes with a short list. */
     public?: boolean
-    /** The role that the route needs. */
+    /** The role that the route requires. */
     role?: 'admin'
-    /** A header that may carry the key, as Authorization, x-api-key and api-key may everywhere. */
+    /** A header that may carry the key on this route. Authorization, x-api-key and api-key may do so everywhere. */
     keyHeader?: string
   }
 }
 
-/** What the clients of Weave send as user name, with the key as password. */
+/** The user name that Weave clients send, with the key as password. */
 const anyUser = 'api'
 
-/** Where the clients of Anthropic, and those of Azure's OpenAI, have the key. */
+/** The headers in which Anthropic's clients, and those of Azure's OpenAI, send the key. */
 const keyHeaders = ['x-api-key', 'api-key']
 
-/** What may hold a key, in each request. */
+/** Headers that may contain a secret. */
 const secretHeaders = ['authorization', ...keyHeaders, 'proxy-authorization', 'cookie', halfHeader]
 
-/** Plugins write headers into the log: from here on there is no key in them. */
+/** Plugins write headers to the log: from here on they contain no key. */
 function forgetKey(request: FastifyRequest): void {
   const { headers } = request.raw
   const { keyHeader: own } = request.routeOptions.config
@@ -49,12 +49,12 @@ function forgetKey(request: FastifyRequest): void {
   }
 }
 
-/** Finds the caller of a key, and slows down whoever sends wrong ones. */
+/** Finds the caller of a key, and slows down clients that send wrong ones. */
 type SignIn = (key: string, request: FastifyRequest, reply: FastifyReply) => Promise<Caller>
 
 /**
- * Each request says who it is from, by Basic, Bearer, a key in x-api-key or api-key, or the session of the page, before anything of it is
- * read.
+ * Authenticates each request by Basic, Bearer, a key in x-api-key or api-key, or the session of the page, before
+ * anything of its body is read.
  */
 export async function knowCallers(
   app: FastifyInstance,
@@ -66,8 +66,8 @@ export async function knowCallers(
   const slowDown = wrong_keys > 0 ? limitGuesses(wrong_keys) : undefined
   const configured = findConfigured(db, users)
 
-  // A key is found by its hash, so the time that this takes says nothing about a key that is nearly right. It is looked
-  // up each time: a key that is revoked is dead at once.
+  // A key is found by its hash, so the time this takes reveals nothing about a key that is almost right. It is looked
+  // up for each request, so a revoked key stops working at once.
   async function callerOfHash(hash: string): Promise<Caller | undefined> {
     const known = configured(hash)
     if (known !== undefined) return known
@@ -89,7 +89,7 @@ export async function knowCallers(
   }
 
   await app.register(basicAuth, {
-    // One space or several may follow the name of the scheme (RFC 9110, section 11.4).
+    // One or more spaces may follow the name of the scheme (RFC 9110, section 11.4).
     strictCredentials: false,
     async validate(name, key, request) {
       const caller = await callerOf(key, request)
@@ -101,7 +101,7 @@ export async function knowCallers(
   await app.register(bearerAuth, {
     addHook: false,
     keys: [],
-    // The name of a scheme is read without regard to case (RFC 9110, section 11.1).
+    // The name of a scheme is case-insensitive (RFC 9110, section 11.1).
     specCompliance: 'rfc6749',
     verifyErrorLogLevel: 'debug',
     async auth(key, request) {
@@ -110,7 +110,7 @@ export async function knowCallers(
       return caller !== undefined
     },
   })
-  /** Says what the refusal is to be. A log with these lines and the address is what tools that ban addresses read. */
+  /** Returns the refusal to send. Tools that ban addresses read these log lines with their addresses. */
   async function refused(error: Error, request: FastifyRequest, reply: FastifyReply): Promise<Refusal> {
     const refusal = asRefusal(error, request)
     if (refusal.status !== 401 || refusal.code === 'not_authenticated') return refusal

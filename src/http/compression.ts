@@ -5,7 +5,7 @@ import { refuse } from '../domain/refusals.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Takes bodies in gzip and deflate, too. */
+    /** Also accepts bodies in gzip and deflate. */
     compressed?: boolean
   }
 }
@@ -14,7 +14,10 @@ const open = { gzip: promisify(gunzip), 'x-gzip': promisify(gunzip), deflate: pr
 
 type Encoding = keyof typeof open
 
-/** How the body is compressed, if it is. A route that takes no such bodies refuses them before they are read. */
+/**
+ * How the body is compressed, if it is. A route that does not accept compressed bodies refuses them before they are
+ * read.
+ */
 export function encodingOf(request: FastifyRequest): Encoding | undefined {
   const encoding = request.headers['content-encoding']?.trim().toLowerCase()
   if (encoding === undefined || encoding === '' || encoding === 'identity') return undefined
@@ -26,12 +29,12 @@ export function encodingOf(request: FastifyRequest): Encoding | undefined {
   })
 }
 
-/** The body as it was before it was compressed; it stays within the limit of the route, however small it came. */
+/** The decompressed body; the limit of the route applies to it, however small it was when it arrived. */
 export async function uncompressed(request: FastifyRequest, body: Buffer): Promise<Buffer> {
   const encoding = encodingOf(request)
   if (encoding === undefined) return body
   const limit = request.routeOptions.bodyLimit
-  // How long it becomes is known only afterwards.
+  // Its length is known only after decompression.
   request.chargeBody(limit)
   try {
     return await open[encoding](body, { maxOutputLength: limit })

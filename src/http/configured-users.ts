@@ -4,10 +4,10 @@ import { hashKey } from '../domain/keys.ts'
 import type { Reader } from '../storage/transaction.ts'
 import { readUserSettings } from '../storage/users/settings.ts'
 
-/** Reading their settings for each request would take longer than all else that is asked about these users. */
+/** Reading their settings for each request would take longer than everything else that is looked up for these users. */
 const freshMs = 1_000
 
-/** The users of HEDDLE_USERS by the hash of their key. What an operator sets for them holds within a second. */
+/** The users of HEDDLE_USERS by the hash of their key. Changes to their settings take effect within a second. */
 export function findConfigured(
   db: Reader,
   users: readonly ConfiguredUser[],
@@ -30,7 +30,7 @@ export function findConfigured(
         user.caller = settings === undefined ? caller : { ...caller, settings }
         return user.caller
       },
-      // Such a user can look at a server whose record fails; what was set last still holds.
+      // These users can use the server even if its record fails; their last known settings still apply.
       () => user.caller,
     )
   }

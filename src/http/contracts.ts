@@ -12,7 +12,7 @@ import { z } from 'zod'
 import { writeJson } from '../domain/json/text.ts'
 import { type RefusalCode, refusals } from '../domain/refusals.ts'
 
-/** Handlers get what the contract makes of a body; answers are checked against their contract in tests. */
+/** Handlers get the body as their contract parses it; in tests, answers are checked against their contract. */
 export interface ContractTypes extends FastifyTypeProvider {
   validator: this['schema'] extends z.ZodType ? z.output<this['schema']> : unknown
   serializer: unknown
@@ -47,13 +47,13 @@ export const RefusalBody = z.object({
     .meta({ description: 'When it was deleted, with the code `object_deleted`.' }),
 })
 
-/** The answers by status that a route of the record may give beside its own, for the contract. */
+/** The refusals, by status, that a route of the record may send besides its own answers, for the contract. */
 export function refusing(...codes: RefusalCode[]): Record<number, z.ZodType> {
   const always: RefusalCode[] = ['not_authenticated', 'rate_limit_exceeded', 'too_busy', 'internal_error']
   return Object.fromEntries([...always, ...codes].map((code) => [refusals[code].status, RefusalBody]))
 }
 
-/** An answer that comes whole, or as server-sent events where the request says `"stream": true`. */
+/** An answer that is sent whole, or as server-sent events if the request has `"stream": true`. */
 export function wholeOrEvents(whole: z.ZodType, event: z.ZodType) {
   return {
     description: `${whole.description} With \`"stream": true\` it comes in parts: each event is \`data: {…}\`, the last one \`data: [DONE]\`.`,
@@ -61,7 +61,7 @@ export function wholeOrEvents(whole: z.ZodType, event: z.ZodType) {
   }
 }
 
-/** The same under /v1, as the SDKs of OpenAI read it. */
+/** The same under /v1, in the form that OpenAI's SDKs expect. */
 const OpenAiRefusal = z.object({
   error: z.object({
     message: z.string(),
@@ -71,7 +71,7 @@ const OpenAiRefusal = z.object({
   }),
 })
 
-/** And as those of Anthropic do. */
+/** In the form that Anthropic's SDKs expect. */
 const AnthropicRefusal = z.object({
   type: z.literal('error'),
   error: z.object({
@@ -84,7 +84,10 @@ const AnthropicRefusal = z.object({
   request_id: z.string(),
 })
 
-/** The answers by status that a route of models may give beside its own; a body that does not fit is a 400 there. */
+/**
+ * The refusals, by status, that a route of models may send besides its own answers; a body that does not fit is a 400
+ * there.
+ */
 function refusingAs(body: z.ZodType, codes: RefusalCode[]): Record<number, z.ZodType> {
   const statuses = Object.keys(refusing(...codes)).map(Number)
   return Object.fromEntries(statuses.map((status) => [status === 422 ? 400 : status, body]))
@@ -104,17 +107,19 @@ const recordRefusals = refusing(
   'queue_full',
 )
 
-/** The answers of a route of the record by status: its own, and what it may refuse beside what each of them may. */
+/**
+ * The answers of a route of the record by status: its own, its own refusals, and those that every such route may send.
+ */
 export function answers<Own>(own: Own, ...codes: RefusalCode[]): Record<number, Own | z.ZodType> {
   return { 200: own, ...recordRefusals, ...refusing(...codes) }
 }
 
-/** An answer of one JSON text a line. */
+/** An answer with one JSON text per line. */
 export function jsonLinesOf(schema: z.ZodType, type = 'application/jsonl') {
   return { description: 'JSON Lines', content: { [type]: { schema } } }
 }
 
-/** `check` is for tests: an answer that breaks its contract is a fault there, and costs nothing in production. */
+/** `check` is for tests: there, an answer that breaks its contract is an error. It costs nothing in production. */
 export function writeAnswers(check: boolean): FastifySerializerCompiler<unknown> {
   if (!check) return () => writeJson
   return ({ schema, method, url, httpStatus }) =>

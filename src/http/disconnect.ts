@@ -1,19 +1,20 @@
 import type { FastifyReply } from 'fastify'
 import { onAbandoned } from '../domain/abandoning.ts'
 
-/** The work ended because its client left. Nobody is to blame, so it is not logged as an error. */
+/** The work ended because its client disconnected. That is no fault, so it is not logged as an error. */
 export class DisconnectError extends Error {}
 
-/** Unlike the hook onResponse, this comes also when the client leaves in the middle; it may have left already. */
+/** Unlike the hook onResponse, this also fires when the client leaves midway; it may already have left. */
 export function whenClosed({ raw }: FastifyReply, call: () => void): void {
   if (raw.closed) call()
   else raw.once('close', call)
 }
 
 /**
- * Aborts when the client leaves before its answer is complete. `request.signal` does not serve: it aborts as soon as the body
- * of a POST has been read (fastify#6725, #7033), while `close` of the response comes at the right time. When work is abandoned
- * because the client does not read an answer that has begun, the connection is cut, as that answer can never be completed.
+ * Aborts when the client leaves before its answer is complete. `request.signal` cannot be used: it aborts as soon as
+ * the body of a POST has been read (fastify#6725, #7033), while `close` of the response fires at the right time. If
+ * work is abandoned because the client does not read an answer that has begun, the connection is cut, because that
+ * answer can never be completed.
  */
 export function disconnectSignal(reply: FastifyReply): AbortSignal {
   const controller = new AbortController()

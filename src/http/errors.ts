@@ -5,13 +5,13 @@ import { readRestOf } from './lingering.ts'
 import { halfHeader } from './page/half-header.ts'
 import { leftInBody, noteRefusal } from './request-log.ts'
 
-/** Both schemes, so that a browser asks and a client knows (RFC 9110, section 11.6.1). */
+/** Both schemes, so that a browser prompts and a client knows what to send (RFC 9110, section 11.6.1). */
 const challenges = ['Basic realm="heddle", charset="UTF-8"', 'Bearer realm="heddle"']
 
-/** A browser that reads of Basic shows a dialog of its own in front of the page. */
+/** A browser that sees Basic shows its own dialog in front of the page. */
 const pageChallenge = 'Session realm="heddle"'
 
-/** What the SDKs of OpenAI and of Anthropic both call it. */
+/** Error types that the SDKs of OpenAI and Anthropic share. */
 const errorTypes: Record<number, string> = {
   401: 'authentication_error',
   403: 'permission_error',
@@ -20,33 +20,33 @@ const errorTypes: Record<number, string> = {
   503: 'overloaded_error',
 }
 
-/** And what those of Anthropic alone do. */
+/** Error types of Anthropic's SDKs alone. */
 const anthropicTypes: Record<number, string> = {
   ...errorTypes,
   413: 'request_too_large',
   504: 'timeout_error',
 }
 
-/** Whose clients read the answers of an address: those of OpenAI, of Anthropic, or of the record. */
+/** Whose clients read the answers of a route: those of OpenAI, of Anthropic, or of the record. */
 type Wire = 'openai' | 'anthropic' | 'record'
 
 export function wireOf(url: string): Wire {
   if (/^\/(?:v2\/)?rerank(?:[?]|$)/.test(url)) return 'openai'
   const [, below] = /^\/v1(?:\/([^/?]*)|[?]|$)/.exec(url) ?? ['', null]
   if (below === null) return 'record'
-  // Where exporters of OpenTelemetry send their spans.
+  // Where OpenTelemetry exporters send their spans.
   if (below === 'traces') return 'record'
   return below === 'messages' ? 'anthropic' : 'openai'
 }
 
-/** As the SDKs of OpenAI read it. */
+/** In the form that OpenAI's SDKs expect. */
 export function openAiError({ code, message, field, detail, status: given }: Refusal) {
   const type = typeOf(modelStatus(code, given), errorTypes)
   const param = field ?? (detail?.[0]?.loc.slice(1).join('.') || null)
   return { error: { message, type, param, code } }
 }
 
-/** As the SDKs of Anthropic read it; `errorCode` of their errors is our code. */
+/** In the form that Anthropic's SDKs expect; `errorCode` of their errors is our code. */
 export function anthropicError({ code, message, status: given }: Refusal, request: FastifyRequest) {
   const type = typeOf(modelStatus(code, given), anthropicTypes)
   const error = { type, message, details: { error_code: code } }
@@ -57,12 +57,12 @@ function typeOf(status: number, types: Record<number, string>): string {
   return types[status] ?? (status < 500 ? 'invalid_request_error' : 'api_error')
 }
 
-/** The clients of models know 422 as another thing. */
+/** To the clients of models 422 means something else. */
 function modelStatus(code: RefusalCode, status: number): number {
   return code === 'invalid_request' ? 400 : status
 }
 
-/** The one place that decides what a refusal looks like: as the clients of its address expect it. */
+/** The one place that decides the form of a refusal: the one that the clients of its route expect. */
 export function sendRefusal(request: FastifyRequest, reply: FastifyReply, refusal: Refusal): FastifyReply {
   readRestOf(request, reply)
   const wire = wireOf(request.url)
@@ -80,7 +80,7 @@ export function sendRefusal(request: FastifyRequest, reply: FastifyReply, refusa
   return reply.send(JSON.stringify({ reason: message, code, detail, deleted_at }))
 }
 
-/** What Fastify and its plugins refuse, in the words of our catalogue. */
+/** Converts errors of Fastify and its plugins to refusals from our catalogue. */
 export function asRefusal(error: unknown, request: FastifyRequest): Refusal {
   if (error instanceof Refusal) return error
   const code = (error as Partial<FastifyError>)?.code ?? ''
@@ -135,9 +135,9 @@ export function handleErrors(app: FastifyInstance): void {
   app.setNotFoundHandler(unknownRoute)
 }
 
-/** The line of the log about a request that failed. */
+/** Logs a request that failed. */
 export function noteError(error: unknown, request: FastifyRequest): void {
-  // The line about the request itself says that the client left.
+  // The log line of the request itself already reports that the client left.
   if (error instanceof DisconnectError || leftInBody(request)) return
   noteRefusal(request.log, asRefusal(error, request), request.routeOptions.config.probe)
 }

@@ -5,13 +5,16 @@ import { type Refusal, refuse } from '../domain/refusals.ts'
 import { readRestAfterFault } from './lingering.ts'
 import { newRequestId } from './request-ids.ts'
 
-// An import would read every name that the module gives, and with it load Node's own client of HTTP: 13 MB.
+// An import would read every name that the module exports, and thereby load Node's HTTP client: 13 MB.
 const { maxHeaderSize, STATUS_CODES } = process.getBuiltinModule('node:http')
 
-/** What a client may send behind a fault before it is cut. */
+/** What a client may still send after a fault before its connection is cut. */
 const mostBehind = 1024 * 1024
 
-/** What is no request, or does not arrive, is answered like a request that is refused; no route and no hook ever sees it. */
+/**
+ * Input that is not a valid request, or does not arrive completely, is answered like a refused request, but reaches no
+ * route and no hook.
+ */
 export function answerFaults(
   note: (refusal: Refusal, id: string, error: ConnectionError) => void,
 ): (error: ConnectionError, socket: Socket) => void {
@@ -31,7 +34,7 @@ export function answerFaults(
   }
 }
 
-/** Two that Node would answer by itself, with nothing but a status. */
+/** Two cases that Node would answer itself, with nothing but a status. */
 export function refuseOddRequests(app: FastifyInstance): void {
   app.server.on('checkExpectation', (request, answer) => app.server.emit('request', request, answer))
   app.addHook('onRequest', ({ raw }, reply, done) => {
@@ -40,7 +43,7 @@ export function refuseOddRequests(app: FastifyInstance): void {
       reply.header('connection', 'close')
       throw refuse('malformed_http', { why: 'it has no Host' })
     }
-    // Node takes the first one, and a proxy in front may have taken another (RFC 9112, section 3.2).
+    // Node uses the first Host, and a proxy in front may have used another (RFC 9112, section 3.2).
     if (hasSecondHost(raw.rawHeaders)) {
       reply.header('connection', 'close')
       throw refuse('malformed_http', { why: 'it has more than one Host' })
@@ -60,7 +63,10 @@ function hasSecondHost(namesAndValues: readonly string[]): boolean {
   return found > 1
 }
 
-/** A proxy may be sent a whole URL where others are sent a path, and a server takes both (RFC 9112, section 3.2.2). */
+/**
+ * The path of a request target. A client of a proxy sends a whole URL where others send a path, and a server must
+ * accept both (RFC 9112, section 3.2.2).
+ */
 export function pathOfTarget(target: string): string {
   if (target.startsWith('/') || !/^https?:\/\//i.test(target)) return target
   const rest = target.slice(target.indexOf('//') + 2)
@@ -90,7 +96,7 @@ function answerOf({ status, code, message }: Refusal, id: string): string {
   ].join('\r\n')
 }
 
-/** Asked as Node's own handler asks: a second answer in the middle of one would be taken for a part of it. */
+/** The check that Node's own handler makes: a second answer in the middle of one would be read as part of it. */
 function hasBegunAnswer(socket: Socket): boolean {
   return (socket as { _httpMessage?: ServerResponse })._httpMessage?.headersSent === true
 }

@@ -8,10 +8,10 @@ import { freeChunk } from './chunks.ts'
 import type { App } from './contracts.ts'
 import { unsupported } from './errors.ts'
 
-/** In the order in which the parts come. Content that is not read is passed over. */
+/** In the order in which the parts arrive. Content that is not read is skipped. */
 export type FormPart = { name: string; text: string } | { name: string; content: AsyncIterable<Uint8Array> }
 
-/** The size of the file is bounded by who reads it. */
+/** The code that reads a file bounds its size. */
 const limits = {
   fileSize: Number.POSITIVE_INFINITY,
   fieldNameSize: 256,
@@ -22,13 +22,13 @@ const limits = {
   headerPairs: 32,
 }
 
-/** The routes of this app take forms and no JSON. */
+/** The routes of this app accept forms and no JSON. */
 export async function acceptForms(app: App): Promise<void> {
   app.removeAllContentTypeParsers()
   await app.register(multipart, { limits, throwFileSizeLimit: false })
 }
 
-/** The parts of a form as they arrive. What is not read of a file is passed over. */
+/** The parts of a form as they arrive. The unread rest of a file is skipped. */
 export async function* readForm(request: FastifyRequest): AsyncGenerator<FormPart> {
   if (!request.isMultipart()) throw unsupported(request)
   const parts = request.parts()[Symbol.asyncIterator]()
@@ -46,8 +46,8 @@ export async function* readForm(request: FastifyRequest): AsyncGenerator<FormPar
 }
 
 /**
- * Each chunk is there until the next one is asked for. Of all files that are sent at once, one chunk is taken in a turn of the
- * event loop, so that requests between them wait for one.
+ * Each chunk is valid until the next one is requested. Per turn of the event loop only one chunk of all concurrent
+ * uploads is read, so that other requests wait for one chunk at most.
  */
 async function* contentOf(from: Readable, file: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const bytes = file[Symbol.asyncIterator]()
@@ -64,7 +64,7 @@ async function* contentOf(from: Readable, file: AsyncIterable<Uint8Array>): Asyn
   }
 }
 
-/** Whatever fails while a form is read is a fault of the form, or its sender has left. */
+/** Any failure while a form is read is a fault of the form, or its sender has left. */
 async function inOurWords<T>(reading: Promise<T>): Promise<T> {
   try {
     return await reading

@@ -5,21 +5,21 @@ import { type Spending, settle, startSpending, untilBelow } from '../domain/rate
 import { refuse } from '../domain/refusals.ts'
 import { disconnectSignal } from './disconnect.ts'
 
-/** Addresses that are remembered; whoever has more of them has guesses enough. */
+/** Addresses that are remembered; an attacker with more of them gets enough guesses anyway. */
 const mostAddresses = 10_000
 
-/** Answers that wait at once, so that guessing holds no more than these. */
+/** Delayed answers at a time, so that guessing cannot tie up more than these. */
 const mostDelayed = 64
 
 const firstDelayMs = 100
 const longestDelayMs = 2_000
 
-/** What becomes of the answer to a wrong key. */
+/** How to answer a wrong key. */
 type Verdict = { delayMs: number } | { retryAfterMs: number }
 
 /**
- * Judges wrong keys by where they come from. The first third of those of a minute is answered at once, the others later and
- * later, and what is beyond them is refused.
+ * Decides by origin how to answer wrong keys. The first third of a minute's allowance is answered at once, the rest
+ * with growing delays, and anything beyond the allowance is refused.
  */
 export function judgeGuesses(perMinute: number): (origin: string, now: number) => Verdict {
   const tries = new LRUCache<string, Spending>({ max: mostAddresses })
@@ -36,8 +36,8 @@ export function judgeGuesses(perMinute: number): (origin: string, now: number) =
 }
 
 /**
- * Slows the answers to wrong keys down, and refuses them when there are too many. Right keys never come here: whoever has
- * one is served, whatever others send from the same address.
+ * Delays the answers to wrong keys, and refuses them if there are too many. Right keys never get here: a client that
+ * has one is served, whatever others send from the same address.
  */
 export function limitGuesses(
   perMinute: number,

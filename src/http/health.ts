@@ -13,7 +13,7 @@ const whyNot = {
   failed: 'it cannot be served, the log has the reason',
 }
 
-/** A store that was well a moment ago is not asked again: the route is public. */
+/** A store that was healthy a moment ago is not checked again, because the route is public. */
 const freshMs = 1_000
 
 interface HealthParts {
@@ -25,7 +25,7 @@ interface HealthParts {
 
 const count = z.int().min(0)
 
-/** Numbers alone: the route is public. */
+/** Only numbers, because the route is public. */
 const Counts = z
   .object({ ready: count, unloaded: count, starting: count, failed: count })
   .optional()
@@ -37,7 +37,7 @@ function countOf(states: readonly BackendStatus['state'][]): z.output<typeof Cou
   return counts
 }
 
-/** The record has been asked when this is told; nothing here says where anything lies: the route is public. */
+/** Sent after the record was checked. It does not say where anything is stored, because the route is public. */
 const Ready = answer('Requests can be answered.', {
   status: z.literal('ready'),
   record: z.literal('ready'),
@@ -55,8 +55,8 @@ const NotReady = RefusalBody.extend({
 })
 
 /**
- * Two questions: is the process alive, and can it do its work (so that a load balancer may send requests). And for those
- * with credentials: how is it doing, and which one is it.
+ * Liveness, and readiness (so that a load balancer may send requests). For those with credentials also details: how the
+ * process is doing, and which process it is.
  */
 export function answerHealth(app: App, { database, models, metrics, version }: HealthParts): void {
   app.get(
@@ -75,7 +75,7 @@ export function answerHealth(app: App, { database, models, metrics, version }: H
 
   let asked: { at: number; probe: Promise<void> } | undefined
   let lastCode: RefusalCode | undefined
-  /** The requests that ask are logged at debug; what the operator reads is that something changed. */
+  /** The probes themselves are logged at debug; the operator's log has only the changes. */
   const tell = (refusal: Refusal | undefined) => {
     if (refusal?.code === lastCode) return
     lastCode = refusal?.code

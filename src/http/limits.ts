@@ -10,36 +10,36 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** Its answers cost tokens of a model. */
     spendsTokens?: boolean
-    /** Its answer ends when its client leaves, so it is not one of the requests at once. */
+    /** Its answer lasts until the client leaves, so it does not count as one of the requests at once. */
     staysOpen?: boolean
   }
 }
 
-/** What a user with limits does at the moment. */
+/** Current activity of a user with limits. */
 interface Activity {
   requests: Spending
   tokens: Spending
   running: number
   /** Requests that other servers are answering. */
   elsewhere: number
-  /** What the other servers have not been told of. */
+  /** What has not been reported to the other servers yet. */
   untold: { requests: number; tokens: number }
   limits: UserSettings
   /** In milliseconds. */
   usedAt: number
 }
 
-/** Who has asked nothing for so long is not told of any more. */
+/** A user without requests for this long is no longer reported. */
 const quietAfter = 5_000
 
 export interface Limits {
-  /** Takes tokens from what the user may spend in a minute, when they are known. */
+  /** Subtracts tokens from the user's allowance per minute, once their number is known. */
   spendTokens(caller: Caller, tokens: number): void
-  /** Tells what was spent here since the last time, and hears what all servers have spent. */
+  /** Reports what was spent here since the last time, and receives what all servers have spent. */
   share(exchange: (users: UserSpending[]) => Promise<SharedSpending[]>): Promise<void>
 }
 
-/** Holds users to what was set for them. Users without limits are not looked at. */
+/** Enforces the limits of users. Users without limits are not tracked. */
 export function limitUsers(app: FastifyInstance, refused: (user: string) => void): Limits {
   const activities = new Map<string, Activity>()
 
@@ -98,7 +98,7 @@ export function limitUsers(app: FastifyInstance, refused: (user: string) => void
     ) {
       return done(beyond(requests_at_once, 'requests at once', 0))
     }
-    // A refused request takes nothing: who keeps trying is served as soon as who waits.
+    // A refused request costs nothing: a client that keeps retrying is served as soon as one that waits.
     if (requests_per_minute !== undefined) {
       activity.requests.amount += 1
       activity.untold.requests += 1
@@ -157,7 +157,7 @@ export function limitUsers(app: FastifyInstance, refused: (user: string) => void
   }
 }
 
-/** As OpenAI writes it: https://platform.openai.com/docs/guides/rate-limits#rate-limits-in-headers */
+/** In OpenAI's format: https://platform.openai.com/docs/guides/rate-limits#rate-limits-in-headers */
 function writeRate(reply: FastifyReply, what: 'requests' | 'tokens', limit: number, spent: number): void {
   reply.header(`x-ratelimit-limit-${what}`, String(limit))
   reply.header(`x-ratelimit-remaining-${what}`, String(Math.max(0, Math.floor(limit - spent))))

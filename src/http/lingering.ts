@@ -1,42 +1,43 @@
 import { Socket } from 'node:net'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 
-/** For so long a client that was refused may send nothing before its connection is cut. */
+/** How long a refused client may be silent before its connection is cut. */
 const silentMs = 5_000
-/** And for so long it may send altogether: what nginx grants, too (lingering_time). */
+/** How long it may continue to send in total: the same as nginx allows (lingering_time). */
 const longestMs = 30_000
-/** Of the largest body that would have been taken. */
+/** How much it may send, as a multiple of the largest body the route accepts. */
 const mostOfLimit = 2
 
-/** What is left of a body that is no longer than this is read on a connection that stays. */
+/** If the body is no longer than this, its rest is read and the connection stays open. */
 const shortBody = 64 * 1024
 
-/** Connections whose last answer is on its way, or has been. */
+/** Connections whose last answer is being sent, or has been sent. */
 const leaving = new WeakSet<Socket>()
 
 /**
- * What arrives behind the last answer of a connection must not be processed: its client never hears of it (RFC 9112,
- * section 9.6).
+ * Requests that arrive after the last answer of a connection must not be processed: their client would never get an
+ * answer (RFC 9112, section 9.6).
  */
 export function dropWhatFollows(app: FastifyInstance): void {
   app.addHook('onRequest', (request, reply, done) => {
     const { socket } = request.raw
-    // Node hands on what came in one piece with a request, also when the answer to that has ended the connection.
+    // Node passes on requests that arrived in one piece with an earlier one, even if the answer to that has ended the
+    // connection.
     if (leaving.has(socket) || socket.writableEnded) reply.hijack()
     else done()
   })
 }
 
 /**
- * Goes before a refusal whose client is still sending. Whoever closes a connection on which bytes wait unread resets it, and
- * the reset overtakes the answer. So the rest of the body is read and thrown away, within bounds, and what closes the
- * connection behind the answer waits for its end.
+ * Called before a refusal whose client is still sending. Closing a connection with unread bytes resets it, and the
+ * reset overtakes the answer. So the rest of the body is read and discarded, within bounds, and the connection is
+ * closed only after that.
  */
 export function readRestOf(request: FastifyRequest, reply: FastifyReply): void {
   const { raw } = request
   const { socket } = raw
   const { 'content-length': length = '0', 'transfer-encoding': encoding } = raw.headers
-  // A request that was injected has no connection.
+  // An injected request has no connection.
   if (!(socket instanceof Socket) || raw.complete || (encoding === undefined && Number(length) === 0)) return
   if (encoding !== undefined || Number(length) > shortBody) {
     reply.header('connection', 'close')
@@ -61,7 +62,10 @@ export function readRestOf(request: FastifyRequest, reply: FastifyReply): void {
   }
 }
 
-/** The same for a connection on which nothing can be read as HTTP any more. `arrived` says that more came, or the end. */
+/**
+ * The same for a connection on which HTTP can no longer be parsed. `arrived` reports that more data, or the end, has
+ * arrived.
+ */
 export function readRestAfterFault(socket: Socket, most: number): { arrived(): void } {
   leaving.add(socket)
   const linger = cutAfter(socket, most)

@@ -4,8 +4,8 @@ import type { App } from './contracts.ts'
 import { pathOf } from './errors.ts'
 
 /**
- * Refuses what no route answers, behind the check of credentials and before anything of a body is read: 405 where the path
- * has other methods (RFC 9110, section 15.5.6), else 404. A route for each method that a path lacks would take 3 MB.
+ * Refuses requests without a route, after the check of credentials and before any of the body is read: 405 if the path
+ * has other methods (RFC 9110, section 15.5.6), else 404. Declaring a route for each missing method would take 3 MB.
  */
 export function refuseUnknownRoutes(app: App): void {
   const paths = FindMyWay({ maxParamLength: 512 })

@@ -6,7 +6,7 @@ export interface Metrics {
   registry: Registry
 }
 
-/** Every label has few values: routes as they are declared, never as they are called. */
+/** Every label has few values: routes as they are declared, never the URLs that were requested. */
 export function measure(app: App): Metrics {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })

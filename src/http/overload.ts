@@ -2,10 +2,13 @@ import underPressure from '@fastify/under-pressure'
 import { refuse } from '../domain/refusals.ts'
 import type { App } from './contracts.ts'
 
-/** How often it is measured how late the loop is, in milliseconds. */
+/** How often the event loop delay is measured, in milliseconds. */
 const sampleInterval = 1000
 
-/** Refuses while the loop is late. What the start itself took is no reason: two measurements later it is forgotten. */
+/**
+ * Refuses requests while the event loop is late. Delay from the start itself does not count: the first two measurements
+ * are ignored.
+ */
 export async function shedWhenLate(app: App, maxEventLoopDelay: number): Promise<void> {
   let isStarting = true
   let timer: NodeJS.Timeout | undefined

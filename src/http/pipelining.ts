@@ -2,14 +2,14 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 
-/** Requests that wait on one connection before no more are read from it. */
+/** Requests that may wait on one connection before reading from it pauses. */
 const mostWaiting = 100
 
 /**
- * Requests that a client sends without waiting for answers (RFC 9112, section 9.3.2) are worked on one after the other. Node
- * hands all of them on at once and keeps their answers until it is their turn: in memory without a bound, and without a sign
- * when the connection ends before that. This comes before every other hook, so that each request that is seen has a
- * connection to answer on, whose end closes its response.
+ * Requests that a client sends without waiting for answers (RFC 9112, section 9.3.2) are processed one after the other.
+ * Node would pass all of them on at once and buffer their answers until their turn, in memory without a bound, and
+ * without a signal if the connection ends before that. This runs before every other hook. So each request that is
+ * processed has a connection to answer on, whose end closes its response.
  */
 export function takePipelinedInTurn(app: FastifyInstance): void {
   const waiting = new WeakMap<Socket, number>()
@@ -22,7 +22,7 @@ export function takePipelinedInTurn(app: FastifyInstance): void {
   }
 
   app.addHook('onRequest', ({ raw }, reply, done) => {
-    // An injected request has no connection, and one that is alone on its connection may begin.
+    // An injected request has no connection, and a request that is alone on its connection may begin.
     if (!(raw.socket instanceof Socket) || reply.raw.socket !== null) return done()
     const { socket } = raw
     count(socket, 1)

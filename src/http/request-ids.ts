@@ -1,11 +1,14 @@
 import { randomBytes } from 'node:crypto'
 import type { FastifyServerOptions } from 'fastify'
 
-/** Tells the processes apart; the count tells the requests of one apart. */
+/** Distinguishes processes; the counter distinguishes the requests of one process. */
 const process = randomBytes(9).toString('base64url')
 let count = 0
 
-/** An id that the caller gave is kept, so that both sides' logs meet; anything odd is replaced, because it goes into logs. */
+/**
+ * A valid id from the caller is used, so that the logs of both sides can be matched. Anything else is replaced, because
+ * ids are written to logs.
+ */
 export const requestIds = {
   requestIdHeader: false,
   genReqId: (request) => {

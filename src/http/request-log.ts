@@ -4,12 +4,12 @@ import type { Refusal, RefusalCode } from '../domain/refusals.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Machines ask it every few seconds: it is logged at debug. */
+    /** Machines request it every few seconds, so it is logged at debug. */
     probe?: boolean
   }
 }
 
-/** What Fastify would log of a request by itself: two lines for each, and stacks for clients that left. */
+/** Replaces Fastify's own logging of requests: two lines for each, and stacks for clients that left. */
 export function quietRequests(noteError: (error: unknown, request: FastifyRequest) => void): LogController {
   return Object.assign(new LogController(), {
     incomingRequest: (request: FastifyRequest) => request.log.debug({ req: request }, 'incoming request'),
@@ -20,7 +20,7 @@ export function quietRequests(noteError: (error: unknown, request: FastifyReques
   })
 }
 
-/** One line for each request, when its answer has gone or its client has left. */
+/** One line for each request, when its answer was sent or its client has left. */
 export function logRequests(app: FastifyInstance): void {
   app.addHook('onRequest', (request, reply, done) => {
     let isWhole = false
@@ -37,10 +37,11 @@ export function logRequests(app: FastifyInstance): void {
   })
 }
 
-/** Behind the check of credentials: from here on every line of a request names the user. */
+/** Runs after the check of credentials: from here on every line of a request names the user. */
 export function nameCallers(app: FastifyInstance): void {
   app.addHook('onRequest', (request, _reply, done) => {
-    // Public routes have none. The logger is this request's own; another child of it would cost a tenth of a read.
+    // Public routes have no caller. The name is set on the request's own logger; another child logger would cost a
+    // tenth of a read.
     if (request.caller !== undefined) {
       const { log } = request
       if ('setBindings' in log) (log as Logger).setBindings({ user: request.caller.name })
@@ -49,19 +50,19 @@ export function nameCallers(app: FastifyInstance): void {
   })
 }
 
-/** These are said once by whoever finds them; every request that meets them has its line with the status. */
+/** Logged once by the code that detects them; each affected request has its own line with the status. */
 const saidOnce = new Set<RefusalCode>(['stopping', 'storage_replaced'])
 
 /**
- * The mistakes of callers are no news for the operator. What the server cannot do is, in one line; the stack is for faults of
- * the server alone, where someone has to look for the cause.
+ * Mistakes of callers are of no interest to the operator. What the server cannot do is logged in one line. Only errors
+ * of the server itself are logged with a stack, because someone has to find their cause.
  */
 export function noteRefusal(
   log: FastifyBaseLogger,
   { code, status, message, cause }: Refusal,
   isProbe = false,
 ): void {
-  // A queue that is full is the callers' doing; what else makes the server too busy is told by its cause.
+  // A full queue is caused by the callers; any other reason for being too busy comes with its cause.
   const isFull = code === 'too_busy' && cause === undefined
   if (code === 'internal_error') log.error({ err: cause, code }, message)
   else if (status < 500 || saidOnce.has(code) || isFull || isProbe) log.debug({ code }, message)
@@ -69,7 +70,7 @@ export function noteRefusal(
   else log.error({ code, cause: cause instanceof Error ? cause.message : String(cause) }, message)
 }
 
-/** Whether the connection ended while the client was still sending: whatever failed then failed because of it. */
+/** Whether the connection ended while the client was still sending: any failure then is a consequence of that. */
 export function leftInBody({ raw }: FastifyRequest): boolean {
   return !raw.complete && raw.destroyed
 }

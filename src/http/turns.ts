@@ -2,47 +2,48 @@ import type { FastifyInstance } from 'fastify'
 import { LRUCache } from 'lru-cache'
 import { createFairQueue } from '../threads/fair-queue.ts'
 
-/** Steps that come one after the other are closer together than this. */
+/** Steps less than this apart count as simultaneous. */
 const besideMs = 250
 
 /**
- * A tenant that asks beside one who asks for little rests for twice as long as its turns took, beyond a few milliseconds at once, so that
- * it has a third of the thread's time. A turn of the loop that takes longer is not its own work alone. Tenants who all ask for much do
- * not rest for each other: the thread would stand still while there is work.
+ * A tenant that makes requests while another asks for little rests for twice as long as its turns took, after a few
+ * milliseconds that are free, so that it has a third of the thread's time. At most a millisecond of a turn is charged,
+ * because a longer one is not the tenant's work alone. Tenants that all ask for much do not rest for each other: the
+ * thread would be idle while there is work.
  */
 const timesItsTurns = 3
 const longestTurnMs = 1
 const atOnceMs = 5
 
-/** Who asked for little this lately is beside the others. */
+/** A tenant that asked for little within this time makes the others rest. */
 const restsBesideMs = 50
-/** Who had more than its part this lately does not ask for little. */
+/** A tenant that had more than its share within this time does not count as asking for little. */
 const littleForMs = 100
 
 /** Bounded by the connections and by what their requests may hold. */
 const unbounded = { perTenant: Number.POSITIVE_INFINITY, total: Number.POSITIVE_INFINITY }
 
 /**
- * Answers a function that calls a step at once where its tenant is alone. While several tenants are at work each has one step in a turn of
- * the loop, and what it has beyond that waits, one step a turn for all who wait: what arrives goes on behind one step, and not
- * behind as many as somebody else has brought at once. Who takes much rests, so that not every processor is busy with one tenant when
- * another asks.
+ * Returns a function that runs a step at once if its tenant is alone. While several tenants are active, each runs one
+ * step per turn of the event loop. Its further steps wait, and of all waiting steps one runs per turn. So what arrives
+ * waits for one step, and not for as many as another tenant has sent at once. A tenant that uses much rests, so that
+ * not every processor is busy with one tenant when another makes a request.
  */
 export function createTurns(
   now = () => performance.now(),
   after: (ms: number, call: () => void) => void = (ms, call) => void setTimeout(call, ms),
 ): (tenant: string, step: () => void) => void {
   const waiting = createFairQueue<() => void>(unbounded)
-  /** Who had a step in this turn. */
+  /** Tenants that had a step in this turn. */
   const served = new Set<string>()
   let began = 0
   let last: string | undefined
   let lastAt = Number.NEGATIVE_INFINITY
-  /** When another than the last had a step. */
+  /** When a tenant other than the last one had a step. */
   let othersAt = Number.NEGATIVE_INFINITY
-  /** Until when the turns of a tenant are its part of the time, and when it had more than that. */
+  /** Until when the turns of a tenant use up its share of the time, and when it last had more than its share. */
   const taken = new LRUCache<string, { until: number; aheadAt: number }>({ max: 1_000 })
-  /** The last who asked for little, and when another than that one did. */
+  /** The last tenant that asked for little, and when a different one last did. */
   let light: string | undefined
   let lightAt = Number.NEGATIVE_INFINITY
   let otherLightAt = Number.NEGATIVE_INFINITY
@@ -55,7 +56,7 @@ export function createTurns(
     return lastAt - othersAt >= besideMs
   }
 
-  /** How much longer than its part of the time the turns of a tenant took. */
+  /** How far the turns of a tenant exceed its share of the time. */
   const aheadMs = (tenant: string) => (taken.get(tenant)?.until ?? 0) - atOnceMs - now()
 
   function noteLight(tenant: string): void {
@@ -72,7 +73,7 @@ export function createTurns(
 
   function endTurn(): void {
     const each = (timesItsTurns * Math.min(now() - began, longestTurnMs)) / served.size
-    // Who did not rest because nobody asked for little has not to make up for all of it once somebody does.
+    // A tenant that did not have to rest, because none asked for little, need not make up for all of it later.
     const most = now() + atOnceMs + timesItsTurns * longestTurnMs
     for (const tenant of served) {
       const before = taken.get(tenant)
@@ -84,7 +85,7 @@ export function createTurns(
     goOn()
   }
 
-  /** Begins a turn with the next one who does not rest, or comes back when the first has rested. */
+  /** Begins a turn with the next tenant that is not resting, or tries again when the first has rested. */
   function goOn(): void {
     let leastMs = Number.POSITIVE_INFINITY
     const next = waiting.take((tenant) => {
@@ -121,7 +122,9 @@ export function createTurns(
   }
 }
 
-/** Tenants take turns in the thread that speaks HTTP: with what they ask, once it is read, and with what they are answered. */
+/**
+ * Tenants take turns in the thread that serves HTTP: with their requests, once these are read, and with their answers.
+ */
 export function takeTurns(app: FastifyInstance): void {
   const inTurn = createTurns()
   app.addHook('preValidation', ({ caller }, _reply, done) => {
@@ -132,7 +135,7 @@ export function takeTurns(app: FastifyInstance): void {
     if (caller === undefined) done(null, payload)
     else
       inTurn(caller.name, () => {
-        // A header that cannot be sent is a fault of this answer. Where it has waited, nobody above would catch it.
+        // A header that cannot be sent is an error of this answer. After a wait, nothing further up would catch it.
         try {
           done(null, payload)
         } catch (error) {

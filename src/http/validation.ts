@@ -5,10 +5,10 @@ import { digitsAt } from '../domain/json/digits.ts'
 import { JsonText } from '../domain/json/text.ts'
 import { Refusal, refuse, type SchemaIssue } from '../domain/refusals.ts'
 
-/** As a user calls the parts of a request, and as the clients of FastAPI read them. */
+/** The parts of a request by the names that users know, and that FastAPI clients expect. */
 const nameOf: Readonly<Record<string, string>> = { params: 'path', querystring: 'query', headers: 'header' }
 
-/** Bodies, paths and queries are checked against their contract; the refusal names every path. */
+/** Validates bodies, paths and queries against their contract; the refusal names every path. */
 export const checkAgainstContract: FastifySchemaCompiler<unknown> = ({ schema, httpPart }) => {
   const contract = schema as z.ZodType
   const part = nameOf[httpPart ?? 'body'] ?? 'body'
@@ -23,7 +23,7 @@ export const checkAgainstContract: FastifySchemaCompiler<unknown> = ({ schema, h
   }
 }
 
-/** A body that was checked where it was read. */
+/** A body that was already validated where it was read. */
 export class CheckedBody {
   readonly result: { value: unknown } | { error: Refusal }
 
@@ -32,14 +32,14 @@ export class CheckedBody {
   }
 }
 
-/** What the contract makes of the data. Throws the refusal when it does not fit. */
+/** The data as the contract parses it. Throws a refusal if the data does not fit. */
 export function fitted(contract: z.ZodType, data: unknown, part: string): unknown {
   return fittedMembers(contract, data) ?? fittedWhole(contract, data, part)
 }
 
 /**
- * A body has few of the members that its contract knows, and to look at each that is missing takes longer than at those. Undefined
- * where that does not do: what is wrong is told by the contract as a whole.
+ * A body has few of the members that its contract knows, and checking each missing one takes longer than those.
+ * Undefined if this shortcut does not apply or something is wrong, which is then left to the contract as a whole.
  */
 function fittedMembers(contract: z.ZodType, data: unknown): object | undefined {
   const members = membersOf(contract)
@@ -59,7 +59,7 @@ function fittedMembers(contract: z.ZodType, data: unknown): object | undefined {
   return value
 }
 
-/** The first place that is wrong is enough. */
+/** The first error is enough. */
 const yesOrNo = { reportInput: false, abortEarly: true }
 
 interface Members {
@@ -70,7 +70,7 @@ interface Members {
 
 const known = new WeakMap<z.ZodType, Members | 'whole'>()
 
-/** Of a contract that says nothing of members together, and makes nothing of one that is missing. */
+/** Undefined for a contract with rules about several members together, or with defaults for missing ones. */
 function membersOf(contract: z.ZodType): Members | undefined {
   let found = known.get(contract)
   if (found === undefined) {
@@ -99,11 +99,11 @@ function fittedWhole(contract: z.ZodType, data: unknown, part: string): unknown 
   throw schemaRefusal(result.error.issues, part, data)
 }
 
-/** Of a body with more values than this, only the first place that is wrong is named: all of them may be. */
+/** If a body has more values than this, only the first path that is wrong is named, because all of them may be. */
 const mostValues = 2_000
 
 /**
- * `abortEarly` is what zod itself sets where only yes or no is asked: the check ends with the first wrong item of a list, or
+ * `abortEarly` is what zod itself sets for a yes or no answer: checking stops at the first wrong item of a list or
  * member of an object.
  */
 function howToCheck(data: unknown) {
@@ -132,7 +132,7 @@ function schemaRefusal(issues: readonly z.core.$ZodIssue[], part: string, data: 
   return refuse('invalid_request', { part, what, ...(field && { field }) }, detail)
 }
 
-/** That a whole number has to fit a double is of no use where a narrower bound of it is told as well. */
+/** That a whole number has to fit a double need not be reported if a narrower bound is reported as well. */
 function isSaidBehind(issue: z.core.$ZodIssue, others: readonly z.core.$ZodIssue[]): boolean {
   if (!('note' in issue)) return false
   return others.some(({ code, path }) => code === issue.code && path.join('.') === issue.path.join('.'))
@@ -149,7 +149,7 @@ function placesOf(issue: z.core.$ZodIssue, base: (string | number)[], data: unkn
   return [{ loc, msg: messageOf(issue, digitsAt(data, loc.slice(1))), type: issue.code }]
 }
 
-/** Of several alternatives the one that fits the deepest, when one does. */
+/** Of several alternatives, the one that fits the deepest, if one does. */
 function alternativeMeant(alternatives: readonly z.core.$ZodIssue[][]): z.core.$ZodIssue[] | undefined {
   const depths = alternatives.map(depthOf)
   const deepest = Math.max(...depths)
@@ -157,7 +157,7 @@ function alternativeMeant(alternatives: readonly z.core.$ZodIssue[][]): z.core.$
   return deepest > 0 && meant.length === 1 ? meant[0] : undefined
 }
 
-/** How far the data fits before the first place that does not, also where that place has alternatives in turn. */
+/** How deep the data fits before the first path that does not, even if that path has alternatives of its own. */
 function depthOf(issues: readonly z.core.$ZodIssue[]): number {
   const depths = issues.map((issue) => {
     const inner = issue.code === 'invalid_union' ? issue.errors.map(depthOf) : []
@@ -166,7 +166,7 @@ function depthOf(issues: readonly z.core.$ZodIssue[]): number {
   return Math.min(...depths)
 }
 
-/** `digits`: of a number, as it was written. */
+/** `digits`: a number as it was written. */
 function messageOf(issue: z.core.$ZodIssue, digits: string | undefined): string {
   const message = issue.message
     .replace(/^Invalid input: /, '')
@@ -177,20 +177,20 @@ function messageOf(issue: z.core.$ZodIssue, digits: string | undefined): string 
   return message.includes('received') ? message : `${message}, received ${described(givenOf(issue))}`
 }
 
-/** Where numbers and flags may also come as text, its type says little about what was given. */
+/** If numbers and flags may also be given as text, the type says little about what was given. */
 function isWrongScalar(issue: z.core.$ZodIssue): boolean {
   if (issue.code !== 'invalid_type' || !['number', 'int', 'boolean'].includes(issue.expected)) return false
   const { input } = issue
   return typeof input === 'number' ? Number.isFinite(input) : ['string', 'boolean'].includes(typeof input)
 }
 
-/** The input of a union is its whole object, also when the place is the member that decides. */
+/** The input of a union is the whole object, even if the path names the member that decides. */
 function givenOf(issue: z.core.$ZodIssue): unknown {
   if (issue.code !== 'invalid_union' || issue.discriminator === undefined) return issue.input
   return (issue.input as Record<string, unknown>)[issue.discriminator]
 }
 
-/** Fields beyond the contract are ignored, and named in the log at level debug. */
+/** Fields that the contract does not know are ignored, and named in the log at level debug. */
 export function noteUnknownFields(contract: z.ZodObject): preValidationHookHandler {
   const known = new Set(Object.keys(contract.shape))
   return ({ body, log }, _reply, done) => {

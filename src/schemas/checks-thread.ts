@@ -13,9 +13,9 @@ export type CheckMessage = 'ready' | Validation
 /** Where `startThread` finds this file, before and after the build. */
 export const checksThread = import.meta.url
 
-/** What the thread does: one question at a time. */
+/** What the thread runs: it answers one question at a time. */
 export async function serve(): Promise<void> {
-  // Imported here, so that the thread that speaks HTTP does not load a validator that it never runs.
+  // Imported here, so that the thread that serves HTTP does not load a validator that it never runs.
   const { createValidator } = await import('./validator.ts')
   flushCompileCache()
   giveWay()

@@ -4,12 +4,12 @@ import { createWorkerPool, type PoolOptions } from '../threads/worker-pool.ts'
 import { type CheckQuestion, checksThread } from './checks-thread.ts'
 import type { Validation } from './validator.ts'
 
-/** `over_budget`: the check was stopped, because it took more time or memory than it may. */
+/** `over_budget`: the check was stopped because it exceeded its time or memory. */
 type CheckResult = Validation | { kind: 'over_budget'; limit: string }
 
 /**
- * Checks values against JSON Schemas that callers sent: in effect, code of theirs. A pattern can backtrack and branches can
- * double for ever, so the checks run in a thread of their own that is ended when one takes too long
+ * Checks values against JSON Schemas from callers, which are in effect their code. A pattern can backtrack and branches
+ * can double for ever, so the checks run in a separate thread that is ended if one takes too long
  * (docs/decisions/0006).
  */
 export interface SchemaChecks {
@@ -34,7 +34,7 @@ const defaults: ChecksOptions = {
   queuePerTenant: 128,
   queueTotal: 1_024,
   thread: checksThread,
-  // An idle thread holds 25 MB.
+  // An idle thread uses 25 MB.
   idleMs: 60_000,
 }
 

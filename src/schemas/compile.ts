@@ -2,8 +2,8 @@ import { Ajv, type Options, type ValidateFunction } from 'ajv'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 
 /**
- * As the standard has it, a pattern is one of Unicode. Many are written without that in mind, such as `^[\w-.]+$`, and mean
- * something only without it.
+ * By the standard, patterns are Unicode regular expressions. Many are written without that in mind, such as
+ * `^[\w-.]+$`, and are valid only without it.
  */
 const regExp = Object.assign(
   (pattern: string, flags: string) => {
@@ -17,8 +17,8 @@ const regExp = Object.assign(
 )
 
 /**
- * Unknown keywords and formats only describe, as the standard says; nothing is fetched and nothing is changed. Optimizing
- * the code costs several times the rest of the compiling, for schemas of which most see few values.
+ * Unknown keywords and formats are annotations, as the standard says; nothing is fetched and nothing is changed.
+ * Optimizing the code would cost several times the rest of the compilation, and most schemas see few values.
  */
 const options: Options = {
   strict: false,
@@ -28,14 +28,14 @@ const options: Options = {
   code: { optimize: false, regExp },
 }
 
-/** Of each draft the validator of schemas themselves, made with the first schema of the draft. */
+/** For each draft, the validator of schemas themselves, made with the first schema of the draft. */
 const metaValidators = new Map<typeof Ajv | typeof Ajv2020, Ajv | Ajv2020>()
 
 export type Compiled = { validate: ValidateFunction } | { error: string }
 
 /**
- * Draft 2020-12 unless `$schema` names draft-07 or draft-06. Each schema has a compiler of its own, so that an `$id` of one
- * is unknown to the next and nothing accumulates.
+ * Draft 2020-12 unless `$schema` names draft-07 or draft-06. Each schema has its own compiler, so that one schema's
+ * `$id` is unknown to the next and nothing accumulates.
  */
 export function compileSchema(given: unknown): Compiled {
   if (typeof given !== 'boolean' && (typeof given !== 'object' || given === null || Array.isArray(given))) {
@@ -62,7 +62,7 @@ function isDraft7(schema: boolean | object): boolean {
   return typeof named === 'string' && /draft-0[67]/.test(named)
 }
 
-/** Any other draft is read as 2020-12: what the schema contains decides. */
+/** Any other draft is read as 2020-12: the contents of the schema decide. */
 function withoutDraft(schema: object): object {
   const { $schema: _, ...rest } = schema as Record<string, unknown>
   return rest
@@ -89,8 +89,9 @@ const schemaKeywords = {
 }
 
 /**
- * The same schema without keywords that are not of JSON Schema but have an effect in the validator: `nullable` of OpenAPI 3.0
- * only describes here. Throws at `$async`, which would make a validation asynchronous and always successful.
+ * The same schema without keywords that do not belong to JSON Schema but have an effect in the validator: OpenAPI 3.0's
+ * `nullable` is only an annotation here. Throws on `$async`, which would make a validation asynchronous and always
+ * successful.
  */
 function withStandardKeywords(given: unknown): unknown {
   if (typeof given !== 'object' || given === null || Array.isArray(given)) return given

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { type Compiled, compileSchema } from './compile.ts'
 
-/** A compiled schema takes some ten times the memory of its text, so the texts are what is counted. */
+/** A compiled schema takes some ten times the memory of its text, so the limit counts the texts. */
 const mostSchemas = 64
 const mostCharacters = 1 << 20
 

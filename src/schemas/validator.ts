@@ -22,7 +22,7 @@ export function createValidator(): Validator {
       if (compiled.validate(given)) return { kind: 'valid' }
       return invalid(compiled.validate.errors ?? [], given)
     } catch (error) {
-      // No value is nested deeply enough for this, so the schema is the reason.
+      // No value is nested deeply enough to cause this, so the schema is the reason.
       if (error instanceof RangeError) {
         const why = 'it refers to itself without end, or has too many branches or members'
         return { kind: 'schema_error', why }
@@ -32,7 +32,7 @@ export function createValidator(): Validator {
   }
 }
 
-/** When several branches fail, so many of their reasons are named. */
+/** When several branches fail, this many of their reasons are named. */
 const mostReasons = 4
 
 function invalid(errors: readonly ErrorObject[], value: unknown): Validation {

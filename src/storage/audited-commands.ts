@@ -18,7 +18,7 @@ interface Named {
   ids: readonly string[]
 }
 
-/** Of several, how many were named. */
+/** When several are removed, the audit log has their number. */
 const removal =
   (action: string) =>
   ({ project_id, ids }: Named) => ({ action, project_id, count: ids.length })
@@ -28,7 +28,7 @@ const ofUser = (action: string, user: string, details: object = {}) => ({
   details: { user, ...details },
 })
 
-/** The writes that the audit log tells of. */
+/** The writes that are recorded in the audit log. */
 export const auditedCommands = {
   noteDeed,
   deleteCalls: audited(callWrites.deleteCalls, (given, { descendants }) => ({

@@ -1,25 +1,25 @@
 /** What a write has changed. */
 export interface Change {
   project: string
-  /** An `item` is one of a queue; a `trial` is one whose results were derived. */
+  /** `item` is an item of a queue; `trial` is a trial whose results were derived. */
   kind: 'call' | 'feedback' | 'item' | 'trial'
-  /** Those of feedback are of the calls that it is about. Null where there are too many to be named. */
+  /** For feedback, the calls that it is about. Null if there are too many to list. */
   ids: readonly string[] | null
-  /** Of an item. */
+  /** The queue of an item. */
   queue?: string
 }
 
-/** Hears of writes behind their commit. `unknown` are those of others, of which nothing is known but that there were some. */
+/** Called after each commit. `unknown` stands for writes by others: something has changed, but not what. */
 export type Watcher = (changes: readonly Change[] | 'unknown') => void
 
-/** Those who watch a record. `onWatched` hears when the first one comes and when the last one has left. */
+/** The watchers of a record. `onWatched` is called when the first one is added and when the last one leaves. */
 export function createWatchers(onWatched: (isWatched: boolean) => void = () => {}) {
   const watchers = new Set<Watcher>()
   return {
     get isWatched(): boolean {
       return watchers.size > 0
     },
-    /** Answers what ends it. */
+    /** Returns a function that ends the watch. */
     watch(watcher: Watcher): () => void {
       watchers.add(watcher)
       if (watchers.size === 1) onWatched(true)
@@ -36,7 +36,9 @@ export function createWatchers(onWatched: (isWatched: boolean) => void = () => {
 const mostIds = 500
 const mostGroups = 1_000
 
-/** Changes that are told together: each project, kind and queue once. It has a bound, whatever is written. */
+/**
+ * Collects changes to report together, merged by project, kind and queue. Its size is bounded, however much is written.
+ */
 export function createPile() {
   type Group = Omit<Change, 'ids'> & { ids: Set<string> | null }
   const groups = new Map<string, Group>()
@@ -62,7 +64,7 @@ export function createPile() {
       if (changes === 'unknown') isUnknown = true
       else for (const change of changes) add(change)
     },
-    /** What was added since, which is gone from here then. */
+    /** Returns what was added since the last call, and clears it. */
     take(): readonly Change[] | 'unknown' {
       const taken = [...groups.values()].map(({ ids, ...group }) => ({ ...group, ids: ids && [...ids] }))
       groups.clear()

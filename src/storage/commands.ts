@@ -40,14 +40,14 @@ import { closePageSession, extendPageSession, openPageSession } from './users/pa
 import { addUsage } from './users/usage.ts'
 import { changeSavedView, deleteSavedView, keepSavedView } from './views/saved-views.ts'
 
-/** Proof that the store takes writes. */
+/** A write that shows whether the store accepts writes. */
 const probe: Command<{ at: number }, void> = async (tx, { at }) => {
   await tx.run(
     sql`INSERT INTO heddle_probe (id, at) VALUES (1, ${at}) ON CONFLICT (id) DO UPDATE SET at = excluded.at`,
   )
 }
 
-/** Every write there is, by the name that crosses to the thread of the writer. */
+/** All writes, by the name that is sent to the writer thread. */
 export const commands = {
   upsertCalls,
   renameCall,
@@ -125,12 +125,12 @@ export const commands = {
   probe,
 } satisfies Record<string, Command<never, unknown>>
 
-/** Take large texts as the bytes that threads share, where the engine does. */
+/** Commands that accept large texts as bytes shared between threads, on engines that support it. */
 export const takesBytes: ReadonlySet<string> = new Set<keyof typeof commands>(['upsertCalls'])
 
 /**
- * What a power cut may undo: parts of what is answered when its last write is, which takes them to the disk with it, and what is done
- * again. They do not wait for the disk, so that nobody waits for them.
+ * Commands that a power cut may undo: parts of work that is answered when its last write is, which also takes the
+ * earlier ones to the disk; and work that would simply be done again. They do not wait for the disk.
  */
 export const undoable: ReadonlySet<string> = new Set<keyof typeof commands>([
   'keepPiece',
@@ -146,8 +146,8 @@ export const undoable: ReadonlySet<string> = new Set<keyof typeof commands>([
 ])
 
 /**
- * Take a list whose items may be written part by part, so that the writes of others go in between. The answer comes with the last part,
- * and who gets none sends all of it again.
+ * Commands with a list whose items may be written in parts, so that other writes run in between. The answer comes with
+ * the last part; a client that gets none sends the whole list again.
  */
 export const divisible: ReadonlySet<string> = new Set<keyof typeof commands>(['upsertCalls'])
 

@@ -3,38 +3,42 @@ import type { Watcher } from './changes.ts'
 import type { Commands } from './commands.ts'
 import type { LongReader } from './transaction.ts'
 
-/** Those that answer whether there is more to do. */
+/** Commands that return whether there is more to do. */
 type BehindCommands = {
   [Name in keyof Commands]: ReturnType<Commands[Name]> extends Promise<boolean> ? Name : never
 }[keyof Commands]
 
 /**
- * The record. Short reads (`get`, `all`) answer at once; long ones go through `stream`. Writes are named commands with
- * plain data in and out, because the writer may live in another thread.
+ * The record. Short reads use `get` and `all`, which return at once; long reads use `stream`. Writes are named commands
+ * with plain data in and out, because the writer may run in another thread.
  */
 export interface Database extends LongReader {
-  /** Resolves when the write is on disk. The input is used up. */
+  /** Resolves when the write is on disk. The input must not be used afterwards. */
   write<Name extends keyof Commands>(
     name: Name,
     input: WithSharedTexts<Parameters<Commands[Name]>[1]>,
     tenant?: string,
   ): Promise<Awaited<ReturnType<Commands[Name]>>>
   /**
-   * For work that can wait, and that a power cut may undo because it would be done again: runs the command while nobody
-   * else writes, again and again as long as it answers true. Ends after a number of runs, then with true.
+   * For work that can wait and that a power cut may undo, because it would be done again. Runs the command while
+   * nothing else writes, repeatedly as long as it returns true. Stops after a fixed number of runs and then resolves to
+   * true.
    */
   writeBehind<Name extends BehindCommands>(name: Name, input: Parameters<Commands[Name]>[1]): Promise<boolean>
-  /** Hears of what is written from now on, also by other processes. Answers what ends it. */
+  /**
+   * Calls the watcher for all writes from now on, also those of other processes. Returns a function that ends the
+   * watch.
+   */
   watch(watcher: Watcher): () => void
-  /** Gives a little of the space that was freed back to the disk. Answers whether there is more to give. */
+  /** Returns some freed space to the disk. Resolves to whether there is more. */
   reclaim(): Promise<boolean>
-  /** Fails with a refusal when the store cannot read or cannot write. */
+  /** Fails with a refusal if the store cannot be read or written. */
   probe(): Promise<void>
-  /** Waits for running writes, flushes and closes. */
+  /** Waits for running writes, flushes, and closes. */
   close(): Promise<void>
 }
 
-/** The same record for the requests of one tenant. Without a name it is the server itself that reads and writes. */
+/** The same record, used on behalf of one tenant. Without a name, the server itself reads and writes. */
 export function databaseOf(tenant: string, db: Database): Database {
   return {
     ...db,

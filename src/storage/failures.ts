@@ -11,7 +11,10 @@ export class StorageRefusal extends Error {
   }
 }
 
-/** A failure of the engine under a request, as the refusal that the caller gets. The cause stays for the log. */
+/**
+ * Turns a failure of the storage engine during a request into the refusal for the caller. The cause is kept for the
+ * log.
+ */
 export function storageFailure(code: RefusalCode, cause: unknown): Refusal {
   const refusal = refuse(code)
   refusal.cause = cause

@@ -10,13 +10,13 @@ export interface RecordPlace {
   /** The folder of the SQLite file. */
   folder: string
   queryTimeoutMs: number
-  /** Refuses where there is no record yet, instead of making one. */
+  /** Refuses if there is no record yet, instead of creating one. */
   mustExist?: boolean
-  /** Opens what is only a part of a copy, too: to go on with it. */
+  /** Also opens an incomplete copy, so that it can be resumed. */
   mayBePart?: boolean
-  /** Hears of connections to the server that end while nobody uses them. */
+  /** Called when a connection to the database server ends while it is idle. */
   report?: (error: Error) => void
-  /** Hears once that the files of the record were removed or replaced. */
+  /** Called once when the files of the record were removed or replaced. */
   onLost?: (text: string) => void
 }
 
@@ -24,7 +24,7 @@ export function sqliteFile(folder: string): string {
   return join(folder, 'heddle.db')
 }
 
-/** Opens the record where the settings say, brought to the schema of this version. */
+/** Opens the record that the settings name and brings it to the schema of this version. */
 export async function openRecord({ mayBePart = false, ...place }: RecordPlace): Promise<Database> {
   const db = await openEngine(place)
   if (mayBePart) return db
@@ -55,7 +55,7 @@ async function openEngine({
   return openPostgres(databaseUrl, {
     queryTimeoutMs,
     mustExist,
-    // A reader may take its rows as slowly here as on SQLite.
+    // A client may read its rows as slowly here as on SQLite.
     idleTimeoutMs: queryTimeoutMs,
     ...(report && { report }),
   })

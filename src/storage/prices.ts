@@ -9,7 +9,7 @@ import { sortingOf } from './sql/sorting.ts'
 import { allOf, join, listOf, sql, trusted } from './sql/sql.ts'
 import type { Command, Reader } from './transaction.ts'
 
-/** In the order in which they are shown. */
+/** In display order. */
 const kinds = {
   id: 'text',
   project_id: 'text',
@@ -40,7 +40,7 @@ export const addPrices: Command<readonly Price[], void> = async (tx, prices) => 
   for (const statement of insertPrices(rows)) await tx.run(statement)
 }
 
-/** Prices are few: a view of them is read at once. */
+/** There are few prices, so a view of them is read at once. */
 export function readPrices(db: Reader, view: View): Promise<Price[]> {
   const conditions = [sql`project_id = ${view.project}`]
   if (view.query) conditions.push(compileCondition(view.query, fieldsAt('query'), db.dialect))

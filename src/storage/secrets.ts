@@ -1,7 +1,7 @@
 import { sql } from './sql/sql.ts'
 import type { Command } from './transaction.ts'
 
-/** A secret of the server by its name. Of several processes that bring one at the same time, all get that of the first. */
+/** A secret of the server by name. If several processes propose one at the same time, all get the first. */
 export const secretOf: Command<{ name: string; value: string }, string> = async (tx, { name, value }) => {
   await tx.run(
     sql`INSERT INTO secrets (name, value) VALUES (${name}, ${value}) ON CONFLICT (name) DO NOTHING`,

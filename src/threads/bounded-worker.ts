@@ -12,11 +12,11 @@ export class BudgetExceededError extends Error {
 }
 
 export interface WorkerBounds {
-  /** Processor time for one question, so that a machine that is busy refuses nobody. */
+  /** Processor time for one question, so that a busy machine does not cause refusals. */
   limitMs: number
-  /** The time after which a question is stopped, whatever it has used. */
+  /** Elapsed time after which a question is stopped, whatever it has used. */
   longestMs: number
-  /** Until a worker takes questions. */
+  /** The limit for a worker to become ready. */
   startMs: number
   /** An unused worker ends after this time and frees its memory; the next question starts another. */
   idleMs: number
@@ -25,9 +25,9 @@ export interface WorkerBounds {
 /** A worker that has been started. */
 interface StartedWorker<Question> {
   ask(question: Question): void
-  /** The processor time that it has used so far; undefined where that cannot be known. */
+  /** The processor time that it has used so far; undefined if that cannot be measured. */
   cpuMs(): Promise<number | undefined>
-  /** A worker that is held keeps this process alive. */
+  /** Whether the worker keeps this process alive. */
   hold(isHeld: boolean): void
   /** Resolves when it has ended. */
   end(): Promise<unknown>
@@ -35,27 +35,30 @@ interface StartedWorker<Question> {
 
 /** What a worker reports. */
 interface WorkerListener<Answer> {
-  /** It takes questions. */
+  /** The worker accepts questions. */
   ready(): void
   answer(answer: Answer): void
-  /** It has ended, or cannot be used any more. */
+  /** The worker has ended, or can no longer be used. */
   failed(error: Error): void
 }
 
 export type Start<Question, Answer> = (listener: WorkerListener<Answer>) => StartedWorker<Question>
 
-/** Answers one question at a time. It is ended when one takes too much, and started again for the next. */
+/**
+ * Answers one question at a time. The worker is ended when a question exceeds its limits, and started again for the
+ * next one.
+ */
 export interface BoundedWorker<Question, Answer> {
-  /** It has been started and takes questions at once. */
+  /** It has been started and accepts questions at once. */
   readonly isReady: boolean
-  /** When the question that runs was put to it. */
+  /** When the current question was asked. */
   readonly askedAt: number | undefined
   ask(question: Question): Promise<Answer>
-  /** Rejects the question that runs with `reason`. */
+  /** Rejects the current question with `reason`. */
   close(reason: Error): Promise<void>
 }
 
-/** Before this the processor time of a question is not asked for: nearly all are answered by then. */
+/** Before this the processor time of a question is not measured: nearly all are answered by then. */
 const unmeasuredMs = 50
 const leastPauseMs = 20
 
@@ -88,7 +91,7 @@ export function createBoundedWorker<Question, Answer>(
     watch(running, worker, askedAt)
   }
 
-  /** Only one thing at a time can take too long: starting, or one question. */
+  /** Only one thing at a time can take too long: the start, or a question. */
   function setTimer(call: () => void, ms: number): void {
     clearTimeout(timer)
     timer = setTimeout(call, ms)
@@ -100,10 +103,10 @@ export function createBoundedWorker<Question, Answer>(
       const used = await asking.cpuMs().catch(() => undefined)
       if (running !== asked || worker !== asking) return
       const wall = performance.now() - since
-      // Where it is not known, all of the time counts.
+      // If it cannot be measured, all of the elapsed time counts.
       if (used !== undefined) before ??= used
       const counted = used === undefined || before === undefined ? wall : used - before
-      // When this thread is late, the answer may be waiting in its event loop already.
+      // If this thread is late, the answer may already be waiting in its event loop.
       if (counted >= bounds.limitMs) setImmediate(stop, asked, `${bounds.limitMs} ms`)
       else if (wall >= bounds.longestMs) setImmediate(stop, asked, `${bounds.longestMs} ms`)
       else setTimer(look, Math.max(leastPauseMs, Math.min(bounds.limitMs - counted, bounds.longestMs - wall)))
@@ -191,7 +194,7 @@ export function createBoundedWorker<Question, Answer>(
   }
 }
 
-/** The machine has too much to do: nothing is wrong with the question, nor with the server. */
+/** The machine is overloaded: nothing is wrong with the question or with the server. */
 function lateStart(ms: number): Refusal {
   const refusal = refuse('too_busy')
   refusal.cause = new Error(`a worker did not start within ${ms} ms`)

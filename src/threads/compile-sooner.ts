@@ -1,8 +1,9 @@
 import { setFlagsFromString } from 'node:v8'
 
 /**
- * How often a function is called before V8 makes fast code of it: 400 times unless told otherwise, and 500 without news. A server that is
- * asked now and then would answer from slow code for days. Its best code, after 3,000, takes too much time to make it sooner.
+ * How many calls of a function it takes before V8 optimises it. By default that is 400, or 500 without new type
+ * feedback, and a server with few requests would run slow code for days. The best code, after 3,000 calls, takes too
+ * much time to compile for doing it sooner.
  */
 const flags = [
   '--invocation-count-for-maglev=50',
@@ -11,8 +12,8 @@ const flags = [
 ]
 
 /**
- * For a server with a model, where each answer waits for it, and some more memory is little beside the model. Behind the start,
- * whose code runs once.
+ * For a server with a model, where each answer waits for this code, and where some more memory is little compared with
+ * the model. Called after startup, whose code runs only once.
  */
 export function compileSooner(): void {
   for (const flag of flags) setFlagsFromString(flag)

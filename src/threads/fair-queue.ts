@@ -1,19 +1,22 @@
 import { refuse } from '../domain/refusals.ts'
 
-/** Jobs in a queue, taken in rounds: one of each tenant, so that a tenant with many jobs does not delay one with few. */
+/**
+ * Jobs in a queue, taken in rounds, one job of each tenant per round, so that a tenant with many jobs does not delay
+ * one with few.
+ */
 interface FairQueue<Job> {
   readonly size: number
-  /** Whether this tenant has a job in it. */
+  /** Whether this tenant has a job in the queue. */
   has(tenant: string): boolean
-  /** Whether another than this tenant has a job in it. */
+  /** Whether a tenant other than this one has a job in the queue. */
   hasOthers(tenant: string): boolean
-  /** Refuses when the queue of the tenant, or the queue as a whole, is full. */
+  /** Refuses if the queue of the tenant, or the queue as a whole, is full. */
   add(tenant: string, job: Job): void
-  /** What was taken, or what is left of it, is the tenant's first again. */
+  /** Puts a job, or what is left of it, back as the tenant's first. */
   putBack(tenant: string, job: Job): void
-  /** The next job of those that `mayRun` lets pass, of each tenant its first; the others keep their turn. */
+  /** The next job that `mayRun` accepts, considering only the first job of each tenant; the others keep their turn. */
   take(mayRun?: (tenant: string, job: Job) => boolean): { tenant: string; job: Job } | undefined
-  /** Does nothing when the job has been taken. */
+  /** Does nothing if the job has been taken. */
   remove(tenant: string, job: Job): void
   /** Empties the queue and returns what was in it. */
   clear(): Job[]
@@ -27,7 +30,7 @@ export interface QueueBounds {
 export function createFairQueue<Job>(most: QueueBounds): FairQueue<Job> {
   const queues = new Map<string, Set<Job>>()
   let size = 0
-  /** Who had the last turn. Who came since then goes first. */
+  /** The tenant that had the last turn. Tenants that arrived since then go first. */
   let served = ''
 
   function remove(tenant: string, job: Job): void {

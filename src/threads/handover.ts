@@ -3,32 +3,32 @@ import { isSharedText, JsonText, type SharedText, sharedText } from '../domain/j
 import type { YieldToLoop } from '../domain/yielding.ts'
 
 /**
- * A value on its way from one thread to another. Its bytes change hands without a copy, and are read in small pieces: a
- * structured clone of a large value would hold up the receiver for as long as it takes.
+ * A value on its way from one thread to another. Its bytes are transferred without a copy, and read in small pieces: a
+ * structured clone of a large value would block the receiver for as long as it takes.
  */
 export interface Handover {
   pieces: ArrayBuffer[]
   texts: SharedText[]
-  /** How many lists are put together from pieces. */
+  /** How many lists are assembled from pieces. */
   lists: number
 }
 
 interface Piece {
-  /** The list that the items belong to; absent in the last piece, whose one item is the value. */
+  /** The list that the items belong to; absent in the last piece, whose only item is the value. */
   list?: number
   items: unknown[]
 }
 
-/** What one piece weighs, in about bytes: reading it takes a millisecond. */
+/** The size of a piece in approximate bytes: reading it takes a millisecond. */
 const pieceWeight = 128 * 1024
 
-/** A text of this length stays in shared memory. */
+/** A text of at least this length stays in shared memory. */
 const longText = 64 * 1024
 
 /**
- * Packs plain data with JSON that is kept as text. JSON knows no wrapped primitives, so they stand for what is not plain:
- * a String for kept JSON; a Number for a long text by its index, or, below zero, for a list that comes in pieces. The value
- * is used up: its members are replaced.
+ * Packs plain data that includes JSON kept as text. JSON has no wrapped primitives, so these stand for what is not
+ * plain: a String for kept JSON; a Number for a long text by its index or, if negative, for a list that is sent in
+ * pieces. The value must not be used afterwards, because its members are replaced.
  */
 export function pack(value: unknown): Handover {
   const handover: Handover = { pieces: [], texts: [], lists: 0 }
@@ -84,12 +84,12 @@ export function pack(value: unknown): Handover {
   return handover
 }
 
-/** What can be transferred with the message that carries it. */
+/** The buffers that can be transferred with the message. */
 export function transferable({ pieces }: Handover): ArrayBuffer[] {
   return pieces
 }
 
-/** The value again. It yields to the event loop between the pieces. */
+/** Rebuilds the value. Yields to the event loop between the pieces. */
 export async function unpack({ pieces, texts, lists }: Handover, yieldToLoop: YieldToLoop): Promise<unknown> {
   const built = Array.from({ length: lists }, (): unknown[] => [])
 

@@ -3,18 +3,21 @@ import { getPriority, setPriority } from 'node:os'
 
 const lower = 5
 
-/** A server that was started with a lower one may not raise it. */
+/** A server that was started with a lower priority may not raise it. */
 const lowered = (id: number) => setPriority(id, Math.max(lower, getPriority(id)))
 
 /**
- * For threads and processes whose work may be long: where processors are short, those that answer requests and write come
- * first. On Linux a thread has a priority of its own, elsewhere it would be that of the whole server.
+ * For threads and processes whose work may be long: when processors are scarce, threads that answer requests and write
+ * go first. On Linux each thread has its own priority; elsewhere this would lower the whole server's.
  */
 export function giveWay(): void {
   if (process.platform === 'linux') lowered(0)
 }
 
-/** Inside a process, with all of its threads: those of V8 that collect garbage take as much time as the one that makes it. */
+/**
+ * Called inside a process, for all of its threads: V8's garbage collection threads use as much time as the thread that
+ * makes the garbage.
+ */
 export function processGivesWay(): void {
   if (process.platform === 'linux')
     for (const thread of readdirSync('/proc/self/task')) lowered(Number(thread))

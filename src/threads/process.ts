@@ -13,8 +13,8 @@ interface ProcessOptions {
 }
 
 /**
- * A process as a worker: it sends `ready`, and then one answer for each question. It sees no environment variable of the server
- * but the time zone. What takes more memory than it may ends this process alone (docs/decisions/0009).
+ * A process as a worker: it sends `ready`, and then one answer for each question. Of the server's environment variables
+ * it sees only the time zone. If it exceeds its memory, only this process ends (docs/decisions/0009).
  */
 export function inProcess<Question extends object, Answer>(options: ProcessOptions): Start<Question, Answer> {
   const { entry, args = [], heapMb, purpose } = options
@@ -22,11 +22,11 @@ export function inProcess<Question extends object, Answer>(options: ProcessOptio
   return (listener) => {
     const child = fork(entry, args, {
       serialization: 'advanced',
-      // On few processors, threads that collect garbage together take more time than one.
+      // With few processors, parallel garbage collection threads take more time than a single one.
       execArgv: [`--max-old-space-size=${heapMb}`, '--max-semi-space-size=4', '--v8-pool-size=1'],
-      // What Node needs, and the time zone for templates, without the secrets of the server. Undefined ones are left out.
+      // What Node needs, and the time zone for templates, without the server's secrets. Undefined ones are left out.
       env: { SystemRoot, TZ, NODE_COMPILE_CACHE },
-      // V8 would print a report about a full heap.
+      // Suppresses V8's report about a full heap.
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     })
     child.on('message', (message: 'ready' | Answer) => {
@@ -55,7 +55,10 @@ export function inProcess<Question extends object, Answer>(options: ProcessOptio
   }
 }
 
-/** What Linux says of a process, https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html: ticks of ten milliseconds. */
+/**
+ * The processor time that Linux reports, https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html: ticks of ten
+ * milliseconds.
+ */
 async function cpuOf(pid: number | undefined): Promise<number | undefined> {
   if (process.platform !== 'linux') return undefined
   const stat = await readFile(`/proc/${pid}/stat`, 'latin1')
@@ -75,7 +78,7 @@ async function ended(child: ChildProcess): Promise<void> {
   await exit
 }
 
-/** Inside such a process: answers one question at a time of its parent, and ends with it. */
+/** Called inside such a process: answers its parent's questions one at a time, and ends with the parent. */
 export function answerParent<Question, Answer>(
   answer: (question: Question) => Answer,
   { givesWay = true } = {},

@@ -2,7 +2,7 @@ import { refuse } from '../domain/refusals.ts'
 import { createFairQueue, type QueueBounds } from './fair-queue.ts'
 
 export interface Slots {
-  /** Resolves with the number of a slot. Rejects when the queue is full or the signal aborts. */
+  /** Resolves with the number of a slot. Rejects if the queue is full or the signal aborts. */
   acquire(tenant: string, signal: AbortSignal): Promise<number>
   release(slot: number): void
   /** Requests that wait for a slot. */
@@ -10,15 +10,15 @@ export interface Slots {
 }
 
 export interface SlotCounts {
-  /** The most that one tenant may hold. */
+  /** The most slots of one tenant. */
   shared: number
-  /** Slots beside those, so that other tenants find one. */
+  /** Additional slots, so that other tenants find one. */
   reserved?: number
 }
 
 /**
- * A fixed number of slots, and a bounded queue in front of them, in which tenants take turns. A tenant that holds
- * all it may delays its own requests: another finds a reserved one.
+ * A fixed number of slots, and a bounded queue in front of them in which tenants take turns. A tenant that has its
+ * maximum delays only its own requests: other tenants find a reserved slot.
  */
 export function createSlots({ shared, reserved = 0 }: SlotCounts, queued: QueueBounds): Slots {
   const count = shared + reserved
@@ -26,7 +26,7 @@ export function createSlots({ shared, reserved = 0 }: SlotCounts, queued: QueueB
   const holders = new Map<number, string>()
   const held = new Map<string, number>()
   const queue = createFairQueue<(slot: number) => void>(queued)
-  // Beside the first slot of each tenant, which is never refused for what others hold beside theirs.
+  // Slots beyond the first of each tenant. A first slot is never refused because of the further slots of others.
   const further = () => count - free.length - held.size
   const mayHold = (tenant: string) => free.length > 0 && (!held.has(tenant) || further() < shared - 1)
 
@@ -70,7 +70,7 @@ export function createSlots({ shared, reserved = 0 }: SlotCounts, queued: QueueB
   }
 }
 
-/** Waits for a slot, but no longer than work may take: then it fails as `late` says. */
+/** Waits for a slot, but no longer than the time limit of the work; then fails with the error that `late` returns. */
 export async function acquireInTime(
   slots: Slots,
   tenant: string,

@@ -4,8 +4,8 @@ import { Session } from 'node:inspector/promises'
 export const startupMemoryModule = import.meta.url
 
 /**
- * Collects the garbage that starting a process or a thread leaves behind, and returns its pages to the system. V8 would keep
- * both until an idle server has allocated as much again.
+ * Collects the garbage from starting a process or a thread, and returns its pages to the system. V8 would keep both
+ * until an idle server has allocated as much again.
  */
 export async function releaseStartupMemory(): Promise<void> {
   const session = new Session()

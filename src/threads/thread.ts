@@ -4,8 +4,8 @@ import { BudgetExceededError, type Start } from './bounded-worker.ts'
 import { startupMemoryModule } from './startup-memory.ts'
 
 /**
- * Starts a thread that runs `serve` of a module. This thread has loaded the same module, so its compiled code is in the
- * cache. That saves the thread the 18 MB of a TypeScript stripper of its own.
+ * Starts a thread that runs `serve` of a module. This thread has already loaded the same module, so its compiled code
+ * is in the cache. That saves the new thread a TypeScript stripper of its own, which takes 18 MB.
  */
 export function startThread(url: string, workerData: unknown, heapMb: number): Worker {
   flushCompileCache()

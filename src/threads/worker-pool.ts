@@ -2,25 +2,25 @@ import { refuse } from '../domain/refusals.ts'
 import { type BoundedWorker, createBoundedWorker, type Start, type WorkerBounds } from './bounded-worker.ts'
 import { createFairQueue } from './fair-queue.ts'
 
-/** Runs code that a caller sent, in effect: patterns, templates, schemas. */
+/** For running what is in effect callers' code: patterns, templates, schemas. */
 interface WorkerPool<Question, Answer> {
   /**
-   * Tenants take turns, and each has one question at a time. Rejects with `BudgetExceededError` when the question took too
-   * much. An abort removes a question from the queue; one that has begun continues.
+   * Tenants take turns, and each has one question at a time. Rejects with `BudgetExceededError` if the question
+   * exceeded its limits. An abort removes a waiting question from the queue; a running one continues.
    */
   ask(tenant: string, question: Question, signal?: AbortSignal): Promise<Answer>
   close(): Promise<void>
 }
 
 export interface PoolOptions extends WorkerBounds {
-  /** Workers at most. */
+  /** The most workers. */
   workers: number
-  /** Questions that may wait: of one tenant, and of all. */
+  /** Questions that may wait: per tenant, and in total. */
   queuePerTenant: number
   queueTotal: number
 }
 
-/** Most questions are answered in less: another worker is started only for those who wait for one that takes longer. */
+/** Most questions take less than this: another worker is started only if others wait for one that takes longer. */
 const usualMs = 20
 
 interface Job<Question, Answer> {
@@ -31,14 +31,17 @@ interface Job<Question, Answer> {
 
 interface Member<Question, Answer> {
   worker: BoundedWorker<Question, Answer>
-  /** Who asked last. Who had a worker ended has it started again, and does not take that of another. */
+  /**
+   * The tenant that asked last. A tenant whose worker was ended has that one started again, and does not take another
+   * tenant's.
+   */
   tenant: string
   isBusy: boolean
 }
 
 /**
- * Mostly one worker, which answers one question after the other. When one takes long, another worker starts beside it for
- * the other tenants. `start` decides whether a worker is a thread or a process.
+ * Usually a single worker, which answers one question after the other. When a question takes long, another worker is
+ * started for the other tenants. `start` decides whether a worker is a thread or a process.
  */
 export function createWorkerPool<Question, Answer>(
   start: Start<Question, Answer>,

@@ -1,15 +1,15 @@
 import { stringEnd } from '../json/scan.ts'
 
-/** Characters of a string that are looked at. */
+/** The most characters read of one string. */
 export const mostRead = 480
-/** A text of this size is read as it is. */
+/** A text up to this size is read as it is. */
 const small = 16 << 10
-/** Without its long strings a text of more than this is not read: few values are as many. */
+/** A text that is still longer than this without its long strings is not read; few values are. */
 const mostParsed = 256 << 10
 
 const backslash = 0x5c
 
-/** A JSON value with its long strings cut off; undefined where it is too much even so. */
+/** A JSON value with its long strings truncated; undefined if it is still too large. */
 export function briefly(json: string): unknown {
   const text = json.length <= small ? json : shortened(json)
   return text.length <= mostParsed ? JSON.parse(text) : undefined
@@ -29,7 +29,7 @@ function shortened(json: string): string {
   return short + json.slice(from)
 }
 
-/** Before an escape that this would cut through. */
+/** Moves the cut before an escape that it would split. */
 function cutWithin(json: string, at: number): number {
   const mark = json.lastIndexOf('\\', at)
   let cut = mark > at - 6 ? mark : at

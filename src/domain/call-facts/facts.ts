@@ -4,17 +4,17 @@ import { storableText } from '../text.ts'
 import { briefly, isObject, type Members } from './brief.ts'
 import { answeredIn, askedIn, isPreviewKept, modelIn } from './preview.ts'
 
-/** Bytes of a name that lists and charts group by: an index holds it. */
+/** The longest name in bytes that lists and charts group by, because it must fit into an index. */
 const longestName = 400
 
-/** What lists and charts show of the start of a call; a preview where the inputs are long. */
+/** What lists and charts show of the start of a call; the preview is stored only if the inputs are long. */
 export interface StartFacts {
   op: string | null
   asked_model: string | null
   input_preview: string | null
 }
 
-/** Columns of a call, written with the start that they follow from. */
+/** Columns of a call, written with the start that they are derived from. */
 export const startFactNames = ['op', 'asked_model', 'input_preview'] as const satisfies (keyof StartFacts)[]
 
 export function startFacts({ op_name, inputs }: { op_name: string; inputs: string }): StartFacts {
@@ -24,7 +24,10 @@ export function startFacts({ op_name, inputs }: { op_name: string; inputs: strin
   return { op: opOf(op_name), asked_model: model && shortName(model), input_preview: preview }
 }
 
-/** What lists and charts show of the end of a call; a preview where the output is long. Tokens are those of all models together. */
+/**
+ * What lists and charts show of the end of a call; the preview is stored only if the output is long. Tokens are those
+ * of all models together.
+ */
 export interface EndFacts extends Usage {
   status: EndedStatus
   first_token_us: number | null
@@ -41,7 +44,7 @@ interface Usage {
   cache_creation_tokens: number | null
 }
 
-/** The same of an end. */
+/** The same for an end. */
 export const endFactNames = [
   'status',
   'model',
@@ -69,7 +72,7 @@ export function endFacts(end: {
   }
 }
 
-/** The same for every version of an op: `weave:///acme/qa/op/answer:*`. Filters take it as it is. */
+/** The same for every version of an op: `weave:///acme/qa/op/answer:*`. Filters accept it in this form. */
 export function opOf(name: string): string | null {
   const start = name.includes(':///') ? name.indexOf('/op/') : -1
   const colon = start === -1 ? -1 : name.indexOf(':', start)
@@ -81,7 +84,7 @@ function shortName(name: string): string | null {
   return storableText(name)
 }
 
-/** Of a summary of any size. */
+/** The largest summary that is parsed as a whole. */
 const mostWhole = 64 << 10
 const needed = ['status_counts', 'usage', 'heddle'] as const
 
@@ -94,17 +97,17 @@ function membersNeeded(summary: string): Members {
   return Object.fromEntries(needed.map((name) => [name, briefly(members.get(name) ?? 'null')]))
 }
 
-/** The rule of the record that is read, operations/calls/record.ts. */
+/** The same rule as for a record that is read, operations/calls/record.ts. */
 function hasErrors(counts: unknown): boolean {
   const errors = isObject(counts) ? counts.error : undefined
   const number = typeof errors === 'string' ? parseNumber(storableText(errors)) : errors
   return (typeof number === 'number' || typeof number === 'bigint') && number > 0 && number < Infinity
 }
 
-/** No model counts as many, and sums of such stay exact. */
+/** No model counts as many, and sums of such numbers stay exact. */
 const mostTokens = 1e12
 
-/** Under the names that prices read. */
+/** Under the names that prices use. */
 function usageIn(usage: Members): Usage {
   const models = Object.keys(usage)
   const name = models.length > 1 ? models.sort().join(', ') : models[0]

@@ -5,12 +5,12 @@ import { briefly, isObject, type Members, mostRead } from './brief.ts'
 const longest = 160
 
 /**
- * Inputs or an output of so many characters are read when a list shows them, and no preview is kept: to make one for each call that
- * is written costs more.
+ * Inputs or an output up to this many characters are read when a list shows them, and no preview is stored: making one
+ * for each call that is written would cost more.
  */
 const longestUnkept = 4096
 
-/** Bytes of what such a text can take. */
+/** The most bytes that such a text can have. */
 export const unkeptBytes = longestUnkept * 3
 
 export const isPreviewKept = (json: string): boolean => json.length > longestUnkept
@@ -21,7 +21,7 @@ interface Asked {
   model: string | null
 }
 
-/** What was asked: the last that a user said, in the shapes of OpenAI, Anthropic and OpenTelemetry's conventions. */
+/** What was asked: the last user message, in the formats of OpenAI, Anthropic and OpenTelemetry's conventions. */
 export function askedIn(json: string): Asked {
   const inputs = briefly(json)
   if (!isObject(inputs)) return { preview: lineOf(json), model: null }
@@ -36,7 +36,7 @@ export function askedIn(json: string): Asked {
   }
 }
 
-/** The same model, without reading the rest. */
+/** The same model, without parsing the rest. */
 export function modelIn(json: string): string | null {
   // A name may be written with escapes.
   if (!json.includes('"model"') && !json.includes('\\u')) return null
@@ -73,10 +73,10 @@ function answerOf({ choices, output, messages, content }: Members): string | und
   return contentOf(content)
 }
 
-/** Words with one space between them: what most texts begin with, and all that is read of them. */
+/** Words separated by single spaces: most texts begin like this, and then nothing more has to be read. */
 const plainLine = /^[^\0-\x20\x7f-\xa0]+(?: [^\0-\x20\x7f-\xa0]+)*$/
 
-/** One line, as both engines can hold it. Each stretch of spaces and control characters is one space. */
+/** One line that both engines can store. Each run of spaces and control characters becomes one space. */
 function lineOf(text: string): string | null {
   const start = text.length > longest ? text.slice(0, longest) : text
   if (plainLine.test(start) && start.isWellFormed()) return start
@@ -94,7 +94,7 @@ function lineOf(text: string): string | null {
   return line.slice(0, isCut ? longest - 1 : longest).toWellFormed() || null
 }
 
-/** A member that is a text, where nothing else is there but what the function is a method of. */
+/** The only member, if it is a text; `self`, the object that a method belongs to, does not count. */
 function onlyText(value: Members): string | undefined {
   const names = Object.keys(value)
   if (names.length > 2) return undefined
@@ -113,7 +113,7 @@ function lastOf(
 ): string | undefined {
   for (const item of list.toReversed()) {
     if (!isObject(item)) continue
-    // OpenInference puts each message into an object of its own.
+    // OpenInference wraps each message in an object.
     const message = isObject(item.message) ? item.message : item
     const said = fits(message) ? saidBy(message) : undefined
     if (said) return said
@@ -128,7 +128,7 @@ function saidBy(message: Members): string | undefined {
   return message.type === 'function_call' ? calledIn(message) : undefined
 }
 
-/** A text, or a list of parts: those that are texts, else the first tool that is called. */
+/** A text, or a list of parts: the parts that are texts, or else the first tool call. */
 function contentOf(content: unknown): string | undefined {
   if (!Array.isArray(content)) return textOf(content)
   const texts: string[] = []

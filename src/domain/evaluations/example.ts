@@ -10,17 +10,17 @@ export interface Example {
   /** Of the content alone: the same row inline, in a table or in another dataset is one row. */
   digest: string
   kind: ExampleKind
-  /** JSON, of an object or a list. */
+  /** JSON of an object or a list. */
   inline?: string
 }
 
-/** Something before the marker, and a tail without a slash behind it. */
+/** Something before the marker, and a last segment without a slash. */
 const rowRef = /^.+\/attr\/rows\/id\/([^/]+)$/s
 
-/** Longer tails are no digest of ours, and would not fit into an index. */
+/** A longer last segment is not one of our digests and would not fit into an index. */
 const longestTail = 200
 
-/** The digest at the end of a reference to a dataset row; undefined when the text is not such a reference. */
+/** The digest at the end of a ref to a dataset row; undefined if the text is not such a ref. */
 export function rowDigestOfRef(text: string): string | undefined {
   const tail = rowRef.exec(text)?.[1]
   return tail !== undefined && tail.length <= longestTail ? storableText(tail) : undefined
@@ -39,11 +39,11 @@ export function exampleOf(json: string | undefined): Example {
   return { digest: digestOfJson(json), kind, ...(kind === exampleKinds.inline && { inline: json }) }
 }
 
-/** What stands beside a trial of its row, so that rows are sorted and filtered without looking at the calls. */
+/** The brief of a row is stored with each trial, so that rows can be sorted and filtered without reading the calls. */
 const mostBrief = 200
 const longestMember = 64
 
-/** The short members of a row, behind a digit that says whether they are the whole of it. */
+/** The short members of a row, after a digit that tells whether they are the whole row. */
 export function briefOf(row: string): string {
   // No text has more characters than bytes.
   if (row.length <= mostBrief && Buffer.byteLength(row) <= mostBrief) return `1${row}`

@@ -4,25 +4,25 @@ import { storableText } from '../text.ts'
 export const leafKinds = { binary: 0, continuous: 1, text: 2 } as const
 export type LeafKind = (typeof leafKinds)[keyof typeof leafKinds]
 
-/** A scalar somewhere in what a scorer said. */
+/** A scalar somewhere in the value that a scorer returned. */
 interface ScoreLeaf {
   scorer: string
-  /** Keys joined with dots; null when the scorer's value is the scalar itself. */
+  /** Keys joined with dots; null if the scorer's value is the scalar itself. */
   path: string | null
   /** In the order of the scores. */
   position: number
   kind: LeafKind
-  /** Of a boolean 1 or 0, of a text null. */
+  /** 1 or 0 for a boolean, null for a text. */
   number: number | null
 }
 
-/** What one trial may add to the summary: names that fit into an index, and not endless many. */
+/** What one trial may add to the summary: names that fit into an index, and a bounded number of them. */
 const longestName = 1000
 const mostLeaves = 1000
 
 export type Scalar = boolean | number | string | JsonNumber
 
-/** How the summary names the scalar at these keys. */
+/** The name of the scalar at these keys in the summary. */
 export function nameOf([scorer = '', ...keys]: readonly string[]): Pick<ScoreLeaf, 'scorer' | 'path'> {
   return { scorer: storableText(scorer), path: keys.length === 0 ? null : storableText(keys.join('.')) }
 }
@@ -32,7 +32,7 @@ export function kindOf(value: Scalar): LeafKind {
   return typeof value === 'string' ? leafKinds.text : leafKinds.continuous
 }
 
-/** Lists, null and empty objects are no leaves. `json` is the text of the scores, an object. */
+/** Lists, null and empty objects are not leaves. `json` is the text of the scores, an object. */
 export function leavesOf(json: string): ScoreLeaf[] {
   const leaves: ScoreLeaf[] = []
 

@@ -5,11 +5,11 @@ import { type EvaluationCall, inputOf } from './evaluation-call.ts'
 interface Scoring {
   /** Which call gave which score, by the key of the scores. */
   scorers: Map<string, string>
-  /** What scorers said after the trial had ended: the scores in its output do not know them. */
+  /** Scores that arrived after the trial had ended, so that its output does not contain them. */
   late: [key: string, json: string][]
 }
 
-/** `keys` are those of the scores in the output of the trial. A call gives one score, and its own name decides which. */
+/** `keys` are those of the scores in the output of the trial. Each call gives one score; its own name decides which. */
 export function scoringOf(
   children: readonly EvaluationCall[],
   keys: readonly string[],
@@ -33,7 +33,7 @@ export function scoringOf(
 
 type Name = string | undefined
 
-/** How calls and keys are matched, the surest way first. */
+/** How calls are matched with keys, the most reliable way first. */
 const ways: readonly { nameOf(child: EvaluationCall): Name; read(key: string): Name }[] = [
   { nameOf: ownName, read: (key) => key },
   {
@@ -55,7 +55,7 @@ function lateScores(children: Iterable<EvaluationCall>, scorers: Map<string, str
   return late
 }
 
-/** The op of a scorer that is an object has the name of its class; the score has that of the object. */
+/** If the scorer is an object, its op has the name of the class, and its score the name of the object. */
 function ownName(child: EvaluationCall): string {
   return scorerName(child) ?? nameOfSelf(child) ?? scorerOfOp(child)
 }
@@ -69,7 +69,10 @@ function looksLikeScorer(child: EvaluationCall): boolean {
   return /\.score|scorer/i.test(child.op_name) || isMarked(child)
 }
 
-/** As the names of a function, its object and the key of its score differ: `ToneScorer` gives `tone`. */
+/**
+ * Removes the usual differences between the names of a function, its object and the key of its score: `ToneScorer`
+ * gives `tone`.
+ */
 function alike(name: string): Name {
   const letters = name.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '')
   return letters.replace(/(?<=.)scorer?$/, '') || undefined
@@ -79,7 +82,7 @@ function scorerOfOp({ op_name }: EvaluationCall): string {
   return opNameOf(op_name).replace(/\.score$/, '')
 }
 
-/** The name in the reference of the scorer, when the call carries one. */
+/** The name in the ref of the scorer, if the call has one. */
 function scorerName({ attributes }: EvaluationCall): Name {
   if (!attributes?.includes('scorer')) return undefined
   const { weave, ...flat } = JSON.parse(attributes) as Record<string, unknown>
@@ -91,7 +94,7 @@ function nameOfRef(value: unknown): Name {
   return ref?.kind === 'object' || ref?.kind === 'op' ? ref.name : undefined
 }
 
-/** A call that says of itself that it scores. */
+/** A call whose attributes mark it as a score. */
 export function isMarked({ attributes }: EvaluationCall): boolean {
   if (!attributes?.includes('score')) return false
   const { weave, _weave_eval_meta: meta, ...flat } = JSON.parse(attributes) as Record<string, unknown>

@@ -9,29 +9,29 @@ export const slotCount = 20
 /** A scalar of the scores: its kind and the keys that lead to it. */
 export type ShapeLeaf = readonly [kind: LeafKind, ...keys: string[]]
 
-/** The trials of an evaluation mostly have one shape: the same scalars in the same order, of the same kinds. */
+/** Most trials of an evaluation have the same shape: the same scalars in the same order, of the same kinds. */
 export interface Shaped {
   /** JSON list of its leaves. */
   leaves: string
-  /** What each reads as when it is read as a number; of a boolean 1 or 0. */
+  /** The number that each scalar reads as; 1 or 0 for a boolean. */
   numbers: (number | null)[]
 }
 
-/** Numbers that may not be what they look like once they are read: an exponent, a minus before zero. */
+/** Numbers that may change when they are parsed: an exponent, or a minus before zero. */
 const unusual = /\d[eE]|-0/
 
-/** Undefined when the columns would not say everything that the scores do. `scores` is the text of an object. */
+/** Undefined if the columns could not represent everything in the scores. `scores` is the text of an object. */
 export function shapeOf(scores: string): Shaped | undefined {
   const leaves: string[] = []
   const numbers: (number | null)[] = []
 
-  /** Answers whether all of it can be said. `keys` is JSON, a comma before each key. */
+  /** Returns whether all of the value can be represented. `keys` is JSON, with a comma before each key. */
   function add(value: unknown, keys: string): boolean {
     if (value === null || Array.isArray(value)) return true
     if (typeof value === 'object' && !(value instanceof JsonNumber)) {
       for (const key of Object.keys(value)) {
         const name = JSON.stringify(key)
-        // With an escape it may be one that no engine can hold.
+        // A name with an escape may be one that no engine can store.
         if (name.includes('\\') || !add((value as Record<string, unknown>)[key], `${keys},${name}`))
           return false
       }
@@ -52,10 +52,10 @@ export function shapeOf(scores: string): Shaped | undefined {
 /** Shorter than what a summary would leave out. */
 const longestKeys = 300
 
-/** Null for a text that is not a number; undefined where a query could tell the number from what was sent. */
+/** Null for a text that is not a number; undefined if a query could tell the number from what was sent. */
 function plainNumber(value: Scalar): number | null | undefined {
   if (typeof value === 'boolean') return Number(value)
-  // Read as JSON reads it, so that 1.0 is 1 already, as it is in a query.
+  // Parsed as JSON, so that 1.0 is already 1, as it is in a query.
   if (typeof value === 'number') return isPlain(value) ? value : undefined
   const text = value instanceof JsonNumber ? textOfNumber(value.token) : value
   if (text === 'true' || text === 'false') return undefined

@@ -3,35 +3,35 @@ import { type EvaluationCall, inputOf } from './evaluation-call.ts'
 import { type Example, exampleOf } from './example.ts'
 import { isMarked, scoringOf } from './scoring.ts'
 
-/** Under which key of a trial's output the model's own output stands. */
+/** The key of a trial's output that contains the model's own output. */
 export const outputKeys = ['', 'output', 'model_output'] as const
 
-/** What follows from the call of a trial and its children. */
+/** What is derived from the call of a trial and its children. */
 export interface Trial {
   id: string
   evaluation_id: string
   example: Example
   started_at: number
-  /** When a call that it was made of goes away by itself. */
+  /** When the first of the calls that it was derived from expires. */
   stale_at: number | null
-  /** Which of `outputKeys`; 0 stands for no output. */
+  /** Index into `outputKeys`; 0 means no output. */
   output_key: number
   failed: boolean
   predict_call_id: string | null
   latency: number | null
   tokens: number | null
-  /** The same without looking at the children. */
+  /** The same without the children. */
   own_latency: number | null
   own_tokens: number | null
   /** By the key of the scores. */
   scorer_call_ids: Record<string, string>
-  /** A JSON object, with what arrived later. */
+  /** A JSON object, including scores that arrived later. */
   scores: string
-  /** The same without looking at the children. */
+  /** The same without the children. */
   own_scores: string
 }
 
-/** `children` are in the order in which they began. */
+/** `children` are in the order in which they started. */
 export function trialOf(call: EvaluationCall, children: readonly EvaluationCall[]): Trial {
   const output = outputMembers(call.output)
   const given = output.get('scores')
@@ -68,7 +68,7 @@ export function trialOf(call: EvaluationCall, children: readonly EvaluationCall[
 
 const outputNames = new Set(['scores', 'output', 'model_output', 'model_latency', 'model_success'])
 
-/** What is read of the output of a trial, which is an object. The first of two with one name counts. */
+/** The members of a trial's output, if it is an object. If a name is repeated, the first one counts. */
 function outputMembers(output: string | null): Map<string, string> {
   const found = new Map<string, string>()
   if (!output?.startsWith('{')) return found
@@ -79,7 +79,7 @@ function outputMembers(output: string | null): Map<string, string> {
   return found
 }
 
-/** The model's output as it stands in the output of its trial. */
+/** The text of the model's output within the output of its trial. */
 export function modelOutput(output: string | null, key: number): string | null {
   const name = outputKeys[key]
   return output !== null && name ? (valueAt(output, [name]) ?? null) : null
@@ -105,7 +105,7 @@ function durationOf(predict: EvaluationCall | undefined): number | null {
   return (predict.ended_at - predict.started_at) / 1_000_000
 }
 
-/** Of all models together; null when none of them says a number. */
+/** Of all models together; null if none reports a number. */
 function tokensOf({ summary }: EvaluationCall): number | null {
   if (!summary?.includes('"total_tokens"')) return null
   const usage: unknown = (JSON.parse(summary) as { usage?: unknown } | null)?.usage
@@ -118,7 +118,7 @@ function tokensOf({ summary }: EvaluationCall): number | null {
   return sum === null ? null : Math.max(-Number.MAX_SAFE_INTEGER, Math.min(Number.MAX_SAFE_INTEGER, sum))
 }
 
-/** The call of the model: the one that says so, else the first that looks like it. */
+/** The call of the model: one that is marked as such, or else the first that looks like it. */
 function predictOf(trial: EvaluationCall, children: readonly EvaluationCall[]): EvaluationCall | undefined {
   if (children.length === 0) return undefined
   const model = inputOf(trial, 'model')
@@ -142,12 +142,12 @@ function keysOf(scores: string): string[] {
   return [...keys]
 }
 
-/** A key as it is written, read. */
+/** Decodes a key from its JSON spelling. */
 function nameOf(key: string): string {
   return key.includes('\\') ? (JSON.parse(key) as string) : key.slice(1, -1)
 }
 
-/** Keys that are there stay as they are. */
+/** Existing keys are left as they are. */
 function withMembers(object: string, members: readonly [key: string, json: string][]): string {
   if (members.length === 0) return object
   const there = new Set(keysOf(object))

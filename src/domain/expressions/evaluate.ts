@@ -20,7 +20,10 @@ type Value =
   | { kind: 'literal'; literal: Literal; value: Literal['value'] }
   | { kind: 'boolean'; value: boolean | null }
 
-/** Three-valued, as in SQL; a row is kept when it is true. The same rules as storage/sql/expressions.ts writes in SQL. */
+/**
+ * Three-valued, as in SQL; a row matches when this is true. storage/sql/expressions.ts implements the same rules in
+ * SQL.
+ */
 export function evaluate(expression: Expression, read: FieldReader): boolean | null {
   return booleanOf(resolve(expression, read))
 }
@@ -122,7 +125,8 @@ function both<T>(a: T | null, b: T | null, order: (a: T, b: T) => number): numbe
 }
 
 function isNull(value: Value): boolean {
-  // Weave never matches here, because what is missing reads as the empty text; people who ask for null mean missing.
+  // Weave never matches here, because it reads a missing value as the empty text; a query for null means missing
+  // values.
   return value.kind === 'json' ? !isPresent(value.token()) : value.value === null
 }
 
@@ -184,7 +188,7 @@ function convert(value: Value, to: ConversionTarget): Value {
     case 'double':
       return { kind: 'number', value: numberOf(value) }
     case 'int': {
-      // Whole seconds of a time, whole numbers of what is written with digits alone.
+      // Whole seconds of a time, or a whole number written with digits only.
       const number = numberOf(value)
       const isWhole =
         value.kind === 'time' ? typeof number === 'bigint' : parseWhole(numberTextOf(value) ?? '') !== null

@@ -4,7 +4,7 @@ export type Comparator = 'eq' | 'gt' | 'gte' | 'lt' | 'lte'
 
 export type ConversionTarget = 'double' | 'string' | 'int' | 'bool' | 'exists'
 
-/** A constant. `text` is what a JSON value written the same way would read as. */
+/** A constant. `text` is how a JSON value written the same way would read. */
 export type Literal = { text: string } & (
   | { kind: 'text'; value: string }
   | { kind: 'number'; value: Exact }
@@ -12,7 +12,7 @@ export type Literal = { text: string } & (
   | { kind: 'null'; value: null }
 )
 
-/** A checked query expression. `place` is its path in the request, for refusals that depend on the fields. */
+/** A validated query expression. `place` is its path in the request, for refusals that depend on the fields. */
 export type Expression =
   | { op: 'and' | 'or'; operands: Expression[] }
   | { op: 'not'; operand: Expression }
@@ -44,7 +44,7 @@ function childrenOf(expression: Expression): Expression[] {
   }
 }
 
-/** Every field that the expression reads, once each, in order of appearance. */
+/** Every field that the expression reads, each once, in order of appearance. */
 export function fieldsOf(expression: Expression): string[] {
   const fields = new Set<string>()
   const visit = (node: Expression) => {

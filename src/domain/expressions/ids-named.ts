@@ -4,7 +4,7 @@ import type { Expression } from './expression.ts'
 const accepted =
   '{"$eq": [{"$getField": "id"}, {"$literal": "…"}]}, an $or of such, or $in with such an id and texts'
 
-/** Removing is narrow on purpose: ids by name, nothing that could match more than was meant. */
+/** Deleting by query is narrow on purpose: only ids by name, nothing that could match more than intended. */
 export function idsNamed(expression: Expression): string[] {
   switch (expression.op) {
     case 'or':

@@ -1,19 +1,19 @@
 import { foldCase } from '../text.ts'
 import { textOfJson, valueAt } from './json-value.ts'
 
-/** A value inside the JSON of one row. What it reads as is worked out when it is asked for. */
+/** A value inside the JSON of one row. It is computed when it is first read. */
 export interface JsonField {
   readonly kind: 'json'
-  /** As it is stored; undefined when there is none. */
+  /** As stored; undefined if there is none. */
   token(): string | undefined
   text(): string
-  /** For comparison without regard to case. */
+  /** For case-insensitive comparison. */
   folded(): string
-  /** As a number, true reads as 1 and false as 0. */
+  /** When read as a number, true is 1 and false is 0. */
   readonly countsTruth?: boolean
 }
 
-/** Characters that the fields of one row may keep between them. What finds no room is worked out again. */
+/** Characters that the fields of one row may cache together. What does not fit is computed again. */
 export interface Room {
   left: number
 }
@@ -35,7 +35,7 @@ export function jsonField(
       return value
     }
   }
-  // A slice of the text itself, which takes no room of its own.
+  // A slice of the stored text, which does not count towards the room.
   let token: { value: string | undefined } | undefined
   const tokenOnce = () => {
     token ??= { value: json === null ? undefined : valueAt(json, path) }

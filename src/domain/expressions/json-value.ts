@@ -3,8 +3,8 @@ import { storableText } from '../text.ts'
 import { isListIndex } from './path.ts'
 
 /**
- * A value inside stored JSON, as a slice of the text: parsing would lose digits, the order of keys and the escapes. The text
- * is known to be JSON without space between its tokens.
+ * A value inside stored JSON, as a slice of the text: parsing would lose digits, the order of keys and escapes. The
+ * text is known to be JSON without spaces between its tokens.
  */
 export function valueAt(json: string, path: readonly string[]): string | undefined {
   const scan = new Scan(json)
@@ -30,7 +30,7 @@ function memberAt(scan: Scan, at: number, segment: string): number | undefined {
   return undefined
 }
 
-/** The members of an object, as they are written. */
+/** The members of an object, in their JSON spelling. */
 export function* membersOf(json: string): Generator<{ key: string; value: string }> {
   const scan = new Scan(json)
   let end = 0
@@ -46,8 +46,8 @@ export function isPresent(json: string | undefined): json is string {
 }
 
 /**
- * What a JSON value reads as: a string without quotes, a number as it was written except for a tail of zeros (5.0 is 5),
- * lists and objects as they are stored, and the empty text for null and for what is not there.
+ * How a JSON value reads as text. A string has no quotes. A number is as it was written, without trailing zeros (5.0 is
+ * 5). Lists and objects are as they are stored. Null and missing values read as the empty text.
  */
 export function textOfJson(json: string | undefined): string {
   if (!isPresent(json)) return ''
@@ -60,10 +60,10 @@ export function textOfNumber(token: string): string {
   return token.replace(/\.0+$/, '')
 }
 
-/** The escapes of what `storableText` replaces. A pair that belongs together and an escaped backslash are stepped over. */
+/** The escapes of what `storableText` replaces. A valid surrogate pair and an escaped backslash are skipped. */
 const escapes = /\\u[dD][89abAB]..\\u[dD][c-fC-F]..|\\u(?:0000|[dD][89a-fA-F]..)|\\./g
 
-/** What is joined at a time, so that a text of escapes alone is not held as millions of pieces. */
+/** Joined this many at a time, so that a text that is all escapes is not in memory as millions of pieces. */
 const piecesAtOnce = 10_000
 
 function storableJson(json: string): string {

@@ -2,10 +2,10 @@ import { refuse } from '../refusals.ts'
 import { parseTime } from '../time.ts'
 import type { Expression, Literal } from './expression.ts'
 
-/** What a field holds: a plain column, or a value inside a JSON column. */
+/** What a field contains: a plain column, or a value inside a JSON column. */
 type FieldKind = 'text' | 'number' | 'time' | 'json'
 
-/** What an operand is, and whether that is up to the other side: a field adapts, a computed value does not. */
+/** The kind of an operand, and whether it adapts to the other side: a field does, a computed value does not. */
 type Standing =
   | { role: 'field'; kind: FieldKind }
   | { role: 'literal'; kind: Literal['kind'] }
@@ -34,7 +34,7 @@ const conversionKinds = {
   exists: 'boolean',
 } as const
 
-/** As what two operands are compared: what was converted decides, then a literal, then the columns. */
+/** The kind in which two operands are compared: a converted operand decides, then a literal, then the columns. */
 export function comparisonKind(left: Standing, right: Standing): ComparisonKind {
   if (left.kind === 'null' || right.kind === 'null') return 'null'
   const sides = [left, right]
@@ -54,11 +54,11 @@ function strongest(kinds: readonly Standing['kind'][]): 'boolean' | 'number' | '
   return kinds.includes('number') ? 'number' : 'text'
 }
 
-/** A literal next to a time column: Unix seconds or ISO 8601, as microseconds. */
+/** A literal compared with a time column: Unix seconds or ISO 8601, as microseconds. */
 export function timeOfLiteral({ kind, value }: Literal, place: string): number {
   if (kind === 'number') {
     const micros = Math.round(Number(value) * 1_000_000)
-    // No stored time is beyond these, so they compare the same.
+    // No stored time is outside this range, so clamping does not change a comparison.
     return Math.min(Math.max(micros, Number.MIN_SAFE_INTEGER), Number.MAX_SAFE_INTEGER)
   }
   const micros = kind === 'text' ? parseTime(value) : undefined

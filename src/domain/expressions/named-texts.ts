@@ -1,6 +1,6 @@
 import type { Expression } from './expression.ts'
 
-/** The texts that one of these fields has to be equal to somewhere in the expression. */
+/** The texts that one of these fields is compared with for equality anywhere in the expression. */
 export function textsOf(expression: Expression, fields: ReadonlySet<string>): string[] {
   const texts = new Set<string>()
   changed(expression, fields, (text) => {
@@ -10,7 +10,7 @@ export function textsOf(expression: Expression, fields: ReadonlySet<string>): st
   return [...texts]
 }
 
-/** The same expression, where each of those texts is also met by its other name. */
+/** The same expression, with each of those texts also matched by its other name. */
 export function withOtherNames(
   expression: Expression,
   fields: ReadonlySet<string>,

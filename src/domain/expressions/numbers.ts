@@ -1,15 +1,18 @@
 /**
- * A number as queries compare it. Every whole number that 64 bits hold is a bigint, all others are doubles, so that equal
- * numbers look the same and comparing the two kinds is exact.
+ * A number as queries compare it. Whole numbers that fit 64 bits are bigints, all others doubles, so that equal numbers
+ * are represented alike and comparisons between the two are exact.
  */
 export type Exact = bigint | number
 
-/** The exponent is bounded because PostgreSQL would write the number out, the length because it refuses endless ones. */
+/**
+ * The exponent is bounded because PostgreSQL would write the number out in full; the length, because PostgreSQL refuses
+ * very long numbers.
+ */
 const shape = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?$/
 const longest = 400
 const whole = /^[+-]?\d+$/
 
-/** Null when the text is no number, or one beyond the range of a double. */
+/** Null if the text is not a number, or is beyond the range of a double. */
 export function parseNumber(text: string): Exact | null {
   if (text.length > longest || !shape.test(text)) return null
   if (whole.test(text)) {
@@ -35,7 +38,7 @@ export function compareNumbers(left: Exact, right: Exact): number {
   return left > right ? 1 : 0
 }
 
-/** Decimal digits without an exponent: the one form that both engines can give. */
+/** Decimal digits without an exponent: the one form that both engines can produce. */
 export function decimalText(number: Exact): string {
   const text = String(exact(number))
   const match = /^(-?)(\d+)(?:\.(\d+))?e([+-]\d+)$/.exec(text)

@@ -7,7 +7,7 @@ import { textOfNumber } from './json-value.ts'
 import { parseNumber } from './numbers.ts'
 import { flawOfPath } from './path.ts'
 
-/** Bounds that keep the statement and everything that walks the tree small. */
+/** Bounds that keep the statement, and everything that walks the tree, small. */
 const deepest = 100
 const mostNodes = 1_000
 const longestList = 1_000
@@ -16,12 +16,15 @@ const conversions: readonly ConversionTarget[] = ['double', 'string', 'int', 'bo
 
 type Read = (input: unknown, place: string, depth: number) => Expression
 
-/** Reads `{"$expr": …}` from the JSON text of a query, whose numbers keep their digits; `place` is its path in the request. */
+/**
+ * Reads `{"$expr": …}` from the JSON text of a query, whose numbers keep their digits; `place` is its path in the
+ * request.
+ */
 export function parseExpressionText(text: string, place = 'query'): Expression {
   return parseExpression(parseLossless(text), place)
 }
 
-/** The same for a value that was parsed already. */
+/** The same for a value that is already parsed. */
 export function parseExpression(value: unknown, place = 'query'): Expression {
   const operation = onlyMember(value, place, ['$expr'])
   let nodes = 0
@@ -47,7 +50,7 @@ export function parseExpression(value: unknown, place = 'query'): Expression {
     $convert: conversion(conversions),
     ...operators,
   }
-  /** What may stand alone is true or false of a row. */
+  /** What may stand alone: true or false for a row. */
   const conditions = { ...operators, $convert: conversion(['bool', 'exists']) }
 
   function operand(input: unknown, at: string, depth: number, accepted = operands): Expression {
@@ -108,7 +111,7 @@ export function parseExpression(value: unknown, place = 'query'): Expression {
     }
   }
 
-  /** A literal in a list costs one parameter and no more, so it does not count as a node. */
+  /** A literal in a list costs just one parameter, so it does not count as a node. */
   function listed(item: unknown, at: string, depth: number): Expression {
     const read = operand(item, at, depth)
     if (read.op === 'literal') nodes--
@@ -171,7 +174,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
   )
 }
 
-/** The value itself, once it is an object with one key that is known. */
+/** The value of an object that has exactly one key, which must be known. */
 function onlyMember(value: unknown, at: string, known: readonly string[]): Record<string, unknown> {
   const accepted = known.length === 1 ? `{"${known[0]}": …}` : `an object with one of ${known.join(', ')}`
   if (!isObject(value)) throw refused(at, `is ${described(value)}`, accepted)

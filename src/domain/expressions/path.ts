@@ -1,7 +1,7 @@
 import { refuse } from '../refusals.ts'
 import { storableText } from '../text.ts'
 
-/** Dots separate; `\.` is a dot inside a key; any other backslash is a backslash. */
+/** Dots separate segments; `\.` is a dot inside a key; any other backslash is a backslash. */
 export function splitPath(field: string): string[] {
   const segments: string[] = ['']
   for (const part of field.match(/\\\.|\.|[^.\\]+|\\/g) ?? []) {
@@ -11,18 +11,24 @@ export function splitPath(field: string): string[] {
   return segments
 }
 
-/** Such a segment addresses a list when the value is a list, else the key. Longer numbers address keys alone. */
+/** Such a segment is an index if the value is a list, and otherwise a key. Longer numbers are always keys. */
 export function isListIndex(segment: string): boolean {
   return /^(?:0|[1-9]\d{0,8})$/.test(segment)
 }
 
-/** A path that is looked for in stored JSON: more than any value is deep, and each step is a parameter of the statement. */
+/**
+ * The longest path that is looked up in stored JSON: deeper than any value, and each step is a parameter of the
+ * statement.
+ */
 const longestField = 1024
 const mostSteps = 32
-/** Each may mean a list or an object, and the statement looks for both: one more is twice the work. */
+/** Each may mean a list or an object, and the statement looks up both, so one more doubles the work. */
 const mostIndexes = 3
 
-/** Why a path cannot be looked for, in the words of a refusal; undefined when it can. Every path of a client comes by here. */
+/**
+ * Why a path cannot be looked up, in the words of a refusal; undefined if it can. Every path from a client is checked
+ * here.
+ */
 export function flawOfPath(field: string): { why: string; accepted: string } | undefined {
   if (field.length > longestField) {
     return { why: `has ${field.length} characters`, accepted: `at most ${longestField}` }
@@ -41,7 +47,7 @@ export function flawOfPath(field: string): { why: string; accepted: string } | u
   return undefined
 }
 
-/** Refuses a path outside of expressions. `place` is its own path in the request, such as sort_by.0.field. */
+/** Refuses a path outside of expressions. `place` is where it was given, such as sort_by.0.field. */
 export function checkPath(field: string, place: string): void {
   const flaw = flawOfPath(field)
   if (flaw === undefined) return

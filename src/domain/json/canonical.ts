@@ -2,29 +2,29 @@ import { compareText } from '../text.ts'
 import { Scan } from './scan.ts'
 
 /**
- * The one text of a JSON value that digests are made of: keys sorted by code point, `", "` and `": "` between tokens, ASCII
- * only, integers exactly, floats in the shortest form that keeps its point. The clients compute the same text in Python, so
- * the form is that of Python's json.dumps with sort_keys.
+ * The canonical text of a JSON value, from which digests are made: keys sorted by code point, `", "` and `": "` between
+ * tokens, ASCII only, integers exactly, floats in the shortest form that keeps the point. The clients compute the same
+ * text in Python, so the form is that of Python's json.dumps with sort_keys.
  */
 export function canonicalJson(text: string): string {
   return rewritten(text, canonicalNumber)
 }
 
 /**
- * The same with every digit that a float was sent with: what a double cannot tell apart is apart here (decision 0007). 1.5 and
- * 1.50 are one number all the same.
+ * The same, with every digit that a float was sent with: numbers that are equal as doubles stay distinct (decision
+ * 0007). 1.5 and 1.50 are still one number.
  */
 export function exactJson(text: string): string {
   return rewritten(text, exactNumber)
 }
 
-/** From text to text in one pass: the values of a large text would take many times its memory. */
+/** Converts text to text in one pass: parsed values of a large text would take many times its memory. */
 function rewritten(text: string, number: (token: string) => string): string {
   const scan = new Scan(text)
   let end = 0
   function write(at: number): string {
     if (scan.isObject(at)) {
-      // The last value of a repeated key counts.
+      // If a key is repeated, the last value counts.
       const members = new Map<string, string>()
       for (let i = scan.enter(at); i !== -1; i = scan.after(end)) {
         const from = scan.key(i)
@@ -49,17 +49,17 @@ function rewritten(text: string, number: (token: string) => string): string {
   return write(scan.space(0))
 }
 
-/** Of ASCII without escapes. */
+/** ASCII without escapes. */
 const plainString = /^"[ !#-[\]-~]*"$/
 
-/** From here on the code units of UTF-16 are in another order than the code points. */
+/** From here on, UTF-16 code units and code points sort differently. */
 const beyondOrder = /[\ud800-\uffff]/
 
 function sortKeys(keys: string[]): string[] {
   return keys.some((key) => beyondOrder.test(key)) ? keys.sort(compareText) : keys.sort()
 }
 
-/** JSON writes an integer in one way alone, but for the zero. */
+/** An integer has only one JSON spelling, except for zero. */
 function canonicalNumber(token: string): string {
   if (token === '-0') return '0'
   return isWhole(token) ? token : float(Number(token))
@@ -69,7 +69,7 @@ function isWhole(token: string): boolean {
   return /^-?\d+$/.test(token)
 }
 
-/** Of a float its sign, its digits and its exponent, with no zeros at either end. */
+/** The sign, digits and exponent of a float, without leading or trailing zeros. */
 function exactNumber(token: string): string {
   if (isWhole(token)) return canonicalNumber(token)
   const [mantissa = '', exponent = '0'] = token.toLowerCase().split('e')
@@ -85,12 +85,12 @@ function exactNumber(token: string): string {
   return Number.isSafeInteger(scale) ? `${sign}0.${digits.slice(from, to)}e${scale}` : token
 }
 
-/** As Python's repr: an exponent from 1e16 up and below 1e-4, of at least two digits. */
+/** Like Python's repr: an exponent of at least two digits from 1e16 up and below 1e-4. */
 function float(value: number): string {
   if (!Number.isFinite(value)) return value > 0 ? 'Infinity' : '-Infinity'
   if (value === 0) return Object.is(value, -0) ? '-0.0' : '0.0'
   const size = Math.abs(value)
-  // JavaScript writes these with the same digits.
+  // In this range JavaScript writes the same digits.
   if (size >= 1e-4 && size < 1e16) return Number.isInteger(value) ? `${value}.0` : String(value)
   const [mantissa = '', exponent = ''] = value.toExponential().split('e')
   return `${mantissa}e${exponent.slice(0, 1)}${exponent.slice(1).padStart(2, '0')}`

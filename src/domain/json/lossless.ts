@@ -1,8 +1,8 @@
 import { membersOf } from './scan.ts'
 
 /**
- * A number that a double cannot write back as it was read: 9007199254740993, 1.0, 1E5.
- * `JSON.stringify` gives the token back, so that numbers leave with the digits they came with.
+ * A number that a double cannot write back as it was read: 9007199254740993, 1.0, 1E5. `JSON.stringify` writes the
+ * original token, so that numbers leave with the digits they came with.
  */
 export class JsonNumber {
   readonly token: string
@@ -16,10 +16,10 @@ export class JsonNumber {
   }
 }
 
-// Node has it since 21; the library types of TypeScript do not know it yet.
+// Node has it since 21; TypeScript's library types do not yet.
 const { rawJSON: rawJson } = JSON as unknown as { rawJSON: (token: string) => unknown }
 
-/** A number token that may change in a double: sixteen digits, a fraction, an exponent, a minus before zero. */
+/** A number token that a double may change: sixteen digits, a fraction, an exponent, a minus before zero. */
 const fragile = /(?:^|[\s,:[])(?:-?(?:\d{16}|\d+[.eE])|-0)/
 
 function keepDigits(this: unknown, _key: string, value: unknown, context?: { source?: string }): unknown {
@@ -28,8 +28,8 @@ function keepDigits(this: unknown, _key: string, value: unknown, context?: { sou
 }
 
 /**
- * Like `JSON.parse`, but no number loses a digit. Where a key is given twice, the last one counts; `__proto__` is a key
- * like any other. Throws what `JSON.parse` throws; the depth of a body is bounded before it comes here.
+ * Like `JSON.parse`, but no number loses a digit. If a key is repeated, the last one counts; `__proto__` is a key like
+ * any other. Throws what `JSON.parse` throws; callers have already bounded the depth of the body.
  */
 export function parseLossless(text: string): unknown {
   // A reviver costs several times the parse, and most texts have no such number.
@@ -37,8 +37,9 @@ export function parseLossless(text: string): unknown {
 }
 
 /**
- * An object whose names count. The V8 of Node 24 (13.6) may read a name that ends in an escape, as `a"` or `a` with a line end,
- * as `a\\`, where it has read an object with that name behind the same ones before. Names are read one by one here.
+ * An object whose names must be exact. The V8 of Node 24 (13.6) may misread a name that ends in an escape: once it has
+ * read an object with the name `a\\` after the same members, it may read `a"`, or `a` with a line end, as that name.
+ * Here names are read one by one.
  */
 export function objectOf(text: string): Record<string, unknown> {
   if (!text.includes('\\')) return JSON.parse(text) as Record<string, unknown>

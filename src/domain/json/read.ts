@@ -2,21 +2,24 @@ import { rememberDigits } from './digits.ts'
 import { compactJson } from './scan.ts'
 import { JsonText } from './text.ts'
 
-/** What a contract accepts at a path of a body. Only that is made of a text: the rest is checked to be JSON, and left out. */
+/**
+ * What a contract accepts at a path of a body. Only these parts are built; the rest is checked to be valid JSON and
+ * dropped.
+ */
 export interface Shape {
-  /** The value is kept as text, unless it is null: that means "not given" in every contract. */
+  /** The value is kept as text unless it is null, which means "not given" in every contract. */
   kept?: true
   /** The members that an object may have. */
   fields?: ReadonlyMap<string, Shape>
-  /** Of all other members; without it they are left out. */
+  /** For all other members; without it they are dropped. */
   others?: Shape
-  /** Of what a list may hold. */
+  /** For the items of a list. */
   items?: Shape
-  /** One more than this many items or other members are made; such a value is refused. */
+  /** Only one more than this many items or other members is built; such a value is then refused. */
   most?: number
 }
 
-/** Takes everything. */
+/** Accepts everything. */
 export const anyShape: Shape = { fields: new Map() }
 Object.assign(anyShape, { others: anyShape, items: anyShape })
 
@@ -24,8 +27,8 @@ Object.assign(anyShape, { others: anyShape, items: anyShape })
 export class DepthError extends Error {}
 
 /**
- * Reads a JSON text in one pass: each character is looked at once, whatever the nesting, and what is kept or left out costs
- * no more than its check. Throws SyntaxError or DepthError.
+ * Reads a JSON text in one pass. Each character is read once, whatever the nesting, and text that is kept or dropped
+ * costs no more than its check. Throws SyntaxError or DepthError.
  */
 export function readJson(text: string, shape: Shape, deepest: number): unknown {
   const reader = new Reader(text, deepest)
@@ -43,7 +46,10 @@ const closeBracket = 0x5d
 const openBrace = 0x7b
 const closeBrace = 0x7d
 
-/** Names that no contract knows are there with null, as far as this: whoever ignores them can say so. */
+/**
+ * Names that no contract knows are added with null, up to this many, so that the code that ignores them can report
+ * them.
+ */
 const mostUnknown = 20
 
 const number = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y
@@ -59,9 +65,9 @@ class Reader {
   #at = 0
   /** Whether there was space between tokens since this was last set to false. */
   #spaced = false
-  /** Whether the string that was passed last has escapes. */
+  /** Whether the string that was skipped last has escapes. */
   #escaped = false
-  /** The number that was read last and that a double does not say. */
+  /** The number that was read last, if a double cannot represent it. */
   #token = ''
 
   constructor(text: string, deepest: number) {
@@ -82,7 +88,7 @@ class Reader {
     if (this.#at < this.#text.length) throw this.#expected('the end')
   }
 
-  /** The code of the next token's first character; the position is at that. */
+  /** The code of the next token's first character; leaves the position there. */
   #next(): number {
     const text = this.#text
     let code = text.charCodeAt(this.#at)
@@ -144,7 +150,7 @@ class Reader {
     return list
   }
 
-  /** Checks a value and makes nothing of it. */
+  /** Checks a value without building it. */
   #check(depth: number): void {
     const code = this.#next()
     if (code === openBrace) {
@@ -169,7 +175,7 @@ class Reader {
     return false
   }
 
-  /** Whether there is another one behind the last. */
+  /** Whether another one follows. */
   #another(close: number): boolean {
     const code = this.#next()
     if (code !== comma && code !== close) throw this.#expected(`"," or "${String.fromCharCode(close)}"`)
@@ -223,7 +229,7 @@ class Reader {
       } else if (code >= 0x20) at++
       else {
         this.#at = at
-        // Control characters, and the end of the text, whose code is no number.
+        // Control characters, and the end of the text, where the code is NaN.
         throw this.#expected('a character of a string or its end')
       }
     }
@@ -259,20 +265,20 @@ class Reader {
 
 const letterU = 0x75
 
-/** By the code of the letter behind the backslash. */
+/** By the code of the letter after the backslash. */
 const simpleEscapes = new Uint8Array(128)
 for (const letter of '"\\/bfnrt') simpleEscapes[letter.charCodeAt(0)] = 1
 
 const isHex = /^[\da-fA-F]{4}$/
 
-/** Of the escape that begins here; 0 when it is not an escape. */
+/** The length of the escape that begins here; 0 if it is not one. */
 function escapeLength(text: string, at: number): number {
   const code = text.charCodeAt(at + 1)
   if (simpleEscapes[code] === 1) return 2
   return code === letterU && isHex.test(text.slice(at + 2, at + 6)) ? 6 : 0
 }
 
-/** A whole number beyond 2^53 may be read as another one. */
+/** A whole number beyond 2^53 may be read as a different one. */
 function isInexact(value: unknown): boolean {
   return typeof value === 'number' && Math.abs(value) > Number.MAX_SAFE_INTEGER
 }

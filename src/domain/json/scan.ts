@@ -11,10 +11,10 @@ function isSpace(code: number): boolean {
 }
 
 /**
- * Finds where the values of a JSON text begin and end. It does not check the values: JSON.parse does that, piece by piece. It
- * ends on any text.
+ * Finds where the values of a JSON text begin and end. It does not validate them: JSON.parse does that, piece by piece.
+ * It terminates on any text.
  *
- * A list or an object is walked by `enter` and `after`, which return where the next item or key begins, or -1 when there
+ * To walk a list or an object use `enter` and `after`, which return where the next item or key begins, or -1 if there
  * is none; `end` is then the end of the list or object.
  */
 export class Scan {
@@ -101,10 +101,10 @@ export class Scan {
   }
 }
 
-/** Behind an escaped quote there are often more of them: to walk so far costs less than to search each. */
+/** An escaped quote is often followed by more of them: walking this far costs less than a search for each. */
 const walked = 32
 
-/** Where the string that begins here ends: after the next quote that is not escaped. */
+/** The end of the string that begins here: after the next quote that is not escaped. */
 export function stringEnd(text: string, at: number): number {
   let i = at + 1
   for (;;) {
@@ -135,7 +135,7 @@ export function hasMoreMarks(text: string, most: number): boolean {
   return false
 }
 
-/** The members of an object's text, each as its text; the last of a repeated key counts. */
+/** The members of an object's text, each as text; if a key is repeated, the last one counts. */
 export function membersOf(text: string): Map<string, string> {
   const members = new Map<string, string>()
   const scan = new Scan(text)
@@ -148,7 +148,7 @@ export function membersOf(text: string): Map<string, string> {
   return members
 }
 
-/** The object of such members. */
+/** Builds the text of an object from such members. */
 export function objectText(members: Iterable<readonly [name: string, text: string]>): string {
   let object = '{'
   for (const [name, text] of members)
@@ -156,7 +156,7 @@ export function objectText(members: Iterable<readonly [name: string, text: strin
   return `${object}}`
 }
 
-/** The items of a list's text, each as its text. */
+/** The items of a list's text, each as text. */
 export function itemsOf(text: string): string[] {
   const items: string[] = []
   const scan = new Scan(text)
@@ -168,7 +168,7 @@ export function itemsOf(text: string): string[] {
   return items
 }
 
-/** The text of an object as it is kept: without the space between its tokens, and without these members. */
+/** The text of an object as it is stored: without spaces between its tokens, and without these members. */
 export function keptJson(text: string, without: readonly string[]): string {
   const compact = compactJson(text)
   // A name may be written with escapes.
@@ -178,7 +178,7 @@ export function keptJson(text: string, without: readonly string[]): string {
   return has ? objectText(members) : compact
 }
 
-/** The same tokens without the space between them. */
+/** The same tokens without spaces between them. */
 export function compactJson(text: string): string {
   let compact = ''
   let from = 0

@@ -1,8 +1,8 @@
 import { inSteps } from '../yielding.ts'
 
 /**
- * UTF-8 in memory that threads share. A large text crosses from one thread to another in this form, because a copy of it
- * would hold up the thread that speaks HTTP.
+ * UTF-8 in memory that threads share. Large texts are passed between threads in this form, because copying them would
+ * block the thread that serves HTTP.
  */
 export type SharedText = Uint8Array<SharedArrayBuffer>
 
@@ -12,7 +12,7 @@ export function sharedText(text: string): SharedText {
   return bytes
 }
 
-/** The texts one behind the other: shared when one of them is. */
+/** Concatenates texts; the result is shared if one of them is. */
 export function joined(texts: readonly (string | SharedText)[]): string | SharedText {
   if (!texts.some(isSharedText)) return texts.join('')
   const pieces = texts.map((text) => (isSharedText(text) ? Buffer.from(text.buffer) : Buffer.from(text)))
@@ -20,7 +20,7 @@ export function joined(texts: readonly (string | SharedText)[]): string | Shared
   const bytes = new Uint8Array(new SharedArrayBuffer(length))
   const all = Buffer.from(bytes.buffer)
   let at = 0
-  // `set` of shared memory takes ten times as long where the two are not aligned alike.
+  // `set` on shared memory takes ten times as long if the two are aligned differently.
   for (const piece of pieces) at += piece.copy(all, at)
   return bytes
 }
@@ -37,7 +37,7 @@ export function asText(text: string | SharedText): string {
   return isSharedText(text) ? textOfShared(text) : text
 }
 
-/** A type with shared texts where it has texts. */
+/** A type with shared texts in place of its texts. */
 export type WithSharedTexts<T> = T extends string
   ? T | SharedText
   : T extends Uint8Array | SharedArrayBuffer
@@ -46,7 +46,7 @@ export type WithSharedTexts<T> = T extends string
       ? { [Key in keyof T]: WithSharedTexts<T[Key]> }
       : T
 
-/** The same value with a text in place of each shared one. It is changed in place. */
+/** The same value with texts in place of shared ones. Changes the value in place. */
 export function withTexts<T>(value: WithSharedTexts<T>): T {
   return (isSharedText(value) ? textOfShared(value) : revived(value)) as T
 }
@@ -65,17 +65,17 @@ function revived(value: unknown): unknown {
 
 /**
  * A JSON value that is kept as text, because a double would change its digits (P9): the tokens as they were sent, in
- * their order, without the space between them.
+ * order, without spaces between them.
  */
 export class JsonText {
-  /** What goes to storage, and to other threads. */
+  /** What is passed to storage and to other threads. */
   readonly stored: string | SharedText
 
   constructor(stored: string | SharedText) {
     this.stored = stored
   }
 
-  /** Decoded each time when it is shared: such a text is large. */
+  /** Not cached if it is shared, because such a text is large. */
   get text(): string {
     return typeof this.stored === 'string' ? this.stored : textOfShared(this.stored)
   }
@@ -85,7 +85,7 @@ export class JsonText {
     return typeof this.stored === 'string' ? Buffer.byteLength(this.stored) : this.stored.length
   }
 
-  /** The value as JavaScript reads it. Not cached: most are never needed, and they are large. */
+  /** The parsed value. Not cached: most are never needed, and they are large. */
   get value(): unknown {
     return JSON.parse(this.text)
   }

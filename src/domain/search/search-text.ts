@@ -1,22 +1,22 @@
 import { wordsOf } from './words.ts'
 
-/** Something that is looked for: words that follow each other. */
+/** A search term: words that follow each other. */
 export interface Term {
   words: readonly string[]
-  /** The last word may go on. */
+  /** The last word may be the beginning of a longer one. */
   isOpen: boolean
   isExcluded: boolean
 }
 
 export const mostTerms = 32
-/** A word of fewer letters is looked for as it is: too many begin with it. */
+/** A shorter word matches only itself, because too many words begin with it. */
 const shortestOpen = 3
 
 const parts = /(-?)(?:"([^"]*)"?|([^\s"]+))/g
 
 /**
- * What a text looks for. All of it has to be there: words, and longer ones that begin with them; in quotation marks as it
- * stands; without what follows a minus. Any text can be read.
+ * Parses a search. All terms must match: words, and longer words that begin with them; text in quotation marks exactly;
+ * text after a minus must not occur. Any input is valid.
  */
 export function readSearch(text: string): Term[] {
   const terms: Term[] = []

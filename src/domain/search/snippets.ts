@@ -1,13 +1,13 @@
 import type { Term } from './search-text.ts'
 import { wordPattern, wordsOf } from './words.ts'
 
-/** Characters before and behind what was found. */
+/** Characters shown before and after a match. */
 const before = 50
 const behind = 110
 
 interface Snippet {
   text: string
-  /** Where in the text the words are: first character, and the one behind the last. */
+  /** Where the words are in the text: the first character, and the one after the last. */
   marks: [from: number, to: number][]
 }
 
@@ -17,7 +17,10 @@ interface Place {
   term: number
 }
 
-/** Short parts of the texts with what was looked for: one for each term that is found, and one for those that are near each other. */
+/**
+ * Short excerpts of the texts with the matches: one for each term that is found, or one for several that are close
+ * together.
+ */
 export function snippetsOf(texts: readonly string[], terms: readonly Term[], most: number): Snippet[] {
   const wanted = terms.filter(({ isExcluded }) => !isExcluded)
   const missing = new Set(wanted.keys())
@@ -61,7 +64,7 @@ function placesIn(text: string, terms: readonly Term[]): Place[] {
   return places.sort((one, other) => one.from - other.from)
 }
 
-/** At a space, where there is one near. */
+/** At a space, if there is one nearby. */
 function startOf(text: string, at: number): number {
   if (at <= before) return 0
   const space = text.indexOf(' ', at - before)
@@ -74,7 +77,7 @@ function endOf(text: string, at: number): number {
   return space <= at + behind / 2 ? wholeAt(text, at + behind) : space
 }
 
-/** Not between the halves of a pair. */
+/** Not between the halves of a surrogate pair. */
 function wholeAt(text: string, at: number): number {
   const code = text.charCodeAt(at)
   return code >= 0xdc00 && code < 0xe000 ? at + 1 : at

@@ -1,20 +1,20 @@
 import { stringEnd } from '../json/scan.ts'
 
-/** Characters of a document that are read for its texts, and of its texts that are kept. */
+/** The most characters read of a document, and the most of its texts that are indexed. */
 export const mostOfDocument = 128 << 10
 export const mostOfTexts = 32 << 10
 
-/** Members that are about tokens or bytes, whatever is in them. */
+/** Members that contain tokens or bytes, not text. */
 const withoutTexts = new Set(['logprobs', 'prompt_logprobs', 'embedding', 'b64_json', 'encrypted_content'])
 
-/** A string without a space in so many characters is a picture, a key or an address. */
+/** A string with this many characters and no space is a picture, a key or an address. */
 const mostWithoutSpace = 512
 
 const colon = 0x3a
 
 /**
- * The strings among the values of a JSON text without spaces, in their order, as far as `mostOfTexts`. The text may end
- * anywhere: large documents are cut off before they come here.
+ * The strings among the values of a JSON text without spaces, in order, up to `mostOfTexts`. The text may be cut off
+ * anywhere: large documents are truncated before they get here.
  */
 export function textsIn(json: string): string[] {
   const texts: string[] = []
@@ -37,7 +37,7 @@ export function textsIn(json: string): string[] {
   return texts
 }
 
-/** As if it was closed where the document is cut off. */
+/** A document that is cut off is treated as if it were closed there. */
 function endOf(json: string, at: number): number {
   try {
     return stringEnd(json, at)
@@ -46,7 +46,7 @@ function endOf(json: string, at: number): number {
   }
 }
 
-/** What is cut off may end within an escape. */
+/** A truncated string may end within an escape. */
 function unescaped(raw: string): string {
   return parsed(raw) ?? parsed(raw.replace(/\\(?:u[0-9a-f]{0,3})?$/i, '')) ?? ''
 }
@@ -62,7 +62,7 @@ function parsed(raw: string): string | undefined {
 const isBlob = (text: string) =>
   text.length > mostWithoutSpace && !/[\s\u0080-\uffff]/.test(text.slice(0, mostWithoutSpace))
 
-/** Where the value that begins here has ended. */
+/** The end of the value that begins here. */
 function behind(json: string, from: number): number {
   let open = 0
   for (let at = from; at < json.length; at++) {

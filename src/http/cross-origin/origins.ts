@@ -1,21 +1,24 @@
 import type { FastifyInstance } from 'fastify'
 
-/** What the pages of these origins may read of an answer, beside what every page may (https://fetch.spec.whatwg.org/#cors-safelisted-response-header-name). */
+/**
+ * Headers that pages of these origins may read, besides those every page may
+ * (https://fetch.spec.whatwg.org/#cors-safelisted-response-header-name).
+ */
 const exposed =
   'x-request-id, request-id, retry-after, x-heddle-call-id, x-heddle-matches, x-heddle-widened, x-heddle-skipped-tools'
 
-/** How long a browser remembers what it was told, in seconds; Chromium no longer than that. */
+/** How long a browser caches a preflight answer, in seconds; Chromium's maximum. */
 const rememberedSeconds = 7_200
 
 /**
- * Lets the pages of other origins ask this server (https://fetch.spec.whatwg.org/#http-cors-protocol). They bring a key of
- * their own: cookies stay at home, and with them the session of the page here.
+ * Lets pages of other origins use this server (https://fetch.spec.whatwg.org/#http-cors-protocol). They need a key of
+ * their own: cookies are not sent, so they cannot use the session of the page here.
  */
 export function letOriginsIn(app: FastifyInstance, origins: readonly string[]): void {
   if (origins.length === 0) return
   const isEveryone = origins.includes('*')
   const known = new Set(origins)
-  // The first of all hooks: the browser asks without credentials, and reads refusals too.
+  // The first of all hooks: the browser's preflight has no credentials, and refusals must be readable too.
   app.addHook('onRequest', (request, reply, done) => {
     if (!isEveryone) reply.header('vary', 'Origin')
     const { origin } = request.headers
@@ -32,7 +35,7 @@ export function letOriginsIn(app: FastifyInstance, origins: readonly string[]): 
       .header('access-control-max-age', String(rememberedSeconds))
       .header('vary', 'Origin, Access-Control-Request-Headers')
     if (headers !== undefined) reply.header('access-control-allow-headers', headers)
-    // The same for every address: whether there is one is said to callers alone.
+    // The same for every address: only callers may learn whether a route exists.
     reply.code(204).send()
   })
 }

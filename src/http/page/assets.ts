@@ -20,14 +20,14 @@ const types: Record<string, string> = {
 
 interface Asset {
   type: string
-  /** By content coding; the plain form always. */
+  /** By content coding; the plain form is always present. */
   forms: Map<string, Buffer>
   etag: string
 }
 
 const codings = { br: '.br', gzip: '.gz' } as const
 
-/** All of the page, by name: it is a few hundred kilobytes. Undefined where it was not built. */
+/** The whole page, by file name: it is a few hundred kilobytes. Undefined if it was not built. */
 function readAssets(): Map<string, Asset> | undefined {
   if (!existsSync(`${builtAt}index.html`)) return undefined
   const files = readdirSync(builtAt)
@@ -46,12 +46,12 @@ function readAssets(): Map<string, Asset> | undefined {
   return assets
 }
 
-/** The links that the published client of Weave prints: the page itself finds what they mean. */
+/** The links that the published Weave client prints; the page itself resolves them. */
 const links = ['/:entity/:project/r/*', '/:entity/:project/weave', '/:entity/:project/weave/*']
 
 /**
- * The page and its parts. They hold no data, so they are public, and a link says the same for every id. Whatever of /ui is no
- * file is a place within the page.
+ * The page and its files. They contain no data, so they are public, and a link gives the same answer for every id. Any
+ * path below /ui that is not a file is a location within the page.
  */
 export function servePage(app: App): void {
   const assets = readAssets()
@@ -70,7 +70,7 @@ export function servePage(app: App): void {
   app.get('/ui/*', route, (request, reply) => {
     const name = (request.params as Record<'*', string>)['*']
     const asset = assets?.get(name)
-    // The name of a file changes with what is in it.
+    // The name of a file changes with its contents.
     if (asset !== undefined && asset !== index)
       return send(request, reply, asset, 'public, max-age=31536000, immutable')
     if (/\.[\w-]+$/.test(name))
@@ -88,7 +88,7 @@ function send(request: FastifyRequest, reply: FastifyReply, { type, forms, etag 
   return reply.send(forms.get(coding ?? 'identity'))
 }
 
-/** Every browser sends plain names; one with a quality of zero is not wanted. */
+/** Browsers send plain names; a coding with a quality of zero is not wanted. */
 function accepts(header: string, coding: string): boolean {
   return header.split(',').some((one) => {
     const [name, quality] = one.trim().split(/\s*;\s*q=/)

@@ -1,2 +1,4 @@
-/** Where the page sends its half of a session. By it, its requests can be told from those of programs. */
+/**
+ * The header in which the page sends its half of a session. It also tells requests of the page from those of programs.
+ */
 export const halfHeader = 'x-heddle-page'

@@ -1,6 +1,7 @@
 /**
- * The page runs its own scripts and styles, asks its own server and shows no picture of another host. Texts of models are
- * hostile, so nothing may become HTML from a string: `require-trusted-types-for` without a policy forbids it in the browser.
+ * The page runs only its own scripts and styles, calls only its own server, and loads no images from other hosts. Texts
+ * of models are untrusted, so no string may become HTML: `require-trusted-types-for` without a policy forbids it in the
+ * browser.
  */
 const policy = [
   "default-src 'none'",

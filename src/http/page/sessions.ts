@@ -19,25 +19,26 @@ const lifetime = 12 * hourInMicroseconds
 const newSecret = () => randomBytes(32).toString('base64url')
 
 /**
- * Who is signed in. A session has two halves: a cookie that no script can read, and a half that the page keeps and sends with
- * each request. The cookie alone is worth nothing, because cookies do not know ports (RFC 6265, section 8.5): whatever else
- * listens on this host is sent it as well. The half lies where only this origin reads it, so no other site can send it.
+ * The sessions of the page. A session has two halves: a cookie that no script can read, and a half that the page stores
+ * and sends with each request. The cookie alone is worthless: cookies are not bound to ports (RFC 6265, section 8.5),
+ * so anything else that listens on this host receives it as well. The other half is stored where only this origin can
+ * read it, so no other site can send it.
  */
 export interface PageSessions {
-  /** The hash of the key for which the request's session stands; undefined where it has none that holds. */
+  /** The hash of the key that the request's session was opened with; undefined if it has no valid session. */
   keyHashOf(request: FastifyRequest): Promise<string | undefined>
-  /** Whether the session of this request has not ended since. */
+  /** Whether the session of this request is still open. */
   isOpen(request: FastifyRequest): Promise<boolean>
-  /** Signs out whoever sends this. */
+  /** Ends the session of this request. */
   close(request: FastifyRequest): Promise<void>
 }
 
 export function createPageSessions(db: Database): PageSessions {
-  /** The cookie itself is not kept with a request. */
+  /** The cookie itself is not stored with a request. */
   const ofRequests = new WeakMap<FastifyRequest, string>()
 
   async function extend(request: FastifyRequest, { hash }: PageSession, expires_at: number): Promise<void> {
-    // Whoever is signed in may look at a record that takes no writes.
+    // A user who is signed in may still read a record that accepts no writes.
     await db
       .write('extendPageSession', { hash, expires_at })
       .catch((err: unknown) => request.log.debug({ err }, 'the session of the page could not be extended'))
@@ -82,7 +83,10 @@ function cookieOf({ raw }: FastifyRequest): string | undefined {
   return undefined
 }
 
-/** Browsers say where a request comes from (https://www.w3.org/TR/fetch-metadata/), older ones at least for what changes something. */
+/**
+ * Browsers say where a request comes from (https://www.w3.org/TR/fetch-metadata/); older ones do so at least for
+ * requests that change something.
+ */
 function refuseOtherSites({ headers, method }: FastifyRequest): void {
   const site = headers['sec-fetch-site']
   const isOwn =
@@ -102,7 +106,7 @@ interface SessionParts {
   signIn(key: string, request: FastifyRequest, reply: FastifyReply): Promise<Caller>
 }
 
-/** What the page asks to sign in and out. */
+/** The routes by which the page signs in and out. */
 export function answerSessions(app: App, { db, sessions, version, signIn }: SessionParts): void {
   const shown = ({ name, role, entities }: Caller) => ({ user: name, role, entities: [...entities], version })
 
@@ -110,7 +114,7 @@ export function answerSessions(app: App, { db, sessions, version, signIn }: Sess
     '/ui/session',
     {
       config: { public: true },
-      // Whoever sends it is not known yet.
+      // The sender is not authenticated yet.
       bodyLimit: 16 * 1024,
       schema: {
         summary: 'Sign in to the page',
@@ -174,7 +178,8 @@ export function answerSessions(app: App, { db, sessions, version, signIn }: Sess
 
 function cookieWith({ protocol }: FastifyRequest, secret: string): string {
   const secure = protocol === 'https' ? '; Secure' : ''
-  // The session itself ends on the server; a browser forgets the cookie when it closes, or at once without a secret.
+  // The session itself ends on the server; a browser drops the cookie when it closes, or at once if the secret is
+  // empty.
   const age = secret === '' ? '; Max-Age=0' : ''
   return `${cookieName}=${secret}; Path=/; HttpOnly; SameSite=Strict${secure}${age}`
 }

@@ -33,7 +33,7 @@ const refusals: Record<string, string> = {
   504: 'It took too long: the query, or the server behind the model.',
 }
 
-/** Each refusal says what its status means here. */
+/** Describes what the status of each refusal means here. */
 function describedRefusals(response: Record<string, unknown>): Record<string, unknown> {
   const described = Object.entries(response).map(([status, schema]) => {
     const description = refusals[status]
@@ -43,8 +43,8 @@ function describedRefusals(response: Record<string, unknown>): Record<string, un
 }
 
 /**
- * The name that generated clients give to an operation: method and path, so it is unique and stays as long as the address
- * does. `POST /objs/:object_id/aliases` is `postObjsByObjectIdAliases`.
+ * The name of an operation in generated clients. It consists of method and path, so it is unique and as stable as the
+ * path. `POST /objs/:object_id/aliases` is `postObjsByObjectIdAliases`.
  */
 function operationIdOf(method: string, url: string): string {
   const words = url.split(/[/_]/).filter((word) => !['', ':entity', ':project'].includes(word))
@@ -53,7 +53,7 @@ function operationIdOf(method: string, url: string): string {
   return method.toLowerCase() + names.join('')
 }
 
-/** A server of its own that is only asked by the other one: it describes these routes at `/docs` and by `swagger()`. */
+/** A separate app that only the main one calls: it describes these routes at `/docs` and through `swagger()`. */
 export async function openReference(routes: RouteOptions[], version: string): Promise<FastifyInstance> {
   const app = Fastify({ exposeHeadRoutes: false })
   app.setValidatorCompiler(() => () => true)
@@ -97,7 +97,7 @@ export async function openReference(routes: RouteOptions[], version: string): Pr
   return app
 }
 
-/** A path with `..` leads here, too. */
+/** A path with `..` gets here, too. */
 function isNotHere(_request: FastifyRequest, reply: FastifyReply): void {
   reply.callNotFound()
 }

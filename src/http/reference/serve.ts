@@ -3,7 +3,7 @@ import { refuse } from '../../domain/refusals.ts'
 import type { App } from '../contracts.ts'
 import { pathOf } from '../errors.ts'
 
-/** These are about one connection, and the client has another one (RFC 9110, section 7.6.1). */
+/** These headers are about one connection, and the client has another one (RFC 9110, section 7.6.1). */
 const ofConnection: ReadonlySet<string> = new Set([
   'connection',
   'content-length',
@@ -13,8 +13,8 @@ const ofConnection: ReadonlySet<string> = new Set([
 ])
 
 /**
- * The page for people and the document for programs. What makes them is loaded when they are first asked for: it would take
- * 3 MB of an idle server.
+ * The reference as a page for people and as a document for programs. The code for it is loaded on first use: it would
+ * take 3 MB of an idle server.
  */
 export function describeRoutes(app: App, version: string): { serveReference(): void } {
   const routes: RouteOptions[] = []

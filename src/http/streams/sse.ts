@@ -14,11 +14,11 @@ declare module 'fastify' {
 export interface StreamTimes {
   /** After this long without an event a comment is sent, because proxies and clients close a silent connection. */
   keepAliveMs: number
-  /** How long a client may read nothing of what waits for it. */
+  /** How long a client may leave waiting data unread. */
   stallTimeoutMs: number
 }
 
-/** The usual times of event streams; tests give shorter ones. */
+/** The default times of event streams; tests pass shorter ones. */
 export function setStreamTimes(app: FastifyInstance, given: Partial<StreamTimes> = {}): StreamTimes {
   const times = { keepAliveMs: 15_000, stallTimeoutMs: usualStallTimeoutMs, ...given }
   app.decorate('streamTimes', times)
@@ -28,22 +28,22 @@ export function setStreamTimes(app: FastifyInstance, given: Partial<StreamTimes>
 const headers = {
   'content-type': 'text/event-stream; charset=utf-8',
   'cache-control': 'no-cache',
-  // For proxies that collect an answer before they pass it on.
+  // Tells proxies not to buffer the answer.
   'x-accel-buffering': 'no',
 }
 
-/** How the values of a stream are written, and what is said beside them. */
+/** How the values of a stream are written, and what is sent besides them. */
 export interface EventForm {
   write(value: object): string
-  /** In a silence. */
+  /** Sent during silence. */
   keepAlive: string
-  /** In the place of what was to come. */
+  /** Sent in place of the rest. */
   failure(refusal: Refusal, request: FastifyRequest): string
-  /** Behind everything. */
+  /** Sent at the very end. */
   end: string
 }
 
-/** As the clients of OpenAI read it. */
+/** In the form that OpenAI's clients expect. */
 export const openAiEvents: EventForm = {
   write: (value) => `data: ${JSON.stringify(value)}\n\n`,
   keepAlive: ': keep-alive\n\n',
@@ -52,10 +52,10 @@ export const openAiEvents: EventForm = {
 }
 
 /**
- * Sends values as events (https://html.spec.whatwg.org/multipage/server-sent-events.html) at the pace at which the client
- * reads: the next value is only read when the socket has taken the last. The head goes out at once, with what can be said at once,
- * so everything that can be refused has to be refused before. A failure in the middle is an event of its own.
- * `signal` comes from `disconnectSignal`; whatever produces the values must end with it.
+ * Sends values as events (https://html.spec.whatwg.org/multipage/server-sent-events.html) at the pace of the client:
+ * the next value is read only when the socket has taken the last. The head is sent at once, together with events that
+ * are ready, so everything that can be refused has to be refused before. A failure midway is an event of its own.
+ * `signal` comes from `disconnectSignal`; the source of the values must end with it.
  */
 export async function sendEvents(
   reply: FastifyReply,
@@ -67,11 +67,12 @@ export async function sendEvents(
   const { keepAliveMs, stallTimeoutMs } = reply.server.streamTimes
   reply.hijack()
   raw.writeHead(200, { ...(reply.getHeaders() as Record<string, string>), ...headers })
-  // What can be said at once goes with the head: each write to a socket costs more than all that is done for it here.
+  // Events that are ready are sent together with the head: each write to a socket costs more than all the work done
+  // here.
   const head = setImmediate(() => raw.flushHeaders())
   cutWhenStalled(reply, stallTimeoutMs)
   const silence = setTimeout(() => {
-    // A client that has not read what came before does not wait for a sign of life.
+    // A client that has not read earlier data does not need a keep-alive.
     if (!raw.destroyed && !raw.writableNeedDrain) raw.write(form.keepAlive)
     silence.refresh()
   }, keepAliveMs)

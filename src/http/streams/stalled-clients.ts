@@ -1,13 +1,13 @@
 import { Socket } from 'node:net'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 
-/** How long a client may read nothing of an answer that waits for it. */
+/** How long a client may leave waiting data of an answer unread. */
 export const usualStallTimeoutMs = 120_000
 
 /** An answer up to this size fits into the buffers of the operating system. */
 const shortAnswer = 64 * 1024
 
-/** Cuts off clients that stop reading a long answer, as what waits for them is held in memory. */
+/** Cuts off clients that stop reading a long answer, because the unread part is in memory. */
 export function cutStalledClients(app: FastifyInstance, timeoutMs: number): void {
   app.addHook('onSend', (_request, reply, payload, done) => {
     const isShort =
@@ -18,11 +18,11 @@ export function cutStalledClients(app: FastifyInstance, timeoutMs: number): void
   })
 }
 
-/** While the answer itself is not there yet nothing waits for the client, and it is not cut off. */
+/** Until there is an answer nothing waits for the client, and it is not cut off. */
 export function cutWhenStalled({ raw, request }: FastifyReply, timeoutMs: number): void {
   // An injected request has no connection.
   if (!(request.raw.socket instanceof Socket)) return
-  // The timer of the socket starts again whenever the operating system takes some of what waits.
+  // The socket's timer restarts whenever the operating system takes some of the waiting data.
   raw.setTimeout(timeoutMs, () => {
     const { socket } = raw
     if (socket === null) return

@@ -1,10 +1,10 @@
 import { Readable } from 'node:stream'
 import type { FastifyReply } from 'fastify'
 
-/** How much text is collected before it is handed to the socket. */
+/** How much text is collected before it is written to the socket. */
 const chunkLength = 64 * 1024
 
-/** Sends one JSON text a line (https://jsonlines.org). */
+/** Sends one JSON text per line (https://jsonlines.org). */
 export function sendJsonLines(
   reply: FastifyReply,
   lines: AsyncIterable<string>,
@@ -14,8 +14,8 @@ export function sendJsonLines(
 }
 
 /**
- * Sends `{"<name>": [item, …]}` at the pace at which the client reads, so that a long list is never held as one text. The
- * items are JSON texts. `others` are members behind the list; they are read when the list has ended.
+ * Sends `{"<name>": [item, …]}` at the pace of the client, so that a long list is never in memory as one text. The
+ * items are JSON texts. `others` are members after the list; they are read when the list has ended.
  */
 export function sendJsonList(
   reply: FastifyReply,
@@ -51,8 +51,8 @@ async function* collected(
 }
 
 /**
- * Sends chunks at the pace at which the client reads. The first is awaited before the head is sent, so that what cannot be
- * answered is a real refusal; a failure after that cuts the answer off.
+ * Sends chunks at the pace of the client. The first chunk is awaited before the head is sent, so that what cannot be
+ * answered becomes a proper refusal; a failure after that cuts the answer off.
  */
 export async function sendChunks(
   reply: FastifyReply,

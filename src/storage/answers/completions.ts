@@ -17,11 +17,11 @@ const kinds = {
   metadata: 'text?',
 } as const satisfies Columns
 
-/** What a call that is an answer is found by beside its own id. Metadata is a JSON object. */
+/** What a call that is an answer can be found by, besides its own id. Metadata is a JSON object. */
 export type CompletionRow = RowOf<typeof kinds> & { kind: CompletionKind }
 
 const columns = namesOf(kinds)
-/** An answer that is written again is the same one, whose metadata may have been changed meanwhile. */
+/** Writing an answer again leaves its row as it is: its metadata may have been changed since. */
 const insert = insertInto('completions', columns, 'ON CONFLICT (project_id, call_id) DO NOTHING')
 
 export async function addCompletions(tx: Transaction, rows: readonly CompletionRow[]): Promise<void> {
@@ -29,7 +29,7 @@ export async function addCompletions(tx: Transaction, rows: readonly CompletionR
   for (const statement of insert(values)) await tx.run(statement)
 }
 
-/** With calls that are deleted. */
+/** Called when calls are deleted. */
 export async function removeCompletions(
   tx: Transaction,
   project: string,
@@ -40,23 +40,23 @@ export async function removeCompletions(
   }
 }
 
-/** Of calls that were emptied at this time. */
+/** Removes the completions of calls that were swept at this time. */
 export async function removeSwept(tx: Transaction, sweptAt: number): Promise<void> {
   await tx.run(
     sql`DELETE FROM completions WHERE (project_id, call_id) IN (SELECT project_id, id FROM calls WHERE swept_at = ${sweptAt})`,
   )
 }
 
-/** Ids that callers choose may repeat; beyond so many nobody counts. */
+/** Callers choose the ids, so they may repeat; matches beyond this number are not counted. */
 export const mostMatches = 100
 
 export interface CallOfCompletion {
   callId: string
-  /** How many calls have this id of a completion, up to `mostMatches`. */
+  /** How many calls have this completion id, up to `mostMatches`. */
   matches: number
 }
 
-/** The call that the id of a completion names: the latest that there is to see. */
+/** The call that a completion id names: the latest one that is live. */
 export async function callOfCompletion(
   db: Reader,
   project: string,

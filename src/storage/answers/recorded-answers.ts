@@ -3,13 +3,13 @@ import { upsertCalls } from '../calls/writes.ts'
 import type { Command } from '../transaction.ts'
 import { addCompletions, type CompletionRow } from './completions.ts'
 
-/** An answer of this server: its call, start and end together, and what it is found by. */
+/** An answer of this server: its call (start and end together) and what it can be found by. */
 export interface RecordedAnswer {
   call: CallPart
   completion: Omit<CompletionRow, 'project_id' | 'call_id'>
 }
 
-/** Each call appears once in the list. May be written again. */
+/** Each call appears once in the list. The same answers may be written again. */
 export const recordAnswers: Command<readonly RecordedAnswer[], void> = async (tx, answers) => {
   await upsertCalls(
     tx,

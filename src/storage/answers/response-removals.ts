@@ -2,7 +2,7 @@ import { batchesOf } from '../../domain/batches.ts'
 import { listOf, type Sql, sql } from '../sql/sql.ts'
 import type { Transaction } from '../transaction.ts'
 
-/** With calls that are deleted. */
+/** Called when calls are deleted. */
 export async function removeResponses(
   tx: Transaction,
   project: string,
@@ -13,7 +13,7 @@ export async function removeResponses(
   }
 }
 
-/** Of calls that were emptied at this time. */
+/** Removes the responses of calls that were swept at this time. */
 export async function removeSweptResponses(tx: Transaction, sweptAt: number): Promise<void> {
   await removeAll(
     tx,

@@ -6,8 +6,8 @@ import type { Command, LongReader, Reader, Transaction } from '../transaction.ts
 import { type RecordedAnswer, recordAnswers } from './recorded-answers.ts'
 
 /**
- * Answers of the Responses API. Each is a call, from which its texts are read; those that were kept before answers were
- * calls have their own. Each belongs to a user, in whatever project its call is. Times are microseconds.
+ * Answers of the Responses API. Each is a call, from which its texts are read; answers stored before answers were calls
+ * have texts of their own. Each belongs to a user, whichever project its call is in. Times are microseconds.
  */
 interface ResponseKey {
   user_name: string
@@ -15,7 +15,7 @@ interface ResponseKey {
   now: number
 }
 
-/** A row of one is gone with its call, or when it has expired, whether its space was freed or not. */
+/** A response is gone when its call is gone or when it has expired, whether or not its space was freed. */
 const isLive = (now: number): Sql =>
   sql`(responses.expire_at IS NULL OR responses.expire_at > ${now}) AND (responses.call_id IS NULL OR ${isLiveCall(now)})`
 
@@ -23,7 +23,7 @@ const itsCall = trusted(
   'LEFT JOIN calls ON calls.project_id = responses.project_id AND calls.id = responses.call_id',
 )
 
-/** The project of its call, and null where it is no call; undefined where there is none. */
+/** The project of the response's call; null if it has no call, undefined if there is no such response. */
 export async function projectOfResponse(
   db: Reader,
   { user_name, id, now }: ResponseKey,
@@ -35,19 +35,19 @@ export async function projectOfResponse(
   return row?.project_id
 }
 
-/** What was said in an answer. Its texts are JSON. */
+/** What was said in a response. Its texts are JSON. */
 export interface Said {
   id: string
-  /** The answer that this one continues. */
+  /** The response that this one continues. */
   previous_id: string | null
   project_id: string | null
-  /** It is not kept for ever. */
+  /** Whether the response ever expires. */
   expires: boolean
-  /** The body of its request, where it is a call. */
+  /** The body of its request, if the response is a call. */
   asked: string | null
-  /** Items of its input by their index: what references stood for, and all of them where it is no call. */
+  /** Input items by index: those that references stood for, or all of them if the response is not a call. */
   referred: string
-  /** An object with its `output`; null where there is nothing of it. */
+  /** An object with its `output`; null if nothing of it is stored. */
   answer: string | null
 }
 
@@ -56,7 +56,7 @@ interface StoredResponse extends Said {
   cuts: string
 }
 
-/** `rest` is the answer without its output, and without its last brace. */
+/** `rest` is the answer without its output and without its closing brace. */
 const saidOf = ({ dialect: { stored } }: Reader, rest: Sql): Sql => {
   const text = (name: string) => stored(trusted(name))
   return sql`CASE WHEN responses.expire_at IS NULL AND calls.expire_at IS NULL THEN 0 ELSE 1 END AS expires,
@@ -89,7 +89,7 @@ type Raw<Row extends Said> = Omit<Row, 'expires'> & { expires: number }
 
 const shown = <Row extends Said>(row: Raw<Row>) => ({ ...row, expires: Number(row.expires) === 1 }) as Row
 
-/** What was said in an answer and in those that it continues, the latest first. It ends where one is not there. */
+/** What was said in a response and in those that it continues, latest first. Stops at the first one that is missing. */
 export async function* streamConversation(
   db: LongReader,
   { user_name, id, now }: ResponseKey,
@@ -117,28 +117,28 @@ export interface NewResponse {
   user_name: string
   id: string
   previous_id: string | null
-  /** The answers that it continues and that do not live for ever: they live as long as it does. */
+  /** The responses that this one continues and that can expire: their lifetime is extended to match. */
   earlier: readonly string[]
-  /** As far as the time limit of answers goes; null where there is none. */
+  /** The expiry by the time limit of responses; null if there is no limit. */
   until: number | null
   answer: RecordedAnswer
   referred: string
   cuts: string
 }
 
-/** Whatever changes the answers of a user takes turns. */
+/** Everything that changes the responses of a user takes this turn. */
 const turnOf = (user: string) => `responses of ${user}`
 
-/** They are moved only when it is worth a write. */
+/** Expiry times are moved only when the difference is worth a write. */
 const dayInMicroseconds = 86_400_000_000
 
-/** The earlier of two times; null is never. */
+/** The earlier of two times; null means never. */
 const least = (one: number | null, other: number | null) =>
   one === null || other === null ? (one ?? other) : Math.min(one, other)
 
 /**
- * Writes an answer and its call, which expire together: at its own limit, and no later than its call would have. False where
- * the user has an answer of that id.
+ * Writes a response and its call, which expire together: at the limit of responses, or when the call would have if that
+ * is earlier. False if the user already has a response with that id.
  */
 export const keepResponse: Command<NewResponse, boolean> = async (tx, response) => {
   const { user_name, id, previous_id, earlier, until, answer, referred, cuts } = response
@@ -165,7 +165,7 @@ interface Expiring {
   id: string
   project_id: string | null
   call_id: string | null
-  /** Of a call, what the retention of its project says; else when it expires. */
+  /** For a call, the expiry by the retention of its project; otherwise the response's own expiry. */
   expire_at: number | null
   call_expire_at: number | null
 }
@@ -199,7 +199,7 @@ async function removeOne(tx: Transaction, user: string, id: string): Promise<voi
   }
 }
 
-/** Takes its call with it, and what is below that. False where there is none. */
+/** Also deletes its call and that call's descendants. False if there is no such response. */
 export const deleteResponse: Command<ResponseKey, boolean> = async (tx, { user_name, id, now }) => {
   await tx.turn(turnOf(user_name))
   const row = await tx.get<{ project_id: string | null; call_id: string | null }>(
@@ -215,13 +215,13 @@ export const deleteResponse: Command<ResponseKey, boolean> = async (tx, { user_n
 
 interface ResponsesSweep {
   now: number
-  /** Of answers. */
+  /** The most responses of a step. */
   limit: number
-  /** What is freed at a time: a step ends at the answer that reaches it. */
+  /** Bytes to free in one step; a step ends at the response that reaches this. */
   bytes: number
 }
 
-/** Frees the space of what has expired, a few answers at a time. Answers how many. */
+/** Frees the space of expired responses, a few at a time. Returns how many. */
 export const sweepResponses: Command<ResponsesSweep, number> = async (tx, { now, limit, bytes }) => {
   if (!(await tx.alone('the sweep of responses'))) return 0
   const expired = await tx.all<{ user_name: string; id: string; bytes: number }>(

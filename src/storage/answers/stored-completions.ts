@@ -4,7 +4,7 @@ import { allOf, nothing, type Sql, sql, trusted } from '../sql/sql.ts'
 import type { Command, LongReader, Reader } from '../transaction.ts'
 import { type CallOfCompletion, mostMatches } from './completions.ts'
 
-/** A chat completion that is in the record whole: what was cut off or failed is a call, and no completion. */
+/** A chat completion that is stored whole. An answer that was cut off or failed is a call, but not a completion. */
 export interface StoredCompletion {
   call_id: string
   completion_id: string
@@ -23,7 +23,7 @@ const joined = (project: string, now: number) => sql`completions CROSS JOIN call
 const columns = ({ dialect }: Reader) =>
   sql`call_id, completion_id, completions.created_at, metadata, ${dialect.stored(trusted('calls.output'))} AS output`
 
-/** The call of the latest one with this id. */
+/** The call of the latest completion with this id. */
 export async function findStoredCompletion(
   db: Reader,
   project: string,
@@ -63,7 +63,7 @@ export async function inputsOfCompletion(
   return row?.inputs
 }
 
-/** Where a completion stands among those of its project. */
+/** The position of a completion among those of its project. */
 export interface Position {
   createdAt: number
   callId: string
@@ -98,7 +98,7 @@ export function selectStoredCompletions(db: Reader, page: CompletionsPage): Sql 
     ORDER BY completions.created_at${way}, completions.call_id${way} LIMIT ${limit}`
 }
 
-/** Rows that are held at a time: each has a whole answer. */
+/** Rows in memory at a time; each carries a whole answer. */
 const rowsAtOnce = 8
 
 export function streamStoredCompletions(
@@ -112,11 +112,11 @@ export function streamStoredCompletions(
 interface MetadataChange {
   project_id: string
   call_id: string
-  /** JSON object; null takes all away. */
+  /** JSON object; null removes all metadata. */
   metadata: string | null
 }
 
-/** Of the completion and of its call. False where it is not there any more. */
+/** Changes the metadata of the completion and of its call. False if it no longer exists. */
 export const changeCompletionMetadata: Command<MetadataChange, boolean> = async (tx, given) => {
   const { project_id, call_id, metadata } = given
   await tx.turn(`completion ${project_id} ${call_id}`)

@@ -30,20 +30,20 @@ export interface CallRow {
   inputs: string | null
   output: string | null
   summary: string | null
-  /** The members of a JSON list, when they were asked for. */
+  /** The elements of a JSON list, if they were requested. */
   feedback?: string | null
   feedback_left_out?: number
 }
 
-/** What a rename gave comes before what the start or the end brought. */
+/** A name set by a rename takes precedence over the one in the start or the end. */
 export const shownName = "nullif(coalesce(renamed, display_name), '')"
 
-/** There is a call to see: it was started, was not deleted and has not expired. */
+/** The call can be seen: it has started, was not deleted and has not expired. */
 export function isLive(now: number, table = trusted('calls')): Sql {
   return sql`${table}.started_at IS NOT NULL AND ${table}.deleted_at IS NULL AND (${table}.expire_at IS NULL OR ${table}.expire_at > ${now})`
 }
 
-/** The small columns, always read; the large ones are named by the caller. */
+/** The small columns, which are always read; the caller names the large ones. */
 const smallColumns = trusted(
   'id, project_id, trace_id, parent_id, thread_id, turn_id, op_name, coalesce(renamed, display_name) AS display_name, started_at, ended_at, exception, user_id, run_id, run_step, run_step_end, expire_at, start_bytes + end_bytes AS storage_size',
 )
@@ -54,7 +54,7 @@ export type LargeColumn = (typeof largeColumns)[number]
 export interface CallColumns {
   large: ReadonlySet<LargeColumn>
   totalStorageSize: boolean
-  /** What was said about the call, and how much of it is too much to show. */
+  /** Adds the feedback about the call, and how much of it is too large to show. */
   feedback?: boolean
 }
 
@@ -64,7 +64,7 @@ function selected(dialect: Dialect, { large, totalStorageSize }: CallColumns, no
       ? sql`${dialect.stored(trusted(`calls.${name}`))} AS ${trusted(name)}`
       : trusted(`NULL AS ${name}`),
   )
-  // Only a root speaks for its trace.
+  // Only a root call reports the size of its trace.
   const total = totalStorageSize
     ? sql`CASE WHEN parent_id IS NULL THEN (SELECT sum(member.start_bytes + member.end_bytes) FROM calls AS member
           WHERE member.project_id = calls.project_id AND member.trace_id = calls.trace_id AND ${isLive(now, trusted('member'))}) END`
@@ -72,7 +72,9 @@ function selected(dialect: Dialect, { large, totalStorageSize }: CallColumns, no
   return sql`${smallColumns}, ${join(columns, ', ')}, ${total} AS total_storage_size`
 }
 
-/** Made once: this is the read that everything waits for. Its values are times, the project and the id, in this order. */
+/**
+ * Built once, because this is the most frequent read. Its values are the times, the project and the id, in this order.
+ */
 const readTextsOf = (dialect: Dialect) => {
   const readText = (totalStorageSize: boolean) =>
     sql`SELECT ${selected(dialect, { large: new Set(largeColumns), totalStorageSize }, 0)} FROM calls
@@ -81,7 +83,7 @@ const readTextsOf = (dialect: Dialect) => {
 }
 const readTexts = new Map<Dialect, ReturnType<typeof readTextsOf>>()
 
-/** Undefined where there is no such call to see. */
+/** Undefined if there is no such live call. */
 export async function traceOfCall(
   db: Reader,
   projectId: string,
@@ -115,7 +117,7 @@ export interface CallsQuery extends Page, Sorting {
   conditions: readonly Sql[]
 }
 
-/** The pieces that follow FROM. `going` stops the query when its reader has left. */
+/** The part of the query that follows FROM. `going` stops the query when its reader has left. */
 export function matchingCalls(db: Reader, query: CallsQuery, now: number): Sql {
   return sql`FROM calls${query.source ?? nothing} WHERE ${allOf([sql`project_id = ${query.projectId}`, isLive(now), ...query.conditions, db.dialect.callsGoing])}`
 }

@@ -5,7 +5,7 @@ import type { Command, Reader, Transaction } from '../transaction.ts'
 
 const payload = ['attributes', 'inputs', 'output', 'summary', 'exception']
 
-/** Takes away what was asked and answered; previews are a part of it. */
+/** Clears inputs, output and the previews made from them. */
 export const withoutPayload = trusted(
   [...payload, ...startFactNames, ...endFactNames].map((column) => `${column} = NULL`).join(', '),
 )
@@ -15,24 +15,24 @@ interface Position {
   at_call: string
 }
 
-/** How far calls that were written by an older version have been read for their facts; undefined when all have. */
+/** How far the facts of calls written by an older version have been backfilled; undefined when all have. */
 export function backfillPosition(db: Reader): Promise<Position | undefined> {
   return db.get<Position>(sql`SELECT at_project, at_call FROM facts_backfill`)
 }
 
 interface BackfillStep {
-  /** Calls, and the characters of what they carry. */
+  /** The most calls of a step, and the most characters of their JSON. */
   limit: number
   characters: number
 }
 
-/** Reads the facts of some calls that were there before there were any. Answers whether there is more to do. */
+/** Derives the facts of some calls that were stored before facts existed. Returns whether more are left. */
 export const backfillFacts: Command<BackfillStep, boolean> = async (tx, { limit, characters }) => {
   await tx.turn('facts of calls')
   const from = await backfillPosition(tx)
   if (from === undefined) return false
   const { at_project: project, at_call } = from
-  // Whoever writes parts of calls shares this: between what is read here and what is written nothing changes.
+  // Shared with everything that writes parts of calls: nothing may change between the read and the write here.
   await tx.turn(membership(project))
   const calls = await nextCalls(tx, project, at_call, limit, characters)
   for (const call of calls) await keepFacts(tx, project, call)
@@ -66,7 +66,7 @@ interface StoredCall {
   summary: string | null
 }
 
-/** In the order of their ids, and none of those that were emptied. */
+/** In id order, without calls that were swept. */
 async function nextCalls(
   tx: Transaction,
   project: string,
@@ -108,7 +108,7 @@ async function keepFacts(tx: Transaction, project: string, call: StoredCall): Pr
   await tx.run(sql`UPDATE calls SET ${join(set, ', ')} WHERE project_id = ${project} AND id = ${id}`)
 }
 
-/** A text that a disk has changed has no facts; whoever reads the call is told so. */
+/** JSON damaged on disk has no facts; reading the call reports the damage. */
 function whereReadable<T>(read: () => T): T | undefined {
   try {
     return read()

@@ -43,8 +43,8 @@ const accepted =
   'id, trace_id, parent_id, thread_id, turn_id, op_name, op, display_name, model, input_tokens, output_tokens, first_token_ms, started_at, ended_at, expire_at, exception, svc_user_id, svc_run_id, svc_run_step, svc_run_step_end, storage_size_bytes, inputs.…, output.…, attributes.…, summary.…, summary.weave.status, summary.weave.latency_ms, summary.weave.trace_name, feedback.[<type>].payload.…'
 
 /**
- * What the fields of a calls query read: columns, values inside the JSON, and what follows from a call itself. `place` is
- * how a refusal names where the field was given.
+ * What the fields of a calls query are read from: columns, values inside the JSON, and values derived from the call.
+ * `place` is how a refusal names where the field was given.
  */
 export function callFields(dialect: Dialect, place: string): FieldResolver {
   return (field) => {
@@ -64,7 +64,7 @@ export function callFields(dialect: Dialect, place: string): FieldResolver {
   }
 }
 
-/** `feedback.[wandb.runnable.judge].payload.output.score`; a kind may have dots, and `*` is any. */
+/** `feedback.[wandb.runnable.judge].payload.output.score`; a kind may contain dots, and `*` matches any kind. */
 const feedbackField = /^feedback\.\[(.+?)\]\.payload(?:\.(.+))?$/s
 
 function payloadReading(field: string, dialect: Dialect): FieldReading | undefined {
@@ -83,8 +83,8 @@ function derivedReading(name: string, dialect: Dialect): FieldReading | undefine
 }
 
 /**
- * The same rule as the record shows, in SQL. What an older version wrote may not have its status yet; it is looked for in the
- * summary, which the other calls are not opened for.
+ * The rule by which the record shows a status, in SQL. Calls written by an older version may lack a stored status; only
+ * for these is the summary opened.
  */
 export function statusOfCall(dialect: Dialect): Sql {
   const errors = dialect.json(trusted('summary'), ['status_counts', 'error']).number

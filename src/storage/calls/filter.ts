@@ -15,7 +15,10 @@ export interface CallsFilter extends Partial<Record<ListField, readonly string[]
 
 const longestList = 1000
 
-/** Lists are alternatives, the fields hold together; an empty list is no condition, except where the contract says so. */
+/**
+ * The values of a list are alternatives, and all fields must hold. An empty list is no condition, except where the
+ * contract says otherwise.
+ */
 export function filterConditions(filter: CallsFilter, dialect: Dialect): Sql[] {
   const conditions: Sql[] = []
   const among = (field: ListField, column: string, emptyMatchesNothing = false) => {
@@ -55,7 +58,7 @@ function listGiven(filter: CallsFilter, field: ListField): readonly string[] | u
   return values
 }
 
-/** `…:*` at the end stands for every version of an op. */
+/** A trailing `:*` stands for every version of an op. */
 function anyVersion(names: readonly string[], column: string, dialect: Dialect): Sql {
   const exact = names.filter((name) => !name.endsWith(':*'))
   const prefixes = names.filter((name) => name.endsWith(':*')).map((name) => name.slice(0, -1))
@@ -64,7 +67,7 @@ function anyVersion(names: readonly string[], column: string, dialect: Dialect):
   return joined(alternatives, ' OR ')
 }
 
-/** A reference stands in JSON as a string of its own. */
+/** In JSON a ref is a string of its own. */
 function hasReference(refs: readonly string[], column: string, dialect: Dialect): Sql {
   const whole = refs.filter((ref) => !ref.endsWith(':*'))
   const starts = refs.filter((ref) => ref.endsWith(':*')).map((ref) => ref.slice(0, -1))

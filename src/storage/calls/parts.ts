@@ -31,10 +31,10 @@ const endKinds = {
   summary: 'text',
 } as const satisfies Columns
 
-/** What a start tells; `attributes` and `inputs` are JSON. */
+/** What a start carries; `attributes` and `inputs` are JSON. */
 export type CallStart = RowOf<typeof startKinds>
 
-/** What an end tells; `output` and `summary` are JSON. */
+/** What an end carries; `output` and `summary` are JSON. */
 export type CallEnd = RowOf<typeof endKinds>
 
 const startNames = namesOf(startKinds)
@@ -48,7 +48,9 @@ type WithBytes<T, Kept extends keyof T> = {
 
 const carried = ['attributes', 'inputs', 'output', 'summary'] as const
 
-/** A part of a call, or the whole of it: its start and its end arrive in any order. Large JSON is bytes that threads share. */
+/**
+ * A start, an end, or both. The start and end of a call arrive in any order. Large JSON is bytes that threads share.
+ */
 export interface CallPart {
   project_id: string
   id: string
@@ -57,20 +59,20 @@ export interface CallPart {
   end?: WithBytes<CallEnd, 'output' | 'summary'>
 }
 
-/** The start names the trace; an end that comes first may. */
+/** A start always names the trace; an end that arrives first may do so too. */
 const endOnlyColumns = endColumns.slice(1)
 
 const replaced = (columns: readonly string[]) =>
   columns.map((column) => (column === 'user_id' ? firstOf(column) : `${column} = excluded.${column}`))
 const firstOf = (column: string) => `${column} = coalesce(calls.${column}, excluded.${column})`
 
-/** An end brings the name that the call had at last, so it wins over the one of the start. */
+/** The end carries the final name of the call, so it wins over the name in the start. */
 const endName = 'display_name = coalesce(excluded.display_name, calls.display_name)'
 
-// A row that was swept may be written again by a late part: it stays deleted, and is swept once more.
+// A late part may write a swept row again: the call stays deleted and is swept once more.
 const sweptAgain = 'swept_at = NULL'
 
-/** Where a call was before it became another call or another's child; what is derived from calls follows it. */
+/** The former parent of a call whose op or parent has changed, so that what is derived from calls can be updated. */
 const movedFrom = `moved_from = CASE WHEN calls.started_at IS NOT NULL
   AND (calls.parent_id IS DISTINCT FROM excluded.parent_id OR calls.op_name IS DISTINCT FROM excluded.op_name)
   THEN coalesce(calls.parent_id, '') ELSE calls.moved_from END`
@@ -89,10 +91,10 @@ const statements = {
   ),
 }
 
-/** A re-sent start or end is the same start or end: it replaces its own part and touches nothing of the other. */
+/** A start or end that is sent again replaces its own part and leaves the other part alone. */
 function partInsert(columns: readonly string[], merge: readonly string[]) {
   const all = ['project_id', 'id', 'display_name', ...columns]
-  // To make a text of large bytes, and bytes of that again, would hold up whoever waits for the writer.
+  // Converting large bytes to text and back would delay everything that waits for the writer.
   const asText = { columns: carried, write: 'CAST(? AS TEXT)' }
   return insertInto('calls', all, `ON CONFLICT (project_id, id) DO UPDATE SET ${merge.join(', ')}`, {
     written: asText,

@@ -19,11 +19,11 @@ import { callFields } from './fields.ts'
 import { type CallsFilter, filterConditions } from './filter.ts'
 
 export interface CallsView extends View {
-  /** All of them hold. */
+  /** All of them must hold. */
   filters: readonly CallsFilter[]
 }
 
-/** The calls of the view. It is checked before this answers. */
+/** The calls of the view. The query is validated before this returns. */
 export function streamCalls(
   db: LongReader,
   view: CallsView,
@@ -34,7 +34,7 @@ export function streamCalls(
   return db.stream<CallRow>(selectCalls(db, callsQueryOf(db, view), columns, now), { signal })
 }
 
-/** How many calls there are in the view, and their bytes. */
+/** The number of calls in the view and their total bytes. */
 export function statsOfCalls(
   db: LongReader,
   view: CallsView,
@@ -44,7 +44,7 @@ export function statsOfCalls(
   return onlyRow<CallStats>(db, countCalls(db, callsQueryOf(db, view), now), signal)
 }
 
-/** Oldest first unless asked otherwise; the id decides between equals, so that pages fit together. */
+/** Oldest first by default; the id breaks ties, so that pages neither overlap nor skip. */
 export function callsQueryOf(
   { dialect }: Reader,
   { project, filters, query, sort, limit, offset }: CallsView,
@@ -63,12 +63,15 @@ export function callsQueryOf(
   return { projectId: project, conditions, ...sorting, order, limit, offset }
 }
 
-/** A call can be in many queues, so this field is no value: `$eq` asks whether the call is in the queue that is named. */
+/**
+ * A call can be in several queues, so this field has no single value: `$eq` asks whether the call is in the named
+ * queue.
+ */
 const queueField = 'annotation_queue_items.queue_id'
 
 const question = (queueId: string) => `${queueField} ${queueId}`
 
-/** The same expression with each `$eq` of the field and a text as a question about that queue. */
+/** Rewrites each `$eq` between this field and a text as a question about that queue. */
 function askingForQueues(expression: Expression): Expression {
   switch (expression.op) {
     case 'and':
@@ -94,7 +97,7 @@ function queueNamed(field: Expression, literal: Expression): string | undefined 
     : undefined
 }
 
-/** Resolves such questions, and every other field as before. */
+/** Resolves these questions, and passes every other field to `resolve`. */
 function withQueues(resolve: FieldResolver): FieldResolver {
   return (field) => {
     if (field === queueField) {

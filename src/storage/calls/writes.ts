@@ -37,11 +37,11 @@ export const upsertCalls: Command<readonly CallPart[], void> = async (tx, parts)
 export interface CallName {
   project_id: string
   id: string
-  /** The empty text takes the name away. */
+  /** An empty text removes the name. */
   name: string
 }
 
-/** Apart from what the parts of a call bring, so that none of them, early, late or sent again, undoes it. */
+/** Stored apart from the parts of a call, so that no part, whether early, late or sent again, undoes the rename. */
 export const renameCall: Command<CallName, void> = async (tx, { project_id, id, name }) => {
   await tx.run(
     sql`INSERT INTO calls (project_id, id, renamed) VALUES (${project_id}, ${id}, ${name})
@@ -52,8 +52,8 @@ export const renameCall: Command<CallName, void> = async (tx, { project_id, id, 
 }
 
 /**
- * A deleted call takes its descendants of the same trace with it. Answers how many went that were not named. SQLite joins
- * in the order of a CROSS JOIN; left to itself it reads every call of the project in each round.
+ * Deleting a call also deletes its descendants in the same trace. Returns how many calls were deleted besides the named
+ * ones. The CROSS JOIN fixes SQLite's join order; left to choose, it reads every call of the project in each round.
  */
 export const deleteCalls: Command<
   { project_id: string; ids: readonly string[]; now: number },
@@ -93,21 +93,21 @@ export const deleteCalls: Command<
 
 interface SweepStep {
   now: number
-  /** Deleted calls that were emptied before this are forgotten. */
+  /** Deleted calls that were swept before this are removed for good. */
   forgetBefore: number
-  /** Of rows. */
+  /** The most rows of a step. */
   limit: number
-  /** What is freed at a time: a step ends at the row that reaches it. */
+  /** Bytes to free in one step; a step ends at the row that reaches this. */
   bytes: number
 }
 
 /**
- * Frees the space of what is deleted or expired, a few rows at a time. The empty row stays for a while, so that a late
- * part of a deleted call cannot bring it back. Answers how many rows it touched.
+ * Frees the space of deleted and expired calls, a few rows at a time. The empty row stays for a while, so that a late
+ * part of a deleted call cannot restore it. Returns how many rows it touched.
  */
 export const sweepCalls: Command<SweepStep, number> = async (tx, { now, forgetBefore, limit, bytes }) => {
   if (!(await tx.alone('the sweep of calls'))) return 0
-  // To empty a row is to free its pages one by one, and to mark it is to write it again.
+  // Emptying a row frees its pages one by one, and marking it writes it again.
   const light = (condition: Sql, oldest: Sql) =>
     sql`(project_id, id) IN (
       SELECT project_id, id FROM (
@@ -137,7 +137,7 @@ export const sweepCalls: Command<SweepStep, number> = async (tx, { now, forgetBe
   return expired + emptied.length + forgotten + results
 }
 
-/** Their rows go, and what other tables know of them alone. Answers how many went. */
+/** Removes the rows, and what other tables store about these calls alone. Returns how many were removed. */
 async function forgetCalls(tx: Transaction, before: number, limit: number): Promise<number> {
   const calls = await tx.all<{ project_id: string; id: string }>(
     sql`SELECT project_id, id FROM calls WHERE swept_at < ${before} ORDER BY swept_at LIMIT ${limit}`,

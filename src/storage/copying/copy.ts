@@ -8,21 +8,21 @@ import { type StoredTable, tablesInBoth } from './stored-tables.ts'
 import { unfinishedCopy } from './unfinished.ts'
 
 interface CopyOptions {
-  /** Where the rows come from, in words: whoever goes on with a copy has to name the same. */
+  /** A description of the source; a copy can be resumed only from the same source. */
   from: string
   signal: AbortSignal
-  /** Hears of each table that is the same in both. */
+  /** Called for each table once it is the same in both records. */
   report: (table: string, rows: number) => void
 }
 
-/** A transaction ends with this, and one row may be larger. */
+/** A transaction ends when it reaches this many bytes; a single row may be larger. */
 const bytesOfWrite = 1 << 20
 
 const rowsToClear = 1_000
 
 /**
- * Copies every row into a record that holds nothing, or that holds part of the same copy. A table counts as copied when both
- * sides have as many rows and these have the same hashes; one that was written to in between is copied once more.
+ * Copies every row into an empty record, or into one with part of the same copy. A table counts as copied when both
+ * sides have the same number of rows with the same hashes; a table that was written to in between is copied again.
  */
 export async function copyRecord(
   source: LongReader,

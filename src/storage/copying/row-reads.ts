@@ -3,16 +3,16 @@ import { join, nothing, type SqlValue, sql, trusted } from '../sql/sql.ts'
 import type { LongReader } from '../transaction.ts'
 import type { StoredTable } from './stored-tables.ts'
 
-/** A query reads no more rows than this, so that none runs into the time that a query may take. */
+/** The most rows of one query, so that none reaches the query time limit. */
 const rowsOfQuery = 2_000
-/** What is in memory at a time: a row may have megabytes. */
+/** Rows in memory at a time: a single row may be megabytes. */
 const rowsAtOnce = 50
 
 type Row = Record<string, SqlValue>
 
 const quoted = (columns: readonly string[]) => trusted(columns.map((column) => `"${column}"`).join(', '))
 
-/** The rows of a table in the order of its key, those behind `after`, in pieces. */
+/** The rows of a table in key order, starting after `after`, in batches. */
 export async function* rowsOf(
   db: LongReader,
   { name, columns, key }: StoredTable,
@@ -44,7 +44,7 @@ export async function lastKey(db: LongReader, { name, key }: StoredTable): Promi
 
 export interface Contents {
   rows: number
-  /** Of what the rows say, whatever their order: the sum of their hashes. */
+  /** The sum of the rows' hashes, which does not depend on their order. */
   digest: bigint
 }
 
@@ -58,7 +58,7 @@ export async function contentsOf(db: LongReader, table: StoredTable, signal: Abo
   return { rows, digest }
 }
 
-/** Lengths and kinds are part of what is hashed, so that no two rows are read alike. */
+/** Lengths and types are hashed too, so that different rows never serialise to the same bytes. */
 function hashOf(row: readonly SqlValue[]): bigint {
   const hash = createHash('sha256')
   for (const value of row) {

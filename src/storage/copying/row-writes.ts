@@ -5,19 +5,19 @@ import type { StoredTable } from './stored-tables.ts'
 
 const names = (columns: readonly string[]) => columns.map((column) => `"${column}"`)
 
-/** A record that is not whole yet has this table, and in it what it is copied from. */
+/** While a record is incomplete it has this table, which names the source of the copy. */
 export const beginCopy: Command<{ from: string }, void> = async (tx, { from }) => {
   await tx.run(sql`CREATE TABLE heddle_copying (source TEXT NOT NULL)`)
   await tx.run(sql`INSERT INTO heddle_copying (source) VALUES (${from})`)
 }
 
-/** Servers read every call for the search index again. */
+/** Makes servers index every call for search again. */
 export const endCopy: Command<Record<string, never>, void> = async (tx) => {
   await tx.run(sql`UPDATE search_state SET at_project = '', at_call = '' WHERE is_on = 1`)
   await tx.run(sql`DROP TABLE heddle_copying`)
 }
 
-/** Rows that are there already stay as they are. */
+/** Rows that already exist are left as they are. */
 export const copyRows: Command<{ table: StoredTable; rows: SqlValue[][] }, void> = async (
   tx,
   { table, rows },
@@ -26,7 +26,7 @@ export const copyRows: Command<{ table: StoredTable; rows: SqlValue[][] }, void>
   for (const statement of insert(rows)) await tx.run(statement)
 }
 
-/** Answers how many are gone; none when the table is empty. */
+/** Returns how many rows were removed; zero when the table is empty. */
 export const clearRows: Command<{ table: StoredTable; most: number }, number> = (
   tx,
   { table: { name, key }, most },

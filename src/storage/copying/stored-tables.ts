@@ -4,11 +4,11 @@ import type { Reader } from '../transaction.ts'
 export interface StoredTable {
   name: string
   columns: string[]
-  /** The columns of its primary key, in their order. */
+  /** The columns of the primary key, in order. */
   key: string[]
 }
 
-/** What says how a record was opened, and the index of words, which each engine keeps in its own way. */
+/** Not copied: tables about how this record was opened, and the word index, which each engine stores in its own way. */
 const ofTheStore = new Set([
   'heddle_migrations',
   'heddle_probe',
@@ -17,7 +17,7 @@ const ofTheStore = new Set([
   'search_state',
 ])
 
-/** Tables alone: what an engine makes behind them, such as a search index, is not copied. */
+/** Plain tables only: what an engine builds behind them, such as a search index, is not copied. */
 const catalogues: Record<Reader['dialect']['engine'], Sql> = {
   sqlite: sql`SELECT l.name AS "table", c.name AS "column", c.pk AS place
     FROM pragma_table_list l JOIN pragma_table_info(l.name) c
@@ -31,7 +31,7 @@ const catalogues: Record<Reader['dialect']['engine'], Sql> = {
     WHERE t.relkind IN ('r', 'p') ORDER BY t.relname, a.attnum`,
 }
 
-/** Every table that both records have, users first because their keys refer to them. */
+/** Every table that both records have. Users come first, because their keys refer to them. */
 export async function tablesInBoth(one: Reader, other: Reader): Promise<StoredTable[]> {
   const there = new Map((await tablesOf(other)).map((table) => [table.name, table]))
   const both = (await tablesOf(one)).flatMap((table) => {

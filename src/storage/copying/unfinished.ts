@@ -1,7 +1,7 @@
 import { sql, trusted } from '../sql/sql.ts'
 import type { Reader } from '../transaction.ts'
 
-/** What a record is being copied from, where its copy is not whole. */
+/** The source that a record is being copied from, if its copy is incomplete. */
 export async function unfinishedCopy(db: Reader): Promise<string | undefined> {
   const catalogue = trusted(
     db.dialect.engine === 'sqlite'

@@ -1,10 +1,12 @@
-/** Rows travel in chunks that end at about this many bytes, so that large rows do not pile up in memory. */
+/** Rows travel in chunks of about this many bytes, so that large rows do not pile up in memory. */
 export const chunkBytes = 1 << 20
 
-/** To hand over less costs more than to copy it. */
+/** Below this size, transferring a buffer costs more than copying it. */
 const leastHandedOver = 4096
 
-/** `binaries` gets the memory of large binary values, which another thread can be given instead of a copy. */
+/**
+ * `binaries` collects the buffers of large binary values, which can be transferred to another thread instead of copied.
+ */
 export function bytesOfRow(row: unknown, binaries?: ArrayBuffer[]): number {
   let bytes = 0
   for (const value of Object.values(row as object)) {

@@ -1,9 +1,9 @@
 import { Refusal, type RefusalCode } from '../../domain/refusals.ts'
 
-/** For so long a write that failed speaks against the store, unless one has succeeded since. */
+/** How long a failed write counts against the store, unless a later one succeeds. */
 const countsMs = 30_000
 
-/** A probe is small: it may fit where no call does any more, so what became of the last writes counts too. */
+/** A probe is small and may still fit where no call does, so the outcome of recent writes counts too. */
 export function createFailedWrites(codes: readonly RefusalCode[]) {
   let last: { refusal: Refusal; at: number } | undefined
   return {
@@ -19,7 +19,7 @@ export function createFailedWrites(codes: readonly RefusalCode[]) {
         throw error
       }
     },
-    /** Throws what the last write was refused with. */
+    /** Throws the refusal of the last failed write, if it still counts. */
     check(): void {
       if (last !== undefined && performance.now() - last.at < countsMs) throw last.refusal
     },

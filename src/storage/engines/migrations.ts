@@ -11,14 +11,14 @@ export interface Migration {
   text: string
 }
 
-/** What the store remembers of a migration that it has. */
+/** A migration as the store has recorded it. */
 export interface AppliedMigration {
   version: number
   name: string
   checksum: string
 }
 
-/** The table that remembers, in words that both engines read. */
+/** The table of applied migrations, in SQL that both engines accept. */
 export const migrationTable = `CREATE TABLE IF NOT EXISTS heddle_migrations (
   version INTEGER PRIMARY KEY,
   name TEXT NOT NULL,
@@ -44,8 +44,8 @@ export function loadMigrations(engine: Engine): Migration[] {
 }
 
 /**
- * What is left to apply. A store that is newer than this program, or whose history differs from ours, is refused before
- * anything is touched: opening it could only lose data.
+ * The migrations left to apply. A store that is newer than this program, or whose history differs from ours, is refused
+ * before anything is changed: opening it could only lose data.
  */
 export function pendingMigrations(
   known: readonly Migration[],

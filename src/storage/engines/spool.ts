@@ -3,24 +3,24 @@ import { join } from 'node:path'
 import { deserialize, serialize } from 'node:v8'
 import { newId } from '../../domain/ids.ts'
 
-/** Bytes of files: of all answers together, and of those of one tenant. */
+/** Bytes of spool files: for all answers together, and for those of one tenant. */
 const most = { total: 1 << 30, perTenant: 256 << 20 }
 
-/** What the disk keeps free. */
+/** Free space that spooling always leaves on the disk. */
 const leastFree = 1 << 30
 
-/** A queue of values in a file that has no name any more, so nothing is left of it when the process is killed. */
+/** A queue of values in a file that is already unlinked, so that nothing remains if the process is killed. */
 export interface Spool {
-  /** Answers false when there is no room, or the disk refuses. */
+  /** Resolves to false if there is no room or the disk refuses. */
   add(value: unknown): Promise<boolean>
-  /** Undefined when it is empty. */
+  /** Undefined when the queue is empty. */
   take(): Promise<unknown>
-  /** Not while something is added. */
+  /** Must not be called while something is being added. */
   clear(): Promise<void>
   close(): Promise<void>
 }
 
-/** Where the rest of an answer waits whose client takes nothing, so that nothing scarce waits for it. */
+/** Stores the rest of an answer whose client is stalled, so that no scarce resource waits for that client. */
 export function createSpools(folder: string): { open(tenant: string): Spool } {
   const held = new Map<string, number>()
   let total = 0

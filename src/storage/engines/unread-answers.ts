@@ -1,25 +1,28 @@
 import { acquireInTime, createSlots } from '../../threads/slots.ts'
 import { createSpools, type Spool } from './spool.ts'
 
-/** For so long a reader waits for its client. When others wait for a reader, it is hardly at all. */
+/** How long a reader waits for its client. When others are waiting for a reader, the wait is minimal. */
 const unreadMs = 1_000
 const contendedMs = 50
 
-/** Answers that are being read, each with a chunk of rows in memory: of one tenant, and for tenants that have none. */
+/**
+ * Answers that are read at a time, each with a chunk of rows in memory: the most of one tenant, and further ones
+ * reserved for tenants that have none.
+ */
 const openAnswers = { shared: 32, reserved: 32 }
 
 interface UnreadOptions {
-  /** For files that are gone with the answer. */
+  /** For files that are removed with the answer. */
   folder: string
   waitMs: number
-  /** Whether somebody waits for a reader. */
+  /** Whether other reads are waiting for a reader. */
   isContended(): boolean
 }
 
 /**
- * Between the readers and the clients: when a client takes nothing of its answer, the rest is put into a file, so that the
- * reader and its snapshot are free again. The client gets the same rows, as slowly as it likes. An answer that finds no room
- * is read at the pace of its client.
+ * Sits between the readers and the clients. When a client is stalled, the rest of its answer goes to a file, so that
+ * the reader and its snapshot are free again. The client gets the same rows, at its own pace. If there is no room for
+ * the rest, the answer is read at the pace of its client.
  */
 export function createUnreadAnswers({ folder, waitMs, isContended }: UnreadOptions) {
   const slots = createSlots(openAnswers, { perTenant: 64, total: 1_024 })
@@ -48,7 +51,7 @@ export function createUnreadAnswers({ folder, waitMs, isContended }: UnreadOptio
   }
 }
 
-/** Rows as they are asked for; from `readAhead` on they are read into the spool until it is full. */
+/** Returns rows as they are requested; after `readAhead` they are read into the spool until it is full. */
 function createPacedReading<T>(source: AsyncIterator<T[]>, spool: Spool) {
   let reading: Promise<void> | undefined
   /** Resolves with the next step of reading ahead. */
@@ -95,7 +98,7 @@ function createPacedReading<T>(source: AsyncIterator<T[]>, spool: Spool) {
     },
     async close(): Promise<void> {
       closed = true
-      // Ends the query; what is being read ahead comes to its end with it.
+      // Ends the query, and with it the reading ahead.
       await Promise.all([source.return?.(), reading])
       await spool.close()
     },

@@ -23,13 +23,13 @@ interface EvaluationOfProject {
   evaluation_id: string
 }
 
-/** Trials that are held in memory at a time, with the calls below them. */
+/** Trials in memory at a time, with the calls below them. */
 const trialsAtOnce = 64
 
-/** More would only repeat what is wrong. */
+/** More problems would only repeat what is wrong. */
 export const mostProblems = 100
 
-/** Calls that may be trials; which of them are, their op says. */
+/** Calls that may be trials; their op tells which of them are. */
 const maybeTrials = sql`op_name LIKE '%predict%' AND parent_id IS NOT NULL`
 
 const evaluations = sql`SELECT project_id, evaluation_id FROM eval_trials
@@ -38,14 +38,15 @@ const evaluations = sql`SELECT project_id, evaluation_id FROM eval_trials
   UNION SELECT project_id, parent_id FROM calls WHERE ${maybeTrials}
   ORDER BY project_id, evaluation_id`
 
-/** Every evaluation that has something derived or should have. */
+/** Every evaluation that has derived results, or should have. */
 export function findEvaluations(db: LongReader, signal: AbortSignal): Promise<EvaluationOfProject[]> {
   return allRows<EvaluationOfProject>(db, evaluations, signal)
 }
 
 /**
- * Compares what is derived of an evaluation with what its calls say, a few trials at a time. Answers what differs, in
- * words, as far as the first hundred or so; empty when all is right. What a running server is about to derive again is not held against it.
+ * Compares the derived results of an evaluation with its calls, a few trials at a time. Returns descriptions of the
+ * differences, up to about a hundred; empty if everything is right. Results that a running server is about to derive
+ * again are not reported.
  */
 export async function checkEvaluation(
   db: LongReader,
@@ -77,7 +78,7 @@ export async function checkEvaluation(
   return problems
 }
 
-/** Also when there are none, or when the trials have changed since they were kept. */
+/** True also if there are no columns, or if the trials have changed since the columns were stored. */
 async function areColumnsRight(
   db: LongReader,
   { project_id: project, evaluation_id: evaluation }: EvaluationOfProject,
@@ -101,7 +102,7 @@ async function areColumnsRight(
 
 const none = new Uint8Array()
 
-/** Derived trials, and calls that may be trials: the second have an op to tell. */
+/** Derived trials, and calls that may be trials; the latter come with an op to tell. */
 function trialsOf(project: string, evaluation: string): Sql {
   return sql`SELECT trial_id AS id, NULL AS op_name FROM eval_trials
       WHERE project_id = ${project} AND evaluation_id = ${evaluation}
@@ -111,10 +112,10 @@ function trialsOf(project: string, evaluation: string): Sql {
           AND evaluation_id = ${evaluation})`
 }
 
-/** Between two looks a running server may have written one of them. */
+/** A running server may write one of them between two looks. */
 const looks = 3
 
-/** `rows` collects the rows of the trials that are derived. */
+/** `rows` collects the rows of the derived trials. */
 async function wrongTrials(
   db: Reader,
   { project_id: project, evaluation_id: evaluation }: EvaluationOfProject,
@@ -146,7 +147,7 @@ async function wrongTrials(
       if (row === undefined || trial === undefined) return row !== trial && !isPending
       if (isPending) return false
       const said = storedTrial(project, trial, tableRows)
-      // A row that came after its trial is looked up in its table.
+      // A row that was stored after its trial is looked up in its table.
       const isSame = trialColumns.every(
         (name) => same(row[name], said[name]) || (name === 'brief' && row[name] === null),
       )
@@ -171,13 +172,13 @@ function shapeIsRight(
   )
 }
 
-/** One engine gives numbers as texts. */
+/** One of the engines returns numbers as texts. */
 function same(stored: SqlValue | undefined, said: SqlValue | undefined): boolean {
   if (stored === said) return true
   return typeof said === 'number' && stored !== null && Number(stored) === said
 }
 
-/** Forgets what is derived of an evaluation and derives it again from the calls. */
+/** Discards the derived results of an evaluation and derives them again from the calls. */
 export const rebuildEvaluation: Command<EvaluationOfProject & { now: number }, number> = async (
   tx,
   { project_id: project, evaluation_id: evaluation, now },

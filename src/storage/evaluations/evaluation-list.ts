@@ -59,7 +59,7 @@ export async function countEvaluations(
   return (await onlyRow<{ count: number }>(db, statement, signal)).count
 }
 
-/** What the trials of some evaluations add up to. */
+/** Sums over the trials of some evaluations. */
 export async function sumTrials(
   db: LongReader,
   project: string,

@@ -5,7 +5,7 @@ import type { Dialect } from '../sql/dialect.ts'
 import { join, listOf, type Sql, sql, trusted } from '../sql/sql.ts'
 import type { LongReader, Reader } from '../transaction.ts'
 
-/** The calls that are more than calls, by the mark in their attributes. */
+/** The calls that have a role in an evaluation, by the mark in their attributes. */
 const marks = { run: 'evaluation_run', prediction: 'prediction', score: 'score' } as const
 export type Kind = keyof typeof marks
 
@@ -35,7 +35,7 @@ export function findMarked(
   )
 }
 
-/** The call of this kind; refuses any other. */
+/** The call of this kind; refuses if there is none, or if it is of another kind. */
 export async function requireMarked(
   db: Reader,
   kind: Kind,
@@ -59,7 +59,7 @@ export interface MarkedCalls {
   now: number
 }
 
-/** Those of the calls that are there and of this kind. */
+/** The live calls of this kind among those given. */
 export function liveAmong(
   tx: Reader,
   kind: Kind,
@@ -71,13 +71,15 @@ export function liveAmong(
   )
 }
 
-/** What the ops of each kind have in their name: to look at it spares reading the attributes of all other calls. */
+/**
+ * What the ops of each kind have in their name: checking this first avoids reading the attributes of all other calls.
+ */
 const inName: Record<Kind, string> = { run: 'evaluate', prediction: '.predict', score: '.score' }
 
 interface MarkedView extends Page {
   project: string
   kind: Kind
-  /** Runs with these ids, of these evaluations and of these models; undefined is any. */
+  /** Runs with these ids, evaluations and models; undefined means any. */
   ids?: readonly string[] | undefined
   evaluations?: readonly string[] | undefined
   models?: readonly string[] | undefined
@@ -85,7 +87,7 @@ interface MarkedView extends Page {
   run?: string | undefined
 }
 
-/** The calls of a kind in the order in which they began. */
+/** The calls of a kind, in the order in which they started. */
 export function streamMarked(
   db: LongReader,
   view: MarkedView,

@@ -6,18 +6,24 @@ import { listOf, nothing, type Sql, sql, wantedOf } from '../sql/sql.ts'
 import type { Command, Reader, Transaction } from '../transaction.ts'
 import { deriveTrials } from './trials.ts'
 
-/** Ids of one statement. */
+/** Ids per statement. */
 const idsAtOnce = 200
 
-/** Of a project: the next query derives them first and must not wait long. A write that leaves more derives the first of them. */
+/**
+ * Pending trials of a project: the next query derives them first and must not wait long. A write that leaves more
+ * derives the first ones itself.
+ */
 const mostPending = 400
-/** To look whether there are more costs as much as there are, so that a write of fewer trials looks only at random. */
+/**
+ * Checking for more costs as much as the number of pending trials, so a write of fewer trials than this checks only at
+ * random.
+ */
 const lookedAfter = 64
 
-/** Two writes of a trial and of its children at once must see each other; those of two children need not. */
+/** A write of a trial and a concurrent write of its children must see each other; two writes of children need not. */
 export const membership = (project: string) => `the trials of ${project}`
 
-/** Before calls are written: which projects the parts are of, and where new trials may appear. */
+/** Called before calls are written: notes the projects of the parts, and where new trials may appear. */
 export async function announceParts(tx: Transaction, parts: readonly CallPart[]): Promise<void> {
   const projects = new Map<string, boolean>()
   for (const { project_id, start } of parts) {
@@ -30,12 +36,12 @@ export async function announceParts(tx: Transaction, parts: readonly CallPart[])
   }
 }
 
-/** Before calls are deleted. */
+/** Called before calls are deleted. */
 export function announceDeletion(tx: Transaction, project: string): Promise<void> {
   return tx.share(membership(project))
 }
 
-/** After calls of one project were written: the results of the trials that they touch are pending. */
+/** Called after calls of one project were written: marks the trials that they affect as pending. */
 export async function followParts(
   tx: Transaction,
   project: string,
@@ -47,7 +53,7 @@ export async function followParts(
   const ended: string[] = []
   for (const { id, start } of parts) {
     if (start === undefined) {
-      // It may be a trial itself, or below one.
+      // The call may be a trial itself, or below one.
       asked.add(id)
       ended.push(id)
     } else if (start.parent_id !== null) {
@@ -63,19 +69,19 @@ export async function followParts(
   await markPending(tx, project, [...touched], now)
 }
 
-/** After calls were deleted. */
+/** Called after calls were deleted. */
 export async function followDeletion(
   tx: Transaction,
   project: string,
   calls: readonly string[],
   now: number,
 ): Promise<void> {
-  // Not as they were when they were looked for: a part of them may have arrived since.
+  // The parents are read again: a part may have arrived since the calls were selected.
   const asked = new Set([...calls, ...(await parentsOf(tx, project, calls))])
   await markPending(tx, project, await knownTrials(tx, project, [...asked]), now)
 }
 
-/** Most projects have no evaluations, and this is all that they pay for those of others. */
+/** Most projects have no evaluations; this check is all that the feature costs them. */
 async function hasTrials(tx: Transaction, project: string): Promise<boolean> {
   const one = await tx.get(
     sql`SELECT 1 AS one WHERE EXISTS (SELECT 1 FROM eval_trials WHERE project_id = ${project})
@@ -94,7 +100,7 @@ async function parentsOf(tx: Transaction, project: string, calls: readonly strin
   return found.map(({ parent_id }) => parent_id)
 }
 
-/** Where these calls were before, if they were others: what they were themselves, and what they were below. */
+/** The trials that calls which have moved were before, or were below. */
 async function formerTrials(tx: Transaction, project: string, parts: readonly CallPart[]): Promise<string[]> {
   const some = await tx.get(
     sql`SELECT id FROM calls WHERE project_id = ${project} AND moved_from IS NOT NULL LIMIT 1`,
@@ -109,7 +115,7 @@ async function formerTrials(tx: Transaction, project: string, parts: readonly Ca
   return found.flatMap(({ id, moved_from }) => [id, moved_from])
 }
 
-/** Which of these calls are trials already, derived or pending. */
+/** Those of the calls that are already trials, derived or pending. */
 async function knownTrials(tx: Transaction, project: string, calls: readonly string[]): Promise<string[]> {
   const found = await inSome<{ id: string }>(
     tx,
@@ -130,7 +136,7 @@ async function inSome<T>(tx: Reader, ids: readonly string[], query: Sql): Promis
   return found
 }
 
-/** The mark is of this write alone: a derivation removes the marks that it has seen, and none that came meanwhile. */
+/** Each mark belongs to one write: a derivation removes only the marks that it has seen, not those added meanwhile. */
 async function markPending(
   tx: Transaction,
   project: string,
@@ -150,7 +156,7 @@ async function markPending(
     sql`SELECT count(*) AS count FROM eval_owed WHERE project_id = ${project}`,
   )) as { count: number }
   if (count <= mostPending) return
-  // Of those that came last the children may be yet to come, and then they would be derived again.
+  // The most recent trials are left: their children may not have arrived yet, and they would have to be derived again.
   const first = await tx.all<PendingTrial>(
     sql`SELECT project_id, trial_id, mark FROM eval_owed WHERE project_id = ${project}
         ORDER BY trial_id, mark LIMIT ${count - mostPending}`,
@@ -164,7 +170,7 @@ interface PendingTrial {
   mark: string
 }
 
-/** What is pending in any project, or in one, as far as there is a limit. A trial may be there several times. */
+/** The pending trials of one project or of all, up to a limit. A trial may appear several times. */
 export function readPending(
   db: Reader,
   project: string | null,
@@ -175,7 +181,7 @@ export function readPending(
   return db.all<PendingTrial>(sql`SELECT project_id, trial_id, mark FROM eval_owed ${where} LIMIT ${most}`)
 }
 
-/** The last of the trials that are pending in a project. */
+/** The last pending trial of a project. */
 export async function lastPending(db: Reader, project: string): Promise<string | undefined> {
   const last = await db.get<{ trial_id: string }>(
     sql`SELECT trial_id FROM eval_owed WHERE project_id = ${project} ORDER BY trial_id DESC LIMIT 1`,
@@ -183,7 +189,7 @@ export async function lastPending(db: Reader, project: string): Promise<string |
   return last?.trial_id
 }
 
-/** Some of the trials that are pending in a project, in their order, behind one of them and up to another. */
+/** Some pending trials of a project, in order, after one of them and up to another. */
 export async function pendingBetween(
   db: Reader,
   project: string,
@@ -198,7 +204,7 @@ export async function pendingBetween(
   return found.map(({ trial_id }) => trial_id)
 }
 
-/** Which of these trials are pending. */
+/** The pending ones among these trials. */
 export async function pendingAmong(
   db: Reader,
   project: string,
@@ -213,7 +219,7 @@ export async function pendingAmong(
   return new Set(found.map(({ id }) => id))
 }
 
-/** Derives a few of the trials that are pending, of any project. Answers whether there may be more. */
+/** Derives a few pending trials of any project. Returns whether there may be more. */
 export const deriveNext: Command<{ limit: number; now: number }, boolean> = async (tx, { limit, now }) => {
   if (!(await tx.alone('deriving'))) return false
   const pending = await readPending(tx, null, limit)
@@ -238,7 +244,7 @@ export const derivePending: Command<
   await settle(tx, project, pending, now)
 }
 
-/** The marks were read before the calls are: what they stand for is seen. */
+/** The marks are read before the calls, so everything that they stand for is seen. */
 async function settle(
   tx: Transaction,
   project: string,
@@ -250,7 +256,7 @@ async function settle(
   if (ids.length > 0) tx.changed({ project, kind: 'trial', ids })
   for (const some of batchesOf(pending, idsAtOnce)) {
     const trials = new Set(some.map(({ trial_id }) => trial_id))
-    // Whatever else has one of these marks was written together with what was seen.
+    // Other trials with one of these marks were written together with what was seen.
     const marks = new Set(some.map(({ mark }) => mark))
     await tx.run(
       sql`DELETE FROM eval_owed WHERE project_id = ${project} AND trial_id IN (${listOf([...trials])}) AND mark IN (${listOf([...marks])})`,

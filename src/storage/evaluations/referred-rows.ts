@@ -3,7 +3,7 @@ import type { Database } from '../database.ts'
 import { listOf, type Sql, sql, trusted } from '../sql/sql.ts'
 import { allRows, onlyRow } from '../transaction.ts'
 
-/** Rows that trials refer to and that are in no table of their project. */
+/** Rows that trials refer to and that no table of their project contains. */
 export interface ReferredRows {
   db: Database
   project: string
@@ -11,7 +11,7 @@ export interface ReferredRows {
   signal: AbortSignal
 }
 
-/** Nobody compares the rows of more; those of others count as missing. */
+/** The rows of more projects are not compared; they count as missing. */
 const mostProjects = 100
 
 const objectRef = /^[a-z][a-z0-9+.-]*:\/\/\/([^/]+\/[^/]+)\/object\/$/
@@ -32,7 +32,7 @@ export async function projectsReferredTo({ db, signal, ...rows }: ReferredRows):
   return [...new Set(found.flatMap(({ start }) => objectRef.exec(start)?.[1] ?? []))].sort()
 }
 
-/** How many such rows are in no table of these projects either. */
+/** The number of such rows that no table of these projects contains either. */
 export async function countUnread(
   { db, signal, ...rows }: ReferredRows,
   otherProjects: readonly string[],
@@ -46,7 +46,7 @@ export async function countUnread(
   return count
 }
 
-/** A row that was in a table of the project when the trial was derived has a brief. */
+/** A row that a table of the project contained when the trial was derived has a brief. */
 function unreadIn(
   { project, evaluations }: Pick<ReferredRows, 'project' | 'evaluations'>,
   otherProjects: readonly string[],

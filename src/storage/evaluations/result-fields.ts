@@ -14,13 +14,13 @@ import type { EvaluationShape } from './shapes.ts'
 const documents = ['scores', 'inputs', 'outputs', 'output'] as const
 type ResultDocument = (typeof documents)[number]
 
-/** A field of a trial: what the scorers, the row or the model said. */
+/** A field of a trial: from its scores, its row or the output of the model. */
 export interface ResultField {
   document: ResultDocument
   path: string[]
 }
 
-/** Undefined for what is no such field. */
+/** Undefined if this is not such a field. */
 export function resultField(field: string): ResultField | undefined {
   const [first = '', ...path] = splitPath(field)
   const document = documents.find((name) => name === first)
@@ -37,12 +37,12 @@ export const acceptedFields = 'scores.…, inputs.…, outputs.… (of the model
 /** What the fields of some evaluations are read from. */
 export interface FieldSources {
   shapes: readonly EvaluationShape[]
-  /** Projects beside that of the evaluations whose tables have rows that trials refer to. */
+  /** Other projects whose tables have rows that trials refer to. */
   otherProjects: readonly string[]
   dialect: Dialect
 }
 
-/** Where the SQL of a trial and its call reads the field. */
+/** How SQL reads the field from a trial and its call. */
 export function readingOf(
   { document, path }: ResultField,
   sources: FieldSources,
@@ -68,7 +68,7 @@ export function readingOf(
   }
 }
 
-/** JSON text in which the field of the row is: of its short members, or out of the call or the tables. */
+/** JSON text that contains the field of the row: its short members, or the whole row from the call or the tables. */
 function rowOf(path: readonly string[], { otherProjects, dialect }: FieldSources): Sql {
   const brief = trusted('substr(trial.brief, 2)')
   const example = dialect.json(trusted('calls.inputs'), ['example']).text
@@ -79,7 +79,7 @@ function rowOf(path: readonly string[], { otherProjects, dialect }: FieldSources
     WHEN trial.row_kind = ${trusted(String(exampleKinds.ref))} THEN ${tableRow(otherProjects)} END)`
 }
 
-/** Rows with one digest have one value, wherever they are. */
+/** Rows with the same digest have the same value, wherever they are stored. */
 function tableRow(otherProjects: readonly string[]): Sql {
   const own = trusted('trial.project_id')
   const projects = otherProjects.length === 0 ? sql`= ${own}` : sql`IN (${own}, ${listOf(otherProjects)})`
@@ -93,7 +93,7 @@ export function rowToken(path: readonly string[], sources: FieldSources): Sql {
   return sql`(SELECT ${token} FROM (SELECT ${rowOf(path, sources)} AS doc) AS chosen)`
 }
 
-/** Only lists and objects have something inside that a path could lead to. */
+/** Only lists and objects contain something that a path could lead to. */
 function modelOutputOf(dialect: Dialect): Sql {
   const cases = outputKeys.flatMap((key, index) =>
     key === ''
@@ -106,7 +106,7 @@ function modelOutputOf(dialect: Dialect): Sql {
 
 export interface ResultsFilter {
   query: Expression
-  /** Only trials of this evaluation can satisfy it; null is any. */
+  /** Only trials of this evaluation can satisfy the filter; null means any. */
   evaluation: string | null
 }
 
@@ -132,7 +132,7 @@ export function rowFiltersOf(filters: readonly ResultsFilter[], sources: FieldSo
   })
 }
 
-/** Undefined is the digest of the row, which everything has. */
+/** Undefined stands for the row's digest, which every trial has. */
 function aboutOf(documents: ReadonlySet<string | undefined>): RowFilter['about'] {
   if (documents.has('outputs') || documents.has('output')) return 'call'
   return documents.has('inputs') && !documents.has('scores') ? 'row' : 'trial'

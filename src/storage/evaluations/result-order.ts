@@ -27,19 +27,22 @@ import { scoreReading, storedNumber } from './scores.ts'
 export interface ResultsSort {
   field: string
   direction: 'asc' | 'desc'
-  /** Only the trials of this evaluation count; null is all. */
+  /** Only the trials of this evaluation count; null means all. */
   evaluation: string | null
   mode: 'value' | 'difference'
 }
 
 /** One key of the order of rows. */
 export interface RowOrder {
-  /** The mean over trials of a number; the smallest over trials of a text, numbers first; or the same of the row itself. */
+  /**
+   * For a number, its mean over trials; for a text, the smallest over trials, numbers first; or the same for the row
+   * itself.
+   */
   reading: ScoreKey | { kind: 'document'; number: Sql; text: Sql } | RowReading
   needsCall: boolean
-  /** Only the trials of this one count; null is all. */
+  /** Only the trials of this evaluation count; null means all. */
   evaluation: string | null
-  /** The largest minus the smallest of the evaluations' means. */
+  /** Sort by the largest minus the smallest of the evaluations' means. */
   difference: boolean
   direction: 'asc' | 'desc'
 }
@@ -47,11 +50,11 @@ export interface RowOrder {
 interface ScoreKey {
   kind: 'score'
   number: Sql
-  /** Some of the numbers may be more exact than a double. */
+  /** Some of the numbers may be more precise than a double. */
   isExact: boolean
 }
 
-/** A value of the row as JSON, out of what a `trial` says of its row. */
+/** A value of the row as JSON, from what a `trial` knows of its row. */
 interface RowReading {
   kind: 'row'
   token: Sql
@@ -59,11 +62,11 @@ interface RowReading {
 
 export interface FoundRow {
   row_digest: string
-  /** Of all rows of the view. */
+  /** The number of rows of the view. */
   total: number
 }
 
-/** A page of rows where every row has to be looked at anyway: they are counted on the way. */
+/** A page of rows when every row has to be read anyway: the rows are counted in the same pass. */
 export function selectCountedPage(db: Reader, view: RowsOfView, order: readonly RowOrder[], page: Page): Sql {
   const counted = trusted('SELECT row_digest, count(*) OVER () AS total FROM')
   if (order.length === 0) {
@@ -86,7 +89,7 @@ export function keyedRows(db: Reader, view: RowsOfView, order: readonly RowOrder
     const { number, text } = db.dialect.json(trusted(`token${i}`), [])
     return sql`${number} AS ${trusted(`number${i}`)}, nullif(${text}, '') AS ${trusted(`text${i}`)}`
   })
-  // Each is looked up once, whatever is read out of it.
+  // Each value is looked up once, however often it is read.
   return sql`SELECT row_digest, ${join(keys, ', ')} FROM (
       WITH read_rows AS MATERIALIZED (SELECT chosen.*, ${join(tokens, ', ')} FROM (${grouped}) AS chosen)
       SELECT * FROM read_rows) AS read_rows`
@@ -98,7 +101,7 @@ function tokenOf({ project }: RowsOfView, { token }: RowReading, i: number): Sql
   return sql`(SELECT ${token} FROM ${trial}) AS ${trusted(`token${i}`)}`
 }
 
-/** For each key the columns that aggregate it over trials. */
+/** For each key, the columns that aggregate it over trials. */
 function aggregated({ reading, evaluation }: RowOrder, i: number): Sql[] {
   const only = (value: Sql) =>
     evaluation === null ? value : sql`CASE WHEN trial.evaluation_id = ${evaluation} THEN ${value} END`
@@ -117,7 +120,7 @@ function aggregated({ reading, evaluation }: RowOrder, i: number): Sql[] {
   return named(spokenByTrials(only), i)
 }
 
-/** Of numbers that are one and the same the mean is that number, with digits that no double has. */
+/** If all numbers are equal, the mean is that number, with digits that a double cannot hold. */
 function orTheOne(isExact: boolean, least: Sql, most: Sql, mean: Sql): Sql {
   return isExact ? sql`(CASE WHEN ${least} = ${most} THEN ${least} ELSE ${mean} END)` : mean
 }
@@ -136,7 +139,10 @@ function groupedOnce(db: Reader, view: RowsOfView, order: readonly RowOrder[]): 
     ${trialsOf(db, view, order)} GROUP BY trial.row_digest`
 }
 
-/** By evaluation first, whose means are then compared. What is a mean over all of them needs their sums. */
+/**
+ * Groups by evaluation first, because the means of evaluations are then compared. A mean over all of them needs their
+ * sums.
+ */
 function groupedTwice(db: Reader, view: RowsOfView, order: readonly RowOrder[]): Sql {
   const inner = order.flatMap((key, i) => {
     if (key.reading.kind !== 'score') return aggregated(key, i)
@@ -164,7 +170,7 @@ function groupedTwice(db: Reader, view: RowsOfView, order: readonly RowOrder[]):
     const meanOfPart = trusted(`(sum${i} / nullif(count${i}, 0))`)
     const mean = orTheOne(isExact, trusted(`least${i}`), trusted(`most${i}`), meanOfPart)
     const meanOfAll = sql`sum(${only('sum')}) / nullif(sum(${only('count')}), 0)`
-    // A row that is missing from one of them has no difference.
+    // A row that one of the evaluations lacks has no difference.
     const value = difference
       ? sql`CASE WHEN count(${mean}) = ${view.evaluations.length} THEN max(${mean}) - min(${mean}) END`
       : orTheOne(isExact, sql`min(${only('least')})`, sql`max(${only('most')})`, meanOfAll)
@@ -176,7 +182,7 @@ function groupedTwice(db: Reader, view: RowsOfView, order: readonly RowOrder[]):
     ) AS part GROUP BY row_digest`
 }
 
-/** Numbers before text, and what is missing last, in both directions. */
+/** Numbers before text, and missing values last, in both directions. */
 export function orderTerms({ reading, direction }: RowOrder, i: number): Sql[] {
   const way = direction === 'asc' ? 'ASC NULLS LAST' : 'DESC NULLS LAST'
   if (reading.kind === 'score') return [trusted(`mean${i} ${way}`)]
@@ -187,7 +193,7 @@ export function orderTerms({ reading, direction }: RowOrder, i: number): Sql[] {
   ]
 }
 
-/** What rows are sorted by, checked. */
+/** What rows are sorted by, validated. */
 export function rowOrderOf(
   sort: readonly ResultsSort[],
   evaluations: readonly string[],

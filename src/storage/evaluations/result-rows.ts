@@ -4,10 +4,10 @@ import { pageOf } from '../sql/rows-in-order.ts'
 import { join, listOf, nothing, type Sql, sql, trusted } from '../sql/sql.ts'
 import type { Reader } from '../transaction.ts'
 
-/** Trials whose rows, evaluations and calls a statement reads. Names that conditions may use: `trial`, `call`. */
+/** The trials whose rows, evaluations and calls a statement reads. Conditions may use the names `trial` and `call`. */
 export const trialTable = trusted('eval_trials AS trial')
 
-/** Which rows of which evaluations are looked at, with the conditions written as SQL. */
+/** The rows and evaluations of a view, with the conditions as SQL. */
 export interface RowsOfView {
   project: string
   evaluations: readonly string[]
@@ -16,11 +16,13 @@ export interface RowsOfView {
 }
 
 export interface RowFilter {
-  /** On `trial`, and on `call` when one is needed. */
+  /** On `trial`, and on `call` if one is needed. */
   condition: Sql
-  /** What it is about: the trial alone, its call too, or the row alone, which is the same for all trials of it. */
+  /**
+   * What the condition reads: the trial alone, its call too, or the row alone, which is the same for all trials of it.
+   */
   about: 'trial' | 'call' | 'row'
-  /** Only trials of this one can satisfy it; null is any. */
+  /** Only trials of this evaluation can satisfy it; null means any. */
   evaluation: string | null
 }
 
@@ -28,7 +30,7 @@ export const ofCall = trusted(
   'JOIN calls AS call ON call.project_id = trial.project_id AND call.id = trial.trial_id',
 )
 
-/** No more than these are read side by side in the order of their rows. */
+/** The most evaluations whose rows are merged in order. */
 const mostMerged = 16
 
 export function inScope({ project, evaluations }: RowsOfView, evaluation: string | null): Sql {
@@ -38,7 +40,10 @@ export function inScope({ project, evaluations }: RowsOfView, evaluation: string
 
 const { none, inline, ref, scalar } = exampleKinds
 
-/** What several say of their row together: one that holds it speaks, or else one that refers to it. */
+/**
+ * What several trials say of their row together: taken from one that contains the row, or else from one that refers to
+ * it.
+ */
 export function spokenRow(kind: string, trial: string, brief: string, only: (value: Sql) => Sql) {
   const least = (value: string, of: number) =>
     sql`min(${only(trusted(`CASE WHEN ${kind} = ${of} THEN ${value} END`))})`
@@ -52,7 +57,7 @@ export function spokenRow(kind: string, trial: string, brief: string, only: (val
 export const spokenByTrials = (only: (value: Sql) => Sql) =>
   spokenRow('trial.row_kind', 'trial.trial_id', 'trial.brief', only)
 
-/** The rows as trials that speak for them. */
+/** The rows, each represented by one trial. */
 function trialOfRow(db: Reader, view: RowsOfView, evaluation: string | null): Sql {
   const { trial, kind, brief } = spokenByTrials((value) => value)
   return sql`(SELECT trial.project_id AS project_id, trial.row_digest AS row_digest,
@@ -81,8 +86,8 @@ function isWhole(view: RowsOfView): boolean {
 }
 
 /**
- * The rows of the view, one digest each. In their order, they are read side by side from the index, so that only what a
- * page needs is read.
+ * The rows of the view, one digest each. When they are read in order, the evaluations are merged from the index, so
+ * that only what a page needs is read.
  */
 export function rowsOf(db: Reader, view: RowsOfView, after: string | null = null): Sql {
   const { project, evaluations } = view
@@ -110,7 +115,7 @@ export function rowsOf(db: Reader, view: RowsOfView, after: string | null = null
     WHERE ${inScope(view, null)} AND ${beyond}`
 }
 
-/** As a list of its own, because PostgreSQL would look again for each trial which rows the filters choose. */
+/** As a list of its own, because PostgreSQL would evaluate the filters again for each trial. */
 export function within(db: Reader, view: RowsOfView): Sql[] {
   if (isWhole(view)) return []
   return [
@@ -118,7 +123,7 @@ export function within(db: Reader, view: RowsOfView): Sql[] {
   ]
 }
 
-/** The digests of a page of rows of a view without filters, of those `after` a row. */
+/** The digests of a page of rows after a given row, for a view without filters. */
 export function selectRowPage(db: Reader, view: RowsOfView, page: Page, after: string | null = null): Sql {
   return sql`${rowsOf(db, view, after)} ORDER BY row_digest${pageOf(db.dialect, page)}`
 }

@@ -28,17 +28,17 @@ import { readRowSets } from './row-sets.ts'
 import { type ScoreReader, scoresOfTrials } from './score-views.ts'
 import { noShape, readShapes } from './shapes.ts'
 
-/** Which rows of which evaluations are looked at, in which order, and how many of them. */
+/** The rows of a view, their order, and the page of them. */
 export interface ResultsView extends Page {
   project: string
   /** Each once. */
   evaluations: readonly string[]
-  /** A row is kept when each holds for some trial in its scope. */
+  /** A row is included if every filter holds for some trial in its scope. */
   filters: readonly ResultsFilter[]
   sort: readonly ResultsSort[]
   /** Only rows that every evaluation has. */
   intersect: boolean
-  /** Projects whose rows filters and sorts may look at, when trials refer to them. */
+  /** Projects whose rows filters and sorts may read when trials refer to them. */
   mayRead(project: string): boolean
 }
 
@@ -77,7 +77,7 @@ export interface RootRow {
   inputs: string | null
 }
 
-/** A page of rows by their digests, some at a time, and how many rows the view has. */
+/** A page of rows by their digests, in batches, and the number of rows of the view. */
 export interface RowPage {
   total: number
   digests: Iterable<readonly string[]> | AsyncIterable<readonly string[]>
@@ -85,15 +85,15 @@ export interface RowPage {
 
 export type Results = Awaited<ReturnType<typeof deriveThenOpen>>
 
-/** To skip fewer rows in the order of their digests costs less than to read the columns. */
+/** Skipping fewer rows than this in digest order costs less than reading the columns. */
 const leastSkipped = 500
 
 /** Rows whose trials are in memory at a time. */
 const rowsAtOnce = 50
 
 /**
- * Derives what was written or has expired since it was derived last, and then opens the results. Whatever can be refused is
- * refused before this answers.
+ * Derives what was written or has expired since the last derivation, then opens the results. Everything that can be
+ * refused is refused before this resolves.
  */
 export async function deriveThenOpen(db: Database, view: ResultsView, signal: AbortSignal) {
   const { project, evaluations, limit, offset } = view
@@ -114,7 +114,7 @@ export async function deriveThenOpen(db: Database, view: ResultsView, signal: Ab
   const rowsWith = (intersect: boolean): RowsOfView => ({ project, evaluations, filters, intersect })
   const rows = rowsWith(view.intersect)
 
-  /** Evaluations of the same rows need not be looked at, so that a page costs what it shows. */
+  /** Evaluations of the same rows need not be read, so that a page costs only what it shows. */
   async function count(intersect: boolean): Promise<number> {
     const [first] = rowSets
     if (filters.length === 0) {
@@ -131,7 +131,7 @@ export async function deriveThenOpen(db: Database, view: ResultsView, signal: Ab
     return found.map(({ row_digest }) => row_digest)
   }
 
-  /** All rows of a large evaluation are found while they are read, so that no list of them is in memory. */
+  /** The rows of a large evaluation are found while they are read, so that memory never has a list of all of them. */
   async function* allDigests(): AsyncGenerator<readonly string[]> {
     let page = { limit: rowsAtOnce, offset }
     for (let after: string | null = null; ; page = { ...page, offset: 0 }) {
@@ -171,13 +171,13 @@ export async function deriveThenOpen(db: Database, view: ResultsView, signal: Ab
   }
 
   return {
-    /** A row of the view and those beside it in the order; none when the row is not in the view. */
+    /** A row of the view and its neighbours in the order; none if the row is not in the view. */
     async neighbours(row: string, near: number): Promise<RankedRow[]> {
       const ordered = await columns?.order(view.intersect)
       if (ordered === undefined) return readNeighbours(db, rows, order, row, near, signal)
       return neighboursIn(ordered, row, near)
     },
-    /** The score that the rows are sorted by; undefined where they are not sorted by one. */
+    /** The score that the rows are sorted by; undefined if they are not sorted by a score. */
     async scores(): Promise<ScoreReader | undefined> {
       const reading = order[0]?.reading
       if (reading?.kind !== 'score') return undefined
@@ -186,7 +186,7 @@ export async function deriveThenOpen(db: Database, view: ResultsView, signal: Ab
     },
     /** The root calls of the evaluations, by id. */
     roots: new Map(roots.map((root) => [root.id, root])),
-    /** Of the evaluations that have trials: what tells their rows apart. */
+    /** For the evaluations that have trials: what identifies their set of rows. */
     rowSums: new Map(rowSets.map((set) => [set.evaluation_id, set.row_sum])),
     page,
     count,
@@ -196,13 +196,13 @@ export async function deriveThenOpen(db: Database, view: ResultsView, signal: Ab
       const all = { ...rowsWith(true), filters: [] }
       return (await digestsOf({ limit: 1, offset: 0 }, null, all)).length > 0
     },
-    /** The trials of some rows, the oldest first. */
+    /** The trials of some rows, oldest first. */
     trialsOf: (digests: readonly string[]) =>
       db.stream<TrialRow>(selectTrials(db, rows, digests), { signal }),
-    /** What some trials were given. */
+    /** The inputs of some trials. */
     inputsOf: (trials: readonly string[]) =>
       db.stream<{ id: string; inputs: string | null }>(selectInputs(db, project, trials), { signal }),
-    /** The trials added up, by evaluation and by which scalars their scores hold. */
+    /** Sums over the trials, by evaluation and by which scalars their scores have. */
     async sums(intersect: boolean): Promise<ShapeSums[]> {
       const kept = await columns?.sums(intersect)
       if (kept === undefined) return allRows<ShapeSums>(db, selectSums(db, rowsWith(intersect)), signal)
@@ -223,14 +223,14 @@ function readsInputs({ filters, sort }: ResultsView): boolean {
 
 const derivedAtOnce = 200
 
-/** What was written since it was derived is there at once, and what expired is gone at once. */
+/** Makes recent writes visible and removes expired trials. */
 export async function derivePending(
   db: Database,
   project: string,
   time: number,
   signal: AbortSignal,
 ): Promise<void> {
-  // What is written meanwhile is not waited for.
+  // What is written from now on is not waited for.
   const last = await lastPending(db, project)
   for (let after = ''; last !== undefined && after !== last; ) {
     signal.throwIfAborted()
@@ -314,7 +314,7 @@ function selectRoots(db: Reader, project: string, ids: readonly string[], time: 
     FROM calls WHERE project_id = ${project} AND id IN (${listOf(ids)}) AND ${isLive(time)}`
 }
 
-/** Some call of a trial has expired since the trial was derived. */
+/** Whether a call of some trial has expired since the trial was derived. */
 async function hasStaleTrials(db: Reader, project: string, now: number): Promise<boolean> {
   const one = await db.get(
     sql`SELECT trial_id FROM eval_trials WHERE stale_at <= ${now} AND project_id = ${project} ORDER BY stale_at LIMIT 1`,

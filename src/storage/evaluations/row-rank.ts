@@ -11,7 +11,7 @@ export interface RankedRow {
   total: number
 }
 
-/** The same of rows that are sorted already. */
+/** The same for rows that are already sorted. */
 export function neighboursIn(
   { rows, digests }: { rows: Int32Array; digests: PackedTexts },
   row: string,
@@ -25,7 +25,7 @@ export function neighboursIn(
   }))
 }
 
-/** A row of the view and those beside it in the order; none when the row is not in the view. */
+/** A row of the view and its neighbours in the order; none if the row is not in the view. */
 export function readNeighbours(
   db: LongReader,
   view: RowsOfView,

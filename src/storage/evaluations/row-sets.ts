@@ -14,22 +14,22 @@ export interface RowUse {
 export interface RowSet {
   evaluation_id: string
   row_count: number
-  /** Of the rows, in no order: evaluations of the same rows have the same. */
+  /** Of the rows, independent of their order: evaluations of the same rows have the same sum. */
   row_sum: string
   /** Changes with each trial that is derived. */
   version: string
-  /** The version that the columns were made of. */
+  /** The version from which the columns were made. */
   kept_as: string | null
 }
 
 const keyOf = (evaluation: string, row: string) => `${evaluation}\0${row}`
 
-/** Pairs of one statement. */
+/** Pairs per statement. */
 const pairsAtOnce = 100
 
 /**
- * Before trials come and go: keeps what is known of the rows of their evaluations, and that these have changed. Within the
- * turn of a derivation.
+ * Called before trials are added or removed, within the turn of a derivation: updates what is stored about the rows of
+ * their evaluations, and notes that these have changed.
  */
 export async function followRows(
   tx: Transaction,
@@ -74,7 +74,7 @@ export async function followRows(
   )
 }
 
-/** How many trials are about each of these rows; no more than `most` are counted. */
+/** The number of trials about each of these rows, counted up to `most`. */
 async function trialsThere(
   tx: Transaction,
   project: string,
@@ -92,7 +92,10 @@ async function trialsThere(
 
 const size = 1n << 128n
 
-/** A sum of these tells sets apart as well as a digest does, and a row is added to it or taken away at any time. */
+/**
+ * The sum of these numbers identifies a set of rows as well as a digest would, and rows can be added to it or taken
+ * away at any time.
+ */
 export function numberOfRow(digest: string): bigint {
   return BigInt(`0x${hash('sha256', digest, 'hex').slice(0, 32)}`)
 }
@@ -127,7 +130,7 @@ async function apply(
   for (const statement of forgetRowSets(project, empty)) await tx.run(statement)
 }
 
-/** What is left of evaluations that have no trial any more. */
+/** Removes what is left of evaluations that have no trials any more. */
 export function forgetRowSets(project: string, evaluations: readonly string[]): Sql[] {
   if (evaluations.length === 0) return []
   const of = sql`project_id = ${project} AND evaluation_id IN (${listOf(evaluations)})`

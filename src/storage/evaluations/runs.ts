@@ -18,17 +18,19 @@ import {
 } from './marked-calls.ts'
 import { trialOf, trialOutput, writeTrialOutput } from './trial-outputs.ts'
 
-/** A run or a prediction changes under one turn, so what looks at it and then writes sees it as it is. */
+/**
+ * Everything that changes a run or a prediction takes this turn, so what is read is still true when the write follows.
+ */
 const turnOf = (kind: Kind, projectId: string, id: string) => `${kind} ${projectId} ${id}`
 
 interface NewCall {
   call: CallPart & { start: CallStart }
-  /** How a refusal names the id; null when it was made here, so that nobody else can have it. */
+  /** How a refusal names the id; null if the server made the id, so that no other call can have it. */
   field: string | null
   now: number
 }
 
-/** It is there already: the same one, sent again. Refuses when another call has the id. */
+/** Whether the call already exists because it was sent before. Refuses if another call has the id. */
 async function isThere(tx: Transaction, { call, field, now }: NewCall): Promise<boolean> {
   if (field === null) return false
   const { project_id, id, start, end } = call
@@ -65,7 +67,7 @@ export const addEvaluationRun: Command<NewCall, void> = async (tx, given) => {
 }
 
 interface NewPrediction extends NewCall {
-  /** Within a run: the trial that the prediction is the first part of. */
+  /** Within a run: the trial that begins with the prediction. */
   trial: (CallPart & { start: CallStart }) | null
   run: { id: string; field: string } | null
 }
@@ -82,7 +84,7 @@ interface PredictionKey {
   prediction_id: string
 }
 
-/** Ends the trial of the prediction with what was scored so far. Once: what is scored later is added to it. */
+/** Ends the trial of the prediction with the scores so far. Happens once; later scores are added to it. */
 export const finishPrediction: Command<PredictionKey & { field: string; now: number }, void> = async (
   tx,
   { project_id, prediction_id, field, now },
@@ -98,11 +100,11 @@ export const finishPrediction: Command<PredictionKey & { field: string; now: num
 interface NewScore extends NewCall, PredictionKey {
   /** How a refusal names the prediction. */
   predictionField: string
-  /** The same score, said about the prediction. */
+  /** The same score as feedback on the prediction. */
   feedback: Feedback
 }
 
-/** A trial that is finished gains the score, so that it makes no difference which of the two came first. */
+/** If the trial is finished, the score is added to it, so that the order of the two makes no difference. */
 export const addScore: Command<NewScore, void> = async (tx, given) => {
   if (await isThere(tx, given)) return
   const { call, field, project_id, prediction_id, predictionField, feedback, now } = given
@@ -114,7 +116,10 @@ export const addScore: Command<NewScore, void> = async (tx, given) => {
   })
 }
 
-/** Scores come or go, and the output of a finished trial follows; one that somebody else wrote stays as it is. */
+/**
+ * Updates the output of a finished trial when scores are added or removed. An output that another client wrote is left
+ * as it is.
+ */
 async function changeScores(
   tx: Transaction,
   projectId: string,
@@ -142,7 +147,7 @@ interface RunEnd {
   now: number
 }
 
-/** A run ends once; to end it again as it ended changes nothing. */
+/** A run ends once; ending it again in the same way changes nothing. */
 export const finishEvaluationRun: Command<RunEnd, void> = async (
   tx,
   { project_id, run_id, field, end, summarize, now },
@@ -155,12 +160,12 @@ export const finishEvaluationRun: Command<RunEnd, void> = async (
   throw refuse('evaluation_run_ended', { field, run: JSON.stringify(run_id), how })
 }
 
-/** Everyone takes the turns of several in one order, so that nobody waits in a ring. */
+/** All turns are taken in the same order, so that no two writes wait for each other. */
 async function takeTurns(tx: Transaction, kind: Kind, projectId: string, ids: Iterable<string>) {
   for (const id of [...new Set(ids)].sort()) await tx.turn(turnOf(kind, projectId, id))
 }
 
-/** Answers how many runs went, each with everything in it. */
+/** Deletes each run with everything in it. Returns how many runs were deleted. */
 export const deleteEvaluationRuns: Command<MarkedCalls, number> = async (tx, given) => {
   await takeTurns(tx, 'run', given.project_id, given.ids)
   const runs = await liveAmong(tx, 'run', given)
@@ -168,7 +173,7 @@ export const deleteEvaluationRuns: Command<MarkedCalls, number> = async (tx, giv
   return runs.length
 }
 
-/** A prediction takes the trial with it that it is the first part of. */
+/** Deleting a prediction also deletes the trial that begins with it. */
 export const deletePredictions: Command<MarkedCalls, number> = async (tx, given) => {
   const { project_id, now } = given
   await takeTurns(tx, 'prediction', project_id, given.ids)
@@ -182,7 +187,7 @@ export const deletePredictions: Command<MarkedCalls, number> = async (tx, given)
   return predictions.length
 }
 
-/** What a score said about its prediction goes too, and a finished trial loses it. */
+/** Also removes the feedback on the prediction, and the score from a finished trial. */
 export const deleteScores: Command<MarkedCalls, number> = async (tx, given) => {
   const { project_id, now } = given
   const predictionId = tx.dialect.json(trusted('calls.attributes'), ['weave', 'prediction_id']).text

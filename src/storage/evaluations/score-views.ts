@@ -3,7 +3,7 @@ import { allOf, listOf, type Sql, sql, trusted } from '../sql/sql.ts'
 import { allRows, type LongReader, type Reader } from '../transaction.ts'
 import { inScope, type RowsOfView, trialTable, within } from './result-rows.ts'
 
-/** A number in the scores of the trials of some evaluations: how it is distributed, and how it differs from row to row. */
+/** A number in the scores of the trials of some evaluations: its distribution, and its differences between rows. */
 interface ScoreView {
   db: LongReader
   rows: RowsOfView
@@ -12,15 +12,15 @@ interface ScoreView {
   signal: AbortSignal
 }
 
-/** What is asked of a score, wherever it is read. */
+/** What can be asked of a score, wherever it is read. */
 export interface ScoreReader {
   stats(): Promise<ScoreStats[]>
   histogram(axis: Axis): Promise<BinCount[]>
-  /** Of the rows with a mean in the baseline and in another. */
+  /** Over the rows with a mean in the baseline and in another evaluation. */
   pairSums(baseline: string): Promise<PairSums[]>
-  /** The differences of some evaluations from the baseline, row by row in their order. */
+  /** The differences of some evaluations from the baseline, by row in their order. */
   steps(baseline: string, evaluations: readonly string[]): Promise<Step[]>
-  /** How many rows have which mean in the baseline and in another. */
+  /** How many rows have which mean in the baseline and in another evaluation. */
   heat(baseline: string, other: string, axis: Axis): Promise<HeatCell[]>
 }
 
@@ -38,7 +38,7 @@ export interface ScoreStats extends Distribution {
   evaluation_id: string
 }
 
-/** Larger numbers have no place on any axis, and smaller ones are 0 there. The squares of the others fit into a double. */
+/** Larger numbers fit on no axis, and smaller ones count as 0. The squares of the rest fit into a double. */
 const [largest, smallest] = [trusted('1e100'), trusted('1e-100')]
 
 function numbersOf(db: Reader, { rows, number }: ScoreView, also: readonly Sql[] = []): Sql {
@@ -58,14 +58,16 @@ function readScoreStats(view: ScoreView): Promise<ScoreStats[]> {
   )
 }
 
-/** What the axis of a picture spans, in so many bins of one width. */
+/** The range of an axis, divided into bins of equal width. */
 export interface Axis {
   least: number
   most: number
   bins: number
 }
 
-/** The bin of a value; the largest is in the last one. Halves, so that no width is more than a double holds. */
+/**
+ * The bin of a value; the largest value is in the last bin. Computed with halves, so that no width overflows a double.
+ */
 function binOf(value: string, { least, most, bins }: Axis): Sql {
   if (least === most) return trusted('0')
   const width = most / 2 - least / 2
@@ -88,9 +90,12 @@ function readHistogram(view: ScoreView, axis: Axis): Promise<BinCount[]> {
   )
 }
 
-/** Rows with a mean in the baseline and in another, or in one of these: `mean`, `base_mean` and `step`, their difference. */
+/**
+ * Rows with a mean in the baseline and in another evaluation, or in one of these: `mean`, `base_mean` and their
+ * difference `step`.
+ */
 function pairsWith(baseline: string, view: ScoreView, others?: readonly string[]): Sql {
-  // What adds up in another order is no difference.
+  // Rounding from summing in a different order does not count as a difference.
   const step = trusted(
     'CASE WHEN abs(mean - base_mean) <= 1e-12 * (abs(mean) + abs(base_mean)) THEN 0.0 ELSE mean - base_mean END',
   )

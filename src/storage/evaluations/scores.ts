@@ -4,27 +4,29 @@ import { truthAsNumber } from '../sql/expressions.ts'
 import { join, type Sql, sql, trusted } from '../sql/sql.ts'
 import { type EvaluationShape, noShape } from './shapes.ts'
 
-/** A scalar of the scores of a `trial`, without looking at the scores where their shape says enough. */
+/** Reads a scalar of the scores of a `trial`, without opening the scores if their shape is enough. */
 interface ScoreReading {
-  /** Of a boolean 1 or 0. */
+  /** 1 or 0 for a boolean. */
   number: Sql
-  /** The number that a truth value stands for, 1 or 0; or another number. */
+  /** The number that a boolean stands for, 1 or 0; or another number. */
   truth: Sql
-  /** Some of the numbers may be more exact than a double. */
+  /** Some of the numbers may be more precise than a double. */
   isExact: boolean
 }
 
-/** More would cost as much as looking at the scores. */
+/** With more, reading the scores themselves costs no more. */
 const mostShapes = 100
 
 const scores = trusted('trial.scores')
 
-/** Out of the scores themselves. */
+/** Read from the scores themselves. */
 export function storedNumber(path: readonly string[], dialect: Dialect): Sql {
   return truthAsNumber(dialect.json(scores, path))
 }
 
-/** Undefined where only the scores themselves can say it: there may be a list at the path, or too many shapes. */
+/**
+ * Undefined if the scores themselves have to be read: there may be a list at the path, or there are too many shapes.
+ */
 export function scoreReading(
   shapes: readonly EvaluationShape[],
   path: readonly string[],
@@ -40,7 +42,7 @@ export function scoreReading(
     const column = trusted(`trial.v${slot}`)
     const when = trusted(`WHEN ${shape} THEN`)
     arms.truths.push(sql`${when} ${column}`)
-    // Beside a column of doubles PostgreSQL would make all numbers doubles.
+    // Next to a column of doubles, PostgreSQL would convert all numbers to doubles.
     arms.numbers.push(sql`${when} ${isSaid ? column : dialect.columnNumber(column)}`)
   }
   const chosen = (some: readonly Sql[], otherwise: () => Sql): Sql => {
@@ -56,7 +58,7 @@ export function scoreReading(
   }
 }
 
-/** Which of its numbers a score is in trials of a shape; -1 in none. */
+/** The slot of a score in trials of a shape; -1 if it has none. */
 export function slotOf({ leaves }: EvaluationShape, path: readonly string[]): number {
   return leaves.findIndex(([, ...keys]) => isSame(keys, path))
 }

@@ -5,10 +5,10 @@ import type { Reader, Transaction } from '../transaction.ts'
 
 /** Trials without a scalar in their scores. */
 export const emptyShape = 0
-/** Trials of which only the scores themselves say everything. */
+/** Trials whose scores do not fit a shape and have to be read themselves. */
 export const noShape = -1
 
-/** Of one evaluation: scorers that name their scores after the row would make one for each trial. */
+/** Shapes of one evaluation: scorers that name their scores after the row would add one for each trial. */
 const mostShapes = 64
 
 export interface EvaluationShape {
@@ -21,7 +21,10 @@ interface StoredShape {
   leaves: string
 }
 
-/** Answers the number of a shape of an evaluation. Within the turn of a derivation, in which no one else adds shapes. */
+/**
+ * Returns the number of a shape of an evaluation. Call this within the turn of a derivation, so that nothing else adds
+ * shapes.
+ */
 export function createShapes(tx: Transaction, project: string) {
   const known = new Map<string, number>()
 
@@ -46,7 +49,7 @@ export function createShapes(tx: Transaction, project: string) {
     return shape
   }
 
-  /** Queries that read columns must know that the columns of some trials say nothing. */
+  /** Queries that read columns must know that some trials are missing from the columns. */
   async function marked(evaluation: string): Promise<number> {
     await add(evaluation, noShape, '', '[]')
     return noShape
@@ -71,7 +74,7 @@ export function createShapes(tx: Transaction, project: string) {
   }
 }
 
-/** The shapes that trials of these evaluations have, each once; with `noShape` among them when some trial has none. */
+/** The distinct shapes of the trials of these evaluations, including `noShape` if some trial has none. */
 export async function readShapes(
   db: Reader,
   project: string,
@@ -84,7 +87,7 @@ export async function readShapes(
   return stored.map(({ shape, leaves }) => ({ shape, leaves: JSON.parse(leaves) as ShapeLeaf[] }))
 }
 
-/** What is left of evaluations that have no trial any more. */
+/** Removes what is left of evaluations that have no trials any more. */
 export function forgetShapes(project: string, evaluations: readonly string[]): Sql {
   return sql`DELETE FROM eval_shapes WHERE project_id = ${project} AND evaluation_id IN (${listOf(evaluations)})`
 }

@@ -4,7 +4,7 @@ import type { Dialect } from '../sql/dialect.ts'
 import { joined, type Sql, sql, trusted } from '../sql/sql.ts'
 import { type LongReader, onlyRow, type Reader } from '../transaction.ts'
 
-/** A condition on a row of `calls`: its op, plain or a reference, is one that predicts and scores one row. */
+/** A condition on a row of `calls`: its op, plain or a ref, predicts and scores one row. */
 function isTrial(dialect: Dialect): Sql {
   const found = trialOps.map((name) => sql`${dialect.position(trusted('calls.op_name'), sql`${name}`)} > 0`)
   return joined(found, ' OR ')
@@ -18,11 +18,13 @@ function trialsOf(db: Reader, projectId: string, evaluation: string, now: number
 interface TrialValues {
   /** JSON, or null. */
   scores: string | null
-  /** The same; null also for a text, which may be long. */
+  /** The same; also null for a text, which may be long. */
   output: string | null
 }
 
-/** Of the trials of an evaluation that have an output. In no order, so that nothing is collected to be sorted. */
+/**
+ * The values of the trials of an evaluation that have an output. Unordered, so that nothing is collected for sorting.
+ */
 export function streamTrialValues(
   db: LongReader,
   projectId: string,

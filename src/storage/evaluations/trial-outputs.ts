@@ -13,7 +13,7 @@ interface Trial {
   output: string | null
 }
 
-/** The call that holds a prediction and its scores, when the prediction was made within a run. */
+/** The parent call of a prediction and its scores, if the prediction was made within a run. */
 export async function trialOf(
   tx: Transaction,
   projectId: string,
@@ -28,7 +28,7 @@ export async function trialOf(
   )
 }
 
-/** What a finished trial answers: the model's output and, by the name of its scorer, the last score of each. */
+/** The output of a finished trial: the model's output, and the last score of each scorer by name. */
 export async function trialOutput(
   tx: Transaction,
   projectId: string,

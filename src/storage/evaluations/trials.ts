@@ -11,14 +11,14 @@ import type { Reader, Transaction } from '../transaction.ts'
 import { followRows, type RowUse } from './row-sets.ts'
 import { createShapes } from './shapes.ts'
 
-/** Trials that are held in memory at a time, with the calls below them. */
+/** Trials in memory at a time, with the calls below them. */
 const trialsAtOnce = 64
-/** Of one trial; no harness makes as many, and a request must not read without end. */
+/** Children of one trial; no harness makes as many, and a request must not read without end. */
 const mostChildren = 1000
 
 export const derivation = (project: string) => `the results of ${project}`
 
-/** Makes the rows of these trials what their calls say now. */
+/** Updates the rows of these trials from their calls. */
 export async function deriveTrials(
   tx: Transaction,
   project: string,
@@ -31,7 +31,7 @@ export async function deriveTrials(
   for (const some of batchesOf(ids, trialsAtOnce)) await deriveSome(tx, project, some, now)
 }
 
-/** What follows from the calls of a trial alone. */
+/** Derived from the calls of a trial alone. */
 export const trialColumns = [
   'project_id',
   'trial_id',
@@ -54,7 +54,7 @@ export const trialColumns = [
 
 export type StoredTrial = Record<(typeof trialColumns)[number], SqlValue>
 
-/** What follows from the scores and the evaluation. */
+/** Derived from the scores and the evaluation. */
 const shapeColumns = ['shape', ...Array.from({ length: slotCount }, (_, slot) => `v${slot}`)]
 
 async function deriveSome(tx: Transaction, project: string, ids: string[], now: number): Promise<void> {
@@ -94,7 +94,7 @@ async function deriveSome(tx: Transaction, project: string, ids: string[], now: 
 
 export function storedTrial(project: string, trial: Trial, rows: ReadonlyMap<string, string>): StoredTrial {
   const { digest, kind, inline } = trial.example
-  // The text of the row that it is about, as far as it is known.
+  // The text of the trial's row, if it is known.
   const row = kind === exampleKinds.ref ? rows.get(digest) : inline
   return {
     project_id: project,
@@ -117,7 +117,7 @@ export function storedTrial(project: string, trial: Trial, rows: ReadonlyMap<str
   }
 }
 
-/** The rows that trials refer to, as far as the tables of the project have them already. */
+/** The rows that trials refer to, if the tables of the project already have them. */
 export async function referredRows(
   tx: Pick<Transaction, 'all'>,
   project: string,
@@ -146,7 +146,7 @@ const insertTrials = insertInto(
   { most: trialsAtOnce },
 )
 
-/** The trials among these calls as they follow from the calls, which may be gone or be no trials. */
+/** The trials among these calls, derived from the calls as they are now; some may be gone, or not be trials. */
 export async function readTrials(
   tx: Reader,
   project: string,
@@ -167,14 +167,15 @@ export async function readTrials(
   const trials = new Map<string, Trial>()
   if (trialCalls.length === 0) return trials
   const parents = trialCalls.map(({ id }) => id)
-  // In the order of their index: PostgreSQL, which has seen that most trials have one parent, reads all its calls otherwise.
-  // Of a child that is not a scorer its output says nothing here, and its inputs only what it is a method of.
+  // Ordered by their index: PostgreSQL, having seen that most trials have one parent, would otherwise read all calls of
+  // that parent. For a child that is not a scorer, only the object it is a method of is read from its inputs, and
+  // nothing from its output.
   const children = await tx.all<EvaluationCall>(
     sql`SELECT ${small}, summary, ${mentioning('inputs', '"self"', 'inputs')},
           ${mentioning('output', 'score', 'attributes')} FROM calls
         WHERE project_id = ${project} AND parent_id IN (${listOf(parents)}) AND ${isLive(now)} ORDER BY parent_id LIMIT ${mostChildren * parents.length}`,
   )
-  // By their time not in SQL, which would then look for them in the order of all calls of the project.
+  // Not sorted by time in SQL, which would then search all calls of the project in that order.
   children.sort((a, b) => a.started_at - b.started_at || (a.id < b.id ? -1 : 1))
   const byParent = Map.groupBy(children, ({ parent_id }) => parent_id as string)
   for (const call of trialCalls) trials.set(call.id, trialOf(call, byParent.get(call.id) ?? []))
@@ -183,12 +184,12 @@ export async function readTrials(
 
 interface RefreshStep {
   now: number
-  /** Null is every project. */
+  /** Null means every project. */
   project_id: string | null
   limit: number
 }
 
-/** Derives again the trials of which a call has expired, a few at a time. Answers how many there were. */
+/** Derives trials again after one of their calls has expired, a few at a time. Returns how many. */
 export async function refreshStale(
   tx: Transaction,
   { now, project_id, limit }: RefreshStep,

@@ -3,10 +3,10 @@ import { type KeptObject, keepObject, type NewObject, readVersion } from '../obj
 import { listOf, sql } from '../sql/sql.ts'
 import type { Command, Reader } from '../transaction.ts'
 
-/** What the record has under an id that is imported. */
+/** What the record already has under an imported id. */
 type Standing = 'there' | 'gone'
 
-/** Calls that have ended or are gone: an import leaves them as they are. */
+/** Calls that have ended or are gone; an import leaves them as they are. */
 export async function standingOfImported(
   db: Reader,
   project: string,
@@ -37,7 +37,9 @@ interface ImportedVersion extends NewObject {
   aliases: readonly string[]
 }
 
-/** A version that is not there yet, with its tags and aliases. What is there, or was deleted, stays as it is. */
+/**
+ * Stores a version that does not exist yet, with its tags and aliases. One that exists or was deleted is left as it is.
+ */
 export const importVersion: Command<ImportedVersion, KeptObject | Standing> = async (tx, given) => {
   const { tags, aliases, ...version } = given
   const { project_id, object_id, digest } = version

@@ -6,15 +6,17 @@ import { join, listOf, nothing, type Sql, sql, trusted } from '../sql/sql.ts'
 import type { LongReader, Reader } from '../transaction.ts'
 
 /**
- * What is exported is read in queries of this many rows, each where the last one ended: none of them takes long, however
- * slowly its client reads and however much there is.
+ * An export is read in queries of this many rows, each starting where the last one ended. So no query takes long,
+ * however slowly the client reads and however much there is.
  */
 const rowsOfQuery = 2_000
 const largeRowsOfQuery = 200
-/** In memory at a time: a row may have megabytes. */
+/** Rows in memory at a time; a single row may be megabytes. */
 const rowsAtOnce = 50
 
-/** The rows of one query after the other, in pieces; `query` answers the rows behind one that was read. */
+/**
+ * The rows of one query after the other, in batches. `query` returns the query for the rows after the last one read.
+ */
 async function* paged<Row>(
   db: LongReader,
   query: (last: Row | undefined, limit: number) => Sql,
@@ -37,14 +39,14 @@ export interface CallPlace {
   started_at: number
 }
 
-/** Where a call stands in the order of an export, also one that was deleted since. */
+/** The position of a call in the order of an export, even if it was deleted since. */
 export function placeOfCall(db: Reader, project: string, id: string): Promise<CallPlace | undefined> {
   return db.get<CallPlace>(
     sql`SELECT id, started_at FROM calls WHERE project_id = ${project} AND id = ${id} AND started_at IS NOT NULL`,
   )
 }
 
-/** The calls of the view in the order in which they started, those behind `after`. */
+/** The calls of the view after `after`, in the order in which they started. */
 export function callPages(
   db: LongReader,
   view: CallsView,
@@ -90,7 +92,7 @@ export function feedbackPages(
   )
 }
 
-/** What was said about these calls. */
+/** The feedback on these calls. */
 export function feedbackOfCalls(
   db: LongReader,
   project: string,
@@ -149,7 +151,7 @@ interface PlacedRow {
   val: string
 }
 
-/** The rows of a table in its order. */
+/** The rows of a table, in order. */
 export function tableRowPages(
   db: LongReader,
   project: string,

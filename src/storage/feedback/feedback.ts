@@ -11,7 +11,7 @@ const kinds = {
   id: 'text',
   feedback_type: 'text',
   svc_ref: 'text',
-  /** The call that `svc_ref` names, when it is one of the project. */
+  /** The call that `svc_ref` names, if it is a call of the project. */
   call_id: 'text?',
   user_id: 'text',
   creator: 'text?',
@@ -24,7 +24,7 @@ const kinds = {
   queue_id: 'text?',
 } as const satisfies Columns
 
-/** What someone says about a thing; `payload` is JSON. */
+/** Feedback on a call or an object; `payload` is JSON. */
 export type Feedback = RowOf<typeof kinds>
 
 export const feedbackColumns = namesOf(kinds)
@@ -46,7 +46,7 @@ function matching(db: Reader, { projectId, conditions }: FeedbackQuery, source =
   return sql`FROM feedback${source} WHERE ${allOf([sql`project_id = ${projectId}`, ...conditions, db.dialect.going])}`
 }
 
-/** `selected` are the columns, by the names that the rows will have. */
+/** `selected` are the columns, named as the rows will have them. */
 export function selectFeedback(db: Reader, query: FeedbackQuery, selected: readonly Sql[]): Sql {
   return rowsInOrder(db.dialect, {
     table: 'feedback',
@@ -61,14 +61,14 @@ export function countFeedback(db: Reader, query: FeedbackQuery): Sql {
   return sql`SELECT count(*) AS count ${matching(db, query)}`
 }
 
-/** Of one payload. What is sent is no longer than that in ASCII, and stored it is no longer. */
+/** For one payload. The limit applies to the ASCII form that is sent; the stored form is never longer. */
 export const mostPayloadBytes = 1 << 20
 
 const ofCall = trusted('feedback.project_id = calls.project_id AND feedback.call_id = calls.id')
 
 /**
- * The payload that a query of calls means by a kind of feedback and a path: of the latest that has a value there. Null is
- * any kind. It stands where a row of `calls` is at hand.
+ * The payload that a calls query reads for a kind of feedback and a path: of the latest feedback with a value there.
+ * Null means any kind. For use where a row of `calls` is in scope.
  */
 export function payloadOfCall(dialect: Dialect, type: string | null, path: readonly string[]): Sql {
   const kind = type === null ? trusted('') : sql` AND feedback.feedback_type = ${type}`
@@ -77,12 +77,12 @@ export function payloadOfCall(dialect: Dialect, type: string | null, path: reado
     ORDER BY feedback.created_at DESC, feedback.id DESC LIMIT 1)`
 }
 
-/** Bytes of payloads that the record of one call shows: it is one line of text, and a line has to end. */
+/** Payload bytes shown in the record of one call: the record is one line of text, and a line must be bounded. */
 const mostShownBytes = 16 * 1024 * 1024
 
 /**
- * The feedback of a call, oldest first, as the members of a JSON list, and how many are left out because they are too
- * much. The text is put together where the rows are, so that a large one is not read in the thread that speaks HTTP.
+ * The feedback on a call, oldest first, as the elements of a JSON list, and how many were left out for size. The text
+ * is assembled in the database, so that a large one is not read in the thread that serves HTTP.
  */
 export function feedbackOfCall(dialect: Dialect): { list: Sql; leftOut: Sql } {
   const quoted = (column: string) => dialect.quoted(trusted(column))

@@ -9,7 +9,7 @@ import { type Sql, sql, trusted } from '../sql/sql.ts'
 import { type LongReader, onlyRow } from '../transaction.ts'
 import { countFeedback, type FeedbackQuery, selectFeedback } from './feedback.ts'
 
-/** The columns by their names on the wire, in the order in which they come back. */
+/** The columns by their API names, in the order in which they are returned. */
 const wireColumns = {
   id: 'id',
   project_id: 'project_id',
@@ -32,7 +32,7 @@ const columns = new Map([
   ['wb_user_id', wireColumns.svc_user_id] as const,
 ])
 
-/** What comes back unless fields are asked for: also under the names that the clients of Weave read. */
+/** The fields returned by default, including the names that Weave clients read. */
 const allFields = [
   'id',
   'project_id',
@@ -43,12 +43,12 @@ const allFields = [
   ...Object.keys(wireColumns).slice(4),
 ]
 
-/** A record as the names of its fields and their values: `payload` is JSON, times are microseconds. */
+/** A record as pairs of field name and value: `payload` is JSON, times are microseconds. */
 type FeedbackFields = [name: string, value: unknown][]
 
 export type FoundFeedback = ReturnType<typeof feedbackInView>
 
-/** The feedback of the view, with these fields; none means all. Everything is checked before this answers. */
+/** The feedback of the view, with these fields; no fields means all. Everything is validated before this returns. */
 export function feedbackInView(db: LongReader, view: View, fields: readonly string[]) {
   const names = fields.length > 0 ? [...new Set(fields)] : allFields
   const selected = names.map((name, index) => {
@@ -57,7 +57,7 @@ export function feedbackInView(db: LongReader, view: View, fields: readonly stri
   })
   const query = queryOf(view, db.dialect)
   return {
-    /** How many there are, before limit and offset. */
+    /** The total, before limit and offset. */
     total: async (signal: AbortSignal): Promise<number> =>
       (await onlyRow<{ count: number }>(db, countFeedback(db, query), signal)).count,
     async *rows(signal: AbortSignal): AsyncGenerator<FeedbackFields[]> {
@@ -78,7 +78,7 @@ function shownColumn(name: string, place: string, dialect: Dialect): Sql {
   return path === undefined ? trusted(column) : dialect.stored(trusted(column), 'always')
 }
 
-/** The oldest first unless asked otherwise; the id decides between equals, so that pages fit together. */
+/** Oldest first by default; the id breaks ties, so that pages neither overlap nor skip. */
 function queryOf({ project, query, sort, limit, offset }: View, dialect: Dialect): FeedbackQuery {
   const conditions = query ? [compileCondition(query, feedbackFields('query'), dialect)] : []
   const sorting = sortingOf(sort, feedbackFields, dialect)
@@ -99,7 +99,7 @@ export function feedbackFields(place: string): FieldResolver {
   }
 }
 
-/** The steps behind `payload.`; undefined when the field is not in the payload. */
+/** The steps after `payload.`; undefined if the field is not in the payload. */
 function payloadPath(field: string): string[] | undefined {
   const [document, ...path] = splitPath(field)
   return document === 'payload' ? path : undefined

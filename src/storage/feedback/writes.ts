@@ -7,7 +7,7 @@ import { sql } from '../sql/sql.ts'
 import type { Command, Transaction } from '../transaction.ts'
 import { feedbackColumns as columns, type Feedback, readFeedback } from './feedback.ts'
 
-/** What makes two records the same one, sent twice. */
+/** The columns that make two records the same record, sent twice. */
 const contentColumns = columns.filter((name) => !['call_id', 'created_at', 'payload'].includes(name))
 
 export interface NewFeedback {
@@ -16,12 +16,12 @@ export interface NewFeedback {
   field: string
 }
 
-/** What is stored under the id: the record that was given, or the same one of an earlier request. */
+/** What is stored under the id: the given record, or the same one from an earlier request. */
 export type KeptFeedback = Pick<Feedback, 'id' | 'created_at' | 'payload'>
 
 /**
- * All or nothing. An id that is there already is the same record when its content is the same, so that a client may send
- * again what it got no answer for; other content is a conflict.
+ * All or nothing. If an id already exists with the same content, it is the same record, so that a client can repeat a
+ * request that got no answer. Different content is a conflict.
  */
 export const addFeedback: Command<readonly NewFeedback[], KeptFeedback[]> = async (tx, given) => {
   const byKey = new Map<string, Feedback>()
@@ -30,7 +30,7 @@ export const addFeedback: Command<readonly NewFeedback[], KeptFeedback[]> = asyn
     if (first === undefined) byKey.set(keyOf(record), record)
     else if (!isSame(first, record)) throw conflict(record, field, first)
   }
-  // Two requests that add the same ids meet in the same order, so neither waits for the other's end.
+  // Two requests that add the same ids take them in the same order, so that they cannot deadlock.
   const records = [...byKey.keys()].sort().map((key) => byKey.get(key) as Feedback)
   const watched = await watchScores(tx, records)
   const known = new Map<string, Feedback>()
@@ -54,7 +54,7 @@ export const addFeedback: Command<readonly NewFeedback[], KeptFeedback[]> = asyn
 }
 
 interface FeedbackReplacement extends NewFeedback {
-  /** Goes when the new record comes. */
+  /** Removed when the new record is stored. */
   replaced: string
 }
 
@@ -79,7 +79,7 @@ async function remove(tx: Transaction, projectId: string, id: string): Promise<v
 
 type OfCall = Pick<Feedback, 'call_id' | 'feedback_type'>
 
-/** What is about objects names no call. Calls are found by what notes say. */
+/** Feedback on objects names no call. Calls can be found by the text of notes. */
 async function tellOf(tx: Transaction, project: string, said: readonly OfCall[]): Promise<void> {
   const callsOf = (some: readonly OfCall[]) => some.map(({ call_id }) => call_id).filter((id) => id !== null)
   const notes = said.filter(({ feedback_type }) => feedback_type === 'wandb.note.1')
@@ -93,7 +93,7 @@ const insertFeedback = insertInto(
   'ON CONFLICT (project_id, id) DO NOTHING RETURNING project_id, id',
 )
 
-/** Answers the records whose id was there already. */
+/** Returns the records whose id already existed. */
 async function addNew(tx: Transaction, records: readonly Feedback[]): Promise<Feedback[]> {
   const left = new Map(records.map((record) => [keyOf(record), record]))
   const rows = records.map((record) => columns.map((column) => record[column]))
@@ -104,7 +104,9 @@ async function addNew(tx: Transaction, records: readonly Feedback[]): Promise<Fe
   return [...left.values()]
 }
 
-/** What stands in the way of a record; undefined when it went away meanwhile and the record is in its place now. */
+/**
+ * The stored record that a new one collides with; undefined if it was removed meanwhile and the new record was stored.
+ */
 async function storedOrAdded(tx: Transaction, record: Feedback): Promise<Feedback | undefined> {
   for (;;) {
     const stored = await readFeedback(tx, record.project_id, record.id)
@@ -122,7 +124,7 @@ function isSame(one: Feedback, other: Feedback): boolean {
   return one.payload === other.payload || exactJson(one.payload) === exactJson(other.payload)
 }
 
-/** Whoever may write to the project may read who said what in it, so the user is named. */
+/** The user can be named: whoever may write to the project may also read who wrote what in it. */
 function conflict(record: Feedback, field: string, stored: Feedback) {
   const { id, project_id, user_id } = record
   const values = { field, given: JSON.stringify(id), project: JSON.stringify(project_id) }

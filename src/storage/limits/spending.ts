@@ -4,13 +4,13 @@ import type { Command } from '../transaction.ts'
 
 /** Of requests or tokens. */
 interface Spent {
-  /** Since it was told last. */
+  /** Since the last report. */
   more: number
-  /** Null where there is no limit. */
+  /** Null if there is no limit. */
   perMinute: number | null
 }
 
-/** What a server tells of a user with limits. */
+/** What a server reports about a user with limits. */
 export interface UserSpending {
   user: string
   requests: Spent
@@ -18,7 +18,7 @@ export interface UserSpending {
   running: number
 }
 
-/** What all servers together know of the user. */
+/** What all servers together know about the user. */
 export interface SharedSpending {
   user: string
   requests: number
@@ -34,12 +34,12 @@ interface ShareSpending {
   now: number
 }
 
-/** A server that has not told of its requests for so long has none. */
+/** A server that has not reported for this long counts as having no requests. */
 const heardOfFor = 3_000_000
-/** Its rows are removed then. */
+/** After this its rows are removed. */
 const forgottenAfter = 3_600_000_000
 
-/** Adds what this server has counted to what all have. */
+/** Adds what this server has counted to the shared totals. */
 export const shareSpending: Command<ShareSpending, SharedSpending[]> = async (tx, { holder, users, now }) => {
   const shared: SharedSpending[] = []
   for (const given of users.toSorted((a, b) => (a.user < b.user ? -1 : 1))) {
@@ -48,7 +48,7 @@ export const shareSpending: Command<ShareSpending, SharedSpending[]> = async (tx
     const row = await tx.get<{ requests: number; tokens: number; at: number }>(
       sql`SELECT requests, tokens, at FROM spending WHERE user_name = ${user}`,
     )
-    // The clocks of machines differ: nobody takes back what another one has spent a moment later.
+    // The clocks of machines differ: a server with a slower clock must not undo what another has just counted.
     const at = Math.max(now, row?.at ?? 0)
     const amountOf = (before: number | undefined, { more, perMinute }: Spent) => {
       if (perMinute === null) return 0

@@ -16,11 +16,11 @@ export interface TakenJudgement {
 }
 
 interface MonitorAtWork extends MonitorKey {
-  /** Of its scorers. */
+  /** The kind of its scorer. */
   kind: MonitorScorer['kind']
 }
 
-/** The monitors with judgements that could be made now, of any project. */
+/** The monitors of any project with judgements that could be made now. */
 export function monitorsAtWork(db: Reader, kind: MonitorScorer['kind'], now: number): Promise<MonitorKey[]> {
   return db.all<MonitorKey>(
     sql`SELECT project_id, id AS monitor_id FROM monitors WHERE active = 1 AND EXISTS (
@@ -37,7 +37,7 @@ interface TakeJudgements extends MonitorAtWork {
   except: readonly string[]
   limit: number
   now: number
-  /** Until when they are not given to another process. */
+  /** Until then they are not given to another process. */
   until: number
 }
 
@@ -47,7 +47,7 @@ const ofMonitor = ({ project_id, monitor_id }: MonitorKey): Sql =>
 const oneOf = (key: MonitorKey, { call_id, scorer }: Pick<TakenJudgement, 'call_id' | 'scorer'>): Sql =>
   sql`${ofMonitor(key)} AND call_id = ${call_id} AND scorer = ${scorer} AND state = 'pending'`
 
-/** Those that nobody has, or whose holder has not been heard of in time; the oldest first. */
+/** Takes judgements that no process has, or whose holder has not renewed them in time; oldest first. */
 export const takeJudgements: Command<TakeJudgements, TakenJudgement[]> = async (tx, given) => {
   const { holder, kind, except, limit, now, until } = given
   const others = except.length === 0 ? nothing : sql` AND scorer NOT IN (${listOf(except)})`
@@ -70,7 +70,7 @@ interface RenewJudgements extends MonitorKey {
   until: number
 }
 
-/** A model takes its time, and the process that asks it still lives. */
+/** Extends the hold on judgements while a slow model is at work, because the process that asks it is still alive. */
 export const renewJudgements: Command<RenewJudgements, void> = async (tx, given) => {
   await tx.turn(monitorTurn(given))
   for (const one of given.judgements) {
@@ -80,20 +80,20 @@ export const renewJudgements: Command<RenewJudgements, void> = async (tx, given)
   }
 }
 
-/** What became of a judgement. */
+/** The outcome of a judgement. */
 export interface SettledJudgement extends Pick<TakenJudgement, 'call_id' | 'scorer'> {
-  /** `other`: the call is not one of the monitor's, and nothing is remembered of it. */
+  /** `other`: the call is not one for this monitor, and nothing is stored about it. */
   state: 'judged' | 'skipped' | 'failed' | 'pending' | 'other'
   reason?: string
   detail?: string
-  /** Of one that is pending: not before, and whether it was tried. */
+  /** For a pending one: when to try next, and whether it was tried. */
   due_at?: number
   wasTried?: boolean
   tokens?: number
   /** The judge's own call. */
   call?: CallPart
   feedback?: Feedback
-  /** Of a feedback that was there before. */
+  /** The id of feedback that already existed. */
   feedback_id?: string
 }
 
@@ -102,13 +102,13 @@ interface SettleJudgements extends MonitorKey {
   judgements: readonly SettledJudgement[]
   now: number
   day: string
-  /** Why the judges of the monitor wait; absent leaves it as it is. */
+  /** Why the judges of the monitor wait; absent leaves the stored reason as it is. */
   waits?: string | null
 }
 
 /**
- * The score, the judge's call and that it is done become true together, and only for the process that has the judgement: one
- * that came too late, or whose monitor is gone, writes nothing.
+ * Stores the score, the judge's call and the new state in one transaction, and only for the process that holds the
+ * judgement. A process that is too late, or whose monitor is gone, writes nothing.
  */
 export const settleJudgements: Command<SettleJudgements, void> = async (tx, given) => {
   await tx.turn(monitorTurn(given))
@@ -141,7 +141,7 @@ export const settleJudgements: Command<SettleJudgements, void> = async (tx, give
   }
 }
 
-/** Says it of a call that is still there. */
+/** Adds the feedback if the call still exists. */
 async function saying(
   tx: Transaction,
   judgement: SettledJudgement,
@@ -183,7 +183,7 @@ export async function tokensOfDay(db: Reader, key: MonitorKey, day: string): Pro
   return row?.tokens ?? 0
 }
 
-/** Whether each of these calls is there, was ever begun, or is gone. */
+/** Whether each of these calls exists, has not started yet, or is gone. */
 export async function standingOfCalls(
   db: Reader,
   project: string,
@@ -208,12 +208,12 @@ export async function standingOfCalls(
 const ofDeleted = trusted(`FROM monitors CROSS JOIN judgements WHERE monitors.deleted_at IS NOT NULL
   AND judgements.project_id = monitors.project_id AND judgements.monitor_id = monitors.id`)
 
-/** Whether judgements are left of a monitor that was deleted. */
+/** Whether judgements of a deleted monitor are left. */
 export async function hasLeftovers(db: Reader): Promise<boolean> {
   return (await db.get(sql`SELECT 1 AS one ${ofDeleted} LIMIT 1`)) !== undefined
 }
 
-/** Takes them away, some at a time. Answers whether there are more. */
+/** Removes them, some at a time. Returns whether there are more. */
 export const dropJudgements: Command<{ limit: number }, boolean> = async (tx, { limit }) => {
   const dropped = await tx.run(
     sql`DELETE FROM judgements WHERE (project_id, monitor_id, call_id, scorer) IN (

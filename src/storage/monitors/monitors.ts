@@ -26,15 +26,18 @@ const kinds = {
   deleted_at: 'time?',
 } as const satisfies Columns
 
-/** What of a project is judged, and by which scorers. `scorers` is a JSON list of MonitorScorer, `conditions` a JSON object. */
+/**
+ * Which calls of a project are judged, and by which scorers. `scorers` is a JSON list of MonitorScorer, `conditions` a
+ * JSON object.
+ */
 export type Monitor = RowOf<typeof kinds>
 
 export interface MonitorScorer {
-  /** Of its object. A monitor has no two scorers of one name. */
+  /** The name of its object. No two scorers of a monitor have the same name. */
   name: string
   ref: string
   kind: 'judge' | 'check'
-  /** In place of those of the scorer. */
+  /** Replaces the fields of the scorer. */
   fields: Record<string, string>
 }
 
@@ -46,7 +49,7 @@ export interface MonitorKey {
 const columns = namesOf(kinds)
 const allColumns = trusted(columns.join(', '))
 
-/** Whatever changes a monitor or its judgements takes turns. */
+/** Everything that changes a monitor or its judgements takes this turn. */
 export const monitorTurn = ({ project_id, monitor_id }: MonitorKey) => `monitor ${project_id} ${monitor_id}`
 
 /** The monitor, unless it was deleted. */
@@ -60,7 +63,7 @@ export function findMonitor(
   )
 }
 
-/** The same, for whom there is nothing to do without it. */
+/** The same, but refuses if there is no such monitor. */
 export async function requireMonitor(db: Reader, key: MonitorKey): Promise<Monitor> {
   const monitor = await findMonitor(db, key)
   if (monitor !== undefined) return monitor
@@ -78,7 +81,7 @@ interface MonitorsView extends View {
 
 const sortable = { id: 'id', name: 'name', created_at: 'created_at', updated_at: 'updated_at' }
 
-/** The monitors that were not deleted, the newest first unless asked otherwise. */
+/** The monitors that were not deleted, newest first by default. */
 export function streamMonitors(
   db: LongReader,
   view: MonitorsView,
@@ -104,9 +107,9 @@ export const addMonitor: Command<Monitor, void> = async (tx, monitor) => {
 }
 
 export interface MonitorChange extends MonitorKey {
-  /** Who changes it. */
+  /** The user who changes it. */
   user: string
-  /** What is absent stays as it is. */
+  /** Absent fields are left as they are. */
   change: Partial<
     Pick<
       Monitor,
@@ -116,13 +119,13 @@ export interface MonitorChange extends MonitorKey {
   now: number
 }
 
-/** The monitor as it is now. */
+/** Returns the monitor after the change. */
 export const changeMonitor: Command<MonitorChange, Monitor> = async (tx, { change, user, now, ...key }) => {
   await tx.turn(monitorTurn(key))
   const monitor = await requireMonitor(tx, key)
   if (Object.keys(change).length === 0) return monitor
   const takenOver = change.active === 1 && monitor.stopped !== null ? { runs_as: user, stopped: null } : {}
-  // Why it waited may be over.
+  // The reason to wait may no longer apply.
   const changed: Monitor = { ...monitor, ...change, ...takenOver, waits: null, updated_at: now }
   await tx.run(
     sql`UPDATE monitors SET name = ${changed.name}, description = ${changed.description}, scorers = ${changed.scorers},
@@ -133,7 +136,9 @@ export const changeMonitor: Command<MonitorChange, Monitor> = async (tx, { chang
   return changed
 }
 
-/** The monitor as it was, with the time of its end. What it has judged stays; what waits is dropped behind it. */
+/**
+ * Returns the monitor as it was, with the time of deletion. Its scores stay; its pending judgements are removed later.
+ */
 export const deleteMonitor: Command<MonitorKey & { now: number }, Monitor> = async (tx, { now, ...key }) => {
   await tx.turn(monitorTurn(key))
   const monitor = await requireMonitor(tx, key)
@@ -143,7 +148,7 @@ export const deleteMonitor: Command<MonitorKey & { now: number }, Monitor> = asy
   return { ...monitor, active: 0, deleted_at: now }
 }
 
-/** Nobody is left who answers for what the monitors of this user cost. Whoever resumes one takes it over. */
+/** With the user gone, nobody answers for the cost of the user's monitors. A user who resumes one takes it over. */
 export const stopMonitorsOf: Command<{ user: string; now: number }, void> = async (tx, { user, now }) => {
   const why = `the user ${user} was removed; "active": true resumes it as yours`
   await tx.run(

@@ -24,7 +24,7 @@ const key = '(project_id, monitor_id, call_id, scorer)'
 
 const insertNew = insertInto('judgements', columns, `ON CONFLICT ${key} DO NOTHING`)
 
-/** What was judged before is looked at again, and is judged again where its scorer has changed. */
+/** Calls that were judged before are noted again, and are judged again if their scorer has changed. */
 const insertAgain = insertInto(
   'judgements',
   columns,
@@ -33,7 +33,7 @@ const insertAgain = insertInto(
    taken_by = NULL, taken_until = NULL WHERE judgements.state <> 'pending'`,
 )
 
-/** After calls of one project were written: the judgements of those that ended are pending. */
+/** Called after calls of one project were written: makes the judgements of those that ended pending. */
 export async function noteJudgements(
   tx: Transaction,
   project: string,
@@ -51,7 +51,7 @@ export async function noteJudgements(
   }
 }
 
-/** The same for calls that a run over old ones has found. */
+/** The same for calls found by a run over old calls. */
 export async function noteOldCalls(
   tx: Transaction,
   monitor: Pick<Monitor, 'project_id' | 'id' | 'scorers'>,
@@ -90,7 +90,7 @@ async function insert(
   for (const one of statement(rows)) await tx.run(one)
 }
 
-/** With calls of a project that are forgotten. */
+/** Called when calls of a project are removed for good. */
 export async function forgetJudgements(
   tx: Transaction,
   project: string,

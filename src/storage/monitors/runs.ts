@@ -24,14 +24,17 @@ const kinds = {
   ended_at: 'time?',
 } as const satisfies Columns
 
-/** A monitor that goes over old calls. It is `looking` for them, then `judging` the last, then `done`, or `cancelled`. */
+/**
+ * A run of a monitor over old calls. Its state is `looking` while it searches for them, `judging` while the last ones
+ * are judged, then `done` or `cancelled`.
+ */
 export type MonitorRun = RowOf<typeof kinds>
 
 export interface RunKey extends MonitorKey {
   run_id: string
 }
 
-/** What became of the judgements of a run. */
+/** How many judgements of a run are in each state. */
 type RunCounts = Record<'pending' | 'judged' | 'skipped' | 'failed', number>
 
 const columns = namesOf(kinds)
@@ -53,7 +56,7 @@ export async function requireRun(db: Reader, key: RunKey): Promise<MonitorRun> {
   })
 }
 
-/** The latest first. */
+/** Latest first. */
 export function latestRuns(
   db: Reader,
   { project_id, monitor_id }: MonitorKey,
@@ -70,7 +73,7 @@ export function goingRuns(db: Reader, limit: number): Promise<MonitorRun[]> {
   return db.all<MonitorRun>(sql`SELECT ${allColumns} FROM monitor_runs WHERE ${going} LIMIT ${limit}`)
 }
 
-/** As they are now; those of a run that is over are remembered. */
+/** The current counts; for a run that is over, the counts stored at its end. */
 export async function countsOfRun(db: Reader, { project_id, id, counts }: MonitorRun): Promise<RunCounts> {
   if (counts !== null) return JSON.parse(counts) as RunCounts
   const rows = await db.all<{ state: keyof RunCounts; count: number }>(
@@ -84,7 +87,7 @@ export async function countsOfRun(db: Reader, { project_id, id, counts }: Monito
 
 const insertRun = insertInto('monitor_runs', columns)
 
-/** One at a time: another would go over the same calls. */
+/** One at a time: a second run would go over the same calls. */
 export const addMonitorRun: Command<MonitorRun, void> = async (tx, run) => {
   const key = { project_id: run.project_id, monitor_id: run.monitor_id }
   await tx.turn(monitorTurn(key))
@@ -103,14 +106,14 @@ export const addMonitorRun: Command<MonitorRun, void> = async (tx, run) => {
 }
 
 interface RunStep extends RunKey {
-  /** Where the step began: another process may have done it. */
+  /** The position at which the step began, because another process may have done the same step. */
   from: string | null
   /** The calls that were found. */
   calls: readonly string[]
-  /** Where the step came to. */
+  /** The position that the step has reached. */
   seen_at: number | null
   seen_id: string | null
-  /** There are no more. */
+  /** Whether there are no more calls. */
   isLast: boolean
   now: number
 }
@@ -131,7 +134,7 @@ export const stepMonitorRun: Command<RunStep, void> = async (tx, step) => {
   )
 }
 
-/** A run whose last call was judged is done. */
+/** A run is done when its last call has been judged. */
 export const endMonitorRun: Command<RunKey & { now: number }, void> = async (tx, given) => {
   await tx.turn(monitorTurn(given))
   const run = await goingRun(tx, given)
@@ -141,7 +144,7 @@ export const endMonitorRun: Command<RunKey & { now: number }, void> = async (tx,
   await end(tx, given, run, isGone ? 'cancelled' : 'done', given.now)
 }
 
-/** What was judged stays, and nothing more is. A run that is over stays as it is. */
+/** Scores stay, and nothing more is judged. A run that is over is left as it is. */
 export const cancelMonitorRun: Command<RunKey & { now: number }, void> = async (tx, given) => {
   await tx.turn(monitorTurn(given))
   await requireRun(tx, given)
@@ -158,7 +161,7 @@ function goingRun(tx: Transaction, key: RunKey): Promise<MonitorRun | undefined>
   return tx.get<MonitorRun>(sql`SELECT ${allColumns} FROM monitor_runs WHERE ${oneOf(key)} AND ${going}`)
 }
 
-/** Later runs take judgements over, so what became of them is remembered now. */
+/** Later runs take over its judgements, so the counts are stored now. */
 async function end(
   tx: Transaction,
   key: RunKey,

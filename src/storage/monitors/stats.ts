@@ -2,20 +2,20 @@ import { sql } from '../sql/sql.ts'
 import { allRows, type LongReader } from '../transaction.ts'
 import type { MonitorKey } from './monitors.ts'
 
-/** How many judgements of a monitor came to the same end, by scorer and reason. */
+/** The number of judgements of a monitor with the same outcome, by scorer and reason. */
 export interface JudgementCount {
   scorer: string
   state: 'pending' | 'judged' | 'skipped' | 'failed'
   reason: string | null
   count: number
   tokens: number
-  /** One of the details. */
+  /** An example of the details. */
   detail: string | null
-  /** The call that waits longest, of those that were noted as they came. */
+  /** When the longest-waiting call was noted, among those noted as they arrived. */
   oldest: number | null
 }
 
-/** Those that were noted in a time. */
+/** Judgements that were noted in a time range. */
 interface StatsOfTime extends MonitorKey {
   after: number
   before: number

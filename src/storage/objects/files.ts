@@ -1,7 +1,7 @@
 import { sql } from '../sql/sql.ts'
 import { type Command, type LongReader, onlyRow, type Reader, type Transaction } from '../transaction.ts'
 
-/** A file lies in pieces, so that neither a reader nor a writer ever holds the whole of it. */
+/** A file is stored in pieces, so that neither a reader nor a writer ever has all of it in memory. */
 export const pieceBytes = 256 * 1024
 
 interface StoredFile {
@@ -47,7 +47,7 @@ interface Piece extends PieceBytes {
   now: number
 }
 
-/** A piece of an upload that is under way. Nobody sees it before its file is finished. */
+/** A piece of an upload in progress. It is invisible until its file is finished. */
 export const keepPiece: Command<Piece, void> = async (tx, { project_id, upload_id, now, ...piece }) => {
   await tx.run(
     sql`INSERT INTO file_uploads (project_id, upload_id, touched_at) VALUES (${project_id}, ${upload_id}, ${now})
@@ -65,7 +65,9 @@ interface FinishedUpload {
   now: number
 }
 
-/** Makes the file visible. Answers false when the project has the same bytes already: then the upload is of no use. */
+/**
+ * Makes the file visible. Returns false if the project already has the same bytes, so that the upload is not needed.
+ */
 export const finishFile: Command<FinishedUpload, boolean> = async (tx, upload) => {
   const { project_id, upload_id, digest, size, last, now } = upload
   const isNew = await tx.run(
@@ -78,16 +80,16 @@ export const finishFile: Command<FinishedUpload, boolean> = async (tx, upload) =
   return true
 }
 
-/** Pieces that are freed in one write, so that the writes of others go in between. */
+/** Pieces freed in one write, so that other writes run in between. */
 const piecesAtOnce = 64
 
-/** Removes a few pieces of an upload. Answers whether there may be more. */
+/** Removes a few pieces of an upload. Returns whether there may be more. */
 export const dropPieces: Command<{ project_id: string; upload_id: string }, boolean> = (
   tx,
   { project_id, upload_id },
 ) => removeSome(tx, project_id, upload_id)
 
-/** A step of removing what the end of a server left in the middle of an upload. Answers whether there may be more. */
+/** Removes some of the uploads that were cut short by the end of a server. Returns whether there may be more. */
 export const sweepUploads: Command<{ before: number }, boolean> = async (tx, { before }) => {
   if (!(await tx.alone('the sweep of uploads'))) return false
   const abandoned = await tx.get<{ project_id: string; upload_id: string }>(

@@ -2,7 +2,7 @@ import { pairsOf, sql } from '../sql/sql.ts'
 import type { Command, Reader, Transaction } from '../transaction.ts'
 import { objectTurn, readVersion } from './objects.ts'
 
-/** Which names a version carries beside its digest and its number. */
+/** The names of a version besides its digest and its number. */
 export interface Labels {
   tags: string[]
   aliases: string[]
@@ -39,7 +39,7 @@ interface Labelling {
   version: string
 }
 
-/** The digest of the version, which is not deleted, in the turn of its object. */
+/** The digest of the version if it is not deleted. Call this within the turn of its object. */
 async function liveDigest(tx: Transaction, labelling: Labelling): Promise<string | undefined> {
   const { project_id, object_id, version } = labelling
   await tx.turn(objectTurn(project_id, object_id))
@@ -52,7 +52,7 @@ interface TagChange extends Labelling {
   remove: readonly string[]
 }
 
-/** Answers whether there is such a version. */
+/** Returns whether the version exists. */
 export const changeTags: Command<TagChange, boolean> = async (tx, change) => {
   const { project_id, object_id, add, remove } = change
   const digest = await liveDigest(tx, change)
@@ -76,7 +76,7 @@ interface AliasSetting extends Labelling {
   aliases: readonly string[]
 }
 
-/** An alias names one version of its object: set again, it moves. Answers whether there is such a version. */
+/** An alias names one version of its object; setting it again moves it. Returns whether the version exists. */
 export const setAliases: Command<AliasSetting, boolean> = async (tx, setting) => {
   const { project_id, object_id, aliases } = setting
   const digest = await liveDigest(tx, setting)

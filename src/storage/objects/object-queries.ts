@@ -7,7 +7,7 @@ import { type ObjectWithValue, shownValue, versionColumns } from './objects.ts'
 
 type Names = readonly string[] | null | undefined
 
-/** Lists are alternatives, the fields hold together; an empty list is no condition. */
+/** The values of a list are alternatives, and all fields must hold; an empty list is no condition. */
 interface ObjectsFilter {
   object_ids?: Names
   base_object_classes?: Names
@@ -21,18 +21,18 @@ interface ObjectsFilter {
 
 interface ObjectsView extends View {
   filter: ObjectsFilter
-  /** Without it every value is null. */
+  /** If false, every value is null. */
   values: boolean
 }
 
-/** Versions with their values come few at a time, because each may be large. */
+/** Versions with values are read few at a time, because each may be large. */
 const rowsAtOnce = 100
 
 const sortable = { object_id: 'objects.object_id', created_at: 'objects.created_at' }
 
 /**
- * Versions that are not deleted, the oldest first unless asked otherwise; name and number decide between equals, so that
- * pages fit together.
+ * Versions that are not deleted, oldest first by default; name and number break ties, so that pages neither overlap nor
+ * skip.
  */
 export function streamObjects(
   db: LongReader,

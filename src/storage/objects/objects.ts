@@ -3,7 +3,7 @@ import type { Command, Reader, Transaction } from '../transaction.ts'
 
 export type ObjectKind = 'op' | 'object'
 
-/** A version as it is stored, beside its value. Times are microseconds. */
+/** A version as it is stored, without its value. Times are microseconds. */
 export interface ObjectVersion {
   project_id: string
   object_id: string
@@ -28,7 +28,7 @@ export const versionColumns = trusted(
   'objects.project_id, objects.object_id, objects.digest, objects.version_index, objects.is_latest, objects.kind, objects.base_object_class, objects.leaf_object_class, objects.size, objects.user_id, objects.created_at, objects.deleted_at',
 )
 
-/** What names a version beside its object: the digest, `latest`, `v` and its number, or an alias. */
+/** What identifies a version of an object: the digest, `latest`, `v` and its number, or an alias. */
 export interface VersionName {
   name: string
   digest: string
@@ -36,7 +36,7 @@ export interface VersionName {
 
 const numbered = /^v(0|[1-9]\d{0,14})$/
 
-/** Names that the server gives, so that no alias may take them. */
+/** Names that the server assigns, which no alias may use. */
 export function isReservedVersion(name: string): boolean {
   return name === 'latest' || /^v\d+$/.test(name)
 }
@@ -55,7 +55,7 @@ export function shownValue({ dialect }: Reader): Sql {
   return sql`${dialect.stored(trusted('objects.val'))} AS val`
 }
 
-/** The stored version, also a deleted one; undefined when there is none. `latest` is the latest that is not deleted. */
+/** The stored version, even if deleted; undefined if there is none. `latest` is the latest that is not deleted. */
 export function readObject(
   db: Reader,
   project: string,
@@ -75,7 +75,7 @@ export function readVersion(
   return db.get<ObjectVersion>(sql`SELECT ${versionColumns} FROM objects WHERE ${named(project, version)}`)
 }
 
-/** Versions by their digests, without their values; what is not there is left out. */
+/** Versions by digest, without their values; missing ones are left out. */
 export async function readVersions(
   db: Reader,
   project: string,
@@ -88,7 +88,7 @@ export async function readVersions(
   )
 }
 
-/** The value of a version that is known by its digest; null when it is deleted. */
+/** The value of the version with this digest; null if it is deleted. */
 export async function readValue(
   db: Reader,
   project: string,
@@ -100,7 +100,7 @@ export async function readValue(
   return row?.val ?? null
 }
 
-/** The values of versions that are known by their digests, in any order; what is deleted is left out. */
+/** The values of the versions with these digests, in any order; deleted ones are left out. */
 export async function readValues(
   db: Reader,
   project: string,
@@ -120,16 +120,16 @@ export interface NewObject
   now: number
 }
 
-/** A name keeps its class; `conflict` is the class that it has. */
+/** A name has one class for good; `conflict` is the class that it has. */
 export type KeptObject = { version_index: number } | { conflict: string }
 
-/** The class that the values of a name have, if there is one. */
+/** The class of the values under a name, if there are any. */
 export async function classOfName(
   db: Pick<Reader, 'get'>,
   projectId: string,
   name: string,
 ): Promise<string | undefined> {
-  // Any of them, because they all have the same; the order has PostgreSQL take the index.
+  // Any version will do, because all have the same class; the ORDER BY makes PostgreSQL use the index.
   const held = await db.get<{ base_object_class: string }>(
     sql`SELECT base_object_class FROM objects WHERE project_id = ${projectId} AND object_id = ${name}
         AND deleted_at IS NULL AND base_object_class IS NOT NULL ORDER BY base_object_class LIMIT 1`,
@@ -138,9 +138,9 @@ export async function classOfName(
 }
 
 /**
- * Stores a value under a name. The same value again is the same version, which becomes the latest once more; a deleted
- * one comes back with its number. Times follow the numbers, whoever's clock or turn was late. Whatever it looks at is found
- * by an index, so that it costs the same however many versions the name has.
+ * Stores a value under a name. Storing a value again gives the same version, which becomes the latest; a deleted
+ * version is restored with its number. Times increase with the numbers, even if a clock or a turn was late. Everything
+ * is looked up by an index, so the cost does not depend on how many versions the name has.
  */
 export const keepObject: Command<NewObject, KeptObject> = async (tx, given) => {
   const { project_id, object_id, digest, base_object_class } = given
@@ -159,7 +159,7 @@ export const keepObject: Command<NewObject, KeptObject> = async (tx, given) => {
   )
   await tx.run(sql`UPDATE objects SET is_latest = 0 WHERE ${of} AND is_latest = 1`)
   if (known !== undefined) {
-    // A value that is there stays as it was first written (decision 0007).
+    // An existing value stays as it was first written (decision 0007).
     const value =
       known.deleted_at === null
         ? trusted('')
@@ -187,7 +187,7 @@ export function objectTurn(project: string, name: string): string {
   return `object ${project} ${name}`
 }
 
-/** Which versions are of a kind: ops, or objects of these base classes. */
+/** Versions of a kind: ops, or objects of these base classes. */
 export type VersionsOf = { is_op: true } | { base_object_classes: readonly string[] }
 
 export function isOf(
@@ -201,14 +201,14 @@ export function isOf(
 interface ObjectDeletion {
   project_id: string
   object_id: string
-  /** What is not of this kind is not there; null is any kind. */
+  /** Versions of another kind count as missing; null means any kind. */
   only: VersionsOf | null
-  /** Digests, `latest`, numbers or aliases; null is every version. */
+  /** Digests, `latest`, numbers or aliases; null means every version. */
   versions: readonly string[] | null
   now: number
 }
 
-/** `missing` names a version that is not there; then nothing is deleted. */
+/** `missing` names a version that does not exist; nothing is deleted then. */
 type DeletedObjects = { deleted: number } | { missing: string }
 
 export const deleteObjects: Command<ObjectDeletion, DeletedObjects> = async (tx, given) => {

@@ -14,14 +14,14 @@ export interface TableRow {
   val: string
 }
 
-/** Rows of a project by their digests, in any order; what is not there is left out. */
+/** Rows of a project by digest, in any order; missing ones are left out. */
 export function readRows(db: Reader, project: string, digests: readonly string[]): Promise<TableRow[]> {
   return db.all<TableRow>(
     sql`SELECT digest, ${db.dialect.stored(trusted('val'), 'always')} AS val FROM table_rows WHERE project_id = ${project} AND digest IN (${listOf(digests)})`,
   )
 }
 
-/** How many bytes the rows take, by digest. */
+/** The size of the rows in bytes, by digest. */
 export function readRowSizes(
   db: Reader,
   project: string,
@@ -33,7 +33,7 @@ export function readRowSizes(
   )
 }
 
-/** Which of the digests the project has no row of. */
+/** The digests for which the project has no row. */
 export async function missingRows(
   db: Reader,
   project: string,
@@ -46,12 +46,12 @@ export async function missingRows(
   return digests.filter((digest) => !known.has(digest))
 }
 
-/** Rows that the project may have already. Each once. */
+/** The project may already have some of these rows. Each is given once. */
 export const keepRows: Command<{ project_id: string; rows: readonly TableRow[] }, void> = async (
   tx,
   { project_id, rows },
 ) => {
-  // In one order for everyone: two writers of the same rows then wait for each other and never in a ring.
+  // All writers use the same order, so that two writers of the same rows wait for each other but never deadlock.
   const sorted = rows.toSorted((a, b) => (a.digest < b.digest ? -1 : 1))
   const values = sorted.map(({ digest, val }) => [project_id, digest, val])
   for (const statement of insertRows(values)) await tx.run(statement)
@@ -67,7 +67,10 @@ interface TableEntries {
   row_digests: readonly string[]
 }
 
-/** A part of the order of a table. Its digest says what stands where, so the same part again is the same. */
+/**
+ * A range of the entries of a table. The table's digest determines them, so storing the same range again changes
+ * nothing.
+ */
 export const keepEntries: Command<TableEntries, void> = async (tx, part) => {
   const { project_id, table_digest, row_digests } = part
   const entries = row_digests.map((digest, index) => [project_id, table_digest, part.from + index, digest])
@@ -84,7 +87,7 @@ interface NewTable {
   now: number
 }
 
-/** Makes a table visible whose rows and entries are all there. */
+/** Makes a table visible once all its rows and entries are stored. */
 export const keepTable: Command<NewTable, void> = async (tx, { project_id, digest, row_count, now }) => {
   await tx.run(
     sql`INSERT INTO row_tables (project_id, digest, row_count, created_at)
@@ -102,7 +105,7 @@ interface RowOfTable extends TableRow {
   original_index: number
 }
 
-/** Rows of a table, in its order where the sort does not decide. A table that is not there has none. */
+/** Rows of a table; its own order breaks ties of the sort. A missing table has no rows. */
 export function streamRows(db: LongReader, view: RowsView, signal: AbortSignal): AsyncIterable<RowOfTable[]> {
   const sorting = sortingOf(view.sort, rowField, db.dialect)
   const conditions = [sql`row_tables.project_id = ${view.project}`, sql`row_tables.digest = ${view.digest}`]
@@ -131,7 +134,7 @@ function rowField(place: string) {
   }
 }
 
-/** The digests of a table in its order, so many at a time. */
+/** The digests of a table in order, this many at a time. */
 export async function* streamRowDigests(
   db: LongReader,
   projectId: string,
@@ -158,7 +161,7 @@ interface TableStats {
   count: number
 }
 
-/** Tables by their digests, in any order; what is not there is left out. */
+/** Tables by digest, in any order; missing ones are left out. */
 export function readTables(db: Reader, project: string, digests: readonly string[]): Promise<TableStats[]> {
   return db.all<TableStats>(
     sql`SELECT digest, row_count AS count FROM row_tables
@@ -166,7 +169,7 @@ export function readTables(db: Reader, project: string, digests: readonly string
   )
 }
 
-/** The bytes of a table's rows, each as often as it stands there. */
+/** The bytes of a table's rows; a row that appears several times counts as often. */
 export async function sizeOfTable(
   db: LongReader,
   project: string,

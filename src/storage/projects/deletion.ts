@@ -5,16 +5,16 @@ import { type Actor, noteDeed } from '../users/audit.ts'
 import { projectTurn } from './projects.ts'
 import { type ProjectTable, projectTables } from './tables.ts'
 
-/** Of what there was how many, by the names of `projectTables`. */
+/** Counts by the names in `projectTables`. */
 export type Counts = Record<string, number>
 
-/** How far a deletion is. It is kept in the record, so that whoever comes next goes on with it. */
+/** The progress of a deletion. It is stored in the record, so that any process can continue it. */
 interface Deletion {
   by?: Actor
-  /** The table whose turn it is. */
+  /** The table that is being emptied. */
   table: string
   deleted: Counts
-  /** When whoever asked for it took its last step. */
+  /** When the client that requested the deletion took its last step. */
   touched_at: number
 }
 
@@ -51,7 +51,7 @@ export async function hasProject(db: Reader, project: string): Promise<boolean> 
   return (await db.get(sql`SELECT 1 AS one WHERE ${join(any, ' OR ')}`)) !== undefined
 }
 
-/** From here on the project is being deleted, whatever becomes of who asked. False where there is no such project. */
+/** From here on the project is being deleted, even if the client disconnects. False if there is no such project. */
 export const beginProjectDeletion: Command<OfProject & { by?: Actor }, boolean> = async (tx, given) => {
   const { project_id, now, by } = given
   await tx.turn(projectTurn(project_id))
@@ -73,7 +73,7 @@ interface DeletionStep {
   deleted: Counts
 }
 
-/** Takes one step. Undefined where the project is not being deleted: somebody else took the last one. */
+/** Takes one step. Undefined if the project is not being deleted, because another process took the last step. */
 export const deleteSomeOfProject: Command<OfProject, DeletionStep | undefined> = async (tx, given) => {
   const { project_id, now } = given
   await tx.turn(projectTurn(project_id))
@@ -88,7 +88,8 @@ async function takeStep(
 ): Promise<DeletionStep> {
   await announceDeletion(tx, project_id)
   const deleted = { ...deletion.deleted }
-  // A table that a later version has added, or has not any more, begins it again: what is gone already costs little.
+  // If the table is unknown because another version has stored it, start over: tables that are already empty cost
+  // little.
   const from = steps.findIndex(({ table }) => table === deletion.table)
   for (const { table, counts, remove } of steps.slice(Math.max(0, from))) {
     const removed = await remove?.(tx, project_id, now)
@@ -103,7 +104,7 @@ async function takeStep(
   return { isDone: true, deleted }
 }
 
-/** A step of a deletion that whoever asked for it has left. Answers whether there was one. */
+/** Takes a step of a deletion whose client has left. Returns whether there was one. */
 export const continueProjectDeletion: Command<{ now: number; leftBefore: number }, boolean> = async (
   tx,
   { now, leftBefore },

@@ -11,7 +11,7 @@ interface ListedProject {
   isBeingDeleted: boolean
 }
 
-/** A range of names, without its ends. */
+/** A range of names, excluding both ends. */
 interface Range {
   behind: string
   before: string
@@ -22,10 +22,10 @@ const lastName = '\u{10ffff}'
 /** By bytes, as both engines compare them. */
 const inOrder = (one: string, other: string) => Buffer.compare(Buffer.from(one), Buffer.from(other))
 
-/** The projects of these entities; null is all of them. */
+/** The projects of these entities; null means all. */
 function rangesOf(entities: readonly string[] | null): Range[] {
   if (entities === null) return [{ behind: '', before: lastName }]
-  // 0 is the sign that follows the slash.
+  // 0 is the character after the slash.
   return [...entities].sort(inOrder).map((entity) => ({ behind: `${entity}/`, before: `${entity}0` }))
 }
 
@@ -35,8 +35,8 @@ const listed = [
 ]
 
 /**
- * The projects that something was written to, or set for, in the order of their names. From one name to the next by the
- * index: what a project holds is not looked at.
+ * The projects that have content or settings, by name. Skips from one name to the next in the index, without reading
+ * what a project contains.
  */
 export async function listProjects(
   db: LongReader,
@@ -84,7 +84,7 @@ function namesIn({ dialect }: LongReader, { behind, before }: Range, limit: numb
     ORDER BY project_id LIMIT ${most}`
 }
 
-/** What there is of a project. */
+/** Counts the contents of a project. */
 export async function countProject(db: LongReader, project: string, signal: AbortSignal): Promise<Counts> {
   const counted: Counts = {}
   for (const { table, counts, live } of projectTables) {

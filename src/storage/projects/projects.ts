@@ -3,7 +3,7 @@ import { type Change, changed, storedSettings } from '../settings.ts'
 import { sql } from '../sql/sql.ts'
 import type { Command, Reader } from '../transaction.ts'
 
-/** Whatever changes what is known of a project itself takes turns. */
+/** Everything that changes data about the project itself takes this turn. */
 export const projectTurn = (project: string) => `project ${project}`
 
 export const settingsOf = (text: string | undefined): ProjectSettings =>
@@ -16,7 +16,7 @@ export async function readProjectSettings(db: Reader, project: string): Promise<
   return settingsOf(row?.settings)
 }
 
-/** Answers all settings of the project, which need not hold anything yet. */
+/** Returns all settings of the project. The project may still be empty. */
 export const changeProjectSettings: Command<
   { project_id: string; change: Change<ProjectSettings> },
   ProjectSettings

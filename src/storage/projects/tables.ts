@@ -5,24 +5,24 @@ import { searchTurn } from '../search/indexing.ts'
 import { listOf, type Sql, sql, trusted } from '../sql/sql.ts'
 import type { Transaction } from '../transaction.ts'
 
-/** What is deleted of a project in one transaction: rows, or as many as reach the bytes. */
+/** What is deleted from a project in one transaction: this many rows, or as many as reach this many bytes. */
 const rowsAtOnce = 200
 const bytesAtOnce = 4 << 20
 
 interface Removed {
-  /** None where nothing is left. */
+  /** Zero when nothing is left. */
   rows: number
-  /** Of these, what people would count. */
+  /** How many of these count for users. */
   counted: number
 }
 
 export interface ProjectTable {
   table: string
-  /** What its rows are called where they are counted. A project is there as long as one of these has a row of it. */
+  /** The name under which its rows are counted. A project exists as long as one of these tables has a row of it. */
   counts?: string
-  /** A condition: the row is there for people, and not only remembered as deleted. */
+  /** A condition: the row is visible to users, and not only a mark that it was deleted. */
   live?: string
-  /** Removes some of its rows. Absent where they go with those of another table. */
+  /** Removes some of its rows. Absent if they are removed with those of another table. */
   remove?: (tx: Transaction, project: string, now: number) => Promise<Removed>
 }
 
@@ -30,20 +30,20 @@ const notDeleted = 'deleted_at IS NULL'
 const callBytes = 'start_bytes + end_bytes'
 
 /**
- * Every table with things of projects, in the order in which they are deleted: what is looked up comes before what it leads
- * to. A test holds the list against the schema.
+ * Every table with project data, in the order of deletion: tables that lead to others come first. A test checks the
+ * list against the schema.
  */
 export const projectTables: readonly ProjectTable[] = [
-  // First: they put calls into queues.
+  // First, because they put calls into queues.
   rows('annotation_rules', ['id']),
   rows('annotation_rule_scores', ['call_id', 'rule_id']),
-  // Before the calls, so that nothing is judged any more.
+  // Before the calls, so that nothing more is judged.
   rows('monitors', ['id'], { counts: 'monitors', live: notDeleted }),
   rows('judgements', ['monitor_id', 'call_id', 'scorer']),
   rows('monitor_days', ['monitor_id', 'day']),
   rows('monitor_runs', ['id']),
   { table: 'calls', counts: 'calls', live: `started_at IS NOT NULL AND ${notDeleted}`, remove: removeCalls },
-  // Behind the calls, so that nothing makes entries any more.
+  // After the calls, so that no new entries are made.
   rows('search_marks', ['mark']),
   { table: 'search_entries', remove: removeEntries },
   rows('completions', ['call_id']),
@@ -73,11 +73,11 @@ export const projectTables: readonly ProjectTable[] = [
 ]
 
 interface RowKind extends Pick<ProjectTable, 'counts' | 'live'> {
-  /** What a row frees, where that may be much. */
+  /** The bytes that a row frees, if they may be many. */
   bytes?: string
 }
 
-/** A table whose rows stand for themselves. `key` is the rest of its primary key. */
+/** A table whose rows are deleted directly. `key` is the rest of its primary key. */
 function rows(table: string, key: readonly string[], { counts, live, bytes }: RowKind = {}): ProjectTable {
   const [name, columns] = [trusted(table), trusted(key.join(', '))]
   const first = (project: string, most: number, selected: Sql) =>
@@ -116,7 +116,10 @@ function fitting<Row extends Weighed>(all: readonly Row[]): Row[] {
 
 const countOf = (all: readonly Weighed[]) => all.reduce((sum, { live }) => sum + live, 0)
 
-/** The trials that these calls belong to are derived again: they go, and what an evaluation has of others stays right. */
+/**
+ * The trials of these calls are derived again: deleted trials disappear, and the results of the remaining ones stay
+ * correct.
+ */
 async function removeCalls(tx: Transaction, project: string, now: number): Promise<Removed> {
   const some = fitting(
     await tx.all<Weighed & { id: string; parent_id: string | null }>(

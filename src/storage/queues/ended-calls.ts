@@ -9,10 +9,10 @@ import { addCallsToQueue } from './items.ts'
 import { rulesTurn } from './queues.ts'
 import { type ActiveRule, activeRules } from './rules.ts'
 
-/** Ids of one statement. */
+/** Ids per statement. */
 const idsAtOnce = 100
 
-/** Calls of a project that may end with a write, and the rules that then look at them. */
+/** Calls of a project that may end with a write, and the rules that will then examine them. */
 interface WatchedCalls {
   project: string
   rules: ActiveRule[]
@@ -20,9 +20,9 @@ interface WatchedCalls {
 }
 
 /**
- * Before calls of a project are written: those that have not ended yet. A call that is sent again has, so it is counted
- * once. Undefined where no rule is at work, which is all that most projects pay. The turn makes two processes count one
- * after the other, and the rules are read again in it.
+ * Called before calls of a project are written: finds those that have not ended yet. A call that is sent again has
+ * already ended, so it is counted once. Undefined if no rule is active, which is all that this costs most projects. The
+ * turn makes two processes count one after the other, and the rules are read again within it.
  */
 export async function watchCalls(
   tx: Transaction,
@@ -36,7 +36,7 @@ export async function watchCalls(
   return { project, rules, ids: ids.filter((id) => !ended.has(id)) }
 }
 
-/** Those that have a start and an end, whatever became of them. */
+/** Those that have a start and an end, even if deleted or expired. */
 export async function endedAmong(db: Reader, project: string, ids: readonly string[]): Promise<Set<string>> {
   const ended = new Set<string>()
   for (const some of batchesOf(ids, idsAtOnce)) {
@@ -49,7 +49,10 @@ export async function endedAmong(db: Reader, project: string, ids: readonly stri
   return ended
 }
 
-/** After they were written: what has ended now goes into the queues of the rules that pick it, in the order of the write. */
+/**
+ * Called after the write: puts the calls that have ended into the queues of the rules that pick them, in the order of
+ * the write.
+ */
 export async function followRules(tx: Transaction, watched: WatchedCalls, now: number): Promise<void> {
   const { project, rules, ids } = watched
   const ended = await endedCalls(tx, project, ids, rules, now)
@@ -74,7 +77,7 @@ interface EndedCall extends FilteredCall {
   failed: boolean
 }
 
-/** The live ones among these that have ended, in this order. Models are read only where a rule asks for one. */
+/** The live ones among these that have ended, in this order. Models are read only if a rule needs them. */
 export async function endedCalls(
   db: Reader,
   project: string,
@@ -133,7 +136,7 @@ async function pickedBy(
   }
 }
 
-/** By rules, the calls whose score came before their end. */
+/** For each rule, the calls whose score arrived before their end. */
 async function takeScores(
   tx: Transaction,
   project: string,
@@ -154,7 +157,7 @@ async function takeScores(
   return byRule
 }
 
-/** A call that is in the queue already stays as it is. */
+/** A call that is already in the queue is left as it is. */
 export async function queueByRule(
   tx: Transaction,
   project: string,
@@ -174,7 +177,7 @@ export async function queueByRule(
   })
 }
 
-/** With calls of a project that are forgotten. */
+/** Called when calls of a project are removed for good. */
 export async function forgetScores(
   tx: Transaction,
   project: string,

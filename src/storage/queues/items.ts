@@ -9,7 +9,7 @@ import { allOf, join, listOf, type Sql, type SqlValue, sql, trusted } from '../s
 import type { Command, LongReader, Reader, Transaction } from '../transaction.ts'
 import { type QueueKey, queueTurn, requireQueue } from './queues.ts'
 
-/** A call in a queue, as it was when it was added, and how far the annotators are. */
+/** A call in a queue, as it was when it was added, and its annotation progress. */
 interface QueueItem {
   project_id: string
   id: string
@@ -24,9 +24,9 @@ interface QueueItem {
   display_fields: string
   added_at: number
   added_by: string
-  /** The rule that added it; null when a person did. */
+  /** The rule that added it; null if a user did. */
   rule_id: string | null
-  /** As the annotator in the next field has set it, the last who did. */
+  /** The state set by the annotator in the next field, who was the last to set it. */
   state: ItemState
   annotator: string | null
   /** How many annotators have completed or skipped it. */
@@ -35,10 +35,10 @@ interface QueueItem {
   leased_until: number | null
 }
 
-/** The same with the state of the annotator who asks; null is unstarted. */
+/** The same with the state of the annotator who made the request; null means unstarted. */
 export interface SeenItem extends QueueItem {
   own_state: AnnotationState | null
-  /** When `state` became what it is; null is never. */
+  /** When `state` was last changed; null means never. */
   state_at: number | null
 }
 
@@ -50,7 +50,7 @@ function seenBy({ dialect }: Reader, annotator: string): Sql {
     ${progressOf('updated_at', trusted('item.annotator'))} AS state_at`
 }
 
-/** NULL is unstarted. */
+/** NULL means unstarted. */
 export function ownState(annotator: string): Sql {
   return progressOf('state', sql`${annotator}`)
 }
@@ -64,7 +64,7 @@ const filterable = ['id', 'call_id', 'call_op_name', 'call_trace_id', 'added_by'
 
 interface ItemsFilter extends Partial<Record<(typeof filterable)[number], string | null | undefined>> {
   annotation_states?: readonly ItemState[] | null | undefined
-  /** Of the annotator who asks. */
+  /** States of the annotator who made the request. */
   own_annotation_states?: readonly ItemState[] | null | undefined
 }
 
@@ -82,7 +82,7 @@ const sortable = {
   position_in_queue: 'item.position',
 }
 
-/** The items of a queue, in its order unless asked otherwise. */
+/** The items of a queue, in its order by default. */
 export function streamItems(db: LongReader, view: ItemsView, signal: AbortSignal): AsyncIterable<SeenItem[]> {
   const { project, queue_id, annotator, filter, sort } = view
   const conditions = [ofQueue({ project_id: project, queue_id }), ...filtered(filter ?? {}, annotator)]
@@ -107,7 +107,7 @@ export function ofQueue({ project_id, queue_id }: QueueKey): Sql {
   return sql`item.project_id = ${project_id} AND item.queue_id = ${queue_id}`
 }
 
-/** The first item that the conditions leave, for a command. */
+/** The first item that satisfies the conditions, for use in a command. */
 export function firstItem(
   tx: Reader,
   annotator: string,
@@ -130,7 +130,7 @@ export function findItem(
   )
 }
 
-/** Beside the row of a call: the id of the queue when the call is in it and the queue was not deleted, else NULL. */
+/** For a row of `calls`: the id of the queue if the call is in it and the queue was not deleted, else NULL. */
 export function isQueued(queueId: string): Sql {
   return sql`(SELECT queued.queue_id FROM annotation_queue_items AS queued
     JOIN annotation_queues AS queue ON queue.project_id = queued.project_id AND queue.id = queued.queue_id
@@ -139,20 +139,20 @@ export function isQueued(queueId: string): Sql {
 }
 
 interface CallsToAdd extends QueueKey {
-  /** Each call once, with the id that its item gets if it is added; the queue keeps this order. */
+  /** Each call once, with the id of the item if it is added; the queue keeps this order. */
   calls: readonly { item_id: string; call_id: string }[]
   display_fields: string
   added_by: string
-  /** Absent when a person adds them. */
+  /** Absent if a user adds them. */
   rule_id?: string
   now: number
 }
 
 interface AddedCalls {
   added: number
-  /** Those that are in the queue already. */
+  /** Calls that are already in the queue. */
   duplicates: string[]
-  /** Those of which there is no live call. */
+  /** Ids without a live call. */
   unknown: string[]
 }
 
@@ -226,7 +226,7 @@ async function liveAmong(
   return found
 }
 
-/** How many items there are, because positions have no gaps. */
+/** The number of items, because positions have no gaps. */
 export async function lastPosition(tx: Transaction, key: QueueKey): Promise<number> {
   const row = await tx.get<{ last: number | null }>(
     sql`SELECT max(item.position) AS last FROM annotation_queue_items AS item WHERE ${ofQueue(key)}`,

@@ -10,13 +10,13 @@ interface Progress extends QueueKey {
   annotator: string
   state: AnnotationState
   now: number
-  /** How long whoever begins an item has it, in microseconds. */
+  /** How long an annotator who begins an item has its lease, in microseconds. */
   lease: number
 }
 
 /**
- * What an annotator says of an item. Who speaks last is who the item shows; the turn decides who that is. `in_progress`
- * takes or renews the lease unless another holds it, and to finish gives it back.
+ * Sets an annotator's state of an item. The item shows the state that was set last; the turn decides the order.
+ * `in_progress` takes or renews the lease unless another annotator holds it, and finishing releases it.
  */
 export const setProgress: Command<Progress, SeenItem> = async (tx, given) => {
   const item = await itemInTurn(tx, given)
@@ -55,7 +55,7 @@ async function itemInTurn(tx: Transaction, given: ItemOf): Promise<SeenItem> {
   })
 }
 
-/** `finished` is how many more have finished it than before. */
+/** `finished` is the change in the number of annotators who have finished it. */
 async function changeState(
   tx: Transaction,
   { project_id, queue_id, item_id, annotator, state, now }: Progress,
@@ -81,7 +81,9 @@ async function changeState(
   )
 }
 
-/** Takes back that the annotator has finished an item: it is in progress again, and the annotator's where it is free. */
+/**
+ * Undoes that the annotator has finished an item: it is in progress again, and leased to the annotator if it is free.
+ */
 export const reopenItem: Command<Omit<Progress, 'state'>, SeenItem> = async (tx, given) => {
   const item = await itemInTurn(tx, given)
   if (item.own_state === null || !isFinished(item.own_state)) return item
@@ -90,7 +92,7 @@ export const reopenItem: Command<Omit<Progress, 'state'>, SeenItem> = async (tx,
   return (await findItem(tx, given, given.item_id, given.annotator)) as SeenItem
 }
 
-/** Whose lease it is not changes nothing. */
+/** If another annotator holds the lease, nothing changes. */
 export const releaseItem: Command<ItemOf, SeenItem> = async (tx, given) => {
   const item = await itemInTurn(tx, given)
   if (item.leased_by !== given.annotator) return item
@@ -99,7 +101,7 @@ export const releaseItem: Command<ItemOf, SeenItem> = async (tx, given) => {
   return { ...item, ...none }
 }
 
-/** Every item stays, and those that an annotator has finished are counted: the two numbers are enough. */
+/** Items are never removed, and an annotator's finished items are counted, so comparing the two numbers is enough. */
 async function hasFinishedAll(tx: Transaction, given: NextItem): Promise<boolean> {
   const { project_id, queue_id, annotator } = given
   const finished = await tx.get<{ items: number }>(
@@ -138,9 +140,9 @@ function tellOf(tx: Transaction, { project_id, queue_id, id }: QueueKey & { id: 
 
 export interface NextItem extends QueueKey {
   annotator: string
-  /** An item is open until so many have completed or skipped it. */
+  /** An item is open until this many annotators have completed or skipped it. */
   annotators: number
-  /** Items that are passed over, though they may be open. */
+  /** Items to skip even if they are open. */
   except?: readonly string[]
   now: number
   /** In microseconds. */
@@ -149,19 +151,20 @@ export interface NextItem extends QueueKey {
 
 export interface HandedItem {
   item: SeenItem | null
-  /** Items that are open to the caller but for the lease that another holds. */
+  /** Items that would be open to the caller if another annotator did not hold their lease. */
   leased: number
 }
 
 /**
- * Hands out an open item and leases it. First what the annotator holds already, so that asking again after a lost answer
- * gives the same item; then what it has begun; then the items that the fewest have finished, in the queue's order.
+ * Hands out an open item and leases it. First an item that the annotator already holds, so that repeating a request
+ * after a lost answer gives the same item. Then one that the annotator has begun. Then the item that the fewest
+ * annotators have finished, in the queue's order.
  */
 export const takeNextItem: Command<NextItem, HandedItem> = async (tx, given) => {
   const { annotator, now } = given
   await tx.turn(queueTurn(given))
   await requireQueue(tx, given)
-  // Who is done asks again and again whether there is more, and every item would have to be looked at to say no.
+  // An annotator who is done asks repeatedly for more, and without this every item would be read to find none.
   if (await hasFinishedAll(tx, given)) return { item: null, leased: 0 }
   const here = ofQueue(given)
   const mine = sql`item.leased_by = ${annotator}`
@@ -195,14 +198,14 @@ export const takeNextItem: Command<NextItem, HandedItem> = async (tx, given) => 
 }
 
 /**
- * A plus sign keeps SQLite from walking a whole queue along this column where leases and progress name the few items
- * that count (https://sqlite.org/optoverview.html, "Disqualifying WHERE clause terms using unary +").
+ * A plus sign keeps SQLite from walking a whole queue along this column when leases and progress already select the few
+ * items that count (https://sqlite.org/optoverview.html, "Disqualifying WHERE clause terms using unary +").
  */
 function unindexed(column: string): Sql {
   return trusted(`+${column}`)
 }
 
-/** Not finished by the annotator, nor by as many as are wanted. */
+/** Not finished by this annotator, nor by the required number of annotators. */
 function openTo(given: NextItem, read: (column: string) => Sql): Sql[] {
   return [
     sql`${read('item.finished_by')} < ${given.annotators}`,

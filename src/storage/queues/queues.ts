@@ -6,7 +6,7 @@ import { columnOrder } from '../sql/sorting.ts'
 import { allOf, join, listOf, type Sql, sql, trusted } from '../sql/sql.ts'
 import { allRows, type Command, type LongReader, type Reader } from '../transaction.ts'
 
-/** A queue of calls that people look at. Times are microseconds; `scorer_refs` is a JSON list. */
+/** A queue of calls for annotators. Times are microseconds; `scorer_refs` is a JSON list. */
 export interface Queue {
   project_id: string
   id: string
@@ -24,14 +24,16 @@ export interface QueueKey {
   queue_id: string
 }
 
-/** Everything that changes a queue or its items takes turns, so that each looks at what the one before has left. */
+/**
+ * Everything that changes a queue or its items takes this turn, so that each change sees the result of the one before.
+ */
 export function queueTurn({ project_id, queue_id }: QueueKey): string {
   return `annotation queue ${project_id} ${queue_id}`
 }
 
 /**
- * What the rules of a project look at takes turns with what changes them. It comes before the turn of a queue, because a rule
- * puts calls into one.
+ * Taken both by what the rules of a project examine and by what changes the rules. Taken before the turn of a queue,
+ * because a rule puts calls into one.
  */
 export function rulesTurn(project: string): string {
   return `annotation rules ${project}`
@@ -41,7 +43,7 @@ const columns = trusted(
   'project_id, id, name, description, scorer_refs, created_at, created_by, updated_at, deleted_at',
 )
 
-/** The same, to be shown. */
+/** The same columns, for display. */
 function shownColumns({ dialect }: Reader): Sql {
   return sql`project_id, id, name, description, ${dialect.stored(trusted('scorer_refs'), 'always')} AS scorer_refs,
     created_at, created_by, updated_at, deleted_at`
@@ -54,7 +56,7 @@ export function findQueue(db: Reader, projectId: string, id: string): Promise<Qu
   )
 }
 
-/** The same, for whom there is nothing to do without it. */
+/** The same, but refuses if there is no such queue. */
 export async function requireQueue(db: Reader, { project_id, queue_id }: QueueKey): Promise<Queue> {
   const queue = await findQueue(db, project_id, queue_id)
   if (queue !== undefined) return queue
@@ -72,7 +74,7 @@ interface QueuesView extends View {
 
 const sortable = { id: 'id', name: 'name', created_at: 'created_at', updated_at: 'updated_at' }
 
-/** The queues that were not deleted, the newest first unless asked otherwise. */
+/** The queues that were not deleted, newest first by default. */
 export function streamQueues(db: LongReader, view: QueuesView, signal: AbortSignal): AsyncIterable<Queue[]> {
   const { dialect } = db
   const conditions = [sql`project_id = ${view.project}`, trusted('deleted_at IS NULL')]
@@ -101,7 +103,7 @@ interface QueueChange extends QueueKey {
   now: number
 }
 
-/** The queue as it is now. */
+/** Returns the queue after the change. */
 export const changeQueue: Command<QueueChange, Queue> = async (tx, change) => {
   await tx.turn(queueTurn(change))
   const queue = await requireQueue(tx, change)
@@ -122,7 +124,7 @@ export const changeQueue: Command<QueueChange, Queue> = async (tx, change) => {
   return changed
 }
 
-/** The queue as it was, with the time of its end. What is in it stays; its rules go. */
+/** Returns the queue as it was, with the time of deletion. Its items stay; its rules are removed. */
 export const deleteQueue: Command<QueueKey & { now: number }, Queue> = async (tx, given) => {
   await tx.turn(rulesTurn(given.project_id))
   await tx.turn(queueTurn(given))
@@ -140,15 +142,15 @@ export const deleteQueue: Command<QueueKey & { now: number }, Queue> = async (tx
   return { ...queue, deleted_at: given.now }
 }
 
-/** How many items of a queue are in a state; with an annotator, in a state of that annotator's own. */
+/** The number of items of a queue in a state; with an annotator, in that annotator's own state. */
 export type QueueCount = {
   queue_id: string
   count: number
-  /** Of these, those that somebody has completed or skipped. */
+  /** Of these, the items that any annotator has completed or skipped. */
   finished: number
 } & ({ annotator: null; state: ItemState } | { annotator: string; state: AnnotationState })
 
-/** One statement, so that all counts are of the same moment. A queue that is not there has no row. */
+/** One statement, so that all counts are from the same moment. A missing queue has no row. */
 export function countItems(
   db: LongReader,
   projectId: string,

@@ -4,7 +4,7 @@ import { type Sql, sql, trusted } from '../sql/sql.ts'
 import type { Command, Reader } from '../transaction.ts'
 import { type QueueKey, requireQueue, rulesTurn } from './queues.ts'
 
-/** A rule that puts calls into a queue by itself. Times are microseconds; `paused` is 0 or 1; the rest that is JSON is text. */
+/** A rule that puts calls into a queue automatically. Times are microseconds; `paused` is 0 or 1; JSON is text. */
 export interface QueueRule {
   project_id: string
   id: string
@@ -15,7 +15,7 @@ export interface QueueRule {
   filter: string
   display_fields: string
   paused: number
-  /** Calls that passed the filter of a rule that picks every nth. */
+  /** Calls that passed the filter, for a rule that picks every nth. */
   counted: number
   created_at: number
   created_by: string
@@ -26,7 +26,7 @@ export interface RuleKey extends QueueKey {
   rule_id: string
 }
 
-/** Of a project: whatever ends in it is held against each of them. */
+/** Rules of a project: every call that ends in it is checked against each of them. */
 const mostRules = 50
 
 function shownColumns({ dialect }: Reader): Sql {
@@ -38,7 +38,7 @@ function shownColumns({ dialect }: Reader): Sql {
 const ofQueue = ({ project_id, queue_id }: QueueKey) =>
   sql`project_id = ${project_id} AND queue_id = ${queue_id}`
 
-/** The oldest first. */
+/** Oldest first. */
 export async function listRules(db: Reader, key: QueueKey): Promise<QueueRule[]> {
   await requireQueue(db, key)
   return db.all<QueueRule>(
@@ -75,7 +75,7 @@ async function requireRule(db: Reader, key: RuleKey): Promise<QueueRule> {
   })
 }
 
-/** The rule as it is now. */
+/** Returns the rule after the change. */
 export const pauseQueueRule: Command<RuleKey & { paused: boolean; now: number }, QueueRule> = async (
   tx,
   { paused, now, ...key },
@@ -91,7 +91,7 @@ export const pauseQueueRule: Command<RuleKey & { paused: boolean; now: number },
   return changed
 }
 
-/** The rule as it was. Its items stay. */
+/** Returns the rule as it was. Its items stay. */
 export const deleteQueueRule: Command<RuleKey, QueueRule> = async (tx, key) => {
   await tx.turn(rulesTurn(key.project_id))
   const rule = await requireRule(tx, key)
@@ -106,7 +106,7 @@ export const deleteQueueRule: Command<RuleKey, QueueRule> = async (tx, key) => {
   return rule
 }
 
-/** A rule at work. */
+/** A rule that is not paused. */
 export interface ActiveRule extends Pick<QueueRule, 'id' | 'queue_id' | 'display_fields' | 'created_by'> {
   pick: RulePick
   filter: RuleFilter
@@ -114,7 +114,7 @@ export interface ActiveRule extends Pick<QueueRule, 'id' | 'queue_id' | 'display
 
 type ActiveRow = Pick<QueueRule, 'id' | 'queue_id' | 'display_fields' | 'created_by' | 'pick' | 'filter'>
 
-/** In the order in which they were made. Where a whole project is deleted, a rule may outlive its queue for a moment. */
+/** In the order of their creation. While a whole project is being deleted, a rule may briefly outlive its queue. */
 export async function activeRules(db: Reader, project: string): Promise<ActiveRule[]> {
   const rows = await db.all<ActiveRow>(
     sql`SELECT id, queue_id, pick, filter, display_fields, created_by FROM annotation_rules

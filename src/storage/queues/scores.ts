@@ -9,10 +9,10 @@ import { type ActiveRule, activeRules } from './rules.ts'
 
 type ScoreRule = ActiveRule & { pick: ScorePick }
 
-/** By projects, the rules that look at scores. */
+/** The rules that look at scores, by project. */
 type WatchedScores = ReadonlyMap<string, readonly ScoreRule[]>
 
-/** Before feedback is written, and before any of its rows is held, so that two batches do not wait for each other. */
+/** Called before feedback is written and before any of its rows is locked, so that two batches cannot deadlock. */
 export async function watchScores(tx: Transaction, records: readonly Feedback[]): Promise<WatchedScores> {
   const projects = new Set(records.filter(isOfCall).map(({ project_id }) => project_id))
   const watched = new Map<string, ScoreRule[]>()
@@ -34,8 +34,8 @@ async function scoreRules(tx: Transaction, project: string): Promise<ScoreRule[]
 }
 
 /**
- * After it was written. Clients may send a score before the end of its call, or before the call: that is remembered until
- * then.
+ * Called after feedback was written. Clients may send a score before the end of its call, or before the call itself; it
+ * is remembered until the call ends.
  */
 export async function followScores(
   tx: Transaction,

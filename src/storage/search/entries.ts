@@ -4,34 +4,34 @@ import { insertInto } from '../sql/inserts.ts'
 import { listOf, type Sql, sql, trusted } from '../sql/sql.ts'
 import type { Reader, Transaction } from '../transaction.ts'
 
-/** What is found of a call: its words, with one space between two. */
+/** The searchable words of a call, separated by single spaces. */
 export interface Entry {
   call: string
   words: string
 }
 
-/** The places where the engines differ: SQLite has an index of words beside the table, PostgreSQL one over a column of it. */
+/** Where the engines differ: SQLite has a separate index of words, PostgreSQL an index on a column of the table. */
 interface Entries {
   put(tx: Transaction, project: string, entries: readonly Entry[]): Promise<void>
   remove(tx: Transaction, project: string, calls: readonly string[]): Promise<void>
-  /** Some of all projects. Answers whether there are more. */
+  /** Removes some entries of all projects. Returns whether there are more. */
   drop(tx: Transaction, limit: number): Promise<boolean>
-  /** The calls in which all of this is. */
+  /** The calls that match all terms. */
   matching(project: string, terms: readonly Term[], before: number | undefined): Matching
 }
 
 interface Matching {
-  /** What stands behind FROM. No column beside those of calls has a name that calls have. */
+  /** What follows FROM. None of its columns has the name of a column of calls. */
   from: Sql
   condition: Sql
-  /** By which entries are in order. */
+  /** The column by which entries are ordered. */
   doc: Sql
 }
 
 export const entriesOf = ({ dialect }: Pick<Reader, 'dialect'>): Entries =>
   dialect.engine === 'sqlite' ? sqlite : postgres
 
-/** One word for each project, so that a search does not go through what others have. */
+/** One word per project, so that a search does not scan the entries of other projects. */
 const projectWord = (project: string) => `${digestOf(project).slice(0, 16).toLowerCase()}p`
 
 const insertEntry = insertInto(
@@ -80,7 +80,7 @@ const sqlite: Entries = {
     const all = [`project : "${projectWord(project)}"`, ...wanted].join(' AND ')
     const match = excluded.length === 0 ? all : `(${all}) NOT (${excluded.join(' OR ')})`
     const last = before === undefined ? trusted('') : sql` AND search_words.rowid < ${before}`
-    // The index of words is walked from its end, and no further than the page needs.
+    // The word index is read from its end, and only as far as the page needs.
     return {
       from: trusted('search_words CROSS JOIN calls'),
       condition: sql`search_words MATCH ${match}${last} AND calls.project_id = ${project} AND calls.id =
@@ -134,11 +134,14 @@ const postgres: Entries = {
   },
 }
 
-/** Positions that a tsvector can hold, and how many of one word (https://www.postgresql.org/docs/current/textsearch-limitations.html). */
+/**
+ * The positions that a tsvector can store, and how many of one word
+ * (https://www.postgresql.org/docs/current/textsearch-limitations.html).
+ */
 const lastPosition = 16_383
 const mostPositions = 255
 
-/** Written by hand: the parser of PostgreSQL sees addresses, numbers and tags where SQLite sees words. */
+/** Built by hand: PostgreSQL's parser finds addresses, numbers and tags where SQLite finds words. */
 function vectorOf(project: string, words: string): string {
   const places = new Map<string, number[]>()
   let position = 0

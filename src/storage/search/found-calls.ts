@@ -8,12 +8,12 @@ import { entriesOf } from './entries.ts'
 import { searchState } from './indexing.ts'
 
 interface FoundCall {
-  /** Those that came later have larger numbers. */
+  /** Later entries have larger numbers. */
   doc: number
   id: string
 }
 
-/** The calls of a view in which all of this is, those that came last first. */
+/** The calls of a view that match all terms, latest first. */
 export function findCalls(
   db: LongReader,
   view: CallsView,
@@ -40,7 +40,7 @@ export interface FoundTexts {
   exception: string | null
 }
 
-/** As much of what these calls carry as can be found. */
+/** The searchable part of the texts of these calls. */
 export function readFoundTexts(
   db: LongReader,
   project: string,
@@ -59,7 +59,7 @@ export function readFoundTexts(
 
 type Reach = 'off' | 'all' | 'some'
 
-/** Whether everything that was written can be found by now. */
+/** Whether everything that was written is indexed by now. */
 export async function reachOfSearch(db: Reader, project: string): Promise<Reach> {
   const state = await searchState(db)
   if (state?.is_on !== 1) return 'off'
@@ -68,7 +68,7 @@ export async function reachOfSearch(db: Reader, project: string): Promise<Reach>
   return mark === undefined ? 'all' : 'some'
 }
 
-/** Calls of a project that can be found. */
+/** The number of indexed calls of a project. */
 export async function countFindable(db: LongReader, project: string, signal: AbortSignal): Promise<number> {
   const counted = sql`SELECT count(*) AS count FROM search_entries WHERE project_id = ${project} AND ${db.dialect.going}`
   return (await onlyRow<{ count: number }>(db, counted, signal)).count

@@ -5,7 +5,7 @@ import { listOf, sql, trusted } from '../sql/sql.ts'
 import type { Command, Reader, Transaction } from '../transaction.ts'
 import { type Entry, entriesOf } from './entries.ts'
 
-/** Whoever changes what can be found takes turns. */
+/** Everything that changes the index takes this turn. */
 export const searchTurn = 'search'
 
 /** Calls whose texts are read at a time. */
@@ -13,9 +13,9 @@ const readAtOnce = 8
 
 interface State {
   is_on: number
-  /** Whose marks were taken last: projects take turns. */
+  /** The project whose marks were processed last: projects take turns. */
   project_turn: string
-  /** How far calls are read that were there before there was a search; null when all are. */
+  /** How far calls that predate the search have been read; null when all have. */
   at_project: string | null
   at_call: string | null
 }
@@ -23,7 +23,7 @@ interface State {
 export const searchState = (db: Reader): Promise<State | undefined> =>
   db.get<State>(sql`SELECT is_on, project_turn, at_project, at_call FROM search_state`)
 
-/** Whether calls wait to be read. */
+/** Whether calls are waiting to be indexed. */
 export async function hasUnread(db: Reader): Promise<boolean> {
   const found = await db.get(
     sql`SELECT 1 AS one WHERE EXISTS (SELECT 1 FROM search_marks)
@@ -32,7 +32,7 @@ export async function hasUnread(db: Reader): Promise<boolean> {
   return found !== undefined
 }
 
-/** Switches the search on or off. Switched on again, every call is read once more. */
+/** Turns the search on or off. When it is turned on again, every call is indexed once more. */
 export const switchSearch: Command<{ isOn: boolean }, void> = async (tx, { isOn }) => {
   await tx.turn(searchTurn)
   await tx.run(
@@ -42,7 +42,7 @@ export const switchSearch: Command<{ isOn: boolean }, void> = async (tx, { isOn 
   )
 }
 
-/** Frees what a search that is switched off has left. Answers whether there is more. */
+/** Frees what a search that was turned off has left. Returns whether there is more. */
 export const dropSearch: Command<{ limit: number }, boolean> = async (tx, { limit }) => {
   await tx.turn(searchTurn)
   if ((await searchState(tx))?.is_on !== 0) return false
@@ -54,12 +54,12 @@ export const dropSearch: Command<{ limit: number }, boolean> = async (tx, { limi
 }
 
 interface IndexStep {
-  /** Calls, and the characters of what they carry that is read. */
+  /** The most calls of a step, and the most characters of their texts. */
   limit: number
   characters: number
 }
 
-/** Makes some calls of one project findable as they are now. Answers whether there may be more to do. */
+/** Indexes some calls of one project as they are now. Returns whether there may be more to do. */
 export const indexCalls: Command<IndexStep, boolean> = async (tx, step) => {
   if (!(await tx.alone(searchTurn))) return false
   const state = await searchState(tx)
@@ -69,7 +69,7 @@ export const indexCalls: Command<IndexStep, boolean> = async (tx, step) => {
   return indexOlder(tx, state, step)
 }
 
-/** The next project behind this one that has marks, in a ring. */
+/** The next project after this one that has marks, wrapping around. */
 async function nextProject(tx: Reader, turn: string): Promise<string | undefined> {
   const first = (after: string) =>
     tx.get<{ project_id: string | null }>(
@@ -83,7 +83,7 @@ interface Mark {
   call_ids: string
 }
 
-/** The marks were read before the calls are: what they stand for is seen. */
+/** The marks are read before the calls, so everything that they stand for is seen. */
 async function indexMarked(tx: Transaction, project: string, step: IndexStep): Promise<boolean> {
   await tx.run(sql`UPDATE search_state SET project_turn = ${project}`)
   const marks = await tx.all<Mark>(
@@ -145,7 +145,10 @@ interface Found {
   exception: string | null
 }
 
-/** Those of the calls, from the first on, whose turn it was: as many as the characters allow, and at least some. */
+/**
+ * Indexes calls from the first on, as many as the character limit allows and at least a few. Returns those that it
+ * processed.
+ */
 async function indexSome(
   tx: Transaction,
   project: string,
@@ -164,7 +167,7 @@ async function indexSome(
     const notes = await notesOf(tx, project, some)
     const entries: Entry[] = []
     const there = new Map(found.map((call) => [call.id, call]))
-    // In the order in which they came, by which they are found.
+    // In the order of arrival, which is the order of results.
     for (const id of some) {
       const call = there.get(id)
       if (call === undefined) continue
@@ -189,13 +192,13 @@ const textsOf = ({ op_name, name, inputs, output, exception }: Found, notes: rea
   ...notes,
 ]
 
-/** Ops of clients are references: their project and version are no words to look for. */
+/** Ops of clients are refs; their project and version are not searchable words. */
 export const shortOp = (op: string): string => /\/op\/([^:/]+)/.exec(op)?.[1] ?? op
 
-/** Notes of one call that can be found. */
+/** Notes of one call that are indexed. */
 const mostNotes = 20
 
-/** What people wrote about these calls. */
+/** What users wrote about these calls. */
 export async function notesOf(
   db: Reader,
   project: string,

@@ -3,12 +3,13 @@ import { newId } from '../../domain/ids.ts'
 import { sql } from '../sql/sql.ts'
 import type { Transaction } from '../transaction.ts'
 
-/** Calls of one mark: a row that stays small. */
+/** Calls per mark, so that its row stays small. */
 const callsOfMark = 50
 
 /**
- * What can be found in these calls may have changed: they are read behind the writes. One narrow row for many calls, so that
- * the write itself hardly pays for it. A mark belongs to one write, as those of evaluation results do.
+ * Marks calls whose searchable texts may have changed; they are indexed later, in the background. One narrow row covers
+ * many calls, so that it costs the write almost nothing. A mark belongs to one write, like the marks of evaluation
+ * results.
  */
 export async function markForSearch(
   tx: Transaction,

@@ -1,6 +1,8 @@
 type Kind = 'text' | 'number' | 'time'
 
-/** What the columns of a table hold, by their names; with a question mark it may be NULL. Times are microseconds. */
+/**
+ * The types of a table's columns by name; a question mark means that the column may be NULL. Times are microseconds.
+ */
 export type Columns = Readonly<Record<string, Kind | `${Kind}?`>>
 
 export type RowOf<C extends Columns> = {

@@ -5,12 +5,12 @@ import { createCompiler } from './expressions.ts'
 import { boundReadings, type FieldReading, type FieldResolver } from './readings.ts'
 import { joined, type Sql } from './sql.ts'
 
-/** SQLite takes 32,766 parameters in a statement, of which the rest of it needs a few. */
+/** SQLite accepts 32,766 parameters in a statement, of which the rest of the statement needs a few. */
 export const mostValues = 30_000
 
 /**
- * A condition for WHERE, in parentheses. Means what domain/expressions/evaluate.ts means. What has to hold besides and
- * reads no document stays a condition of its own, so that its index is used.
+ * A condition for WHERE, in parentheses. It means the same as in domain/expressions/evaluate.ts. Conjuncts that read no
+ * document remain separate conditions, so that their indexes are used.
  */
 export function compileCondition(expression: Expression, resolve: FieldResolver, dialect: Dialect): Sql {
   const readings = new Map<string, FieldReading>()
@@ -52,7 +52,7 @@ export function compileCondition(expression: Expression, resolve: FieldResolver,
   })
 }
 
-/** Undefined when a document has to be read after all: what is known of it was not enough. */
+/** Undefined if a document has to be read after all, because the other columns are not enough. */
 function withoutDocuments(part: Expression, resolve: FieldResolver, dialect: Dialect): Sql | undefined {
   const isKnown = (reading: FieldReading) => reading.kind === 'json' && reading.known !== undefined
   if (!fieldsOf(part).map(resolve).filter(isOfDocument).every(isKnown)) return undefined

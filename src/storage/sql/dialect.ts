@@ -6,17 +6,17 @@ import type { StringSearch } from './string-search.ts'
 
 export type Engine = 'sqlite' | 'postgres'
 
-/** What a JSON value reads as, see domain/expressions/json-value.ts. */
+/** How a JSON value is read, see domain/expressions/json-value.ts. */
 export interface JsonReading {
-  /** Never NULL: what is missing reads as the empty text. */
+  /** Never NULL: a missing value reads as the empty text. */
   text: Sql
-  /** Exact for 64-bit integers, else the nearest double; NULL when the text is not a number. */
+  /** Exact for 64-bit integers, otherwise the nearest double; NULL if the text is not a number. */
   number: Sql
   /** A condition: there is a value other than null. */
   exists: Sql
 }
 
-/** A condition that reads documents. `compile` writes it with the readings of the dialect that it is given. */
+/** A condition that reads documents. `compile` builds it with the readings of the given dialect. */
 export interface DocumentCondition {
   expression: Expression
   /** Of every field of the expression. */
@@ -24,42 +24,45 @@ export interface DocumentCondition {
   compile(dialect: Dialect): Sql
 }
 
-/** The few places where the two engines are written differently. Texts that it makes compare by code point. */
+/** The few places where the SQL of the two engines differs. Texts built here compare by code point. */
 export interface Dialect {
   readonly engine: Engine
-  /** A condition that always holds and lets a long query be stopped while it looks at rows. */
+  /** A condition that always holds, and allows a long query to be stopped while it scans rows. */
   readonly going: Sql
-  /** The same for calls, of which so many are counted that each look would cost more than the row. */
+  /** The same for calls, which are scanned in such numbers that a check on each row would cost more than the row. */
   readonly callsGoing: Sql
   /** The same for rows of `trial`. */
   readonly trialsGoing: Sql
-  /** What is sorted is all that is selected, and not the keys of the rows alone. */
+  /** Whether sorting carries everything that is selected, and not only the keys of the rows. */
   readonly sortsWholeRows: boolean
-  /** LIMIT takes this for all rows. */
+  /** The LIMIT that means all rows. */
   readonly noLimit: Sql
-  /** A value inside a JSON text column. Whole-number segments address lists and keys alike. */
+  /** A value inside a JSON text column. Whole-number segments address both lists and keys. */
   json(column: Sql, path: readonly string[], most?: number): JsonReading
   /**
-   * A JSON column as it is stored, to be shown. Where pages have no checksums, a text that a disk has changed is a refusal: it
-   * would be put into an answer that nobody can read.
+   * A stored JSON column, for display. On engines whose pages have no checksums, text that was damaged on disk becomes
+   * a refusal; otherwise it would make the whole answer unreadable.
    */
   stored(column: Sql, presence?: 'always'): Sql
-  /** The JSON at the path as it is stored; NULL when nothing is there. */
+  /** The JSON at the path as it is stored; NULL if there is nothing. */
   token(column: Sql, path: readonly string[]): Sql
-  /** A text that may be long, where it is looked at several times. */
+  /** A text that may be long and is used several times. */
   longText(text: Sql): Sql
-  /** Keeps what a condition holds of a row a small multiple of the row, however often it reads the same. */
+  /**
+   * Limits the memory that a condition needs for a row to a small multiple of the row, however often it reads the same
+   * value.
+   */
   condition(condition: DocumentCondition): Sql
-  /** The same for what rows are sorted by. */
+  /** The same for the values that rows are sorted by. */
   sorting(compile: (dialect: Dialect) => Sql[]): Sorting
-  /** A parameter where nothing else tells the engine its type. */
+  /** A parameter in a place where the engine cannot infer its type. */
   text(value: string): Sql
   number(value: Exact): Sql
-  /** The same reading as of a JSON value, of any text. */
+  /** Reads any text as `json` reads a JSON value. */
   textNumber(text: Sql): Sql
   /** Digits with or without a sign; NULL for any other text. */
   textWhole(text: Sql): Sql
-  /** A number column next to numbers that were read from text. */
+  /** A number column compared with numbers that were read from text. */
   columnNumber(column: Sql): Sql
   /** Decimal digits without an exponent. */
   numberText(number: Sql): Sql
@@ -67,13 +70,13 @@ export interface Dialect {
   timeText(time: Sql): Sql
   /** Microseconds as seconds. */
   timeNumber(time: Sql): Sql
-  /** A text of our own making among texts that compare by code point. */
+  /** A text that we built, for comparison with texts that compare by code point. */
   ordered(text: Sql): Sql
-  /** Lower case for comparison without regard to case. */
+  /** Lower case, for case-insensitive comparison. */
   lower(text: Sql): Sql
-  /** Position of a substring, 1-based; 0 when it is not there. */
+  /** Position of a substring, 1-based; 0 if it does not occur. */
   position(text: Sql, part: Sql): Sql
-  /** One of the strings in the JSON is one of those, or begins with one. */
+  /** Whether one of the strings in the JSON equals, or begins with, one of those searched. */
   containsString(column: Sql, search: StringSearch): Sql
   /** A text column as a JSON string; NULL as null. */
   quoted(text: Sql): Sql

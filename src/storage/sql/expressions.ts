@@ -26,7 +26,10 @@ const unknownBoolean = trusted('CAST(NULL AS BOOLEAN)')
 
 const mostSteps = 2_000
 
-/** Answers what reads an expression as a condition. Means what domain/expressions/evaluate.ts means. */
+/**
+ * Returns a function that compiles an expression to a condition. It means the same as in
+ * domain/expressions/evaluate.ts.
+ */
 export function createCompiler(resolve: FieldResolver, dialect: Dialect): (expression: Expression) => Sql {
   let steps = 0
   const kindOfField = (field: string) => resolve(field).kind
@@ -105,7 +108,7 @@ export function createCompiler(resolve: FieldResolver, dialect: Dialect): (expre
         if (expression.to === 'int') return asWhole(expression.input)
         if (expression.to === 'string') return dialect.textNumber(asText(expression.input))
     }
-    // A truth value is no number, whatever it is; what is wrong inside it is refused all the same.
+    // A boolean is never a number, whatever its value; errors inside the expression are still refused.
     asBoolean(expression)
     return unknownNumber
   }
@@ -149,7 +152,7 @@ export function createCompiler(resolve: FieldResolver, dialect: Dialect): (expre
     return reading.kind === 'json' ? dialect.json(reading.column, reading.path, reading.most) : undefined
   }
 
-  /** A value as what it is, without reading it as anything else. */
+  /** A value in its own type, without conversion. */
   function asItself(expression: Expression): Sql {
     if (expression.op === 'field') {
       const reading = resolve(expression.field)
@@ -198,7 +201,9 @@ export function createCompiler(resolve: FieldResolver, dialect: Dialect): (expre
     return resolve(other.field).kind === 'text' ? sql`${expression.literal.text}` : asText(expression)
   }
 
-  /** A column as it is, so that its index is used, unless the constant is a number that a column of doubles would round. */
+  /**
+   * The bare column, so that its index is used, unless the constant is a number that a column of doubles would round.
+   */
   function numberBeside(expression: Expression, other: Expression): Sql {
     if (expression.op === 'field' && other.op === 'literal') {
       const reading = resolve(expression.field)
@@ -207,7 +212,7 @@ export function createCompiler(resolve: FieldResolver, dialect: Dialect): (expre
     return asNumber(expression)
   }
 
-  /** Constants are grouped by what the operand is compared as, so that a list of them is one IN. */
+  /** Constants are grouped by the type they are compared as, so that a list of them becomes one IN. */
   function membership({ operand, list, place }: Extract<Expression, { op: 'in' }>): Sql {
     const conditions: Sql[] = []
     const constants = Map.groupBy(list, (option) =>
@@ -238,7 +243,7 @@ export function createCompiler(resolve: FieldResolver, dialect: Dialect): (expre
     return sql`(${dialect.position(folded(asText(input)), folded(asText(part)))} > 0)`
   }
 
-  /** An operand of $in may stand in the statement several times, each with another $in inside it. */
+  /** An operand of $in may appear in the statement several times, each with another $in inside it. */
   function countStep(place: string): void {
     if (++steps <= mostSteps) return
     throw refuse('invalid_expression', {

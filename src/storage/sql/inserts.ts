@@ -2,13 +2,13 @@ import { Sql, type SqlValue } from './sql.ts'
 
 interface InsertForm {
   most?: number
-  /** How the values of these columns are written. */
+  /** The SQL that writes the values of these columns. */
   written?: { columns: readonly string[]; write: string }
 }
 
 /**
- * Statements that write rows of these columns, `most` rows at a time and what is left in powers of two, so that few are
- * prepared. `tail` says what happens to rows that are there already.
+ * Statements that insert rows of these columns: `most` rows at a time, and the remainder in powers of two, so that few
+ * statements are prepared. `tail` says what happens to rows that already exist.
  */
 export function insertInto(
   table: string,

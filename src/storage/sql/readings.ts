@@ -2,8 +2,8 @@ import { refuse } from '../../domain/refusals.ts'
 import type { Sql } from './sql.ts'
 
 /**
- * Where a field is read. The SQL of a text compares by code point: columns do, and what is put together from other text
- * goes through `dialect.ordered`. A time is integer microseconds.
+ * Where a field is read from. The SQL of a text compares by code point: columns do, and text built from other text is
+ * passed through `dialect.ordered`. A time is integer microseconds.
  */
 export type FieldReading =
   | PlainReading
@@ -11,35 +11,35 @@ export type FieldReading =
       kind: 'json'
       column: Sql
       path: readonly string[]
-      /** The bytes that the column can hold, where to ask for its length is to look it up once more. */
+      /** The most bytes of the column, for columns whose length could only be found by looking them up again. */
       most?: number
-      /** What it is a part of, where to ask for the length of that costs less. */
+      /** The column that contains it, if the length of that is cheaper to read. */
       within?: Sql
-      /** As a number, true reads as 1 and false as 0. */
+      /** When read as a number, true is 1 and false is 0. */
       countsTruth?: boolean
-      /** The same number, and the number 1 or 0 of a truth value, where they can be read for less. */
+      /** The same number, and the 1 or 0 of a boolean, if they can be read more cheaply. */
       known?: { number: Sql; truth: Sql }
     }
 
-/** `document` is the column that is read for it, when that may be large. */
+/** `document` is the column that has to be read for it, if that may be large. */
 export interface PlainReading {
   kind: 'text' | 'number' | 'time'
   sql: Sql
   document?: Sql
-  /** Never null: where nothing is missing, an index has the order both ways. */
+  /** Never null, so that an index has the order in both directions. */
   isAlways?: boolean
 }
 
-/** Refuses a field that is unknown. */
+/** Refuses an unknown field. */
 export type FieldResolver = (field: string) => FieldReading
 
-/** A value and the values around it are held at once, each as a text of its own. */
+/** A value and the values that enclose it are in memory at once, each as a text of its own. */
 const mostAround = 4
 
 /** Fields that are looked up in another table for each row, such as feedback. */
 const mostLookups = 32
 
-/** Refuses a statement that would hold too much of one row at once. `place` names where its fields were given. */
+/** Refuses a statement that would need too much memory for one row. `place` names where its fields were given. */
 export function boundReadings(readings: readonly FieldReading[], place = 'query'): void {
   const ofJson = readings.filter((reading) => reading.kind === 'json')
   const lookups = ofJson.filter(({ most }) => most !== undefined).length
@@ -71,6 +71,6 @@ export interface Sort {
 /** What ORDER BY sorts by. */
 export interface Sorting {
   order: readonly Sql[]
-  /** What has to stand behind FROM for it. */
+  /** What must follow FROM for it. */
   source?: Sql
 }

@@ -2,11 +2,11 @@ import type { Page } from '../../domain/view.ts'
 import type { Dialect } from './dialect.ts'
 import { join, nothing, type Sql, sql, trusted } from './sql.ts'
 
-/** Rows of one table in an order that an index may or may not have. */
+/** Rows of one table, in an order for which an index may or may not exist. */
 interface RowsInOrder {
   table: string
   columns: Sql
-  /** A column of another table that is shown too. */
+  /** A column of another table to select as well. */
   beside?: { column: Sql; name: string }
   /** FROM and WHERE. */
   matching: Sql
@@ -15,8 +15,8 @@ interface RowsInOrder {
 }
 
 /**
- * SQLite sorts rows with everything that is selected of them, many large values at a time. So their numbers are sorted, and
- * each row is read when its turn comes: a CROSS JOIN goes through what stands on its left in its order, which LIMIT keeps.
+ * SQLite sorts rows together with everything that is selected, which may be many large values. So only their rowids are
+ * sorted, and each row is read in turn: a CROSS JOIN follows the order of its left side, which the LIMIT preserves.
  */
 export function rowsInOrder(dialect: Dialect, rows: RowsInOrder): Sql {
   const { table, columns, beside, matching, order, page } = rows

@@ -4,10 +4,10 @@ import type { Dialect } from './dialect.ts'
 import { boundReadings, type FieldReading, type FieldResolver, type Sort, type Sorting } from './readings.ts'
 import { nothing, type Sql, sql, trusted } from './sql.ts'
 
-/** A text sorts by so much of it: what is sorted is kept until the last row is known. */
+/** Only this many characters of a text are sorted by, because sort keys are in memory until the last row is read. */
 const sortedCharacters = 1_024
 
-/** Terms of ORDER BY: values that exist, numbers before text, and what is missing last in both directions. */
+/** Terms of ORDER BY: existing values, numbers before text, and missing values last in both directions. */
 export function compileOrder(reading: FieldReading, direction: 'asc' | 'desc', dialect: Dialect): Sql[] {
   const plain = trusted(direction === 'asc' ? 'ASC' : 'DESC')
   if (reading.kind !== 'json' && reading.isAlways) return [sql`${reading.sql} ${plain}`]
@@ -28,7 +28,7 @@ export function compileSorting(sorts: readonly Sort[], dialect: Dialect): Sortin
     : { order: compile(dialect), source: nothing }
 }
 
-/** The same of the fields of a table. What is equal by a field is equal by the same field once more. */
+/** The same for the fields of a table. A field that is repeated adds nothing to the order. */
 export function sortingOf(
   sort: readonly SortBy[],
   fieldsAt: (place: string) => FieldResolver,
@@ -42,7 +42,7 @@ export function sortingOf(
   return compileSorting([...sorts.values()], dialect)
 }
 
-/** Terms of ORDER BY by columns alone. `last` decides between equals, so that pages fit together. */
+/** Terms of ORDER BY for plain columns. `last` breaks ties, so that pages neither overlap nor skip. */
 export function columnOrder(
   sort: readonly SortBy[],
   columns: Readonly<Record<string, string>>,

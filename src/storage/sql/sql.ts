@@ -2,8 +2,8 @@
 export type SqlValue = string | number | bigint | Uint8Array | null
 
 /**
- * A statement or a piece of one. Its text depends on the shape of the query alone, never on the values, so that the
- * drivers can prepare it once and find it again by its text.
+ * A statement or a fragment of one. Its text depends only on the shape of the query, never on the values, so that
+ * drivers can prepare it once and reuse it by its text.
  */
 export class Sql {
   readonly text: string
@@ -15,7 +15,7 @@ export class Sql {
   }
 }
 
-/** Values become parameters; nested pieces become part of the text. `?` stands for a parameter in the text. */
+/** Values become parameters; nested fragments become part of the text. `?` stands for a parameter in the text. */
 export function sql(strings: TemplateStringsArray, ...parts: (SqlValue | Sql)[]): Sql {
   const values: SqlValue[] = []
   let text = strings[0] as string
@@ -25,7 +25,7 @@ export function sql(strings: TemplateStringsArray, ...parts: (SqlValue | Sql)[])
 
 export const nothing = new Sql('', [])
 
-/** Text that becomes part of the statement as it stands: names and operators of our own, never input. */
+/** Text that becomes part of the statement as it is: our own names and operators, never input. */
 export function trusted(text: string): Sql {
   return new Sql(text, [])
 }
@@ -39,7 +39,7 @@ export function join(parts: readonly (SqlValue | Sql)[], separator: string): Sql
   return new Sql(text, values)
 }
 
-/** Answers the text of a part and adds its values to those before it. */
+/** Returns the text of a part and appends its values to `values`. */
 function add(part: SqlValue | Sql, values: SqlValue[]): string {
   if (part instanceof Sql) {
     for (const value of part.values) values.push(value)
@@ -49,12 +49,12 @@ function add(part: SqlValue | Sql, values: SqlValue[]): string {
   return '?'
 }
 
-/** All of them hold; true when there is none. */
+/** All must hold; true if there are none. */
 export function allOf(conditions: readonly Sql[]): Sql {
   return conditions.length === 0 ? trusted('1 = 1') : join(conditions, ' AND ')
 }
 
-/** Halves of halves, because SQLite bounds how deep an expression is and a chain is as deep as it is long. */
+/** Joined as a balanced tree, because SQLite limits the depth of expressions and a chain is as deep as it is long. */
 export function joined(conditions: readonly Sql[], operator: ' AND ' | ' OR '): Sql {
   const [only] = conditions
   if (only !== undefined && conditions.length === 1) return only
@@ -72,15 +72,15 @@ export function listOf(values: readonly (string | number)[]): Sql {
 }
 
 /**
- * What a pair of columns is compared with by IN: each pair by itself, where two lists would stand for every pair of the one
- * with the other. There has to be one.
+ * The right side of an IN that compares pairs of columns. Two lists would match every combination instead. Must not be
+ * empty.
  */
 export function pairsOf(pairs: readonly (readonly [string, string])[]): Sql {
   const rows = padded(pairs).map(([one, other]) => sql`(${one}, ${other})`)
   return sql`(VALUES ${join(rows, ', ')})`
 }
 
-/** The length is rounded up to a power of two by repeating the last one, so that few statements are prepared. */
+/** The length is rounded up to a power of two by repeating the last value, so that few statements are prepared. */
 export function padded<T>(values: readonly T[], filler = values.at(-1) as T): T[] {
   const all = [...values]
   while (all.length & (all.length - 1)) all.push(filler)
@@ -88,15 +88,15 @@ export function padded<T>(values: readonly T[], filler = values.at(-1) as T): T[
 }
 
 /**
- * The same values as a table `wanted (id)`, to be joined first: next to a long IN list SQLite believes that reading all of a
- * project is less work.
+ * The same values as a table `wanted (id)`, to be joined first: with a long IN list SQLite estimates that reading the
+ * whole project is cheaper.
  */
 export function wantedOf(values: readonly string[]): Sql {
   const all = padded<string | null>(values.length === 0 ? [null] : values, null)
   return new Sql(`WITH wanted (id) AS (VALUES (?)${', (?)'.repeat(all.length - 1)})`, all)
 }
 
-/** The same for pairs: a table `wanted (one, other)`. There has to be one. */
+/** The same for pairs: a table `wanted (one, other)`. Must not be empty. */
 export function wantedPairs(pairs: readonly (readonly [string, string])[]): Sql {
   const all = padded<readonly (string | null)[]>(pairs, [null, null])
   return new Sql(

@@ -1,14 +1,14 @@
 import { allOf, join, type Sql, sql, trusted } from './sql.ts'
 
-/** Texts that are searched among the strings of JSON, in every way that writers of JSON spell them. */
+/** Texts to search for among the strings of JSON, in every spelling that JSON writers use. */
 export interface StringSearch {
-  /** What stands between the quotes. */
+  /** Complete strings, without their quotes. */
   whole: readonly string[]
-  /** What a string begins with. */
+  /** Beginnings of strings. */
   starts: readonly string[]
-  /** One for each text, the same in all its spellings: where none of these is found, none of the texts is there. */
+  /** One for each text, common to all its spellings: if none of these occurs, none of the texts does. */
   necessary: readonly string[]
-  /** Where one of these is found, one of the texts is there: most documents are written like this. */
+  /** If one of these occurs, so does one of the texts: the spelling of most documents. */
   sufficient: readonly string[]
 }
 
@@ -18,7 +18,7 @@ export function stringSearch(texts: readonly string[], starts: readonly string[]
     whole: texts.flatMap(spellingsOf),
     starts: starts.flatMap(spellingsOf),
     necessary: plain.map(commonPart),
-    // Behind a colon a quote begins a string, unless what follows it could stand between two strings.
+    // After a colon a quote begins a string, unless what follows it could stand between two strings.
     sufficient: plain.filter((text) => /^[^,:}\]]/.test(text)).map((text) => `:"${text}`),
   }
 }
@@ -27,7 +27,7 @@ function written(text: string): string {
   return JSON.stringify(text).slice(1, -1)
 }
 
-/** Plain or in ASCII, in digits of either case, with slashes escaped or not. */
+/** Plain or ASCII only, with hex digits of either case, with slashes escaped or not. */
 function spellingsOf(text: string): string[] {
   const plain = written(text)
   const ascii = (write: (hex: string) => string) =>
@@ -36,20 +36,20 @@ function spellingsOf(text: string): string[] {
   return [...new Set(spellings.flatMap((one) => [one, one.replaceAll('/', '\\/')]))]
 }
 
-/** The last part of the text that every spelling has. */
+/** The last part of the text that is the same in every spelling. */
 function commonPart(plain: string): string {
   return plain.split(/[^\0-.0-~]+/).findLast((part) => part !== '') ?? ''
 }
 
-/** More texts are found faster by one pass that knows them all. */
+/** With more texts, one pass that knows them all is faster. */
 const mostOneByOne = 16
 
-/** Bytes that are searched, a row for each of the texts, before one pass has less to do. */
+/** Bytes to search, counted once per text, beyond which a single pass is cheaper. */
 const mostSearched = 8 << 20
 
 /**
- * Whether the document holds one of the strings. What most rows hold is found by plain searches of a small row; `exactly`
- * is the pass that reads the strings, and `position` tells where a text is in the document, 0 for nowhere.
+ * Whether the document contains one of the strings. Small rows are first searched for plain texts, which decides most
+ * of them. `exactly` is the pass that reads the strings, and `position` returns where a text is in the document, or 0.
  */
 export function searchIn(
   document: Sql,

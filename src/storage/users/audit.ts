@@ -3,13 +3,13 @@ import { now } from '../../domain/time.ts'
 import { type Sql, sql } from '../sql/sql.ts'
 import type { Command, LongReader, StreamOptions, Transaction } from '../transaction.ts'
 
-/** Who did something: a user of Heddle by HTTP, or one of the operating system on the command line. */
+/** Who did something: a Heddle user over HTTP, or an operating system user on the command line. */
 export interface Actor {
   via: 'http' | 'command line' | 'start'
   name: string
 }
 
-/** What was done, never with what content. */
+/** What was done, never the content. */
 interface Deed {
   action: string
   project_id?: string
@@ -38,7 +38,10 @@ async function note(tx: Transaction, by: Actor | undefined, deed: Deed): Promise
   )
 }
 
-/** The same command, which tells the audit log in its transaction what it has done; nothing where it did nothing. */
+/**
+ * Wraps a command so that its deed is written to the audit log in the same transaction. A command that did nothing
+ * writes no line.
+ */
 export function audited<Input, Output>(
   command: Command<Input, Output>,
   deedOf: (input: Input, output: Output) => Deed | undefined,
@@ -51,7 +54,7 @@ export function audited<Input, Output>(
   }
 }
 
-/** For what is no other command. */
+/** For deeds that are not the result of another command. */
 export const noteDeed: Command<Deed & { by?: Actor }, void> = (tx, { by, ...deed }) => note(tx, by, deed)
 
 interface Times {

@@ -1,13 +1,13 @@
 import { sql } from '../sql/sql.ts'
 import type { Command, Reader } from '../transaction.ts'
 
-/** Somebody who is signed in to the page. All three secrets are kept as hashes; times are microseconds. */
+/** A session of a user who is signed in to the page. All three secrets are stored as hashes; times are microseconds. */
 export interface PageSession {
-  /** Of what the cookie holds. */
+  /** Of the cookie's secret. */
   hash: string
-  /** Of the half that the page itself holds. */
+  /** Of the half of the secret that the page has. */
   half_hash: string
-  /** Of the key that it stands for: a key that is revoked takes its sessions with it. */
+  /** Of the key that the session was opened with: revoking a key ends its sessions. */
   key_hash: string
   expires_at: number
 }
@@ -18,10 +18,10 @@ export function readPageSession(db: Reader, hash: string, now: number): Promise<
   )
 }
 
-/** More than somebody has browsers; the oldest are forgotten. */
+/** More than one user has browsers; beyond this the oldest sessions are removed. */
 const mostOfKey = 50
 
-/** Those that have expired go on the way. */
+/** Also removes sessions that have expired. */
 export const openPageSession: Command<{ session: PageSession; now: number }, void> = async (
   tx,
   { session: { hash, half_hash, key_hash, expires_at }, now },

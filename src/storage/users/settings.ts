@@ -24,12 +24,12 @@ export async function readUserSettings(db: Reader, name: string): Promise<UserSe
 interface UserChange {
   name: string
   change: SettingsChange
-  /** The user is one of HEDDLE_USERS, which the record does not know. */
+  /** The user is one of HEDDLE_USERS, which the record does not contain. */
   isConfigured: boolean
   now: number
 }
 
-/** Answers all settings of the user; undefined when there is no such user. */
+/** Returns all settings of the user; undefined if there is no such user. */
 export const changeUserSettings: Command<UserChange, UserSettings | undefined> = async (tx, given) => {
   const { name, change, isConfigured, now } = given
   await tx.turn(`settings of ${name}`)

@@ -3,16 +3,16 @@ import type { Command, Reader } from '../transaction.ts'
 
 export interface UsageDay {
   user_name: string
-  /** Of UTC: 2026-11-22. */
+  /** In UTC: 2026-11-22. */
   day: string
   requests: number
-  /** Of these, those that a limit of the user refused. */
+  /** Of these, those that were refused because of a limit of the user. */
   refused: number
   prompt_tokens: number
   completion_tokens: number
 }
 
-/** Adds to what is there. */
+/** Adds to the stored counts. */
 export const addUsage: Command<readonly UsageDay[], void> = async (tx, days) => {
   for (const { user_name, day, requests, refused, prompt_tokens, completion_tokens } of days) {
     await tx.run(
@@ -28,7 +28,7 @@ export const addUsage: Command<readonly UsageDay[], void> = async (tx, days) => 
 }
 
 interface UsageView {
-  /** Everyone where absent. */
+  /** All users if absent. */
   user?: string | undefined
   /** Days, inclusive. */
   from?: string | undefined
@@ -37,7 +37,7 @@ interface UsageView {
   offset: number
 }
 
-/** The latest day first. */
+/** Latest day first. */
 export function readUsage(db: Reader, { user, from, to, limit, offset }: UsageView): Promise<UsageDay[]> {
   const conditions: Sql[] = []
   if (user !== undefined) conditions.push(sql`user_name = ${user}`)

@@ -12,7 +12,7 @@ export interface User {
   role: Role
   entities: string[]
   created_at: number
-  /** Absent where nothing was set. */
+  /** Absent if nothing was set. */
   settings?: UserSettings
 }
 
@@ -29,7 +29,7 @@ interface UserRow extends Omit<User, 'entities' | 'settings'> {
   settings: string | null
 }
 
-/** A subquery and not a join, for the reason that `userOfKey` gives. */
+/** A subquery and not a join, for the reason given at `userOfKey`. */
 const columns = trusted(
   'name, role, entities, created_at, (SELECT settings FROM user_settings WHERE user_name = name) AS settings',
 )
@@ -44,8 +44,8 @@ const userOf = ({ settings, ...row }: UserRow): User => ({
 })
 
 /**
- * The user whose unrevoked key has this hash. Two statements and not a join: each request asks this, and SQLite plans a join
- * of these two again every time, which takes ten times as long as both.
+ * The user whose unrevoked key has this hash. Two statements and not a join: this runs for each request, and SQLite
+ * would plan the join anew every time, which takes ten times as long as both statements.
  */
 export async function userOfKey(
   db: Reader,
@@ -85,7 +85,7 @@ interface NewKey {
   settings?: KeySettings
 }
 
-/** The user and its first key together. False when the name is taken. */
+/** Stores the user and its first key together. False if the name is taken. */
 export const addUser: Command<{ user: User; key: NewKey }, boolean> = async (tx, { user, key }) => {
   const added = await tx.run(
     sql`INSERT INTO users (name, role, entities, created_at)
@@ -94,7 +94,7 @@ export const addUser: Command<{ user: User; key: NewKey }, boolean> = async (tx,
   return added === 1 && addKey(tx, { ...key, user: user.name, now: user.created_at })
 }
 
-/** The first user of a record that has none: of two processes that start together, one makes it. */
+/** Adds the first user of a record that has none. If two processes start together, only one adds it. */
 export const addFirstUser: typeof addUser = async (tx, first) => {
   await tx.turn('first user')
   if (await tx.get(sql`SELECT name FROM users LIMIT 1`)) return false
@@ -104,11 +104,11 @@ export const addFirstUser: typeof addUser = async (tx, first) => {
 interface RemovedUser {
   name: string
   now: number
-  /** A user of this name stands in HEDDLE_USERS, too, and stays. */
+  /** A user of this name is also in HEDDLE_USERS, and stays. */
   isConfigured: boolean
 }
 
-/** Its keys and settings go with it, its answers expire, and its monitors stop. False when there is no such user. */
+/** Also removes its keys and settings, expires its answers, and stops its monitors. False if there is no such user. */
 export const removeUser: Command<RemovedUser, boolean> = async (tx, { name, now, isConfigured }) => {
   if ((await tx.run(sql`DELETE FROM users WHERE name = ${name}`)) === 0) return false
   await tx.run(sql`DELETE FROM user_settings WHERE user_name = ${name}`)
@@ -117,14 +117,14 @@ export const removeUser: Command<RemovedUser, boolean> = async (tx, { name, now,
   return true
 }
 
-/** False when there is no such user. */
+/** False if there is no such user. */
 export const addKey: Command<NewKey & { user: string; now: number }, boolean> = async (tx, key) =>
   (await tx.run(
     sql`INSERT INTO api_keys (id, user_name, hash, created_at, settings)
         SELECT ${key.id}, name, ${key.hash}, ${key.now}, ${JSON.stringify(key.settings ?? {})} FROM users WHERE name = ${key.user}`,
   )) === 1
 
-/** Answers all settings of the key; undefined where there is no such key, or it was revoked. */
+/** Returns all settings of the key; undefined if there is no such key, or if it was revoked. */
 export const changeKeySettings: Command<
   { id: string; change: Change<KeySettings> },
   KeySettings | undefined
@@ -139,6 +139,6 @@ export const changeKeySettings: Command<
   return keySettingsOf(settings)
 }
 
-/** False when there is no such key, or when it was revoked before. */
+/** False if there is no such key, or if it is already revoked. */
 export const revokeKey: Command<{ id: string; now: number }, boolean> = async (tx, { id, now }) =>
   (await tx.run(sql`UPDATE api_keys SET revoked_at = ${now} WHERE id = ${id} AND revoked_at IS NULL`)) === 1

@@ -3,15 +3,15 @@ import { type CallsView, callsQueryOf } from '../calls/queries.ts'
 import { sql, trusted } from '../sql/sql.ts'
 import type { LongReader } from '../transaction.ts'
 
-/** Bytes of a document that is opened to see what is in it. */
+/** The largest document in bytes that is opened to see what it contains. */
 const mostOfDocument = 64 * 1024
 
 type CallDocuments = Record<LargeColumn, string | null> & {
-  /** Documents that are too large to be opened. */
+  /** The number of documents that are too large to be opened. */
   left_out: number
 }
 
-/** What the newest calls of a view carry, some at a time. */
+/** The contents of the newest calls of a view, some at a time. */
 export function streamDocuments(
   db: LongReader,
   view: CallsView,

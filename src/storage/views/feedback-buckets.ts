@@ -8,23 +8,23 @@ interface FeedbackBucketsView extends CallsView {
   from: number
   step: number
   end: number
-  /** Kinds that are counted by themselves. */
+  /** How many kinds are counted separately. */
   most: number
 }
 
-/** How often something was said in a bucket. Both are null for all kinds together that have no place of their own. */
+/** How often something was said in a bucket. Both are null for all kinds together that are not counted separately. */
 interface FeedbackPart {
   bucket: number
   feedback_type: string | null
-  /** The emoji of a reaction, or the JSON of an annotation that is short. */
+  /** The emoji of a reaction, or the JSON of a short annotation. */
   value: string | null
   count: number
 }
 
-/** Bytes of an annotation that is a kind of its own. */
+/** The longest annotation in bytes that is counted separately. */
 const longestValue = 60
 
-/** By when it was said. Where the view asks for some calls only, what was said of those. */
+/** Counts feedback by its time. If the view selects only some calls, only feedback on those counts. */
 export function readFeedbackBuckets(
   db: LongReader,
   { from, step, end, most, ...view }: FeedbackBucketsView,

@@ -8,7 +8,10 @@ import { allRows, type LongReader } from '../transaction.ts'
 export const groupFields = ['op', 'model', 'status', 'user'] as const
 export type GroupField = (typeof groupFields)[number]
 
-/** The empty text is a call without one. All of these are in the index: SQLite would open each row for any other column. */
+/**
+ * The empty text stands for calls without a value. All these columns are in the index; for any other SQLite would open
+ * each row.
+ */
 export function groupOf(field: GroupField): Sql {
   switch (field) {
     case 'status':
@@ -28,12 +31,12 @@ export interface Group {
 }
 
 interface Groups {
-  /** The largest first. */
+  /** Largest first. */
   top: Group[]
   total: number
 }
 
-/** The values that most calls of the view have. */
+/** The most frequent values among the calls of the view. */
 export async function topGroups(
   db: LongReader,
   view: CallsView,
@@ -54,10 +57,10 @@ export async function topGroups(
   return { top: rows.map(({ value, count }) => ({ value, count })), total: Number(rows[0]?.total ?? 0) }
 }
 
-/** Bytes of a value that is counted by itself. */
+/** The longest value in bytes that is counted separately. */
 const longestValue = 300
 
-/** The same for a value inside what calls carry, as its JSON, over the newest of them. The empty text is one that is too long. */
+/** The same for a value inside the JSON of the newest calls. The empty text stands for a value that is too long. */
 export async function topValues(
   db: LongReader,
   view: CallsView,
@@ -85,7 +88,7 @@ export async function topValues(
   return { top: rows.map(({ value, count }) => ({ value, count })), total: Number(rows[0]?.total ?? 0) }
 }
 
-/** Four to an octave of milliseconds; what takes longer than nine hours is in the last. */
+/** Four buckets per octave of milliseconds; everything longer than nine hours is in the last one. */
 export const histogramSize = 101
 
 const inHistogram = (micros: string) =>
@@ -104,7 +107,10 @@ export interface BucketsView extends CallsView {
   timed?: Timed | undefined
 }
 
-/** Of the calls that began in a bucket and have the group and the place in the histogram; null stands for no group and for any other. */
+/**
+ * The calls that began in a bucket, with this group and this place in the histogram; null stands for no group and for
+ * any other group.
+ */
 export interface BucketPart {
   bucket: number
   group: string | null
@@ -117,7 +123,7 @@ export interface BucketPart {
   output_tokens: number
 }
 
-/** Each bucket is a range of the index in time, and is grouped by itself: none of all calls is sorted. */
+/** Each bucket is a time range of the index and is grouped separately, so that nothing sorts all calls. */
 export async function readBuckets(
   db: LongReader,
   view: BucketsView,

@@ -11,28 +11,28 @@ import { allRows, type LongReader, onlyRow } from '../transaction.ts'
 
 type Copied = 'id' | 'trace_id' | 'parent_id' | 'thread_id' | 'op_name' | 'display_name' | 'started_at'
 
-/** A call without what it carries. Times are microseconds. */
+/** A call without its large JSON. Times are microseconds. */
 export interface LightCall
   extends Pick<CallRow, Copied | 'ended_at' | 'exception' | 'user_id' | 'storage_size'>,
     Pick<StartFacts, 'input_preview'>,
     Omit<EndFacts, 'status' | 'cache_read_tokens' | 'cache_creation_tokens'> {
   status: string
-  /** JSON: what each model used, by which it is priced. Null where it is much. */
+  /** JSON: the tokens that each model used, for computing the cost. Null if it is too large. */
   usage: string | null
-  /** The JSON of what is at each path, cut off. */
+  /** The JSON at each path, truncated. */
   values: (string | null)[]
 }
 
-/** Where a call stands among those of its project. */
+/** The position of a call among those of its project. */
 export interface CallPosition {
   startedAt: number
   id: string
 }
 
 export interface LightView extends CallsView {
-  /** The calls behind this one; the view has no order but that of time then. */
+  /** Only the calls after this one; the view must be in time order. */
   after?: CallPosition | undefined
-  /** Paths of values inside of the calls that are shown, too. */
+  /** Paths of values inside the calls to show as well. */
   columns?: readonly string[] | undefined
 }
 
@@ -40,7 +40,7 @@ export interface LightView extends CallsView {
 const mostOfException = 200
 /** Characters of a value that a list shows. */
 const mostOfValue = 200
-/** Bytes of a summary that is opened for what its models cost. */
+/** The largest summary in bytes that is opened to compute costs. */
 const mostOfSummary = 64 * 1024
 
 const shown = trusted(
@@ -49,7 +49,7 @@ const shown = trusted(
    input_preview, output_preview, substr(exception, 1, ${mostOfException}) AS exception`,
 )
 
-/** Newest first unless asked otherwise. The view is checked before this answers. */
+/** Newest first by default. The view is validated before this resolves. */
 export async function readLightCalls(
   db: LongReader,
   view: LightView,
@@ -91,13 +91,13 @@ type Row = Omit<LightCall, 'values'> & { inputs: string | null; output: string |
     string | null
   >
 
-/** What is short enough to be read here, where no preview of it is kept. */
+/** A text short enough to be read here when no preview of it is stored. */
 function unkept(dialect: Dialect, column: 'inputs' | 'output', preview: string): Sql {
   const name = trusted(column)
   return sql`CASE WHEN ${trusted(preview)} IS NULL AND ${dialect.bytes(name)} <= ${trusted(String(unkeptBytes))} THEN ${name} END AS ${name}`
 }
 
-/** A text that a disk has changed has none; whoever reads the call is told so. */
+/** Text that was damaged on disk has no preview; reading the call reports the damage. */
 function previewOf(read: () => string | null): string | null {
   try {
     return read()
@@ -107,13 +107,13 @@ function previewOf(read: () => string | null): string | null {
   }
 }
 
-/** What each model used, by which a call is priced. Null where it is much. */
+/** The tokens that each model used, for computing the cost of a call. Null if it is too large. */
 export function usageOfCall(dialect: Dialect): Sql {
   const size = dialect.bytes(trusted('summary'))
   return sql`CASE WHEN ${size} <= ${trusted(String(mostOfSummary))} THEN ${dialect.token(trusted('summary'), ['usage'])} END`
 }
 
-/** How many calls are in the view, as far as `most`. */
+/** The number of calls in the view, counted up to `most`. */
 export async function countLightCalls(
   db: LongReader,
   view: LightView,
@@ -138,7 +138,7 @@ function behind({ startedAt, id }: CallPosition, direction: 'asc' | 'desc' | und
   return sql`(calls.started_at, calls.id) ${trusted(direction === 'asc' ? '>' : '<')} (${startedAt}, ${id})`
 }
 
-/** How often something was said of a call. */
+/** How often something was said about a call. */
 interface FeedbackCount {
   call_id: string
   feedback_type: string
@@ -146,7 +146,7 @@ interface FeedbackCount {
   count: number
 }
 
-/** Kinds of feedback that are counted apart for one page. */
+/** Kinds of feedback that are counted separately for one page. */
 const mostKinds = 5_000
 
 export function countFeedbackOf(

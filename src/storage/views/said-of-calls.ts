@@ -4,22 +4,22 @@ import { allOf, type Sql, sql, trusted } from '../sql/sql.ts'
 import { allRows, type LongReader, onlyRow } from '../transaction.ts'
 import type { Group } from './groups.ts'
 
-/** What calls are grouped by that stands in their feedback: each kind of it, and the last reaction. */
+/** Groups of calls that depend on their feedback: each kind of it, and the last reaction. */
 export const saidFields = ['feedback', 'reaction'] as const
 export type SaidField = (typeof saidFields)[number]
 
 interface SaidGroups {
-  /** The largest first. A call is in the group of each kind of its feedback. */
+  /** Largest first. A call is in the group of each kind of its feedback. */
   top: Group[]
-  /** Calls of which none of that kind is there. */
+  /** Calls with no feedback of that kind. */
   without: number
-  /** Calls that have some of it beside the largest groups. */
+  /** Calls with feedback outside the largest groups. */
   others: number
-  /** How many calls were looked at; null is all of the view. */
+  /** How many calls were examined; null means the whole view. */
   sampled: number | null
 }
 
-/** Bytes of a value that is counted by itself. */
+/** The longest value in bytes that is counted separately. */
 const longestValue = 300
 
 /** A condition on a row of `feedback`: it is about a call of the view. */
@@ -29,10 +29,10 @@ export function isAboutCallOf(db: LongReader, view: CallsView, now: number): Sql
       AND ${allOf([isLive(now), ...conditions])})`
 }
 
-/** What a project has of feedback where all of it is read. */
+/** The most feedback of a project that is read in full. */
 const mostRead = 20_000
 
-/** By what was said of the calls of a view; where the project has much feedback, of the newest `sample` of them. */
+/** Groups the calls of a view by their feedback; if the project has much feedback, only the newest `sample` calls. */
 export async function topSaid(
   db: LongReader,
   view: CallsView,
@@ -71,7 +71,7 @@ export async function topSaid(
   const top = rows.filter(({ place }) => Number(place) === 0)
   return {
     top: top.map(({ value, count }) => ({ value, count: Number(count) })),
-    // What is said while this is counted must not make it less than none.
+    // Feedback that arrives during the count must not make this negative.
     without: Math.max(0, count - countAt(1)),
     others: countAt(2),
     sampled: isSampled ? count : null,
@@ -88,7 +88,7 @@ async function hasMuchFeedback(db: LongReader, project: string, signal: AbortSig
 const kindsIn = (about: Sql) =>
   sql`SELECT DISTINCT feedback.call_id AS call_id, feedback_type AS value ${about}`
 
-/** The same as the query field `feedback.[wandb.reaction.1].payload.emoji` reads. */
+/** Reads what the query field `feedback.[wandb.reaction.1].payload.emoji` reads. */
 function lastReactions({ dialect }: LongReader, about: Sql): Sql {
   const { text, exists } = dialect.json(trusted('feedback.payload'), ['emoji'])
   const place = trusted(

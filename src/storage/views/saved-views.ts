@@ -16,7 +16,7 @@ const kinds = {
   updated_at: 'time',
 } as const satisfies Columns
 
-/** What somebody has set up on a screen of the page and kept under a name. */
+/** The state of a screen of the page that a user has saved under a name. */
 export type SavedView = RowOf<typeof kinds>
 
 const columns = namesOf(kinds)
@@ -24,10 +24,10 @@ const allColumns = trusted(columns.join(', '))
 
 /** Of one user in a project. */
 const mostSavedViews = 200
-/** That a user sees. */
+/** Shown to one user. */
 const mostShown = 1_000
 
-/** Those of the user, and what others share, by their names. */
+/** The user's own views and those shared by others, by name. */
 export function savedViewsOf(db: Reader, project: string, user: string): Promise<SavedView[]> {
   return db.all<SavedView>(
     sql`SELECT ${allColumns} FROM saved_views WHERE project_id = ${project} AND (user_id = ${user} OR is_shared = 1)
@@ -39,7 +39,7 @@ const turnOf = (project: string, user: string) => `saved views of ${user} in ${p
 
 const insertView = insertInto('saved_views', columns)
 
-/** What the user has under this name already is replaced. Answers the view as it is now. */
+/** Replaces a view of the same name of this user. Returns the view as it is now. */
 export const keepSavedView: Command<SavedView, SavedView> = async (tx, view) => {
   await tx.turn(turnOf(view.project_id, view.user_id))
   const same = await sameNamed(tx, view)
@@ -78,17 +78,17 @@ async function replaceView(tx: Transaction, view: SavedView): Promise<void> {
 interface Key {
   project_id: string
   id: string
-  /** Who asks. */
+  /** The user who makes the request. */
   user: string
 }
 
 interface SavedViewChange extends Key {
-  /** What is absent stays as it is. */
+  /** Absent fields are left as they are. */
   change: Partial<Pick<SavedView, 'name' | 'search' | 'is_shared'>>
   now: number
 }
 
-/** The view as it is now. */
+/** Returns the view after the change. */
 export const changeSavedView: Command<SavedViewChange, SavedView> = async (tx, { change, now, ...key }) => {
   await tx.turn(turnOf(key.project_id, key.user))
   const view = { ...(await ownView(tx, key)), ...change, updated_at: now }
@@ -107,7 +107,7 @@ export const deleteSavedView: Command<Key, void> = async (tx, key) => {
   await tx.run(sql`DELETE FROM saved_views WHERE project_id = ${key.project_id} AND id = ${key.id}`)
 }
 
-/** What others keep for themselves is not there. */
+/** Private views of other users count as missing. */
 async function ownView(db: Reader, { project_id, id, user }: Key): Promise<SavedView> {
   const view = await db.get<SavedView>(
     sql`SELECT ${allColumns} FROM saved_views WHERE project_id = ${project_id} AND id = ${id}`,

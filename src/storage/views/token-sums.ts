@@ -4,7 +4,7 @@ import { listOf, sql, trusted } from '../sql/sql.ts'
 import { allRows, type LongReader } from '../transaction.ts'
 import { type BucketsView, groupOf } from './groups.ts'
 
-/** What the calls of one model used that began in a bucket and have the group; null is any other group. */
+/** Tokens used by the calls of one model that began in a bucket and have the group; null means any other group. */
 interface TokenSum {
   bucket: number
   /** How many of the dates had passed. */
@@ -28,11 +28,11 @@ export interface TokensView extends CallsView {
   step: number
   end: number
   by: BucketsView['by']
-  /** Each parts the bucket that it is in: prices change there. */
+  /** Each date splits the bucket that contains it, because prices change there. */
   dates: readonly number[]
 }
 
-/** Of calls that used any. All of it stands in the index of calls in time. */
+/** Sums over the calls that used any tokens. Everything is read from the index of calls by time. */
 export async function readTokenSums(
   db: LongReader,
   { from, step, end, by, dates, ...view }: TokensView,

@@ -5,7 +5,7 @@ import { sql, trusted } from '../sql/sql.ts'
 import type { LongReader } from '../transaction.ts'
 import { usageOfCall } from './light-calls.ts'
 
-/** A call as a tree with times needs it. Times are microseconds. */
+/** A call with what a tree with times shows. Times are microseconds. */
 export interface TraceCall
   extends Pick<
     CallRow,
@@ -13,7 +13,7 @@ export interface TraceCall
   > {
   status: string
   usage: string | null
-  /** How often something was said of it. */
+  /** How often something was said about it. */
   feedback: number
 }
 
@@ -25,10 +25,10 @@ const feedback = trusted(
   '(SELECT count(*) FROM feedback WHERE feedback.project_id = calls.project_id AND feedback.call_id = calls.id)',
 )
 
-/** Calls that are read at a time. They are small, so few questions to the thread that reads them cost less than many. */
+/** Calls read at a time. They are small, so a few large requests to the reader thread cost less than many. */
 const callsAtOnce = 1000
 
-/** By when they began, as far as `limit`. */
+/** In the order in which they started, up to `limit`. */
 export function streamTrace(
   db: LongReader,
   { project, trace, limit }: { project: string; trace: string; limit: number },

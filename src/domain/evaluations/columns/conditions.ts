@@ -3,20 +3,20 @@ import { comparisonKind, standingOf } from '../../expressions/kinds.ts'
 import { parseNumber } from '../../expressions/numbers.ts'
 import { parseBoolean } from '../../text.ts'
 
-/** Three-valued, as in SQL: null is unknown. */
+/** Three-valued, as in SQL: null means unknown. */
 export type Holds = (index: number) => boolean | null
 
-/** What is known of the fields of an expression. */
+/** The numbers available for the fields of an expression. */
 interface KnownNumbers {
-  /** Undefined where they are not kept. */
+  /** Undefined if they are not stored. */
   of(field: string): Float64Array | undefined
-  /** Truth values are among them, as 1 and 0. */
+  /** Whether booleans are included, as 1 and 0. */
   countTruths: boolean
 }
 
 /**
- * An expression as a condition on the numbers of its fields: the same as expressions/evaluate.ts says of scores. Undefined
- * where more than numbers has to be looked at.
+ * An expression as a condition on the numbers of its fields, with the same meaning for scores as in
+ * expressions/evaluate.ts. Undefined if more than numbers has to be read.
  */
 export function conditionOnNumbers(expression: Expression, known: KnownNumbers): Holds | undefined {
   switch (expression.op) {
@@ -108,7 +108,7 @@ const comparators: Record<Comparator, (x: number, y: number) => boolean> = {
   lte: (x, y) => x <= y,
 }
 
-/** NaN is unknown. */
+/** NaN means unknown. */
 function numberOf(expression: Expression, known: KnownNumbers): Numbers | undefined {
   if (expression.op === 'literal') return numberOfLiteral(expression.literal)
   if (expression.op === 'convert' && expression.to === 'double') return numberOf(expression.input, known)
@@ -117,7 +117,7 @@ function numberOf(expression: Expression, known: KnownNumbers): Numbers | undefi
   return numbers && ((i) => numbers[i] as number)
 }
 
-/** Undefined for digits that no double has. */
+/** Undefined for digits that a double cannot represent. */
 function numberOfLiteral({ text }: Literal): Numbers | undefined {
   const number = parseNumber(text)
   if (number === null) return () => Number.NaN

@@ -4,14 +4,14 @@ import { lostDigits } from './packing.ts'
 /** A score of the trials of one evaluation that are in view. */
 export interface ScoreColumn {
   evaluation: string
-  /** NaN where a trial has none. */
+  /** NaN if a trial has none. */
   numbers: Float64Array
   /** The row of each trial. */
   rows: Int32Array
   failed: Float64Array
 }
 
-/** Larger numbers have no place on any axis, and smaller ones are 0 there. */
+/** Larger numbers fit on no axis, and smaller ones count as 0. */
 const [largest, smallest] = [1e100, 1e-100]
 
 export function onAxis(number: number): number {
@@ -24,7 +24,7 @@ export interface Distribution {
   trials: number
   failed: number
   known: number
-  /** Of the known ones, how many are 0 or 1. */
+  /** How many of the known values are 0 or 1. */
   truths: number
   least: number | null
   most: number | null
@@ -59,18 +59,20 @@ export interface Axis {
   bins: number
 }
 
-/** The bin of a value; the largest is in the last one. Halves, so that no width is more than a double holds. */
+/**
+ * The bin of a value; the largest value is in the last bin. Computed with halves, so that no width overflows a double.
+ */
 export function binOf(value: number, { least, most, bins }: Axis): number {
   if (least === most) return 0
   const width = most / 2 - least / 2
   return Math.min(bins - 1, Math.floor(((value / 2 - least / 2) / width) * bins))
 }
 
-/** A row that has a mean in both of two evaluations. */
+/** A row that has a mean in both evaluations. */
 export interface RowPair {
   mean: number
   base: number
-  /** What adds up in another order is no difference. */
+  /** Rounding from summing in a different order does not count as a difference. */
   step: number
 }
 

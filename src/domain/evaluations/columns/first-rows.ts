@@ -1,11 +1,11 @@
 import { compareText } from '../../text.ts'
 import type { YieldToLoop } from '../../yielding.ts'
 
-/** What rows are sorted by: numbers before texts, and what is missing last, in both directions. */
+/** What rows are sorted by: numbers before texts, and missing values last, in both directions. */
 export interface SortKey {
-  /** Of each row, NaN where there is none. */
+  /** One per row; NaN if it has none. */
   numbers: Float64Array
-  /** Of rows without a number; the empty text where there is none. Absent where no row has one. */
+  /** For rows without a number; the empty text if there is none. Absent if no row has one. */
   texts?: readonly string[]
   direction: 'asc' | 'desc'
 }
@@ -13,8 +13,8 @@ export interface SortKey {
 const stepsAtOnce = 2048
 
 /**
- * The first so many rows by some keys, in their order: the same as of all rows sorted, and of those that are not among them each is
- * looked at once. Rows that are equal in all keys stay in the order in which they are given.
+ * The first `count` rows by some keys, in order: the same as sorting all rows, but each of the other rows is examined
+ * only once. Rows that are equal in all keys stay in the given order.
  */
 export async function firstRows(
   rows: Int32Array,
@@ -23,7 +23,7 @@ export async function firstRows(
   yieldToLoop: YieldToLoop,
 ): Promise<Int32Array> {
   const compare = (a: number, b: number) => compareByKeys(rows[a] as number, rows[b] as number, keys) || a - b
-  // A heap of places in the list, the last of them in the order at its root.
+  // A heap of indexes into the list, with the last of them in sort order at its root.
   const heap = new Int32Array(Math.min(count, rows.length))
   for (let place = 0; place < rows.length; place++) {
     if (place < heap.length) rise(heap, place, place, compare)
@@ -41,7 +41,7 @@ export async function firstRows(
 
 type Compare = (a: number, b: number) => number
 
-/** Puts what comes in at the end of the heap where it belongs. */
+/** Moves a new entry up from the end of the heap. */
 function rise(heap: Int32Array, coming: number, end: number, compare: Compare): void {
   let at = end
   while (at > 0) {
@@ -53,7 +53,7 @@ function rise(heap: Int32Array, coming: number, end: number, compare: Compare): 
   heap[at] = coming
 }
 
-/** Puts what comes in place of the root where it belongs. */
+/** Moves a new entry down from the root of the heap. */
 function sink(heap: Int32Array, coming: number, size: number, compare: Compare): void {
   let at = 0
   for (let below = 1; below < size; below = 2 * at + 1) {
@@ -72,7 +72,7 @@ function compareByKeys(one: number, other: number, keys: readonly SortKey[]): nu
     if (left < right) return -way
     if (left > right) return way
     if (left === right) continue
-    // One of them is no number.
+    // One of them is not a number.
     if (!Number.isNaN(left)) return -1
     if (!Number.isNaN(right)) return 1
     const order = texts === undefined ? 0 : compareTexts(texts[one] as string, texts[other] as string, way)

@@ -8,14 +8,14 @@ import { exampleKinds } from '../example.ts'
 import { slotCount } from '../shape.ts'
 import { lostDigits, packNumbers, packTexts, packWhole } from './packing.ts'
 
-/** What the columns of an evaluation are made of: a trial as it is derived. */
+/** A derived trial, from which the columns of an evaluation are made. */
 interface GatheredTrial {
   row_digest: string
   row_kind: number
   brief: string | null
   failed: number
   shape: number
-  /** One for each slot; null where the slot says nothing. */
+  /** One per slot; null if the trial has no number there. */
   numbers: readonly (number | null)[]
 }
 
@@ -27,12 +27,12 @@ interface ShapeTotals {
   sums: number[]
 }
 
-/** A member of the rows whose values are kept. */
+/** A member of the rows whose values are stored. */
 interface InputColumn {
   key: string
-  /** Some of the values are no numbers. */
+  /** Whether some of the values are not numbers. */
   hasTexts: boolean
-  /** Evaluations of the same rows in which it says the same have the same. */
+  /** The same for evaluations of the same rows whose values for this member are equal. */
   digest: string
 }
 
@@ -44,7 +44,7 @@ export interface ColumnsHeader {
   /** The digest of the first row. */
   first: string
   shapes: ShapeTotals[]
-  /** So many have a column. */
+  /** The number of slots that have a column. */
   slots: number
   inputs: InputColumn[]
 }
@@ -56,9 +56,9 @@ export interface Gathered {
 
 export const columnNames = {
   digests: 'digests',
-  /** The row of each trial; absent where each row has one trial. */
+  /** The row of each trial; absent if each row has one trial. */
   places: 'places',
-  /** Absent where all trials have one. */
+  /** Absent if all trials have the same shape. */
   shapes: 'shapes',
   failed: 'failed',
   slot: (slot: number) => `v${slot}`,
@@ -66,11 +66,12 @@ export const columnNames = {
   inputTokens: (index: number) => `t${index}`,
 }
 
-/** Rows have few members that anybody sorts by. */
+/** Rows have few members that anyone sorts by. */
 const mostInputs = 32
 
 /**
- * Packs the trials of one evaluation, which come in the order of their rows. The same trials always make the same bytes.
+ * Packs the trials of one evaluation, which arrive in the order of their rows. The same trials always give the same
+ * bytes.
  */
 export function createGathering() {
   const digests: string[] = []
@@ -105,7 +106,8 @@ export function createGathering() {
         const number = trial.numbers[slot] ?? null
         if (slots[slot] === undefined) {
           if (number === null) continue
-          // Those before it say nothing of this trial either: they have been passed already.
+          // Earlier slots without a column have no number in this trial either, because the loop has already passed
+          // them.
           for (let i = slots.length; i < slot; i++) slots[i] = Array(places.length).fill(Number.NaN)
           slots[slot] = Array(places.length - 1).fill(Number.NaN)
         }
@@ -184,7 +186,7 @@ function add(totals: Map<number, Totals>, { shape, failed, numbers }: GatheredTr
   }
 }
 
-/** What the trials of a row say of it, each of its briefs. */
+/** What the trials of a row say about it, from their briefs. */
 interface RowSaid {
   inline: string | null
   ref: string | null
@@ -192,7 +194,7 @@ interface RowSaid {
   isUnread: boolean
 }
 
-/** One that holds the row speaks for all, or else one that refers to it. */
+/** A trial that contains the row is preferred to one that refers to it. */
 function say(row: RowSaid, kind: number, brief: string | null): void {
   if (kind === exampleKinds.inline) row.inline = least(row.inline, brief)
   else if (kind === exampleKinds.ref) {
@@ -208,17 +210,17 @@ function least(one: string | null, other: string | null): string | null {
 }
 
 interface KeptInput extends Omit<InputColumn, 'digest'> {
-  /** JSON, the empty text where a row has none. */
+  /** JSON; the empty text if a row has none. */
   tokens: string[]
-  /** NaN where it is no number. */
+  /** NaN if it is not a number. */
   numbers: number[]
-  /** Some have digits that no double has. */
+  /** Whether some numbers have digits that a double cannot represent. */
   isExact: boolean
 }
 
 function createInputs() {
   const byKey = new Map<string, KeptInput>()
-  /** Rows that have more members than is known of them. */
+  /** Rows that have more members than their brief contains. */
   const partly: number[] = []
   let rows = 0
   let isKnown = true
@@ -246,13 +248,13 @@ function createInputs() {
         // The same key may be spelled in several ways.
         if (written.includes('\\')) isKnown = false
         const column = columnOf(written.slice(1, -1))
-        // The first of two with one name counts.
+        // If a name is repeated, the first one counts.
         if (column === undefined || column.tokens.length > at) continue
         fill(column, at)
         push(column, value)
       }
     },
-    /** Those of which every row is known to have it or not. */
+    /** The members of which it is known for every row whether it has them. */
     finish(): KeptInput[] {
       if (!isKnown) return []
       for (const column of byKey.values()) fill(column, rows)

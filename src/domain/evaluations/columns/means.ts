@@ -2,13 +2,13 @@ import { lostDigits } from './packing.ts'
 
 /** A number of the trials of one evaluation. */
 export interface TrialNumbers {
-  /** NaN where a trial has none. */
+  /** NaN if a trial has none. */
   numbers: Float64Array
   /** The row of each trial. */
   rows: Int32Array
 }
 
-/** The mean of each row over the trials of all of these; NaN where no trial has a number. */
+/** The mean of each row over the trials of all of these; NaN if no trial has a number. */
 export function meansOf(rowCount: number, of: readonly TrialNumbers[]): Float64Array {
   const [first] = of
   const own = of.length === 1 && first ? numbersOfRows(rowCount, first) : undefined
@@ -35,7 +35,7 @@ export function meansOf(rowCount: number, of: readonly TrialNumbers[]): Float64A
   return sums
 }
 
-/** Where each row has one trial, which come in the order of their rows: nothing is added up. Undefined otherwise. */
+/** If each row has one trial and they are in row order, nothing has to be added up. Undefined otherwise. */
 function numbersOfRows(rowCount: number, { numbers, rows }: TrialNumbers): Float64Array | undefined {
   const means = new Float64Array(rowCount).fill(Number.NaN)
   let before = -1
@@ -48,7 +48,7 @@ function numbersOfRows(rowCount: number, { numbers, rows }: TrialNumbers): Float
   return means
 }
 
-/** The largest minus the smallest mean; NaN for a row that is missing from one of them. */
+/** The largest minus the smallest mean; NaN for a row that one of them lacks. */
 export function differencesOf(rowCount: number, of: readonly TrialNumbers[]): Float64Array {
   const differences = new Float64Array(rowCount)
   const least = new Float64Array(rowCount).fill(Number.POSITIVE_INFINITY)
@@ -59,7 +59,7 @@ export function differencesOf(rowCount: number, of: readonly TrialNumbers[]): Fl
       const mean = means[row] as number
       if (mean < (least[row] as number)) least[row] = mean
       if (mean > (most[row] as number)) most[row] = mean
-      // What is added to it leaves it so.
+      // NaN stays NaN whatever is added later.
       if (Number.isNaN(mean)) differences[row] = mean
     }
   }

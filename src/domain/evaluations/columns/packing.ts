@@ -1,9 +1,9 @@
-/** How columns of an evaluation are kept as bytes. The first byte says which way; values begin at the ninth. */
+/** How columns of an evaluation are stored as bytes. The first byte gives the encoding; values begin at the ninth. */
 const ways = { truths: 0, numbers: 1 } as const
 const headBytes = 8
 const unknown = 255
 
-/** NaN is no number. */
+/** NaN means that there is no number. */
 export function packNumbers(numbers: readonly number[]): Uint8Array {
   if (numbers.every((number) => Number.isNaN(number) || Object.is(number, 0) || number === 1)) {
     const bytes = new Uint8Array(headBytes + numbers.length)
@@ -31,7 +31,7 @@ export function unpackNumbers(bytes: Uint8Array): Float64Array {
   return numbers
 }
 
-/** Of those at these places that are numbers, without unpacking the others. */
+/** The sum of the values at these indexes that are numbers, without unpacking the others. */
 export function sumAt(bytes: Uint8Array, places: Int32Array): number {
   if (bytes[0] === ways.truths) {
     let count = 0
@@ -50,7 +50,10 @@ export function sumAt(bytes: Uint8Array, places: Int32Array): number {
   return sum + rest
 }
 
-/** What `sum` lacks of the two that it was made of (Neumaier): added up in any order, equal numbers make equal means. */
+/**
+ * The rounding error of `sum`, the sum of the two numbers (Neumaier). With it, equal numbers give equal means in
+ * whatever order they are added.
+ */
 export function lostDigits(one: number, other: number, sum: number): number {
   return Math.abs(one) >= Math.abs(other) ? one - sum + other : other - sum + one
 }
@@ -64,14 +67,14 @@ export function unpackWhole(bytes: Uint8Array): Int32Array {
   return new Int32Array(buffer, byteOffset, length / 4)
 }
 
-/** Bytes that came from elsewhere may begin anywhere in their memory, where no array of larger numbers can. */
+/** Bytes from elsewhere may start at any offset of their memory, where no array of larger numbers can start. */
 function aligned(bytes: Uint8Array, size: number): Uint8Array {
   return bytes.byteOffset % size === 0 ? bytes : new Uint8Array(bytes)
 }
 
 const separator = '\0'
 
-/** None of the texts holds U+0000. */
+/** None of the texts contains U+0000. */
 export function packTexts(texts: readonly string[]): Uint8Array {
   return new TextEncoder().encode(texts.join(separator))
 }
@@ -80,7 +83,7 @@ export function unpackTexts(bytes: Uint8Array): string[] {
   return textOf(bytes).split(separator)
 }
 
-/** Some of many texts, of which the others are never made. */
+/** Reads some of many texts without ever decoding the others. */
 export interface PackedTexts {
   length: number
   at(index: number): string
@@ -101,7 +104,7 @@ export function openTexts(bytes: Uint8Array, length: number): PackedTexts {
   }
 }
 
-/** Digests mostly are. There are no separators but those between the texts, so that these are all of them. */
+/** True for most columns of digests. The only separators are those between the texts, so all texts have this width. */
 function areOfWidth(bytes: Uint8Array, length: number, width: number): boolean {
   if (!Number.isInteger(width)) return false
   for (let index = 1; index < length; index++) if (bytes[index * width - 1] !== 0) return false

@@ -2,9 +2,9 @@ import { compareText } from '../../text.ts'
 import type { YieldToLoop } from '../../yielding.ts'
 import { openTexts, type PackedTexts, unpackTexts } from './packing.ts'
 
-/** The rows of one evaluation, in the order of their digests. */
+/** The rows of one evaluation, in order of their digests. */
 interface OwnRows {
-  /** Evaluations of the same rows have the same. */
+  /** Evaluations of the same rows have the same sum. */
   sum: string
   digests: Uint8Array
   count: number
@@ -12,14 +12,14 @@ interface OwnRows {
 
 interface JoinedRows {
   digests: PackedTexts
-  /** By evaluation: which of the joined rows each of its own rows is. */
+  /** By evaluation: the index of each of its rows among the joined rows. */
   places: Int32Array[]
 }
 
-/** Merging looks at the clock only now and then. */
+/** Merging checks the clock only every so many steps. */
 const stepsAtOnce = 2048
 
-/** The rows that any of these has, once each and in their order. */
+/** The rows that at least one of these has, each once and in order. */
 export async function joinRows(own: readonly OwnRows[], yieldToLoop: YieldToLoop): Promise<JoinedRows> {
   const distinct = [...new Map(own.map((one) => [one.sum, one])).values()]
   const [first] = distinct
@@ -30,7 +30,7 @@ export async function joinRows(own: readonly OwnRows[], yieldToLoop: YieldToLoop
     return { digests, places: own.map(() => places) }
   }
   const bySum = new Map(distinct.map(({ sum, digests }) => [sum, unpackTexts(digests)]))
-  // Halves of halves, so that none is gone through more often than needed.
+  // Merged as a balanced tree, so that no list is read more often than necessary.
   let lists = [...bySum.values()]
   while (lists.length > 1) {
     const merged: string[][] = []

@@ -1,16 +1,14 @@
 import type { YieldToLoop } from '../../yielding.ts'
 import { compareTexts, firstRows, type SortKey } from './first-rows.ts'
 
-/** Sorted in one go, which takes a few milliseconds. */
+/** Up to this many are sorted in one go, which takes a few milliseconds. */
 const sortedAtOnce = 32_768
 const stepsAtOnce = 2048
 
-/** To sort costs less than to keep so many of all rows apart. */
+/** If more than one in this many rows is needed, sorting all rows costs less than selecting the first ones. */
 const oneOf = 16
 
-/**
- * The first rows by these keys, as many as are needed. Rows that are equal in all keys stay in the order in which they are given.
- */
+/** The first rows by these keys, as many as are needed. Rows that are equal in all keys stay in the given order. */
 export async function sortRows(
   rows: Int32Array,
   keys: readonly SortKey[],
@@ -38,7 +36,7 @@ async function sortAll(
   }
   const sorted = await sortNumbers(values.subarray(0, known), yieldToLoop)
   const ordered = new Int32Array(rows.length)
-  /** How many of the rows with the number that is first found there have their place. */
+  /** For the first index of each number: how many rows with that number have been placed. */
   const placed = new Int32Array(known)
   let missing = known
   for (const [i, row] of rows.entries()) {
@@ -72,7 +70,7 @@ async function sortAll(
   return ordered
 }
 
-/** Uses up what it is given. */
+/** Overwrites its argument. */
 async function sortNumbers(numbers: Float64Array, yieldToLoop: YieldToLoop): Promise<Float64Array> {
   for (let from = 0; from < numbers.length; from += sortedAtOnce) {
     numbers.subarray(from, from + sortedAtOnce).sort()
@@ -82,7 +80,7 @@ async function sortNumbers(numbers: Float64Array, yieldToLoop: YieldToLoop): Pro
   return merged(numbers, (a, b) => a - b, yieldToLoop, sortedAtOnce)
 }
 
-/** Where a number that is there is for the first time. */
+/** The first index of a number that is present. */
 function firstAt(sorted: Float64Array, value: number): number {
   let [low, high] = [0, sorted.length]
   while (low < high) {
@@ -93,7 +91,7 @@ function firstAt(sorted: Float64Array, value: number): number {
   return low
 }
 
-/** Sorts from the bottom up, so that others run in between. Pieces of `width` are sorted already. */
+/** A bottom-up merge sort that lets other work run in between. Runs of `width` are already sorted. */
 async function merged<Values extends Int32Array | Float64Array>(
   values: Values,
   compare: (a: number, b: number) => number,

@@ -7,7 +7,7 @@ interface FollowedClock {
   stop(): Promise<void>
 }
 
-/** Goes by the clock of the server from the first look on, which must succeed. */
+/** Follows the clock of the database server. The first reading must succeed. */
 export async function followClock(get: <T>(query: Sql) => Promise<T | undefined>): Promise<FollowedClock> {
   let timer: NodeJS.Timeout | undefined
   let looking: Promise<void> = Promise.resolve()
@@ -24,7 +24,7 @@ export async function followClock(get: <T>(query: Sql) => Promise<T | undefined>
   function plan(): void {
     if (isOver) return
     timer = setTimeout(() => {
-      // A server that is away is told of by whoever needs it, and its clock is the one that nobody set meanwhile.
+      // If the server is unreachable, the work that needs it reports that; the clock keeps its last offset meanwhile.
       looking = look()
         .catch(() => undefined)
         .then(plan)

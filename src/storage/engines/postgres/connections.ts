@@ -6,22 +6,26 @@ import { createSession, type Session } from './session.ts'
 
 export interface ConnectionOptions {
   connections: number
-  /** Pieces of work of one tenant that may wait for a connection; of all tenants it is twice as many. */
+  /**
+   * Pieces of work of one tenant that may wait for a connection; for all tenants together the limit is twice as many.
+   */
   mostWaiting: number
   connectTimeoutMs: number
-  /** For one statement, on the server. */
+  /** For one statement, enforced by the server. */
   queryTimeoutMs: number
-  /** For one lock, and never so long that the statement is stopped first: who waits for others is told so. */
+  /**
+   * For one lock. Always shorter than the statement limit, so that the refusal names the wait for a lock as its cause.
+   */
   lockTimeoutMs: number
-  /** A transaction between two statements: a reader that has stopped reading. */
+  /** For a transaction between two statements, such as when a reader has stopped reading. */
   idleTimeoutMs: number
-  /** On top of the server's limit, before a silent server is given up. */
+  /** Added to the server's limit before a silent server is abandoned. */
   graceMs: number
-  /** Hears of connections that end while nobody uses them. */
+  /** Called when a connection ends while it is idle. */
   report(error: Error): void
 }
 
-/** One of them is for tenants that have none. */
+/** One connection is reserved for tenants that have none. */
 export function sharesOf(connections: number): SlotCounts & { reserved: number } {
   const reserved = connections > 2 ? 1 : 0
   return { shared: connections - reserved, reserved }
@@ -43,7 +47,7 @@ export function createConnections(url: string, options: ConnectionOptions) {
     max: options.connections,
     connectionTimeoutMillis: connectTimeoutMs,
     idleTimeoutMillis: 60_000,
-    // The server's processes collect caches for as long as they live.
+    // The server's processes accumulate caches for as long as they live.
     maxLifetimeSeconds: 3_600,
     keepAlive: true,
     types: columnTypes,
@@ -51,10 +55,10 @@ export function createConnections(url: string, options: ConnectionOptions) {
       facts.set(client, { pid: await prepareConnection(client as pg.Client, options), prepared: new Set() })
     },
   })
-  // Without a listener a connection that ends while it is idle would end this process.
+  // Without a listener, an idle connection that ends would end this process.
   pool.on('error', (error) => options.report(error))
 
-  /** What the server was asked and has not answered. */
+  /** Requests that the server has not answered yet. */
   const unanswered = new Set<Promise<unknown>>()
 
   async function asking<T>(answer: Promise<T>): Promise<T> {
@@ -70,7 +74,8 @@ export function createConnections(url: string, options: ConnectionOptions) {
     const before = [...unanswered]
     const { queryTimeoutMs } = options
     const slot = await acquireInTime(slots, tenant, queryTimeoutMs, signal, () => {
-      // The server ends a statement in the time that this waited: when it did not, it is away, and others are not too many.
+      // The server ends every statement within the time that this caller waited. If an earlier one is still unanswered,
+      // the server is unreachable rather than busy.
       if (!before.some((answer) => unanswered.has(answer))) return refuse('queue_full')
       return new ConnectionLost(
         'unreachable',
@@ -94,7 +99,7 @@ export function createConnections(url: string, options: ConnectionOptions) {
   }
 
   return {
-    /** The caller gives it back. */
+    /** The caller returns the connection. */
     checkOut,
     async use<T>(tenant: string, work: (session: Session) => Promise<T>): Promise<T> {
       const session = await checkOut(tenant)
@@ -104,17 +109,17 @@ export function createConnections(url: string, options: ConnectionOptions) {
         session.giveBack()
       }
     },
-    /** Resolves when every connection came back and ended. */
+    /** Resolves when every connection has been returned and closed. */
     close: () => pool.end(),
   }
 }
 
-/** Of the time of a statement. */
+/** Share of the statement limit. */
 const lockShare = 0.75
 
 /**
- * What every statement relies on, whatever the server or the role have as defaults. By statement and not in the startup
- * packet, because poolers refuse settings there.
+ * The settings that every statement relies on, whatever the defaults of the server or the role. Set by a statement and
+ * not in the startup packet, because poolers refuse settings there.
  */
 async function prepareConnection(client: pg.Client, options: ConnectionOptions): Promise<number> {
   const { queryTimeoutMs, lockTimeoutMs, idleTimeoutMs } = options
@@ -123,7 +128,7 @@ async function prepareConnection(client: pg.Client, options: ConnectionOptions):
     client.connection.stream.destroy(new Error('timeout while the connection was prepared'))
   }, options.connectTimeoutMs)
   try {
-    // A commit is answered when it is on disk; a server that waits for its replicas too is left to do so.
+    // A commit is answered when it is on disk; a server that also waits for its replicas is left to do so.
     const { rows } = await client.query<{ pid: number }>(
       `SELECT pg_backend_pid() AS pid,
         CASE WHEN current_setting('synchronous_commit') IN ('on', 'remote_apply') THEN ''
@@ -144,7 +149,7 @@ async function prepareConnection(client: pg.Client, options: ConnectionOptions):
 
 /** Type numbers of PostgreSQL, https://github.com/postgres/postgres/blob/master/src/include/catalog/pg_type.dat */
 const parsers = new Map<number, (text: string) => unknown>([
-  [16, (text) => (text === 't' ? 1 : 0)], // bool, as SQLite says it
+  [16, (text) => (text === 't' ? 1 : 0)], // bool, in the form SQLite returns
   [17, bytes],
   [20, wholeNumber], // int8
   [21, Number], // int2
@@ -157,7 +162,7 @@ const parsers = new Map<number, (text: string) => unknown>([
 
 function wholeNumber(text: string): number {
   const value = Number(text)
-  // A number that silently changed its last digits would be worse than none.
+  // Better to fail than to change the last digits of a number silently.
   if (!Number.isSafeInteger(value)) throw new RangeError(`the database answered ${text}, beyond 2^53`)
   return value
 }
@@ -168,7 +173,10 @@ function bytes(text: string): Uint8Array {
 
 const plain = (text: string) => text
 
-/** Rows in the same JavaScript values as from SQLite; for our connections alone, `pg.types` stays as it is. */
+/**
+ * Converts rows to the same JavaScript values as from SQLite. Applies to our connections only; `pg.types` is left
+ * alone.
+ */
 const columnTypes = {
   getTypeParser: (type: number) => parsers.get(type) ?? plain,
 } as pg.CustomTypesConfig

@@ -24,9 +24,9 @@ import { streamRows } from './stream.ts'
 import { lostOnce, runCommand } from './transaction.ts'
 
 export interface PostgresOptions extends ConnectionOptions {
-  /** Long reads at once. */
+  /** The most long reads that run at the same time. */
   streams: number
-  /** Long reads of one tenant that may wait; of all tenants it is twice as many. */
+  /** Long reads of one tenant that may wait; for all tenants together the limit is twice as many. */
   mostStreamsWaiting: number
   probeTimeoutMs: number
 }
@@ -62,8 +62,8 @@ interface PostgresDatabase<R extends Registry>
 const defaultRows = 200
 
 /**
- * Long reads never hold all connections that are shared: the caller of one may read something else meanwhile. What is left
- * over is for tenants that have no long read.
+ * Long reads never use all shared connections, because the caller of one may need to read something else meanwhile. The
+ * rest is for tenants that have no long read.
  */
 function streamShares({ connections, streams }: PostgresOptions): SlotCounts {
   const most = sharesOf(connections).shared - 1
@@ -79,7 +79,7 @@ export function createPostgresDatabase<R extends Registry>(
 ): PostgresDatabase<R> {
   const statements = createStatements()
   const connections = createConnections(url, options)
-  // Cancelling and probing must not wait behind the work that they are about.
+  // Cancelling and probing must not queue behind the work that they are about.
   const side = createConnections(url, {
     ...options,
     connections: 2,
@@ -137,7 +137,7 @@ export function createPostgresDatabase<R extends Registry>(
     }
   }
 
-  // What is not reachable is found by the probe itself.
+  // An unreachable server is detected by the probe itself.
   const failedWrites = createFailedWrites(['storage_full'])
 
   async function readAndWrite(): Promise<void> {
@@ -164,7 +164,7 @@ export function createPostgresDatabase<R extends Registry>(
       }, writeFailure) as Promise<Output>
       return failedWrites.noted(write)
     },
-    // Here nobody waits for another's write, but for those about the same.
+    // In PostgreSQL a write waits only for writes about the same rows, so this needs no special handling.
     writeBehind: (name, input) => database.write(name, input as never) as Promise<boolean>,
     async *stream<T>(query: Sql, { signal, tenant = '', rows = defaultRows }: StreamOptions) {
       if (closing !== undefined) throw refuse('stopping')
@@ -184,13 +184,13 @@ export function createPostgresDatabase<R extends Registry>(
       return probing
     },
     watch: watchers.watch,
-    // The server's autovacuum does it.
+    // The server's autovacuum does this.
     reclaim: async () => false,
     close() {
       closing ??= (async () => {
         leaving.abort(refuse('stopping'))
         if (working > 0) await new Promise<void>((resolve) => idle.push(resolve))
-        // Resolves when the streams have given their connections back, some of them after a cancel.
+        // Resolves when the streams have returned their connections, some of them after a cancel.
         await notices.close()
         await connections.close()
         await side.close()
@@ -221,12 +221,12 @@ async function inTime(work: Promise<void>, limitMs: number): Promise<void> {
 
 interface OpenPostgresOptions extends Partial<PostgresOptions> {
   migrations?: readonly Migration[]
-  /** For another process that migrates at the same time. */
+  /** How long to wait for another process that is migrating. */
   migrationLockTimeoutMs?: number
   mustExist?: boolean
 }
 
-/** Migrates, then serves the record. */
+/** Migrates, then opens the record. */
 export async function openPostgres(url: string, options: OpenPostgresOptions = {}): Promise<Database> {
   const {
     migrations = loadMigrations('postgres'),

@@ -6,15 +6,15 @@ import { containsStringIn } from './string-search.ts'
 
 const text = (value: string) => sql`CAST(${value} AS TEXT)`
 
-/** By code point, whatever the database's own order is. */
+/** Orders by code point, whatever the database's own collation. */
 const ordered = (value: Sql) => sql`(${value} COLLATE "C")`
 
-/** What `#>` would take for a list index, in the words of C's strtol: also `-1`, `01` and ` 1`. */
+/** What `#>` accepts as a list index, as C's strtol parses it: also `-1`, `01` and ` 1`. */
 const looksLikeIndex = /^\s*[+-]?\d+$/
 
 /**
- * The steps of a path as a JSON value is asked for them: `#>` reads a number as a list index or a key, depending on the
- * value; `->` text is a key alone.
+ * The steps of a path, in the form in which they are looked up: `#>` reads a number as a list index or a key, depending
+ * on the value; `->` with text reads a key only.
  */
 function stepsOf(path: readonly string[]): (string | string[])[] {
   const steps: (string | string[])[] = []
@@ -36,7 +36,7 @@ function valueAt(column: Sql, path: readonly string[]): Sql {
   return sql`(heddle_json(${column})${join(steps, '')})`
 }
 
-/** The same by functions, for many values of one large document. */
+/** The same with functions, for reading many values of one large document. */
 export function valueLookedUp(document: Sql, path: readonly string[]): Sql {
   return stepsOf(path).reduce(
     (value, step) =>
@@ -69,7 +69,8 @@ export const postgresDialect: Dialect = {
   sorting: (compile) => boundedSorting(postgresDialect, valueLookedUp, compile),
   token: (column, path) => sql`CAST(${valueAt(column, path)} AS TEXT)`,
   text: (value) => ordered(text(value)),
-  // A column of whole numbers keeps its index next to a BIGINT. Other numbers take the way of those that are stored.
+  // A column of whole numbers can use its index when compared with a BIGINT. Other numbers are handled like stored
+  // ones.
   number: (value) =>
     Number.isSafeInteger(Number(value))
       ? sql`CAST(${value} AS BIGINT)`

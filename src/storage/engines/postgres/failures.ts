@@ -2,13 +2,13 @@ import { DatabaseError } from 'pg'
 import { Refusal, type RefusalCode, refuse } from '../../../domain/refusals.ts'
 import { StorageRefusal, storageFailure } from '../../failures.ts'
 
-/** How far a statement got before its connection was gone. */
+/** How far the work had got when its connection was lost. */
 type LossStage =
-  /** There was no connection: nothing was sent. */
+  /** There was no connection; nothing was sent. */
   | 'unreachable'
-  /** The transaction was open and is rolled back by the server. */
+  /** The transaction was open; the server rolls it back. */
   | 'before-commit'
-  /** COMMIT was sent and not answered: the server alone knows. */
+  /** COMMIT was sent but not answered; only the server knows the outcome. */
   | 'unconfirmed'
 
 export class ConnectionLost extends Error {
@@ -26,7 +26,7 @@ interface Limits {
   idleTimeoutMs: number
 }
 
-/** SQLSTATE prefixes that a request meets, https://www.postgresql.org/docs/current/errcodes-appendix.html */
+/** SQLSTATE prefixes that a request can cause, https://www.postgresql.org/docs/current/errcodes-appendix.html */
 const codes: [prefix: string, code: RefusalCode][] = [
   ['53100', 'storage_full'],
   ['25006', 'storage_read_only'],
@@ -44,7 +44,7 @@ const codes: [prefix: string, code: RefusalCode][] = [
   ['58', 'storage_failed'],
 ]
 
-/** A failure of the store becomes a refusal that says so; a fault of ours (a wrong statement) stays what it is. */
+/** A failure of the store becomes a refusal; an error of ours (a wrong statement) is left as it is. */
 export function postgresFailure(error: unknown, limits: Limits): unknown {
   if (error instanceof Refusal) return error
   if (error instanceof ConnectionLost && error.stage === 'unconfirmed')
@@ -52,11 +52,11 @@ export function postgresFailure(error: unknown, limits: Limits): unknown {
   const code = codeOf(error)
   if (code === '57014') return tooSlow(limits.queryTimeoutMs, error)
   if (code === '25P03') return tooSlow(limits.idleTimeoutMs, error)
-  // A text with U+0000, or escaped text that is no Unicode: PostgreSQL alone cannot store it.
+  // Text with U+0000, or escapes that are not valid Unicode: only PostgreSQL cannot store these.
   if (code === '22021' || code === '22P05') {
     return unstorable('a text with the character U+0000', 'text without it', error)
   }
-  // What an index holds fits on a third of a page; SQLite has no such bound.
+  // An index entry must fit on a third of a page; SQLite has no such bound.
   if (code === '54000') {
     const accepted = 'names, ids and references of at most 1000 bytes'
     return unstorable('a text that is too long to be found again', accepted, error)
@@ -66,7 +66,7 @@ export function postgresFailure(error: unknown, limits: Limits): unknown {
   return error instanceof ConnectionLost ? storageFailure('storage_failed', error) : error
 }
 
-/** The transaction of a write has no reader that it could wait for: where the server gave it up, it had not heard from here. */
+/** A write has no reader to wait for. If the server ended its transaction as idle, the server had not heard from us. */
 export function writeFailure(error: unknown, limits: Limits): unknown {
   return codeOf(error) === '25P03' ? storageFailure('storage_failed', error) : postgresFailure(error, limits)
 }
@@ -84,21 +84,24 @@ function tooSlow(limit: number, cause: unknown): Refusal {
   return Object.assign(refuse('query_too_slow', { limit }), { cause })
 }
 
-/** Whether the same transaction may succeed when it is run again: two that met in the wrong order. */
+/**
+ * Whether the same transaction may succeed when it is run again: two transactions took their locks in conflicting
+ * order.
+ */
 export function isCollision(error: unknown): boolean {
   return error instanceof DatabaseError && (error.code === '40001' || error.code === '40P01')
 }
 
-/** Whether this answer is the last one of its connection, or the connection can no longer be trusted with our statements. */
+/** Whether the connection has ended with this answer, or can no longer be trusted with our statements. */
 export function endsConnection(error: unknown): boolean {
   if (!(error instanceof DatabaseError)) return false
-  // Recognised by the name of the function in the server's source, because the message is translated: the tables changed
-  // under a prepared statement.
+  // The tables changed under a prepared statement. Recognised by the name of the function in the server's source,
+  // because the message is translated.
   if (error.routine === 'RevalidateCachedQuery') return true
   return /^(08|57P|25P03|25P04|26000)/.test(error.code ?? '')
 }
 
-/** Why the record cannot be opened, by SQLSTATE prefix: what an operator reads behind the name of the server. */
+/** Why the record cannot be opened, by SQLSTATE prefix: the text an operator reads after the server's name. */
 const openFailures: [prefix: string, kind: StorageRefusal['kind'], says: (reason: string) => string][] = [
   ['28', 'unreachable', () => ' refuses the user or the password of HEDDLE_DATABASE_URL.'],
   ['3D000', 'unreachable', () => ' does not exist. Create the database first.'],
@@ -109,7 +112,7 @@ const openFailures: [prefix: string, kind: StorageRefusal['kind'], says: (reason
   ['53', 'unreachable', (reason) => ` does not take connections (${reason}).`],
 ]
 
-/** The one line that an operator gets when the record cannot be opened. */
+/** The one line an operator gets when the record cannot be opened. */
 export function openFailure(where: string, failure: unknown): unknown {
   if (failure instanceof StorageRefusal) return failure
   const error = failure instanceof ConnectionLost ? failure.cause : failure
@@ -128,11 +131,11 @@ export function openFailure(where: string, failure: unknown): unknown {
 
 function isNetworkFailure(error: unknown): boolean {
   if (!(error instanceof Error)) return false
-  // pg has no code of its own for a connection that ends or is too slow to begin.
+  // pg has no code of its own for a connection that ends or takes too long to open.
   return 'syscall' in error || 'errors' in error || /^(Connection terminated|timeout )/.test(error.message)
 }
 
-/** An attempt on several addresses of one name fails with an error that has no message. */
+/** When all addresses of a name fail, the error has no message of its own. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   const { code } = error as NodeJS.ErrnoException

@@ -5,18 +5,18 @@ import { ConnectionLost, openFailure } from './failures.ts'
 
 interface MigrateOptions {
   connectTimeoutMs: number
-  /** For another process that migrates at the same time. */
+  /** How long to wait for another process that is migrating. */
   lockTimeoutMs: number
   mustExist?: boolean
 }
 
-/** Any number will do, as long as every Heddle takes the same: "heddle" in ASCII. */
+/** Any number works, as long as every Heddle uses the same: "heddle" in ASCII. */
 const migrationLock = 0x6865_6464_6c65
 
 /**
- * Brings the database to the schema of this version and answers what it applied. Each migration is a transaction of its
- * own that first takes the lock and then looks again, so that processes which start together share the work, and one
- * that dies leaves nothing half done.
+ * Brings the database to the schema of this version and returns what it applied. Each migration is its own transaction,
+ * which takes the lock first and then checks again. So processes that start together share the work, and one that dies
+ * leaves nothing half done.
  */
 export async function migratePostgres(
   url: string,
@@ -24,17 +24,17 @@ export async function migratePostgres(
   { connectTimeoutMs, lockTimeoutMs, mustExist }: MigrateOptions,
 ): Promise<Migration[]> {
   const client = createClient(url, connectTimeoutMs)
-  // What was under way fails by itself and says why; without a listener the process would end.
+  // The statement in progress fails by itself and reports why; without a listener the process would end.
   client.on('error', () => undefined)
   const where = `PostgreSQL at ${client.host}:${client.port}/${client.database ?? ''}`
   try {
     await reach(client)
     await refuseForeign(client, where)
-    // A migration takes the time that it takes.
+    // A migration may take as long as it needs.
     await client.query(`SET statement_timeout = 0; SET idle_in_transaction_session_timeout = 0;
       SET client_encoding = 'UTF8'; SET lock_timeout = ${Math.trunc(lockTimeoutMs)}`)
     const done: Migration[] = []
-    // A database that is up to date is only read, so that a server that takes no writes can still be read from.
+    // A database that is up to date is only read, so that a read-only server can still be opened.
     const before = await applied(client)
     if (mustExist && before.length === 0) throw new StorageRefusal('missing', `${where} holds no record.`)
     if (pendingMigrations(known, before).length === 0) return done
@@ -58,7 +58,7 @@ async function reach(client: pg.Client): Promise<void> {
   }
 }
 
-/** A transaction that is still open is rolled back by the server. */
+/** The server rolls back a transaction that is still open. */
 async function leave(client: pg.Client): Promise<void> {
   const timer = setTimeout(() => client.connection.stream.destroy(), 2_000)
   await client.end()
@@ -74,7 +74,7 @@ function createClient(url: string, connectTimeoutMs: number): pg.Client {
       keepAlive: true,
     })
   } catch (error) {
-    // Without the address: it holds the password.
+    // Without the address, which contains the password.
     throw new StorageRefusal(
       'unreachable',
       `HEDDLE_DATABASE_URL cannot be read (${(error as Error).message}). It should look like postgres://user:password@host:5432/database.`,
@@ -82,7 +82,7 @@ function createClient(url: string, connectTimeoutMs: number): pg.Client {
   }
 }
 
-/** The oldest server whose functions the statements use. */
+/** The oldest server version that has the functions our statements use. */
 const oldestServer = 140_000
 
 async function refuseForeign(client: pg.Client, where: string): Promise<void> {
@@ -123,8 +123,8 @@ async function history(client: pg.Client): Promise<AppliedMigration[]> {
 async function applyNext(client: pg.Client, known: readonly Migration[]): Promise<Migration | undefined> {
   await client.query('BEGIN ISOLATION LEVEL READ COMMITTED')
   await client.query('SELECT pg_advisory_xact_lock($1)', [migrationLock])
-  // Whether the table is there has to be asked by locking it: what this connection remembers of the catalogue may be older
-  // than what another one has done before it gave the lock away.
+  // Whether the table exists must be checked under the lock: this connection's cached catalogue may predate what
+  // another process did before it released the lock.
   await client.query(migrationTable)
   const [next] = pendingMigrations(known, await history(client))
   if (next !== undefined) await apply(client, next)

@@ -3,29 +3,32 @@ import { newId } from '../../../domain/ids.ts'
 import { type Change, createPile, type Watcher } from '../../changes.ts'
 
 const channel = 'heddle_changes'
-/** Changes of this time are told to other servers in one notice. */
+/** Changes within this time are sent to other servers in one notice. */
 const gatherMs = 100
-/** PostgreSQL takes less than 8000 bytes (https://www.postgresql.org/docs/current/sql-notify.html). */
+/** PostgreSQL accepts less than 8000 bytes (https://www.postgresql.org/docs/current/sql-notify.html). */
 const mostBytes = 7_900
 const againMs = 1_000
-/** A pooler may give the next statement to another connection; then no notice comes here, and this is found out. */
+/**
+ * Behind a pooler, LISTEN may be on another connection than later statements, and no notice arrives. After this long
+ * without our own notice, that is detected.
+ */
 const deafAfterMs = 5_000
 
 interface Notice {
   from: string
-  /** Absent where it is too much to say; empty is a word to oneself. */
+  /** Absent if there are too many to list; empty for the notice that a server sends to itself. */
   changes?: readonly Change[]
 }
 
 interface Parts {
   url: string
   connectTimeoutMs: number
-  /** Sends a notice to whoever listens. */
+  /** Sends a notice to all listeners. */
   publish(channel: string, payload: string): Promise<unknown>
   heard: Watcher
 }
 
-/** Tells other servers on the same database what is written here, and hears it from them. */
+/** Tells other servers on the same database what is written here, and receives the same from them. */
 export function createNotices({ url, connectTimeoutMs, publish, heard }: Parts) {
   const me = newId()
   const pile = createPile()
@@ -36,7 +39,8 @@ export function createNotices({ url, connectTimeoutMs, publish, heard }: Parts) 
   async function tell(): Promise<void> {
     gathering = undefined
     const changes = pile.take()
-    // Who cannot be told because the database is away has lost its connection as well, and knows that it missed something.
+    // A server that cannot be told because the database is unreachable has lost its connection too, and knows that it
+    // missed something.
     await publish(channel, payloadOf(me, changes)).catch(() => undefined)
   }
 
@@ -64,7 +68,7 @@ export function createNotices({ url, connectTimeoutMs, publish, heard }: Parts) 
     let timer: NodeJS.Timeout | undefined
     let isOver = false
 
-    /** What was written while nothing was heard is not known. */
+    /** What was written while the connection was down is unknown. */
     const lost = (given: pg.Client) => {
       if (isOver || client !== given) return
       client = undefined
@@ -90,7 +94,7 @@ export function createNotices({ url, connectTimeoutMs, publish, heard }: Parts) 
       next.on('notification', ({ payload = '' }) => {
         const { from, changes } = JSON.parse(payload) as Notice
         if (from === me) {
-          // It is heard what is said.
+          // Our own notice has arrived, so notices work.
           if (changes?.length === 0) clearTimeout(timer)
         } else if (changes === undefined) heard('unknown')
         else if (changes.length > 0) heard(changes)
@@ -119,7 +123,7 @@ export function createNotices({ url, connectTimeoutMs, publish, heard }: Parts) 
   }
 }
 
-/** As much of it as fits: rather that there are many than which. */
+/** As many changes as fit. Too many ids are replaced by a mark that there are many. */
 export function payloadOf(from: string, changes: readonly Change[] | 'unknown'): string {
   const written = (notice: Notice) => JSON.stringify(notice)
   if (changes === 'unknown') return written({ from })

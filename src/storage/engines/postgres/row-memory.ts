@@ -6,12 +6,12 @@ type ValueIn = (document: Sql, path: readonly string[]) => Sql
 
 type Step = 'unpacked' | 'value' | 'reading' | 'derived'
 
-/** In the order in which one is made of the other. */
+/** Ordered so that each is made from an earlier one. */
 const steps: readonly Step[] = ['unpacked', 'value', 'reading', 'derived']
 
 /**
- * Each reading once for a row. PostgreSQL keeps what a function returns, and what it unpacks for one, until it comes to the
- * next row, so that a condition which reads the same large value many times would hold it as many times.
+ * Computes each reading once per row. PostgreSQL keeps a function's result, and what it unpacked for it, until it
+ * reaches the next row, so a condition that reads the same large value many times would hold that many copies of it.
  */
 function readOnce(dialect: Dialect, valueIn: ValueIn) {
   const named = new Map<Step, Map<string, { name: Sql; value: Sql }>>(steps.map((step) => [step, new Map()]))
@@ -53,7 +53,7 @@ function readOnce(dialect: Dialect, valueIn: ValueIn) {
   }
 
   return {
-    /** Readings by the names that `source` gives them. */
+    /** A dialect whose readings are the names that `source` provides. */
     dialect: {
       ...dialect,
       json,
@@ -64,11 +64,11 @@ function readOnce(dialect: Dialect, valueIn: ValueIn) {
       lower: (text: Sql) =>
         texts.has(text.text) ? textOnce('derived', dialect.lower(text)) : dialect.lower(text),
     },
-    /** How often JSON was read. */
+    /** How many times JSON was read. */
     uses: () => uses,
-    /** The query that the names come from; it stands where the columns of the row are known. */
+    /** The query that provides the names; to be placed where the columns of the row are in scope. */
     source(): Sql {
-      // OFFSET keeps the planner from putting a value wherever its name stands.
+      // OFFSET keeps the planner from inlining a value at every use of its name.
       return steps.reduce<Sql | undefined>((below, step) => {
         const columns = [...(named.get(step)?.values() ?? [])].map(
           ({ name, value }) => sql`${value} AS ${name}`,
@@ -81,7 +81,7 @@ function readOnce(dialect: Dialect, valueIn: ValueIn) {
   }
 }
 
-/** So few readings are left where they stand: what they would share is not worth a query of its own for each row. */
+/** With so few readings they are left in place: sharing is not worth a subquery for each row. */
 const fewUses = 2
 
 export function boundedCondition(

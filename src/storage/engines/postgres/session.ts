@@ -10,21 +10,21 @@ export interface Answer {
 
 interface SessionOptions {
   pid: number
-  /** Longer than the server's own limit: what ends a wait when the server is silent. */
+  /** Longer than the server's own limit; ends the wait when the server is silent. */
   answerTimeoutMs: number
-  /** Names that this connection has prepared. */
+  /** Names of statements prepared on this connection. */
   prepared: Set<string>
-  /** Knows of each statement that is not answered yet. */
+  /** Is given each statement that is not answered yet. */
   asking<T>(answer: Promise<T>): Promise<T>
   given(): void
 }
 
-/** Prepared statements that a connection may hold. The server keeps each of them until the connection ends. */
+/** The most prepared statements of a connection. The server keeps each until the connection ends. */
 const mostPrepared = 1_000
 
 export type Session = ReturnType<typeof createSession>
 
-/** A connection while one piece of work has it. */
+/** A connection while one piece of work uses it. */
 export function createSession(client: pg.PoolClient, options: SessionOptions) {
   const { prepared } = options
   let lost: Error | undefined
@@ -62,9 +62,9 @@ export function createSession(client: pg.PoolClient, options: SessionOptions) {
   }
 
   return {
-    /** The number of the server's process behind it, to cancel by. */
+    /** The process id of the server side, needed to cancel. */
     pid: options.pid,
-    /** One at a time; a second waits for the first. */
+    /** One statement at a time; a second one waits for the first. */
     query(statement: Statement | string): Promise<Answer> {
       const answer = last.then(() => ask(statement))
       last = answer.then(
@@ -73,15 +73,15 @@ export function createSession(client: pg.PoolClient, options: SessionOptions) {
       )
       return answer
     },
-    /** Why the connection is gone, when it is. */
+    /** Why the connection was lost, if it was. */
     get lost(): Error | undefined {
       return lost
     },
-    /** Called when the connection goes, also while no statement is under way. */
+    /** Called when the connection is lost, even if no statement is running. */
     onLost(call: () => void): void {
       listener = call
     },
-    /** For a connection in an unknown state: ends it, and whatever is under way on it. */
+    /** For a connection in an unknown state: closes it, together with whatever is running on it. */
     hangUp,
     giveBack(): void {
       if (back) return

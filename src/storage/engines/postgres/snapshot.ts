@@ -6,12 +6,12 @@ import { postgresDialect } from './dialect.ts'
 import { postgresFailure } from './failures.ts'
 import { createStatements } from './statements.ts'
 
-/** Nobody waits for a snapshot but whoever opened it, and a large record takes its time. */
+/** Only the process that opened the snapshot waits for it, and a large record takes long to read. */
 const patienceMs = 6 * 3_600_000
 
 const rowsAtOnce = 200
 
-/** The record as of this moment, whatever is written meanwhile: one transaction, for one reader. */
+/** The record as of this moment, whatever is written later: one transaction, for one reader. */
 export async function openSnapshot(url: string): Promise<LongReader & { close(): Promise<void> }> {
   const limits = { queryTimeoutMs: patienceMs, idleTimeoutMs: patienceMs }
   const connections = createConnections(url, { ...postgresDefaults, ...limits, connections: 1 })

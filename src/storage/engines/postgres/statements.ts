@@ -2,20 +2,20 @@ import { createHash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import type { Sql, SqlValue } from '../../sql/sql.ts'
 
-/** What the driver sends. With a name the connection prepares it once and finds it again. */
+/** What is passed to the driver. A named statement is prepared once per connection and then reused. */
 export interface Statement {
   text: string
   name?: string
   values: SqlValue[]
 }
 
-/** Texts of queries that are remembered. Filters and sorts make new ones without end. */
+/** Query texts that are cached. Filters and sorts produce new ones without end. */
 const remembered = 500
 
-/** A longer text is a batch of its own, which comes once: its plan would only fill the server's memory. */
+/** A longer text is a one-off batch: its plan would only fill the server's memory. */
 const longestNamed = 4_096
 
-/** The wire counts parameters in 16 bits. */
+/** The wire protocol counts parameters in 16 bits. */
 const mostValues = 65_535
 
 interface Shape {

@@ -9,11 +9,11 @@ import { lostOnce, rollBack } from './transaction.ts'
 interface StreamParts {
   connections: Connections
   tenant: string
-  /** Fewer than there are connections, so that long reads leave some to everyone else. */
+  /** Fewer than there are connections, so that long reads leave some for all other work. */
   streamSlots: Slots
   waitMs: number
   cancel(pid: number): Promise<void>
-  /** Hears that the connection has ended while nobody asked for rows: the server waits for a reader only so long. */
+  /** Called when the connection ends between two fetches: the server limits how long it waits for a reader. */
   givenUp(reason: Error): void
 }
 
@@ -22,7 +22,7 @@ const firstRows = 20
 /** Between two requests to cancel the same statement. */
 const cancelAgainMs = 100
 
-/** Rows by a cursor on the server, fetched as the reader asks for them. */
+/** Reads rows with a cursor on the server, fetching them as the reader asks. */
 export async function* streamRows<T>(
   parts: StreamParts,
   statement: Statement,
@@ -31,7 +31,7 @@ export async function* streamRows<T>(
 ): AsyncGenerator<T[], void, undefined> {
   const reading = await openReading(parts, statement, signal)
   try {
-    // How large rows are is known only when some are there.
+    // The size of rows is known only once some have arrived.
     for (let asked = Math.min(rows, firstRows); ; ) {
       const chunk = (await reading.ask(`FETCH FORWARD ${asked} FROM heddle_stream`)).rows as T[]
       if (chunk.length > 0) yield chunk
@@ -61,13 +61,13 @@ async function openReading(parts: StreamParts, statement: Statement, signal: Abo
 
 interface Reading {
   ask(statement: Statement | string): Promise<Answer>
-  /** Ends the transaction and gives the connection and the slot back; once. */
+  /** Ends the transaction and returns the connection and the slot; only the first call has an effect. */
   end(): Promise<void>
 }
 
 /**
- * A connection for one reader. It is given back when the reader is done, and also when the signal aborts or the
- * connection ends while the reader is busy elsewhere and may never come back.
+ * A connection for one reader. It is returned when the reader is done, when the signal aborts, and when the connection
+ * ends while the reader is busy elsewhere and may never come back.
  */
 async function startReading(parts: StreamParts, signal: AbortSignal): Promise<Reading> {
   signal.throwIfAborted()
@@ -86,7 +86,7 @@ async function startReading(parts: StreamParts, signal: AbortSignal): Promise<Re
   function end(): Promise<void> {
     ended ??= (async () => {
       signal.removeEventListener('abort', leave)
-      // A late request to cancel would meet whatever the connection does next.
+      // A late cancel request would hit whatever the connection runs next.
       await cancelling
       await rollBack(session)
       session.giveBack()
@@ -102,7 +102,7 @@ async function startReading(parts: StreamParts, signal: AbortSignal): Promise<Re
 
   async function cancelUntilEnded(): Promise<void> {
     try {
-      // The request goes another way and may overtake the statement it is meant for.
+      // A cancel request uses another connection and may overtake the statement it is meant for.
       while (running !== undefined && session.lost === undefined) {
         await parts.cancel(session.pid)
         await Promise.race([running, sleep(cancelAgainMs, undefined, { ref: false })])
@@ -131,7 +131,7 @@ async function startReading(parts: StreamParts, signal: AbortSignal): Promise<Re
       try {
         return await answer
       } catch (error) {
-        // The failure is what we asked for.
+        // We caused this failure by cancelling.
         signal.throwIfAborted()
         throw error
       } finally {

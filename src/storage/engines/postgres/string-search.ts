@@ -1,14 +1,14 @@
 import { join, type Sql, sql, trusted } from '../../sql/sql.ts'
 import { type StringSearch, searchIn } from '../../sql/string-search.ts'
 
-/** The document is unpacked once for a row. */
+/** The document is unpacked once per row. */
 export function containsStringIn(column: Sql, search: StringSearch): Sql {
   const position = (text: string) => sql`strpos(document, CAST(${text} AS TEXT))`
   const found = searchIn(trusted('document'), search, foundExactly(search), position)
   return sql`(SELECT ${found} FROM (SELECT ${column} || '' AS document OFFSET 0) AS unpacked)`
 }
 
-/** Every second piece between quotes that no backslash takes is a string. */
+/** Every second piece between unescaped quotes is a string. */
 function foundExactly({ whole, starts }: StringSearch): Sql {
   const list = (texts: readonly string[]) =>
     sql`SELECT json_array_elements_text(CAST(${JSON.stringify(texts.map(withoutQuotes))} AS JSON))`
@@ -20,7 +20,7 @@ function foundExactly({ whole, starts }: StringSearch): Sql {
   return sql`EXISTS (SELECT 1 FROM ${pieces} WHERE place % 2 = 0 AND (${join(alternatives, ' OR ')}))`
 }
 
-/** Control characters never stand in JSON as they are: here they stand for the two escapes that have to do with quotes. */
+/** JSON never contains raw control characters, so here they stand for the two escapes that involve quotes. */
 function withoutQuotes(text: string): string {
   return text.replaceAll('\\\\', '\x02').replaceAll('\\"', '\x01')
 }

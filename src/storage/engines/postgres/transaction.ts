@@ -8,12 +8,12 @@ import { ConnectionLost, isCollision } from './failures.ts'
 import type { Answer, Session } from './session.ts'
 import type { Statements } from './statements.ts'
 
-/** Of a transaction that met another in the wrong order. */
+/** For a transaction that collided with another. */
 const mostRetries = 3
 
 /**
- * Runs a command in a transaction of its own and resolves after COMMIT. It may run more than once, each time from a clean
- * slate: after a deadlock, and once when the connection was lost before COMMIT was sent.
+ * Runs a command in its own transaction and resolves after COMMIT. The command may run more than once, each time from a
+ * clean slate: after a deadlock, and once if the connection was lost before COMMIT was sent.
  */
 export async function runCommand<Input, Output>(
   connections: Connections,
@@ -41,7 +41,10 @@ function mayRetry(error: unknown, attempt: number): boolean {
   return lostOnce(error, attempt)
 }
 
-/** A connection that died while it was idle shows only when it is used; the next one tells whether the server is away. */
+/**
+ * A connection that died while idle fails only when it is used; trying the next one shows whether the server is
+ * unreachable.
+ */
 export function lostOnce(error: unknown, attempt: number): boolean {
   return error instanceof ConnectionLost && error.stage === 'before-commit' && attempt === 1
 }
@@ -57,7 +60,7 @@ async function commit<Input, Output>(
   const { tx, seal, changes } = transactionOn(session, statements, dialect)
   let output: Output
   try {
-    // The server's default may be another.
+    // The server's default may differ.
     await session.query('BEGIN ISOLATION LEVEL READ COMMITTED')
     output = await command(tx, input)
     seal()
@@ -69,7 +72,7 @@ async function commit<Input, Output>(
   }
   try {
     const { command: answer } = await session.query('COMMIT')
-    // The server answers ROLLBACK, without an error, when a statement had failed and the command went on.
+    // The server answers ROLLBACK, without an error, if a statement failed and the command continued anyway.
     if (answer !== 'COMMIT') throw new Error('a command went on after a statement of it had failed')
     if (changes.length > 0) changed(changes)
     return output
@@ -118,12 +121,12 @@ function transactionOn(session: Session, statements: Statements, dialect: Dialec
   return {
     tx,
     changes,
-    /** After this a statement that a command forgot to await fails instead of running outside the transaction. */
+    /** From here on, a statement that a command forgot to await fails instead of running outside the transaction. */
     seal(): void {
       sealed = true
     },
   }
 }
 
-/** Keeps our turns apart from the advisory locks of other programs in the same database. */
+/** Keeps our locks apart from the advisory locks of other programs in the same database. */
 const turnSeed = 0x6865_646c

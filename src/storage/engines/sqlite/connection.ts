@@ -12,10 +12,10 @@ import { registerStringSearch } from './string-search.ts'
 
 export type { Database as SqliteHandle } from 'better-sqlite3'
 
-/** Prepared statements kept per connection. Texts depend on the shape of a query alone, so there are few. */
+/** Prepared statements cached per connection. Texts depend only on the shape of a query, so there are few. */
 const statementLimit = 500
 
-/** Waiting for another process that writes, for instance `heddle user add` beside a running server. */
+/** How long to wait for another process that writes, such as `heddle user add` while a server is running. */
 const busyTimeoutMs = 5_000
 
 export interface Connection {
@@ -27,22 +27,22 @@ export interface Connection {
   close(): void
 }
 
-/** `going` is asked at each row of a long query; it throws to stop one. */
+/** `going` is called for each row of a long query; it throws to stop one. */
 export function connect(file: string, access: 'write' | 'read', going: () => void = () => {}): Connection {
   let handle: Sqlite.Database
   try {
     handle = new Sqlite(file, { timeout: busyTimeoutMs })
     handle.pragma('busy_timeout = 5000')
     if (access === 'write') {
-      // Must come before the first table; it lets freed pages go back to the disk in small steps. On a file that has it
-      // already SQLite would write it again.
+      // Must be set before the first table is created. Allows freed pages to be returned to the disk in small steps.
+      // Setting it on an existing file would make SQLite write it again.
       if (handle.pragma('page_count', { simple: true }) === 0) handle.pragma('auto_vacuum = INCREMENTAL')
       handle.pragma('journal_mode = WAL')
       handle.pragma('foreign_keys = ON')
       // Without FULL a power cut loses the last commits of a WAL, https://www.sqlite.org/pragma.html#pragma_synchronous
       handle.pragma('synchronous = FULL')
       handle.pragma('journal_size_limit = 67108864')
-      // In pages. A thread of its own empties the log before it is so long: see log.ts.
+      // In pages. A separate thread empties the log before it grows to this size: see log.ts.
       handle.pragma('wal_autocheckpoint = 8000')
     } else {
       handle.pragma('query_only = ON')
@@ -89,12 +89,15 @@ export function connect(file: string, access: 'write' | 'read', going: () => voi
 }
 
 /**
- * SQLite looks at what a parameter is bound to when it plans a comparison by `=` or IS, and so plans the statement anew with each
- * execution: 10 us where the search itself takes one. Behind a plus the value is unknown to the planner and otherwise the same.
+ * When SQLite plans a comparison with `=` or IS it looks at the bound value, and so plans the statement anew on each
+ * execution: 10 us, where the search itself takes one. Behind a unary plus the planner does not see the value, which is
+ * otherwise unchanged.
  */
 const plannedOnce = (text: string): string => text.replaceAll(/(=|\bIS) \?/g, '$1 +?')
 
-/** Cuts so many free pages off the end of the file. Answers whether it helped and more are left. */
+/**
+ * Truncates up to this many free pages from the end of the file. Returns whether it had an effect and more are left.
+ */
 export function reclaimPages({ handle }: Connection, pages: number): boolean {
   const free = () => handle.pragma('freelist_count', { simple: true }) as number
   try {
@@ -104,14 +107,14 @@ export function reclaimPages({ handle }: Connection, pages: number): boolean {
     const after = free()
     return after > 0 && after < before
   } catch {
-    // Locked or full: nobody waits for this, and the next sweep tries again.
+    // Locked or full: nothing depends on this, and the next sweep tries again.
     return false
   }
 }
 
 /**
- * What SQLite cannot say itself. The dialect calls these for the rare rows that need them, never for every row. `going` is
- * called while a condition on one row is evaluated; it throws to stop that.
+ * Functions that SQLite lacks. The dialect calls these for the rare rows that need them, never for every row. `going`
+ * is called while a condition on one row is evaluated; it throws to stop that.
  */
 export function registerFunctions(db: Sqlite.Database, going: () => void): void {
   const pure = { deterministic: true, directOnly: true }

@@ -5,14 +5,14 @@ import { boundedCondition, boundedSorting } from './row-memory.ts'
 import { containsStringIn } from './string-search.ts'
 
 /**
- * Names a value that is looked at several times, so that it is computed once and stands in the statement once. SQLite
- * runs such a subquery as a coroutine, which costs next to nothing.
+ * Names a value that is used several times, so that it is computed once and appears in the statement once. SQLite runs
+ * such a subquery as a coroutine, which costs next to nothing.
  */
 function once(value: Sql, name: string, result: string | Sql): Sql {
   return sql`(SELECT ${typeof result === 'string' ? trusted(result) : result} FROM (SELECT ${value} AS ${trusted(name)}))`
 }
 
-/** Text with \u escapes may hold what text cannot hold; a tail of zeros is cut off only behind a whole number. */
+/** Text with \u escapes may contain what an SQL text cannot; trailing zeros are cut off only after a whole number. */
 const textOfToken = `CASE
   WHEN j IS NULL OR j = 'null' THEN ''
   WHEN instr(j, '\\u') > 0 THEN heddle_json_text(j)
@@ -20,7 +20,10 @@ const textOfToken = `CASE
   WHEN j GLOB '[-0-9]*.*0' AND rtrim(j, '0') GLOB '*.' THEN rtrim(rtrim(j, '0'), '.')
   ELSE j END`
 
-/** SQLite rounds as JavaScript does, so the function sees only what may be out of range and strings that look like numbers. */
+/**
+ * SQLite rounds as JavaScript does, so the function is needed only for values that may be out of range and for strings
+ * that look like numbers.
+ */
 const numberOfToken = `CASE
   WHEN j GLOB '"*' THEN CASE
     WHEN instr(j, '\\u') > 0 OR j GLOB '*[0-9]*' AND j NOT GLOB '"*[^0-9eE+.-]*"' THEN heddle_json_number(j) END
@@ -28,7 +31,10 @@ const numberOfToken = `CASE
   WHEN length(j) > 17 OR j GLOB '*[eE]*' THEN heddle_json_number(j)
   ELSE CAST(j AS NUMERIC) END`
 
-/** Both readings of every whole-number segment: at most one of them is there. `flawOfPath` bounds how many there are. */
+/**
+ * Both readings (index or key) of every whole-number segment; at most one of them exists. `flawOfPath` bounds how many
+ * there are.
+ */
 function pathsOf(path: readonly string[]): string[] {
   let paths = ['$']
   for (const segment of path) {
@@ -39,22 +45,25 @@ function pathsOf(path: readonly string[]): string[] {
   return paths
 }
 
-/** The JSON token at the path as it is stored. `->>` would lose the digits of numbers. */
+/** The JSON token at the path as it is stored. `->>` would lose digits of numbers. */
 function tokenAt(column: Sql, path: readonly string[]): Sql {
   const [first = '$', ...others] = pathsOf(path)
   if (others.length === 0) return sql`(${column} -> ${first})`
-  // A column that is itself looked up would be looked up for each of them.
+  // A column expression that is itself a lookup would be evaluated for each of them.
   const tokens = [first, ...others].map((one) => sql`d -> ${one}`)
   return once(column, 'd', sql`coalesce(${join(tokens, ', ')})`)
 }
 
-/** Bytes of a text that is checked before it is shown: 1 MiB takes 2 ms, in which a read of one row holds up all others. */
+/**
+ * The most bytes of a text that is validated before it is shown: 1 MiB takes 2 ms, during which the read of one row
+ * blocks all others.
+ */
 const mostChecked = trusted(String(4 * 1024 * 1024))
 
 export const sqliteDialect: Dialect = {
   engine: 'sqlite',
   going: trusted('heddle_going() = 1'),
-  // Every index holds the rowid, so that fifteen of sixteen rows call nothing.
+  // Every index contains the rowid, so fifteen of sixteen rows skip the call.
   callsGoing: trusted('((calls.rowid & 15) <> 0 OR heddle_going() = 1)'),
   trialsGoing: trusted('((trial.rowid & 15) <> 0 OR heddle_going() = 1)'),
   sortsWholeRows: true,
@@ -77,7 +86,7 @@ export const sqliteDialect: Dialect = {
   sorting: (compile) => boundedSorting(sqliteDialect, compile),
   token: tokenAt,
   text: (value) => sql`${value}`,
-  // A plain number also binds where a bigint would only be slower.
+  // A bigint would only be slower than a plain number here.
   number: (value) => sql`${Number.isSafeInteger(Number(value)) ? Number(value) : value}`,
   textNumber: (text) =>
     once(text, 't', "CASE WHEN t GLOB '*[0-9]*' AND t NOT GLOB '*[^0-9eE+.-]*' THEN heddle_number(t) END"),

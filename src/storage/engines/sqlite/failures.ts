@@ -2,7 +2,7 @@ import { SqliteError } from 'better-sqlite3'
 import { Refusal, type RefusalCode, type RefusalValues, refuse } from '../../../domain/refusals.ts'
 import { StorageRefusal, storageFailure } from '../../failures.ts'
 
-/** SQLite's primary result codes that a request meets, https://www.sqlite.org/rescode.html */
+/** SQLite's primary result codes that a request can cause, https://www.sqlite.org/rescode.html */
 const codes: [prefix: string, code: RefusalCode][] = [
   ['SQLITE_FULL', 'storage_full'],
   ['SQLITE_BUSY', 'storage_busy'],
@@ -14,7 +14,7 @@ const codes: [prefix: string, code: RefusalCode][] = [
   ['SQLITE_CANTOPEN', 'storage_failed'],
 ]
 
-/** A failure of the store becomes a refusal that says so; a fault of ours (a wrong statement) stays what it is. */
+/** A failure of the store becomes a refusal; an error of ours (a wrong statement) is left as it is. */
 export function sqliteFailure(error: unknown): unknown {
   if (error instanceof StorageRefusal) return sqliteFailure(error.cause)
   if (isOfDamage(error)) return storageFailure('storage_corrupt', error)
@@ -24,7 +24,8 @@ export function sqliteFailure(error: unknown): unknown {
 }
 
 /**
- * What our statements and functions meet only in a record that is damaged: text that is not JSON, numbers that are not times.
+ * Errors that our statements and functions get only from a damaged record: text that is not JSON, numbers that are not
+ * times.
  */
 function isOfDamage(error: unknown): boolean {
   if (error instanceof SqliteError) {
@@ -35,12 +36,12 @@ function isOfDamage(error: unknown): boolean {
   )
 }
 
-/** Whether the failure took the whole transaction with it, not just one statement. */
+/** Whether the failure ended the whole transaction, not just one statement. */
 export function endsTransaction(error: unknown): boolean {
   return error instanceof Refusal && error.code.startsWith('storage_')
 }
 
-/** The one line that an operator gets when a file cannot be opened. */
+/** The one line an operator gets when a file cannot be opened. */
 export function openFailure(
   file: string,
   failure: unknown,
@@ -65,7 +66,7 @@ export function openFailure(
   }
 }
 
-/** A failure in words that cross a thread. */
+/** A failure in a form that can be sent between threads. */
 export type JobFailure =
   | { kind: 'refusal'; code: RefusalCode; values: RefusalValues; cause: string | undefined }
   | { kind: 'fault'; message: string; stack: string | undefined }
@@ -79,7 +80,7 @@ export function describeFailure(error: unknown): JobFailure {
   return { kind: 'fault', message: fault.message, stack: fault.stack }
 }
 
-/** Of these the message says that nothing was stored. */
+/** The messages of these state that nothing was stored. */
 const nothingStored: ReadonlySet<RefusalCode> = new Set([
   'storage_full',
   'storage_busy',
@@ -87,7 +88,7 @@ const nothingStored: ReadonlySet<RefusalCode> = new Set([
   'storage_failed',
 ])
 
-/** The failure of a list of which some is stored already. */
+/** The failure of a list of which some items are already stored. */
 export function partlyStored(failure: JobFailure): JobFailure {
   if (failure.kind === 'fault' || !nothingStored.has(failure.code)) return failure
   const cause = `some of a list was stored before: ${failure.cause ?? failure.code}`

@@ -10,16 +10,16 @@ export interface Job {
   id: number
   name: string
   input: unknown
-  /** Whose request writes; absent for the server itself. */
+  /** The tenant whose request writes; absent for the server itself. */
   tenant?: string
   /**
-   * Runs alone while nothing else waits, again as long as it answers true; not endlessly. Only for what a power cut may undo,
-   * because it would be done again.
+   * Runs alone while nothing else waits, repeatedly but not endlessly as long as it returns true. Only for what a power
+   * cut may undo, because it would be done again.
    */
   behind?: true
 }
 
-/** `changes` where somebody watches. */
+/** `changes` is set if the record is being watched. */
 export type JobResult =
   | { id: number; value: unknown; changes?: Change[] }
   | { id: number; failure: JobFailure }
@@ -27,8 +27,8 @@ export type JobResult =
 const registry: Record<string, Command<never, unknown>> = commands
 
 /**
- * Group commit: all jobs that come share one transaction and so one fsync, and are answered after it. Each has a savepoint, so a
- * job that is refused takes nothing of its neighbours with it.
+ * Group commit: the waiting jobs share one transaction and so one fsync, and are answered after it. Each has a
+ * savepoint, so a job that is refused does not affect the others.
  */
 export async function commitGroup(
   connection: Connection,
@@ -56,7 +56,7 @@ export async function commitGroup(
         results.push({ id: job.id, value, ...(changes.length > 0 && { changes }) })
       } catch (error) {
         const failure = sqliteFailure(error)
-        // A full disk or a failing one may have rolled everything back already: nobody in this group was stored.
+        // A full or failing disk may already have rolled back everything: nothing of this group was stored.
         if (endsTransaction(failure) || !handle.inTransaction) throw failure
         handle.exec('ROLLBACK TO job')
         handle.exec('RELEASE job')
@@ -68,7 +68,7 @@ export async function commitGroup(
   } catch (error) {
     if (handle.inTransaction) handle.exec('ROLLBACK')
     const failure = describeFailure(sqliteFailure(error))
-    // Without a transaction none has begun, and what waits cannot be written either.
+    // Without a transaction no job has begun, and those that wait cannot be written either.
     if (begun.length === 0) for (const { id } of jobs) begun.push(id)
     return begun.map((id) => ({ id, failure }))
   }
@@ -82,7 +82,7 @@ function transactionOn(connection: Connection, changes: Change[] | undefined): T
     run: async (query) => connection.run(query),
     turn: async () => {},
     share: async () => {},
-    // The file has one writer at a time.
+    // The file has only one writer at a time.
     alone: async () => true,
     changed: (change) => void changes?.push(change),
   }

@@ -3,28 +3,29 @@ import type { SqliteHandle } from './connection.ts'
 import type { PoolReader } from './pool-reader.ts'
 
 /**
- * What is in the log goes into the database from time to time, and that waits for the disk. Beyond so many pages a thread does it
- * beside the writer, so that no write waits for it (https://www.sqlite.org/wal.html#ckpt).
+ * The log (WAL) has to be copied into the database from time to time, and that waits for the disk. Beyond `long` pages
+ * a thread does it alongside the writer, so that no write waits for it (https://www.sqlite.org/wal.html#ckpt).
  *
- * The log begins anew only where all of it is in the database, and what is written meanwhile never is: when the log is large, the
- * writer takes over the few pages that the thread has left. Where the thread does not come to it, the writer takes all of them.
+ * The log starts over only when all of it is in the database, which it never is while writes continue. So when the log
+ * is large, the writer copies the few pages that the thread has left. If the thread cannot keep up, the writer copies
+ * all of them.
  */
 interface LogBounds {
-  /** Pages that wait. */
+  /** Pages not yet copied. */
   long: number
-  /** Pages in the log, and those that wait at most. */
+  /** Pages in the log, and the most of them not yet copied. */
   large: number
 }
 
 const usual: LogBounds = { long: 500, large: 8_000 }
 
 /**
- * Called by the writer after each group, in place of `wal_autocheckpoint`, which goes by all of the log and waits for whatever has
- * just been written. Answers whether the thread is to empty the log. To ask takes some microseconds.
+ * Called by the writer after each group. Replaces `wal_autocheckpoint`, which counts the whole log and waits for what
+ * has just been written. Returns whether the thread should empty the log. Checking takes some microseconds.
  */
 export function createLogLook(handle: SqliteHandle, { long, large }: LogBounds = usual): () => boolean {
   handle.pragma('wal_autocheckpoint = 0')
-  /** A reader can keep the log from beginning anew: then it is tried again when it has grown. */
+  /** A reader can keep the log from starting over; it is tried again once the log has grown. */
   let from = large
   return () => {
     const [{ log, checkpointed }] = handle.pragma('wal_checkpoint(NOOP)') as [
@@ -41,7 +42,7 @@ export function createLogLook(handle: SqliteHandle, { long, large }: LogBounds =
   }
 }
 
-/** What fails here is met by the next write; nothing that was answered is lost. */
+/** A failure here also shows in the next write; nothing that was answered is lost. */
 function takeOver(handle: SqliteHandle): void {
   try {
     handle.pragma('wal_checkpoint(PASSIVE)')
@@ -50,7 +51,7 @@ function takeOver(handle: SqliteHandle): void {
   }
 }
 
-/** Answers what has the thread empty the log, one time after the other. */
+/** Returns a function that makes the thread empty the log, one run after the other. */
 export function createLogEmptying(reader: PoolReader, limitMs: number): () => void {
   let isBusy = false
   return () => {
@@ -59,7 +60,7 @@ export function createLogEmptying(reader: PoolReader, limitMs: number): () => vo
     reader.acquire()
     reader
       .ask({ kind: 'empty log', limitMs })
-      // What fails here is met by the writer, too.
+      // A failure here also shows in the writer.
       .catch(() => undefined)
       .finally(() => {
         isBusy = false

@@ -4,11 +4,11 @@ import type { SqliteHandle } from './connection.ts'
 import { openFailure } from './failures.ts'
 import { readingFile, refuseMissing } from './migrate.ts'
 
-/** Writes a copy that is whole and as of one moment, also while a server writes. */
+/** Writes a complete copy as of one moment, even while a server is writing. */
 export function backupSqlite(file: string, copy: string): void {
   const fresh = !existsSync(copy)
   onFile(file, (handle) => {
-    // The copy is written too, and for that the connection has to be one that may write.
+    // The copy is written through this connection, so the connection must be allowed to write.
     handle.pragma('query_only = OFF')
     try {
       handle.prepare('VACUUM INTO ?').run(copy)
@@ -19,16 +19,16 @@ export function backupSqlite(file: string, copy: string): void {
   })
 }
 
-/** What is damaged or locked is the record; what cannot be opened or written is the copy. */
+/** If something is damaged or locked, it is the record; if it cannot be opened or written, it is the copy. */
 function aboutCopy(error: unknown): boolean {
   return error instanceof SqliteError && !/^SQLITE_(CORRUPT|NOTADB|BUSY|LOCKED)/.test(error.code)
 }
 
-/** Everything that is wrong with the file, in words; empty when it is sound. */
+/** Describes everything that is wrong with the file; empty if it is sound. */
 export function checkSqlite(file: string): string[] {
   return onFile(file, (handle) => {
     const problems = damagedPages(handle)
-    // What stands in damaged pages cannot be looked at.
+    // The contents of damaged pages cannot be checked further.
     if (problems.length > 0) return problems
     const orphans = handle.pragma('foreign_key_check') as { table: string }[]
     for (const { table } of orphans) problems.push(`a row of ${table} points to nothing`)

@@ -7,12 +7,15 @@ import { type AppliedMigration, migrationTable, pendingMigrations } from '../mig
 import { type Connection, connect } from './connection.ts'
 import { openFailure } from './failures.ts'
 
-/** "hedl", so that `file` and we can tell our files from others, https://www.sqlite.org/pragma.html#pragma_application_id */
+/**
+ * "hedl", so that `file` and Heddle can recognise these files, https://www.sqlite.org/pragma.html#pragma_application_id
+ */
 const applicationId = 0x6865646c
 
 /**
- * Brings the file to the schema of this version: one transaction for each migration, under the write lock, so that two
- * processes that start together do it once. Before it changes a file that already holds a record, it sets a copy aside.
+ * Brings the file to the schema of this version. Each migration is one transaction under the write lock, so that two
+ * processes that start together apply it once. Before it changes a file that already contains a record, it saves a
+ * copy.
  */
 export function migrateSqlite(
   connection: Connection,
@@ -31,7 +34,7 @@ export function migrateSqlite(
     setAside(connection, file, pending)
     for (const migration of pending) {
       handle.exec('BEGIN IMMEDIATE')
-      // Another process may have been faster.
+      // Another process may have applied it already.
       if (pendingMigrations(known, applied(connection)).some((left) => left.version === migration.version)) {
         handle.exec(migration.text)
         connection.run(
@@ -51,7 +54,7 @@ export function migrateSqlite(
   }
 }
 
-/** Looks at the file before a connection that writes could change so much as its header. */
+/** Checks the file before a connection with write access could change even its header. */
 export function refuseUnsuitable(file: string, known: readonly Migration[]): void {
   if (existsSync(file)) isOlder(file, known)
 }
@@ -60,7 +63,7 @@ export function refuseMissing(file: string): void {
   if (!existsSync(file)) throw new StorageRefusal('missing', `There is no record at ${file}.`)
 }
 
-/** Whether the file that is there has a schema from before this version. Refuses one that cannot be used. */
+/** Whether an existing file has a schema from before this version. Refuses a file that cannot be used. */
 export function isOlder(file: string, known: readonly Migration[]): boolean {
   return readingFile(
     file,
@@ -68,7 +71,7 @@ export function isOlder(file: string, known: readonly Migration[]): boolean {
   )
 }
 
-/** A look at a file of ours, without changing it. */
+/** Reads one of our files without changing it. */
 export function readingFile<T>(file: string, look: (connection: Connection) => T): T {
   const connection = connect(file, 'read')
   try {
@@ -103,7 +106,7 @@ function refuseForeign({ handle }: Connection, file: string): void {
     .prepare("SELECT count(*) FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%'")
     .pluck()
     .get()
-  // Another server may have made it since, on the same empty folder.
+  // Another server on the same empty folder may have created the tables meanwhile.
   if (tables !== 0 && !isOurs()) {
     throw new StorageRefusal(
       'foreign',
@@ -117,7 +120,7 @@ function setAside({ handle }: Connection, file: string, pending: readonly Migrat
   if (first.version === 1) return
   const copy = `${file}.before-${first.name.replace(/\.sql$/, '')}`
   if (existsSync(copy)) return
-  // Only a copy that is whole has the name: one that was cut short must not be taken for it at the next start.
+  // Only a complete copy gets the final name: one that was cut short must not be mistaken for it at the next start.
   const unfinished = `${copy}.${process.pid}.unfinished`
   rmSync(unfinished, { force: true })
   try {
@@ -128,7 +131,7 @@ function setAside({ handle }: Connection, file: string, pending: readonly Migrat
     rmSync(unfinished, { force: true })
     throw error
   }
-  // The folder keeps the name; Windows opens no folders, and needs none of this.
+  // Makes the new name durable. Windows cannot open folders, and does not need this.
   if (process.platform !== 'win32') flush(dirname(copy), 'r')
 }
 

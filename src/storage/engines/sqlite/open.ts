@@ -32,12 +32,12 @@ import {
 interface SqliteOptions {
   file: string
   queryTimeoutMs?: number
-  /** For a long read to begin, while others are under way. */
+  /** How long a long read may wait to begin while others are running. */
   waitMs?: number
   groupLimit?: number
   mustExist?: boolean
   migrations?: readonly Migration[]
-  /** Hears once that the files of the record were taken away; nothing is read or written any more. */
+  /** Called once when the files of the record were removed; nothing is read or written after that. */
   onLost?: (text: string) => void
 }
 
@@ -48,22 +48,22 @@ const leavingMs = 5_000
 
 const freedPagesAtOnce = 256
 
-/** Items of a list that cross to the writer in one message. */
+/** Items of a list that are sent to the writer in one message. */
 const itemsAtOnce = 64
 
-/** A thread that empties the log is there for as long after it was needed. */
+/** A thread that empties the log ends when it was not needed for this long. */
 const emptyingRestMs = 10_000
 
-/** Reads ask so often whether the files are still there. */
+/** How often reads check whether the files still exist. */
 const lookMs = 250
 
 export async function openSqlite(options: SqliteOptions): Promise<Database> {
   const { file, queryTimeoutMs = 60_000, groupLimit = defaultGroupLimit } = options
-  // The query that runs may take that long, and some more to end.
+  // The running query may take that long, plus some time to end.
   const waitMs = options.waitMs ?? queryTimeoutMs + leavingMs
   if (options.mustExist) refuseMissing(file)
   makeFolder(dirname(file))
-  // Read by SQLite itself. This folder can be written, which others need not be in a container.
+  // Read by SQLite itself. This folder is writable; in a container others may not be.
   process.env.SQLITE_TMPDIR ??= dirname(file)
   migrateFile(file, options.migrations ?? loadMigrations('sqlite'))
   const reads = connect(file, 'read')
@@ -86,7 +86,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Database> {
   const emptying = createPoolReader(file, emptyingRestMs)
   const emptyLog = createLogEmptying(emptying, queryTimeoutMs)
   const writer = startWriter({ file, opened, groupLimit }, watchers.tell, () => {
-    // What lies there now may be another record.
+    // The file at this path may now be another record.
     look()
     if (!lost && !closing) emptyLog()
   })
@@ -106,11 +106,11 @@ export async function openSqlite(options: SqliteOptions): Promise<Database> {
     if (loss === undefined) return
     lost = refuseLost(loss)
     options.onLost?.(loss.text)
-    // The writer saves what it can of the log when it finds the same.
+    // The writer saves what it can of the log when it detects the same.
     writer.write('probe', { at: 0 }, '').catch(() => undefined)
   }
 
-  /** The writer looks after each group; what it finds is found here too. */
+  /** The writer checks after each group; what it detects is passed on here. */
   async function told<T>(write: Promise<T>): Promise<T> {
     try {
       return await write
@@ -129,7 +129,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Database> {
     async *stream<T>(...[query, options]: Parameters<Database['stream']>) {
       stillOpen()
       for await (const rows of readerPool.stream<T>(query, options)) {
-        // A reader that has just been started may have opened what lies there now.
+        // A newly started reader may have opened another file at the same path.
         look()
         stillOpen()
         yield rows
@@ -158,11 +158,14 @@ export async function openSqlite(options: SqliteOptions): Promise<Database> {
   return database
 }
 
-/** A disk with less space than this is full: what is written first is the log, which may have room in its file for a while. */
+/**
+ * With less free space than this the disk counts as full. Writes go to the log first, whose file may have room for a
+ * while longer.
+ */
 const leastFree = 1024 * 1024
 
 async function refuseFullDisk(folder: string): Promise<void> {
-  // A file system that does not say how much is left is asked by the write alone.
+  // If a file system does not report its free space, only the write itself can tell.
   const space = await statfs(folder).catch(() => undefined)
   if (space !== undefined && space.bavail * space.bsize < leastFree) throw refuse('storage_full')
 }
@@ -190,8 +193,8 @@ function makeFolder(folder: string): void {
 }
 
 /**
- * Node's own recursive form asks for ever where a file system takes no new folder and says that there is none to put it in, as
- * /proc and mounts that make their folders themselves do.
+ * Node's own recursive form retries for ever on file systems that refuse a new folder with ENOENT, such as /proc and
+ * mounts that create their folders themselves.
  */
 function makeWithParents(folder: string): void {
   const parent = dirname(folder)
@@ -199,15 +202,15 @@ function makeWithParents(folder: string): void {
   try {
     mkdirSync(folder)
   } catch (error) {
-    // It was there, or another server has made it meanwhile.
+    // The folder existed, or another server has created it meanwhile.
     if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) throw error
   }
 }
 
-/** The thread of the writer, and what waits for its answers. */
+/** The writer thread and the jobs that wait for its answers. */
 function startWriter(data: WriterThreadData, changed: Watcher, emptyLog: () => void) {
   const thread = startThread(writerThread, data, 512)
-  // A write that is under way keeps the process alive; a thread that waits does not.
+  // A write in progress keeps the process alive; an idle thread does not.
   thread.unref()
   const pending = new Map<number, PromiseWithResolvers<unknown>>()
   const pendingOf = new Map<string, number>()
@@ -235,7 +238,7 @@ function startWriter(data: WriterThreadData, changed: Watcher, emptyLog: () => v
     pending.clear()
     for (const one of refused) one.reject(storageFailure(code, ending))
   }
-  // Whether the running group reached the disk is not known.
+  // Whether the running group reached the disk is unknown.
   const fail = (cause: unknown): void => {
     ending ??= cause
     refuseAll('write_unconfirmed')
@@ -269,12 +272,12 @@ function startWriter(data: WriterThreadData, changed: Watcher, emptyLog: () => v
   }
 
   function add(job: Job): void {
-    // Everything that arrives in this turn of the loop crosses to the writer in one message.
+    // Everything that arrives in this turn of the event loop is sent to the writer in one message.
     if (batch.length === 0) setImmediate(flush)
     batch.push(job)
   }
 
-  /** To copy a long list at once would hold up this thread. */
+  /** Copying a long list at once would block this thread. */
   async function addLong(job: Job, list: readonly unknown[]): Promise<void> {
     await inSteps(batchesOf(list, itemsAtOnce), (part) => post({ id: job.id, part }))
     add({ ...job, input: [] })
@@ -306,7 +309,7 @@ function startWriter(data: WriterThreadData, changed: Watcher, emptyLog: () => v
     },
     version: () => answered<number>((id) => post({ id, ask: 'version' })),
     reclaim: () => answered<boolean>((id) => post({ id, reclaim: freedPagesAtOnce })),
-    /** Takes no more, and resolves when what was asked so far is answered. */
+    /** Accepts no more jobs, and resolves when all earlier ones are answered. */
     async finish(): Promise<void> {
       finishing = true
       flush()

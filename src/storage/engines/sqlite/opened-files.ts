@@ -1,19 +1,19 @@
 import { statSync } from 'node:fs'
 import { type Refusal, refuse } from '../../../domain/refusals.ts'
 
-/** Device and inode of the database, its log and the index of that, as they were when the record was opened. */
+/** Device and inode of the database, its log and the log's index, as they were when the record was opened. */
 export type OpenedFiles = readonly (string | undefined)[]
 
 const suffixes = ['', '-wal', '-shm']
 
-/** To be asked while a connection is open that has read: until then there is no log. */
+/** Call this while a connection is open that has already read: before that there is no log. */
 export function openedFiles(file: string): OpenedFiles {
   return suffixes.map((suffix) => identityOf(`${file}${suffix}`))
 }
 
 /**
- * What has happened to the files behind our back, in words, or undefined. SQLite does not look: it writes on into files that
- * nobody will find again (https://www.sqlite.org/howtocorrupt.html, section 2.2).
+ * What has happened to the files since they were opened, or undefined. SQLite does not check: it continues to write to
+ * files that can no longer be found (https://www.sqlite.org/howtocorrupt.html, section 2.2).
  */
 export function lossOf(file: string, opened: OpenedFiles): FileLoss | undefined {
   for (const [i, suffix] of suffixes.entries()) {
@@ -28,7 +28,7 @@ export function lossOf(file: string, opened: OpenedFiles): FileLoss | undefined 
 
 export interface FileLoss {
   text: string
-  /** The database itself is ours, and what its log held can still go into it. */
+  /** The database file is still ours, and the contents of its log can still be copied into it. */
   isLogMissing: boolean
 }
 
@@ -37,7 +37,7 @@ function identityOf(path: string): string | undefined {
     const found = statSync(path, { throwIfNoEntry: false })
     return found && `${found.dev}:${found.ino}`
   } catch {
-    // A folder that may not be searched any more, a mount that does not answer: the files that are open still work.
+    // A folder that can no longer be searched, or a mount that does not answer: the open files still work.
     return 'unknown'
   }
 }

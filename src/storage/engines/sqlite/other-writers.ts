@@ -1,9 +1,9 @@
-/** How often it is looked for what other processes have written: to look takes 10 µs. */
+/** How often to check for writes by other processes; a check takes 10 µs. */
 const lookMs = 250
 
 /**
- * Finds that another process has written to the same file. `version` is asked on the connection that writes here, so that it
- * does not change by what is written here.
+ * Detects that another process has written to the same file. `version` is read on the connection that writes here, so
+ * that our own writes do not change it.
  */
 export function lookForOthers(version: () => Promise<number>, found: () => void) {
   let timer: NodeJS.Timeout | undefined
@@ -16,7 +16,7 @@ export function lookForOthers(version: () => Promise<number>, found: () => void)
       const next = () => {
         const own = setTimeout(
           async () => {
-            // While the record closes, or cannot be read, there is nothing to find.
+            // While the record is closing or cannot be read, there is nothing to detect.
             const now = await version().catch(() => undefined)
             if (timer !== own) return
             if (before !== undefined && now !== undefined && now !== before) found()

@@ -10,17 +10,17 @@ import {
 } from './reader-thread.ts'
 
 /**
- * A row, what a condition makes of it, and the copy that is sent on. Where V8 meets this limit it ends the process, so it is
- * well above what `heddle_condition` allows itself.
+ * Must fit a row, what a condition makes of it, and the copy that is sent on. V8 ends the process at this limit, so it
+ * is well above what `heddle_condition` allows itself.
  */
 const heapMb = 1_024
 
-/** On top of the limit of a query, for a thread that is deep in one row, before it is given up. */
+/** Added to the limit of a query before its thread is abandoned, in case it is busy with a single row. */
 const defaultGraceMs = 5_000
 
 export type PoolReader = ReturnType<typeof createPoolReader>
 
-/** Runs one query at a time in a thread of its own, so that no query is in the way of another. */
+/** Runs one query at a time in its own thread, so that queries do not block each other. */
 export function createPoolReader(file: string, restMs: number, graceMs = defaultGraceMs) {
   let left = newCell()
   const ending = new Set<Promise<void>>()
@@ -66,12 +66,14 @@ export function createPoolReader(file: string, restMs: number, graceMs = default
     })
     ending.add(ended)
     last.postMessage({ kind: 'end' } satisfies ReaderMessage)
-    // Until it has closed its connection the process waits for it.
+    // Until the thread has closed its connection, the process waits for it.
     last.ref()
     return last
   }
 
-  /** Its query heeds no deadline: the thread ends when SQLite lets go of it, and the next question starts another. */
+  /**
+   * Its query ignores the deadline: the thread ends when SQLite returns, and the next question starts another thread.
+   */
   function abandon(): void {
     Atomics.store(left, 0, 1)
     left = newCell()
@@ -82,20 +84,20 @@ export function createPoolReader(file: string, restMs: number, graceMs = default
   }
 
   return {
-    /** There is a thread. */
+    /** Whether a thread is running. */
     get running(): boolean {
       return thread !== undefined
     },
-    /** For one query. */
+    /** Called before each query. */
     acquire(): void {
       clearTimeout(resting)
       Atomics.store(left, 0, 0)
     },
-    /** Stops the query in the middle. */
+    /** Interrupts the running query. */
     stop(): void {
       Atomics.store(left, 0, 1)
     },
-    /** One question at a time. The first starts the thread. */
+    /** One question at a time. The first one starts the thread. */
     ask(question: ReaderQuestion): Promise<ReaderAnswer> {
       if (closed) return Promise.reject(refuse('stopping'))
       return new Promise((resolve, reject) => {
@@ -109,17 +111,17 @@ export function createPoolReader(file: string, restMs: number, graceMs = default
             settle(value)
           }
         expecting = { resolve: answered(resolve), reject: answered(reject) }
-        // A query that is under way keeps the process alive; a thread that waits does not.
+        // A running query keeps the process alive; an idle thread does not.
         thread.ref()
         thread.postMessage(question)
       })
     },
-    /** The query is over. Unused for a while, the thread ends. */
+    /** The query is over. After a while unused, the thread ends. */
     release(): void {
       clearTimeout(resting)
       if (!closed) resting = setTimeout(() => end(), restMs).unref()
     },
-    /** Ends the thread; there is no question after this. */
+    /** Ends the thread; no question may follow. */
     async close(): Promise<void> {
       closed = true
       clearTimeout(resting)
@@ -131,7 +133,7 @@ export function createPoolReader(file: string, restMs: number, graceMs = default
   }
 }
 
-/** One cell of memory that two threads share. */
+/** One memory cell that two threads share. */
 function newCell(): Int32Array<SharedArrayBuffer> {
   return new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT))
 }

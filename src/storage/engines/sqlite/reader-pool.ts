@@ -8,23 +8,26 @@ import { createUnreadAnswers } from '../unread-answers.ts'
 import { failureError } from './failures.ts'
 import { createPoolReader, type PoolReader } from './pool-reader.ts'
 
-/** An unused one is no thread, so those that are reserved cost nothing until tenants meet. */
+/** An unused reader has no thread, so the reserved ones cost nothing until several tenants read. */
 const readerCounts = { shared: 4, reserved: 12 }
 /** Reads that may wait for a reader. */
 const mostWaiting = { perTenant: 128, total: 1_024 }
 const defaultRows = 200
 
-/** An unused thread costs memory, a new one some 50 ms. */
+/** An idle thread costs memory; starting a new one takes some 50 ms. */
 const restMs = 60_000
 
 interface ReaderPoolOptions {
-  /** For the next rows to be found, and for the reader to take them. */
+  /** Limit for finding the next rows, and for the client to take them. */
   limitMs: number
-  /** For a reader to be free. */
+  /** Limit for waiting until a reader is free. */
   waitMs: number
 }
 
-/** Long reads, each in a thread of its own. The reader that was released last is taken first, so a quiet server has one thread. */
+/**
+ * Long reads, each in its own thread. The reader that was released last is used first, so a quiet server has one
+ * thread.
+ */
 export function createReaderPool(file: string, { limitMs, waitMs }: ReaderPoolOptions) {
   const slots = createSlots(readerCounts, mostWaiting)
   const readers = Array.from({ length: readerCounts.shared + readerCounts.reserved }, () =>
@@ -62,9 +65,10 @@ export function createReaderPool(file: string, { limitMs, waitMs }: ReaderPoolOp
         if (answer.kind === 'failed') throw failureError(answer.failure)
         if (answer.kind === 'closed') return
         if (answer.rows.length > 0) {
-          // An open query holds a snapshot, and with it the log of the database: a caller that does not read on loses it.
+          // An open query holds a snapshot, and with it the log of the database, so it is ended if the caller stops
+          // reading.
           idle = setTimeout(() => {
-            // It fails when the thread has ended; the next question of the reader meets that too.
+            // Fails if the thread has ended; the reader's next question fails the same way.
             release().catch(() => undefined)
             abandon(signal, tooSlow())
           }, limitMs).unref()

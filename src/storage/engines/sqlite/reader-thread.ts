@@ -9,7 +9,10 @@ import { describeFailure, type JobFailure, sqliteFailure } from './failures.ts'
 
 export interface ReaderThreadData {
   file: string
-  /** One cell: 1 means that the caller has left. Shared memory, because a thread deep in a query takes no messages. */
+  /**
+   * One cell: 1 means that the caller has left. Shared memory, because a thread in the middle of a query receives no
+   * messages.
+   */
   left: SharedArrayBuffer
 }
 
@@ -31,17 +34,20 @@ interface Query {
   most: number
   deadline: number
   limitMs: number
-  /** What it asks now. */
+  /** When its current question began. */
   since: number
 }
 
-/** Once a query takes longer, its thread gives way, and those that follow too: a thread does not come back. */
+/**
+ * Once a query takes longer than this, its thread lowers its priority for good, also for later queries: a thread cannot
+ * raise it again.
+ */
 const shortMs = 20
 
 /** Where `startThread` finds this file, before and after the build. */
 export const readerThread = import.meta.url
 
-/** What the thread does: one query at a time. */
+/** What the thread runs: one query at a time. */
 export function serve(): void {
   const port = ownPort()
   const { file, left } = workerData as ReaderThreadData

@@ -15,15 +15,19 @@ export interface ConditionField {
 }
 
 /**
- * The names of the fields are texts of a list, not keys of an object: once V8 (Node 24) has parsed an object with a key that
- * ends in a backslash, it takes the same key with a quote at its end, which is written with a backslash too, for that one.
+ * The field names are a list of texts, not keys of an object. Once V8 (Node 24) has parsed an object with a key that
+ * ends in a backslash, it mistakes the same key followed by a quote, which is also written with a backslash, for that
+ * one.
  */
 interface RowCondition {
   expression: Expression
   fields: Map<string, ConditionField>
 }
 
-/** A condition as a parameter. Constants keep their text, from which numbers that JSON cannot write are read again. */
+/**
+ * Serialises a condition as a parameter. Constants keep their text, so that numbers that JSON cannot express can be
+ * read back.
+ */
 export function writeCondition(expression: Expression, fields: readonly [string, ConditionField][]): string {
   const written = { expression, fields }
   return JSON.stringify(written, (_, value: unknown) => (typeof value === 'bigint' ? null : value))
@@ -38,7 +42,7 @@ function readCondition(text: string): RowCondition {
   return { expression, fields: new Map(fields) }
 }
 
-/** Of constants that JSON cannot write. */
+/** Restores constants that JSON cannot express. */
 function readNumbers(part: unknown): void {
   if (typeof part !== 'object' || part === null) return
   if ('kind' in part && part.kind === 'number' && 'text' in part && 'value' in part) {
@@ -48,15 +52,15 @@ function readNumbers(part: unknown): void {
   for (const inner of Object.values(part)) readNumbers(inner)
 }
 
-/** Characters of documents at once. Three times as many are needed while one is read and compared. */
+/** The most characters of documents at a time. While one is read and compared, three times as many are needed. */
 const mostCharacters = 128 << 20
 const keptCharacters = 64 << 20
 
 type Argument = string | bigint | number | null
 
 /**
- * Evaluates a condition on one row in memory, for rows whose documents are large: each value is found once, what is kept of
- * them is bounded, and the query can be stopped between two comparisons.
+ * Evaluates a condition on one row in memory, for rows with large documents. Each value is looked up once, the cached
+ * values are bounded, and the query can be stopped between two comparisons.
  */
 export function registerRowCondition(db: Database, going: () => void): void {
   let last: { text: string; condition: RowCondition } | undefined

@@ -4,12 +4,12 @@ import { join, nothing, type Sql, sql, trusted } from '../../sql/sql.ts'
 import { type ConditionField, writeCondition } from './row-condition.ts'
 
 /**
- * Bytes of documents that the readings of one condition may go through in SQLite itself, which keeps some six copies for
- * each reading until it comes to the next row. For larger rows a condition is evaluated in memory.
+ * The most document bytes that the readings of one condition may process in SQLite itself, which keeps some six copies
+ * for each reading until it reaches the next row. For larger rows the condition is evaluated in memory.
  */
 const readAtOnce = 16 << 20
 
-/** For each value that rows are sorted by, of which there are few. */
+/** For each value that rows are sorted by; there are few of these. */
 const sortedAtOnce = 256 << 10
 
 export function boundedCondition(dialect: Dialect, condition: DocumentCondition, atOnce = readAtOnce): Sql {
@@ -39,7 +39,7 @@ export function boundedCondition(dialect: Dialect, condition: DocumentCondition,
   return sql`(CASE WHEN ${join(size, ' + ')} <= ${most} THEN ${inSqlite} ELSE ${inMemory} END)`
 }
 
-/** Columns whose length costs nothing to ask for. */
+/** Columns whose length is cheap to read. */
 function documentOf(reading: FieldReading): Sql[] {
   if (reading.kind !== 'json') return reading.document === undefined ? [] : [reading.document]
   return reading.most === undefined ? [reading.within ?? reading.column] : []

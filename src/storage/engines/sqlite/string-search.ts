@@ -11,7 +11,7 @@ export function containsStringIn(column: Sql, search: StringSearch): Sql {
 
 type Texts = Pick<StringSearch, 'whole' | 'starts'>
 
-/** Strings between two questions whether the query is still wanted. */
+/** Strings between two checks whether the query is still wanted. */
 const stringsAtOnce = 4_096
 
 export function registerStringSearch(db: Database, going: () => void): void {

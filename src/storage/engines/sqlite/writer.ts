@@ -11,51 +11,52 @@ import { createLogLook } from './log.ts'
 import { type FileLoss, lossOf, type OpenedFiles, refuseLost } from './opened-files.ts'
 import { createWritingTenants, type Spent } from './writing-tenants.ts'
 
-/** Jobs in one transaction: enough to share an fsync well, few enough that the first is not kept waiting. */
+/** Jobs in one transaction: enough to share an fsync well, few enough not to delay the first one. */
 export const defaultGroupLimit = 256
 
 /**
- * While several tenants write, a group is short, and a job that would make it longer waits for the next one: a tenant with
- * large jobs delays the others by one of them, and rests for as long before its next. Its jobs take about as long as its way to
- * the disk, which whoever is in it waits for anyhow. What weighs many bytes takes its time there.
+ * While several tenants write, groups are short, and a job that would make a group longer waits for the next one. So a
+ * tenant with large jobs delays the others by one job at a time, and then rests for as long. The jobs of a group take
+ * about as long as its flush to the disk, which everyone in the group waits for in any case. For jobs with many bytes
+ * the flush itself takes long, so a group is bounded in bytes too.
  */
 const shortestGroupMs = 1
 const longestGroupMs = 3
 const groupBytes = 256 * 1024
 
-/** Of a list that is written part by part beside other tenants: the items of a part. */
+/** Items per part when a list is written in parts because other tenants are writing. */
 const partLength = 64
 
-/** Beside several tenants, what runs behind their writes rests for so many times as long as it took. */
+/** While several tenants write, background work rests for this many times as long as it took. */
 const behindRests = 3
 
-/** Runs of a job that can wait, before its caller gets an answer. */
+/** The most runs of a background job before its caller gets an answer. */
 const runsBehind = 64
 
 interface Divided {
   tenant: string
   rest: Job
-  /** A part of it. */
+  /** Whether a part of the list is stored. */
   isStored: boolean
   changes: Change[]
 }
 
 interface WriterOptions {
   groupLimit?: number
-  /** Brings in what has arrived but was not seen yet. */
+  /** Collects jobs that have arrived but were not read yet. */
   collect?: () => readonly Job[]
   loss?: () => FileLoss | undefined
   clock?: Clock
   /** Called after each group. */
   committed?: () => void
-  /** Whether changes are told with what came of a job. */
+  /** Whether changes are reported with the results of jobs. */
   isWatched?: () => boolean
 }
 
 interface Clock {
   /** Milliseconds. */
   now(): number
-  /** Ends earlier when what is given to `wakes` is called. */
+  /** Ends early when the function passed to `wakes` is called. */
   sleep(ms: number, wakes: (call: () => void) => void): Promise<void>
 }
 
@@ -72,8 +73,8 @@ const realClock: Clock = {
 }
 
 /**
- * Takes jobs in, commits those that wait as a group, answers, and looks again: while one group is on its way to the disk the
- * next one forms, and tenants take turns in it.
+ * Collects jobs, commits the waiting ones as a group, answers them, and looks for more. While one group is being
+ * flushed the next one forms; tenants take turns in it.
  */
 export function createWriter(
   connection: Connection,
@@ -88,11 +89,11 @@ export function createWriter(
   })
   const behind: { job: Job; runs: number }[] = []
   let behindUntil = 0
-  /** What is left of lists of which a part is written, by their ids. */
+  /** The remaining items of lists that are partly written, by job id. */
   const divided = new Map<number, Divided>()
   const tenants = createWritingTenants(now)
   const isShared = (tenant: string) => waiting.hasOthers(tenant) || tenants.hasOthers(tenant)
-  /** What a group took lately beside its jobs. */
+  /** How long recent groups took, apart from their jobs. */
   let flushMs = longestGroupMs
   let running: Promise<void> | undefined
   let lost: JobFailure | undefined
@@ -107,11 +108,14 @@ export function createWriter(
 
   type Taken = { tenant: string; job: Job }
 
-  /** Nothing of it is answered before its last part, which takes the others to the disk. */
+  /**
+   * Whether a power cut may undo the job. A list in parts is answered with its last part, which takes the others to the
+   * disk.
+   */
   const isUndoable = (tenant: string, { name, input }: Job) =>
     undoable.has(name) || (divisible.has(name) && itemsOf(input) > partLength && isShared(tenant))
 
-  /** The first part of a list; the rest waits before all else that its tenant has sent. */
+  /** The first part of a list. The rest is put back ahead of the tenant's other jobs. */
   function partOf({ tenant, job }: Taken): Job {
     const items = job.input as readonly unknown[]
     const rest = { ...job, input: items.slice(partLength) }
@@ -122,15 +126,15 @@ export function createWriter(
   }
 
   /**
-   * Jobs that a power cut may undo go together with their like, so that they wait for no disk and others do. `spent` is told
-   * what the jobs of each tenant took.
+   * Jobs that a power cut may undo are grouped separately, so that they do not wait for the disk while others do. What
+   * the jobs of each tenant took is added to `spent`.
    */
   function* nextGroup(first: Taken, isSoon: boolean, spent: Map<string, Spent>): Generator<Job> {
     const since = now()
     const groupMs = Math.max(shortestGroupMs, Math.min(longestGroupMs, flushMs))
     let lookAt = since + longestGroupMs
     let bytes = 0
-    // What came of a part is known before the next one is written.
+    // The result of a part must be known before the next part is written.
     const parts = new Set<number>()
     let next: Taken | undefined = first
     for (let jobs = 1; next !== undefined; jobs++) {
@@ -185,7 +189,10 @@ export function createWriter(
     }
   }
 
-  /** With the changes of all parts where there were several. A part that is not the last is answered when it fails. */
+  /**
+   * If there were several parts, the result has the changes of all of them. A part before the last is answered only if
+   * it fails.
+   */
   function answerOf(result: JobResult, isSoon: boolean): JobResult[] {
     const list = divided.get(result.id)
     if (list === undefined) return [result]
@@ -201,20 +208,20 @@ export function createWriter(
     return [list.changes.length > 0 ? { ...result, changes: list.changes } : result]
   }
 
-  /** All that waits has to rest: until the first has, or somebody else writes. */
+  /** All tenants that wait are resting: sleep until the first has rested, or another tenant writes. */
   function nextRested(): Promise<void> {
     let ms = behind.length > 0 ? behindUntil - now() : Number.POSITIVE_INFINITY
     waiting.take((tenant) => {
       ms = Math.min(ms, tenants.restMs(tenant))
       return false
     })
-    // It may be over by now.
+    // Its rest may already be over.
     return sleep(Math.max(0, ms), (call) => {
       wake = call
     })
   }
 
-  /** Nothing is answered that went into files which are not those of the record any more. */
+  /** Writes to files that are no longer those of the record are not confirmed. */
   async function commit(jobs: Iterable<Job>): Promise<JobResult[]> {
     const refused = (failure: JobFailure, of: Iterable<{ id: number }>) =>
       Array.from(of, ({ id }) => ({ id, failure }))
@@ -223,12 +230,12 @@ export function createWriter(
     const loss = options.loss?.()
     if (loss === undefined) return results
     lost = describeFailure(refuseLost(loss))
-    // What was answered before may be in the log alone, which has no name any more.
+    // Earlier writes may be only in the log, which no longer has a name.
     if (loss.isLogMissing) emptyLog(connection)
     return refused(lost, results)
   }
 
-  /** It reaches the disk with the next write. If the power is cut before that, it is as if it had not run yet. */
+  /** Reaches the disk with the next write. If the power is cut before that, it is as if it had not run. */
   function commitSoon(jobs: Iterable<Job>): Promise<JobResult[]> {
     connection.handle.pragma('synchronous = NORMAL')
     return commit(jobs).finally(() => connection.handle.pragma('synchronous = FULL'))
@@ -258,7 +265,7 @@ export function createWriter(
       wake()
       start()
     },
-    /** Resolves when everything submitted so far was answered. */
+    /** Resolves when everything submitted so far is answered. */
     async idle(): Promise<void> {
       while (running) await running
     },
@@ -270,15 +277,18 @@ const workMs = (spent: ReadonlyMap<string, Spent>): number =>
 
 const itemsOf = (input: unknown): number => (Array.isArray(input) ? input.length : 0)
 
-/** Of the bytes that a write brings as such, like those of a file or of a large value. */
+/** The binary bytes of a write, such as those of a file or of a large value. */
 function bytesOf(input: unknown): number {
   if (ArrayBuffer.isView(input) || input instanceof SharedArrayBuffer) return input.byteLength
-  // A long list has to be read to be written, and that is what it takes.
+  // A long list costs the time to process its items, which is measured separately.
   if (typeof input !== 'object' || input === null || itemsOf(input) > partLength) return 0
   return Object.values(input).reduce((sum: number, member) => sum + bytesOf(member), 0)
 }
 
-/** Takes the log into the file, so that the file alone is the whole record. Where that fails, the log stays as it is. */
+/**
+ * Copies the log into the database file, so that the file alone is the whole record. If that fails, the log is left as
+ * it is.
+ */
 function emptyLog({ handle }: Connection): void {
   try {
     handle.pragma('wal_checkpoint(TRUNCATE)')
@@ -293,13 +303,16 @@ export interface WriterThreadData {
   groupLimit: number
 }
 
-/** A long list comes in parts before the job that it belongs to. */
+/** A long list is sent in parts ahead of its job. */
 export type WriterMessage =
   | { jobs: Job[] }
   | { id: number; part: readonly unknown[] }
   | { id: number; reclaim: number }
   | { watched: boolean }
-  /** Asks for a number that changes whenever another connection writes (https://www.sqlite.org/pragma.html#pragma_data_version). */
+  /**
+   * Requests a number that changes whenever another connection writes
+   * (https://www.sqlite.org/pragma.html#pragma_data_version).
+   */
   | { id: number; ask: 'version' }
   | 'close'
 
@@ -308,7 +321,7 @@ export type WriterAnswer = readonly JobResult[] | 'log is long'
 /** Where `startThread` finds this file, before and after the build. */
 export const writerThread = import.meta.url
 
-/** What the thread does. */
+/** What the thread runs. */
 export function serve(): void {
   const port = ownPort()
   const { file, opened, groupLimit } = workerData as WriterThreadData
@@ -317,7 +330,7 @@ export function serve(): void {
   const parts = new Map<number, unknown[]>()
   let watched = false
 
-  /** With what came of its input before. */
+  /** Joins a job with the parts of its input that were sent ahead. */
   function whole(job: Job): Job {
     const before = parts.get(job.id)
     if (before === undefined) return job
@@ -341,7 +354,7 @@ export function serve(): void {
     return []
   }
 
-  // What else has arrived while the last group was on its way to the disk joins the next one.
+  // Jobs that arrived while the last group was being flushed join the next one.
   function collect(): Job[] {
     const jobs: Job[] = []
     for (let next = receiveMessageOnPort(port); next; next = receiveMessageOnPort(port)) {

@@ -1,33 +1,41 @@
 import { LRUCache } from 'lru-cache'
 
-/** Who has written nothing for so long does not count. */
+/** A tenant that has written nothing for this long does not count. */
 const activeMs = 10_000
 
-/** Writes that come one after the other are closer together than this. */
+/** Writes less than this apart count as simultaneous. */
 const besideMs = 250
 
-/** Who had several jobs in a group this lately has many waiting. */
+/** A tenant that had several jobs in one group within this time counts as having many waiting. */
 const severalForMs = 100
 
-/** The shortest rest that is worth it, and the longest, but for bytes that are on their way to the disk. */
+/** The shortest rest that is worthwhile, and the longest rests: in general, and for bytes that are being flushed. */
 const leastRestMs = 1
 const mostRestMs = 250
 const mostBytesRestMs = 1_000
 
-/** A write cannot be interrupted: behind one that takes longer than this, others get so many times as long. */
+/**
+ * A write cannot be interrupted: after one that takes longer than this, the tenant rests for this many times as long.
+ */
 const longMs = 3
 const longRests = 3
 
-/** Beside others, the bytes of files and of large values come in at 32 MiB a second: who writes next waits for the disk that takes them. */
+/**
+ * While other tenants write, bytes of files and large values are accepted at 32 MiB a second: the next writer waits for
+ * the disk that receives them.
+ */
 const bytesPerMs = 32 * 1024
 
-/** More than this came in one transaction, behind which others have waited: the same bytes rest half as long again. */
+/**
+ * When one transaction has more bytes than this, which others had to wait for, the rest for the same bytes is half as
+ * long again.
+ */
 const longBytes = 1024 * 1024
 const longBytesRests = 1.5
 
-/** What the writes of one tenant take. */
+/** What the writes of one tenant cost. */
 interface Cost {
-  /** The next one is expected to take about as long. */
+  /** The expected duration of its next write. */
   ms: number
   restsUntil: number
   /** When it last had several jobs in a group. */
@@ -41,14 +49,14 @@ export interface Spent {
   bytes: number
 }
 
-/** Tenants that write beside each other. The server itself, which has no name, is not counted. */
+/** Tenants that write at the same time. The server itself, which has no name, is not counted. */
 export function createWritingTenants(now: () => number) {
   const costs = new LRUCache<string, Cost>({ max: 1_000 })
   let last: string | undefined
   let lastAt = Number.NEGATIVE_INFINITY
-  /** When another than the last wrote. */
+  /** When a tenant other than the last one wrote. */
   let othersAt = Number.NEGATIVE_INFINITY
-  /** When somebody last wrote who has not many waiting. */
+  /** When a tenant without many waiting jobs last wrote. */
   let fewAt = Number.NEGATIVE_INFINITY
 
   const hasOthers = (tenant: string, within = activeMs) =>
@@ -64,7 +72,7 @@ export function createWritingTenants(now: () => number) {
   const restMs = (tenant: string) => (costs.get(tenant)?.restsUntil ?? 0) - now()
 
   return {
-    /** A write of the tenant took so long. */
+    /** Notes how long a write of the tenant took. */
     note(tenant: string, ms: number): void {
       if (tenant === '') return
       const { ms: before = 0, restsUntil = 0, severalAt = Number.NEGATIVE_INFINITY } = costs.get(tenant) ?? {}
@@ -73,19 +81,20 @@ export function createWritingTenants(now: () => number) {
       last = tenant
       lastAt = now()
     },
-    /** Whether others than this tenant have written lately. */
+    /** Whether other tenants have written recently. */
     hasOthers: (tenant: string): boolean => hasOthers(tenant),
-    /** Whether several are writing. */
+    /** Whether several tenants are writing. */
     get areSeveral(): boolean {
       return last !== undefined && now() - lastAt < besideMs && hasOthers(last, besideMs)
     },
     expectedMs: (tenant: string): number => costs.get(tenant)?.ms ?? 0,
     /**
-     * After a group that took so long: who writes beside others rests for as long as it wrote, so that it has half of the
-     * writer's time at most, and a quarter with long writes. What it wrote has to reach the disk too, which takes about as long
-     * again where it is much. The flush that each group costs, whatever is in it, counts for who had several jobs in it, up to the
-     * length of a long write: who has many waiting sends them in fewer groups. Tenants who all have many waiting do not rest so for
-     * each other: the writer would stand still while there is work.
+     * Called after a group, with its duration. A tenant that writes while others do rests for as long as it wrote, so
+     * that it has at most half of the writer's time, or a quarter with long writes. Its bytes also have to reach the
+     * disk, which takes about as long again if there are many. Each group costs a flush, whatever is in it. A tenant
+     * with several jobs in the group is charged for it, up to the length of a long write, so that a tenant with many
+     * waiting jobs sends them in fewer groups. If all tenants have many waiting, none is charged for the flush: the
+     * writer would be idle while there is work.
      */
     rest(spent: ReadonlyMap<string, Spent>, groupMs: number): void {
       for (const [tenant, { jobs }] of spent) noteJobs(tenant, jobs)

@@ -8,14 +8,14 @@ import { type EvaluationShape, emptyShape, noShape } from '../shapes.ts'
 import type { KeptHeader } from './gather.ts'
 import type { KeptEvaluation, Part } from './parts.ts'
 
-/** Undefined for what no column holds: what models said, and all but the short members of rows. */
+/** Undefined for fields that no column holds: the output of models, and all but the short members of rows. */
 export function keptField(field: string): ResultField | undefined {
   const known = resultField(field)
   if (known?.document === 'scores') return known.path.some(isListIndex) ? undefined : known
   return known?.document === 'inputs' && known.path.length === 1 ? known : undefined
 }
 
-/** By shape, which column holds the score; undefined where some trials have no shape. */
+/** The slot of the score for each shape; undefined if some trials have no shape. */
 function slotsOf(
   { shapes: own }: KeptHeader,
   path: readonly string[],
@@ -33,7 +33,7 @@ function slotsOf(
   return slots
 }
 
-/** The columns of an evaluation in which a score is. */
+/** The columns of an evaluation that contain a score. */
 export function scoreColumns(
   header: KeptHeader,
   path: readonly string[],
@@ -73,7 +73,7 @@ function inputAt({ inputs }: KeptHeader, key: string): number {
   return inputs.findIndex((input) => input.key === key)
 }
 
-/** All say the same of the same rows, so that one speaks for all. */
+/** Whether all evaluations agree about the same rows, so that one can stand for all. */
 function isShared(of: readonly KeptEvaluation[], key: string): boolean {
   const [first] = of
   return of.every(
@@ -83,7 +83,7 @@ function isShared(of: readonly KeptEvaluation[], key: string): boolean {
   )
 }
 
-/** For each of these evaluations the columns in which a member of the rows is; undefined where it is not kept. */
+/** For each of these evaluations, the columns that contain a member of the rows; undefined if it is not stored. */
 export function inputColumns(
   of: readonly KeptEvaluation[],
   key: string,
@@ -101,13 +101,13 @@ export function inputColumns(
 }
 
 interface InputOfRows {
-  /** NaN where it is no number, and where no evaluation has the row. */
+  /** NaN if it is not a number, and if no evaluation has the row. */
   numbers: Float64Array
-  /** JSON, the empty text where there is none. Absent where only the numbers were read. */
+  /** JSON, or the empty text if there is no value. Absent if only the numbers were read. */
   tokens?: string[]
 }
 
-/** A member of the rows of these evaluations. Undefined where they spell it differently, so that one has to be chosen. */
+/** A member of the rows of these evaluations. Undefined if they spell it differently, so that one has to be chosen. */
 export function inputOf(of: readonly Part[], key: string, rowCount: number): InputOfRows | undefined {
   const numbers = new Float64Array(rowCount).fill(Number.NaN)
   const said: (string | undefined)[] = []

@@ -8,16 +8,16 @@ import { createYieldToLoop } from '../../../domain/yielding.ts'
 import { sql, trusted } from '../../sql/sql.ts'
 import type { LongReader, Reader } from '../../transaction.ts'
 
-/** The name of the column that says what the others are. */
+/** The name of the column that describes the others. */
 export const headerName = 'header'
 
-/** What is kept of an evaluation as a whole: the columns, and what lists of evaluations show. */
+/** What is stored for an evaluation as a whole: its columns, and what lists of evaluations show. */
 export interface KeptHeader extends ColumnsHeader {
   latency: number | null
   tokens: number | null
 }
 
-/** Packing more would take more memory than a server should need for work that nobody waits for. */
+/** Packing more would need more memory than a server should spend on background work. */
 const mostTrials = 250_000
 
 export interface VersionedEvaluation {
@@ -26,7 +26,10 @@ export interface VersionedEvaluation {
   version: string
 }
 
-/** Evaluations whose columns are not those of their trials, some of them; with so few rows that all is fast there are none. */
+/**
+ * Some evaluations whose stored columns are missing or out of date. Evaluations with so few rows that everything is
+ * fast need none.
+ */
 export function findUnkept(
   db: Reader,
   limit: number,
@@ -49,7 +52,9 @@ interface TrialLine extends Record<`v${number}`, number | string | null> {
   shape: number
 }
 
-/** Packs the trials of an evaluation as they are now. Undefined when there are too many, or some are not derived yet. */
+/**
+ * Packs the trials of an evaluation as they are now. Undefined if there are too many, or if some are not derived yet.
+ */
 export async function gatherColumns(
   db: LongReader,
   project: string,

@@ -3,7 +3,7 @@ import { sql } from '../../sql/sql.ts'
 import { onlyRow } from '../../transaction.ts'
 import { gatherColumns, type KeptHeader, type VersionedEvaluation } from './gather.ts'
 
-/** Keeps the columns of an evaluation, unless its trials change meanwhile. Answers whether they are kept. */
+/** Stores the columns of an evaluation, unless its trials change meanwhile. Returns whether they were stored. */
 export async function keepColumns(
   db: Database,
   of: VersionedEvaluation,

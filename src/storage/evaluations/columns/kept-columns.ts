@@ -2,7 +2,7 @@ import { sql } from '../../sql/sql.ts'
 import type { Command, Reader } from '../../transaction.ts'
 import { headerName, type VersionedEvaluation } from './gather.ts'
 
-/** Keeps one column. Answers false when the evaluation has changed since it was made. */
+/** Stores one column. Returns false if the evaluation has changed since the column was made. */
 export const keepColumn: Command<VersionedEvaluation & { name: string; bytes: Uint8Array }, boolean> = async (
   tx,
   { project_id, evaluation_id, version, name, bytes },
@@ -16,7 +16,7 @@ export const keepColumn: Command<VersionedEvaluation & { name: string; bytes: Ui
   return true
 }
 
-/** From now on queries read the columns that were kept of this version, and those of others are gone. */
+/** From now on queries read the columns of this version; those of other versions are removed. */
 export const finishColumns: Command<VersionedEvaluation & { header: string }, boolean> = async (
   tx,
   { header, ...of },

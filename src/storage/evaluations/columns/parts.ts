@@ -12,22 +12,22 @@ export interface KeptEvaluation {
   header: KeptHeader
 }
 
-/** An evaluation beside others, with the columns that were asked for. */
+/** One of several evaluations that are read together, with the requested columns. */
 export interface Part extends KeptEvaluation {
-  /** Where each of its own rows is among those of all. */
+  /** The index of each of its rows among the rows of all. */
   places: Int32Array
-  /** The same of each trial. */
+  /** The same for each trial. */
   rows: Int32Array
   columns: ReadonlyMap<string, Uint8Array>
 }
 
 export interface JoinedParts {
   parts: readonly Part[]
-  /** Of all rows, in their order. */
+  /** Of all rows, in order. */
   digests: PackedTexts
 }
 
-/** Undefined when a column is gone, because trials have changed meanwhile. */
+/** Undefined if a column was removed because trials have changed meanwhile. */
 export async function joinParts(
   db: LongReader,
   project: string,
@@ -35,7 +35,7 @@ export async function joinParts(
   signal: AbortSignal,
   yieldToLoop: YieldToLoop,
 ): Promise<JoinedParts | undefined> {
-  // Evaluations of the same rows have the same digests, which are the most of what is read.
+  // Evaluations of the same rows have the same digests, which are most of what is read.
   const digestsFrom = new Map(asked.map(({ set }) => [set.row_sum, set.evaluation_id]))
   const wanted = asked.map(({ set, header, names }) => ({
     set,

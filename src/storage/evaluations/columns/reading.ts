@@ -13,7 +13,7 @@ function headerOf(bytes: Uint8Array): KeptHeader {
   }
 }
 
-/** The headers of the evaluations whose columns are those of their trials. */
+/** The headers of the evaluations whose columns are up to date with their trials. */
 export async function readHeaders(
   db: Reader,
   project: string,
@@ -39,7 +39,7 @@ interface AskedColumns {
   names: ReadonlySet<string>
 }
 
-/** Columns by evaluation and name; undefined when one of them is gone, because trials have changed meanwhile. */
+/** Columns by evaluation and name; undefined if one was removed because trials have changed meanwhile. */
 export async function readColumns(
   db: LongReader,
   project: string,
@@ -49,7 +49,7 @@ export async function readColumns(
   const found = new Map<string, Map<string, Uint8Array>>(
     asked.map(({ set }) => [set.evaluation_id, new Map()]),
   )
-  // Mostly all are asked for the same.
+  // Usually the same columns are read of all evaluations.
   const byNames = Map.groupBy(asked, ({ names }) => JSON.stringify([...names].sort()))
   for (const some of byNames.values()) {
     const names = [...(some[0] as AskedColumns).names]
@@ -71,7 +71,7 @@ export async function readColumns(
     : undefined
 }
 
-/** The columns that say which row and which shape each trial has. */
+/** The columns that give the row and the shape of each trial. */
 export function placeColumns({ trials, rows, shapes }: KeptHeader): string[] {
   return [
     ...(trials === rows ? [] : [columnNames.places]),
@@ -79,7 +79,7 @@ export function placeColumns({ trials, rows, shapes }: KeptHeader): string[] {
   ]
 }
 
-/** All that is kept of an evaluation. */
+/** All stored columns of an evaluation. */
 export async function readKept(
   db: LongReader,
   project: string,

@@ -9,7 +9,7 @@ import {
 import type { YieldToLoop } from '../../../domain/yielding.ts'
 import type { BinCount, HeatCell, PairSums, ScoreReader, ScoreStats, Step } from '../score-views.ts'
 
-/** The same as SQL says of a score, by its columns. */
+/** Computes from columns what the SQL of a score computes. */
 export function scoresOfColumns(
   columns: readonly ScoreColumn[],
   rowCount: number,

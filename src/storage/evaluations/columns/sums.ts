@@ -4,7 +4,7 @@ import type { LongReader } from '../../transaction.ts'
 import type { Part } from './parts.ts'
 import { readColumns } from './reading.ts'
 
-/** The trials of an evaluation that have one shape, added up. */
+/** Sums over the trials of an evaluation that share a shape. */
 export interface ColumnSums {
   evaluation_id: string
   shape: number
@@ -15,10 +15,7 @@ export interface ColumnSums {
   first_row: string
 }
 
-/**
- * Adds up the trials of one evaluation that are about these rows, given by a mark for each. Undefined when its trials have
- * changed meanwhile.
- */
+/** Sums the trials of one evaluation that are about the marked rows. Undefined if its trials have changed meanwhile. */
 export async function addUp(
   db: LongReader,
   project: string,

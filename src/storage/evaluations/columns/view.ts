@@ -23,7 +23,7 @@ import { readColumns } from './reading.ts'
 import { scoresOfColumns } from './scores.ts'
 import { addUp, type ColumnSums } from './sums.ts'
 
-/** What may be looked at at once: beyond that SQL is asked, which takes longer and no memory. */
+/** The most trials read at once; beyond that SQL is used, which takes longer but no memory. */
 const mostTrials = 500_000
 const stepsAtOnce = 2048
 
@@ -44,14 +44,14 @@ interface ColumnSources {
 
 interface OrderedRows {
   rows: Int32Array
-  /** Of the view. */
+  /** The number of rows of the view. */
   total: number
   digests: PackedTexts
 }
 
 /**
- * The rows of some evaluations by their columns, without a look at the trials. Undefined where the columns are not those of
- * the trials, or do not hold what is asked for. What is read later is undefined, too, when trials have changed meanwhile.
+ * Reads the rows of some evaluations from their columns, without opening the trials. Undefined if the columns are out
+ * of date, or lack a requested field. Later reads also return undefined if trials have changed meanwhile.
  */
 export function planColumns({ db, view, sets, headers, shapes, signal }: ColumnSources) {
   const { project, evaluations, filters, sort } = view
@@ -66,7 +66,7 @@ export function planColumns({ db, view, sets, headers, shapes, signal }: ColumnS
     some.filter(({ set }) => evaluation === null || set.evaluation_id === evaluation)
 
   const names = of.map(() => new Set<string>())
-  /** Answers whether the columns hold a field of the evaluations in this scope. */
+  /** Returns whether the columns contain a field of the evaluations in this scope. */
   function asks(field: string, evaluation: string | null, needsTexts: boolean): boolean {
     const known = keptField(field)
     if (known === undefined) return false
@@ -104,7 +104,7 @@ export function planColumns({ db, view, sets, headers, shapes, signal }: ColumnS
     return joining
   }
 
-  /** Which rows satisfy all filters; undefined is all. */
+  /** The rows that satisfy all filters; undefined means all. */
   async function marked({ parts, digests }: JoinedParts): Promise<Uint8Array | undefined | 'unknown'> {
     if (filters.length === 0) return undefined
     let left: Uint8Array | undefined
@@ -168,7 +168,7 @@ export function planColumns({ db, view, sets, headers, shapes, signal }: ColumnS
   }
 
   interface Found extends JoinedParts {
-    /** The rows of the view, in the order of their digests. */
+    /** The rows of the view, in order of their digests. */
     rows: Int32Array
   }
 
@@ -226,14 +226,16 @@ export function planColumns({ db, view, sets, headers, shapes, signal }: ColumnS
   }
 
   return {
-    /** No row refers to one that had to be looked for in tables when its trial was derived. */
+    /**
+     * True if every referenced row was found when its trial was derived, so that none has to be looked for in tables.
+     */
     areRowsRead: of.every(({ header }) => header.unread === 0),
 
     async count(intersect: boolean): Promise<number | undefined> {
       return (await found(intersect))?.rows.length
     },
 
-    /** The rows of the view in the order that was asked for; without those behind the first `needed`. */
+    /** The rows of the view in the requested order; rows after the first `needed` may be left out. */
     async order(intersect: boolean, needed?: number): Promise<OrderedRows | undefined> {
       const view = canSort ? await found(intersect) : undefined
       const keys = view && keysOf(view)
@@ -264,7 +266,7 @@ export function planColumns({ db, view, sets, headers, shapes, signal }: ColumnS
       return scoresOfColumns(scores, view.digests.length, yieldToLoop)
     },
 
-    /** The trials added up by evaluation and shape. */
+    /** Sums over the trials by evaluation and shape. */
     async sums(intersect: boolean): Promise<ColumnSums[] | undefined> {
       const areSame = of.every(({ set }) => set.row_sum === of[0]?.set.row_sum)
       if (filters.length === 0 && (!intersect || (areSame && of.length === evaluations.length))) {
@@ -300,7 +302,7 @@ function marksOf({ rows, digests }: { rows: Int32Array; digests: PackedTexts }):
 
 type TrialsOfScore = Omit<ScoreColumn, 'evaluation'>
 
-/** Only the trials of rows that are in view. */
+/** Only the trials of rows in the view. */
 function inView(all: TrialsOfScore, marks: Uint8Array): TrialsOfScore {
   if (!marks.includes(0)) return all
   const isShown = (_: number, i: number) => marks[all.rows[i] as number] === 1
@@ -313,7 +315,7 @@ function inView(all: TrialsOfScore, marks: Uint8Array): TrialsOfScore {
 
 type FilterKind = 'scores' | 'numbers' | 'values'
 
-/** What a filter is about; undefined where it is about more than the columns hold. */
+/** What a filter is about; undefined if it involves more than the columns contain. */
 function kindOf(query: Expression): FilterKind | undefined {
   const documents = new Set(fieldsOf(query).map((field) => keptField(field)?.document))
   const [document, ...others] = documents
