@@ -1,6 +1,6 @@
 /**
- * What a catalogue of tools costs before an answer begins: `npx node benchmarks/catalogue.ts`. Each figure is the median of
- * nine; the first time is with a compiler that has seen nothing.
+ * What a catalogue of tools costs before an answer begins: `npx node benchmarks/catalogue.ts`. Each figure is the median
+ * of nine; the first time is measured with a compiler whose cache is empty.
  */
 import { createConstraintCompiler } from '../src/inference/constraints/compile.ts'
 import { sizeOfGrammar } from '../src/inference/constraints/grammar/compiled-grammar.ts'

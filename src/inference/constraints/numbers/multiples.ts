@@ -26,7 +26,7 @@ const multipleDigits = 15
 
 export function multiples(demands: NumberDemands, bounded: boolean, budget: Budget): Automaton {
   const { integer, steps, avoided } = demands
-  // For a number that must not be a multiple, only as many decimal places as the step has can be decided.
+  // If steps are avoided, numbers get no more decimal places than these steps have.
   const most = Math.max(...steps.map(({ scale }) => scale), 0)
   const places = integer
     ? 0
