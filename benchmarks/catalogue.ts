@@ -84,7 +84,7 @@ for (const name of ['hermes', 'lists of calls behind a token', 'tags of XML']) {
     const kb = Math.round(JSON.stringify(tools).length / 1000)
     console.log(
       `${name}, ${count} tools (${kb} kB): first ${first.toFixed(0)} ms, again ${again.toFixed(1)} ms, ` +
-        `one left out ${changed.toFixed(0)} ms, grammar ${Math.round(sizeOfGrammar(grammar) / 1024)} KiB, ` +
+        `without one tool ${changed.toFixed(0)} ms, grammar ${Math.round(sizeOfGrammar(grammar) / 1024)} KiB, ` +
         `free text ${(free * 1e6).toFixed(0)} ns per character`,
     )
   }

@@ -49,7 +49,7 @@ for (const length of [plan.random, plan.builtin]) {
   length.tokens = positive('tokens', length.tokens)
 }
 if (options.model !== undefined && options.model !== 'random' && options.model !== 'builtin')
-  throw new Error(`--model ${options.model}: random or builtin; both unless told`)
+  throw new Error(`--model ${options.model}: random or builtin; both by default`)
 if (options.markdown) refuseWithoutPlace(options.markdown, 'chat')
 
 /** Eight running answers, and one prompt that is being computed. Twice as many requests wait for a sequence. */

@@ -367,9 +367,9 @@ function compared(trials: number, { seconds, cpuSeconds, behindMs }: Ingestion):
   const more = ((seconds.derived / seconds.plain - 1) * 100).toFixed(0)
   const cpu = (((cpuSeconds.derived - cpuSeconds.plain) / trials) * 1e6).toFixed(0)
   return [
-    `${seconds.plain.toFixed(2)} s as no evaluation, ${seconds.derived.toFixed(2)} s as one (${more} % more)`,
-    `${cpu} µs of processors more a trial, with what is done behind the writes`,
-    `all is derived ${behindMs.toFixed(0)} ms after the last write at most`,
+    `${seconds.plain.toFixed(2)} s without evaluation, ${seconds.derived.toFixed(2)} s with it (${more} % more)`,
+    `${cpu} µs more processor time per trial, including the derivation after the writes`,
+    `everything is derived at most ${behindMs.toFixed(0)} ms after the last write`,
   ].join('; ')
 }
 
@@ -421,7 +421,7 @@ async function measure(size: number): Promise<Measured> {
   const sent = Math.min(size, 10_000)
   console.log(`${sent} trials, sent to the server: ${compared(sent, await ingestOverHttp(sent))}`)
   console.log(
-    `${size} trials, memory of a process that asks: ${memoryOfAsking(file, evaluations)} MB at most`,
+    `${size} trials, memory of a process that only queries: at most ${memoryOfAsking(file, evaluations)} MB`,
   )
   return { size, ingestion, figures }
 }

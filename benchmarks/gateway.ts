@@ -27,9 +27,9 @@ const { values: options } = parseArgs({
 const rounds = positive('rounds', options.rounds)
 const askedOneByOne = positive('asked', options.asked)
 if (options.model !== undefined && options.model !== 'random' && options.model !== 'builtin')
-  throw new Error(`--model ${options.model}: random or builtin; both unless told`)
+  throw new Error(`--model ${options.model}: random or builtin; both by default`)
 if (options.only !== undefined && !['latency', 'throughput'].includes(options.only))
-  throw new Error(`--only ${options.only}: latency or throughput; both unless told`)
+  throw new Error(`--only ${options.only}: latency or throughput; both by default`)
 if (options.markdown) refuseWithoutPlace(options.markdown, 'gateway')
 
 const streams = 32

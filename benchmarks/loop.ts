@@ -27,7 +27,7 @@ const { values: options } = parseArgs({
 })
 const rounds = positive('rounds', options.rounds)
 if (options.model !== undefined && options.model !== 'random' && options.model !== 'builtin')
-  throw new Error(`--model ${options.model}: random or builtin; both unless told`)
+  throw new Error(`--model ${options.model}: random or builtin; both by default`)
 if (options.only !== undefined && !['price', 'recording', 'judges'].includes(options.only))
   throw new Error(`--only ${options.only}: price, recording or judges; all unless told`)
 if (options.markdown) refuseWithoutPlace(options.markdown, 'loop')

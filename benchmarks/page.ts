@@ -1,4 +1,6 @@
 // How long a user waits in the page, in a Chromium on this machine.
+//
+//   node benchmarks/page.ts [--only list,trace,compare] [--calls 100000] [--spans 30000] [--rows 10000] [--rounds 5]
 
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -53,7 +53,8 @@ for (const name of wanted) await profile(name as keyof typeof phases)
 
 async function profile(name: keyof typeof phases): Promise<void> {
   const phase = phases[name]
-  if (phase === undefined) throw new Error(`no phase ${name}: there are ${Object.keys(phases).join(', ')}`)
+  if (phase === undefined)
+    throw new Error(`unknown phase ${name}; the phases are ${Object.keys(phases).join(', ')}`)
   const data = join(folder, `${name}-data`)
   const profiles = join(options.keep ?? folder, name)
   await mkdir(data)

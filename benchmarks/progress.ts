@@ -34,7 +34,7 @@ export async function itemsOf(server: Contestant): Promise<Prepared> {
   }
   function take(): string {
     const path = waiting.pop()
-    if (path === undefined) throw new Error(`${server.name}: no item is left for the round`)
+    if (path === undefined) throw new Error(`${server.name}: there are no items left for this round`)
     return path
   }
 

@@ -41,6 +41,6 @@ function marked(file: string, script: Script): { before: string; after: string }
   const from = text.indexOf(begin)
   const to = text.indexOf(end, from)
   if (from < 0 || to < 0)
-    throw new Error(`${file}: there is no place for results, which are marks like\n${begin}\n${end}`)
+    throw new Error(`${file}: it has no marks for the results, such as\n${begin}\n${end}`)
   return { before: text.slice(0, from), after: text.slice(to + end.length) }
 }

@@ -146,7 +146,7 @@ async function make(postgres: TestPostgres, size: number): Promise<void> {
     const child = heddle(['db', 'copy', url], sqliteOf(size))
     child.stdout.resume()
     const [code] = await once(child, 'exit')
-    if (code !== 0) console.log('What is there stays as it is.')
+    if (code !== 0) console.log('Nothing was copied; the existing record stays as it is.')
   })
   console.log(`${size} calls copied to PostgreSQL in ${copied.toFixed(0)} s`)
   await indexWords({ ...place, databaseUrl: url })

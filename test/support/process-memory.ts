@@ -10,7 +10,7 @@ export function memoryOf(pid: number): { now: number; most: number } {
   return { now: megabytes('VmRSS'), most: megabytes('VmHWM') }
 }
 
-/** Resets the peak. */
+/** From here on `most` counts from the current value. */
 export function forgetMost(pid: number): void {
   writeFileSync(`/proc/${pid}/clear_refs`, '5')
 }
