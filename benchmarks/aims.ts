@@ -2,9 +2,9 @@ import { type Spread, shown, shownSpread, spreadOf, table } from './figures.ts'
 
 export interface Aim {
   name: string
-  /** What an fsync took where this was measured; absent where none is waited for. */
+  /** How long an fsync took during the measurement; absent if the figure waits for none. */
   fsyncMs?: number
-  /** What the figure should at least be, or at most. */
+  /** Whether the aim is a lower or an upper bound of the figure. */
   bound: 'least' | 'most'
   aim: number
   figure: Spread
@@ -17,7 +17,7 @@ export function aimOf(name: string, aim: number, perRound: readonly number[], fs
   return { name, bound: 'least', aim, figure, reached, ...(fsyncMs !== undefined && { fsyncMs }) }
 }
 
-/** For what should be small. */
+/** For figures that should be small. */
 export function boundOf(name: string, aim: number, perRound: readonly number[]): Aim {
   const figure = spreadOf(perRound)
   return { name, bound: 'most', aim, figure, reached: figure.median <= aim }

@@ -2,7 +2,7 @@ import { project } from './calls.ts'
 import type { Contestant } from './contestants.ts'
 import { post } from './load.ts'
 
-/** The answer to one request, which has to be 200. */
+/** The answer to one request, which has to have status 200. */
 export async function ask<Answer>(server: Contestant, path: string, body: unknown): Promise<Answer> {
   const { status, text } = await post(
     server,

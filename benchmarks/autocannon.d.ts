@@ -1,9 +1,9 @@
-/** The part of autocannon that is used here: it comes without types. */
+/** The part of autocannon that is used here; the package comes without types. */
 declare module 'autocannon' {
   import type { EventEmitter } from 'node:events'
 
   export interface Client {
-    /** Requests after which the client is done, and how many it has made. Not documented: see load.ts. */
+    /** The number of requests after which the client stops, and how many it has made. Not documented: see load.ts. */
     responseMax: number
     reqsMade: number
   }
@@ -11,7 +11,7 @@ declare module 'autocannon' {
   export interface Request {
     path: string
     body: string
-    /** Asked each time. The context is that of the connection, and new whenever the requests begin again. */
+    /** Called for each request. The context belongs to the connection, and is new whenever the list of requests starts over. */
     setupRequest?(request: Request, context: Record<string, unknown>): Request
   }
 

@@ -1,8 +1,8 @@
 #!/bin/sh
-# Builds llama-server from the sources that the engine's package brings, so that the same llama.cpp is compared. It takes
+# Builds llama-server from the sources in the engine's package, so that the same llama.cpp is compared. It takes
 # about a quarter of an hour on two cores, and needs git, cmake and a C++ compiler.
 #
-#   ./build-llama-server.sh FOLDER [JOBS]      makes FOLDER/llama-server
+#   ./build-llama-server.sh FOLDER [JOBS]      creates FOLDER/llama-server
 set -eu
 folder=${1:?the folder to build in}
 jobs=${2:-1}

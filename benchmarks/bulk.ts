@@ -9,7 +9,7 @@ import { openRows } from './rows.ts'
 
 export interface BulkPlan {
   rounds: number
-  /** Of one round, and of the one before the first. */
+  /** Of one round, and of the warm-up before the first. */
   bytes: number
   warmUpBytes: number
 }
@@ -27,7 +27,7 @@ export interface Bulk {
   stored: number
 }
 
-/** The same calls to the server and straight into a table, turn by turn. */
+/** Sends the same calls to the server and inserts them straight into a table, alternately. */
 export async function measureBulk(folder: string, plan: BulkPlan): Promise<Bulk> {
   const newFolder = async (name: string) => {
     const path = join(folder, name)
@@ -111,7 +111,7 @@ export function bulkTable({ cells }: Bulk): string {
   )
 }
 
-/** The longest time that the event loop was away since this was asked last. */
+/** The longest event loop delay since the last call of this function. */
 async function longestDelay(server: Contestant): Promise<number> {
   const answer = await fetch(`${server.address}/metrics`, {
     headers: { authorization: server.headers.authorization ?? '' },

@@ -45,7 +45,7 @@ const mark = (kind: 'call' | 'trace', index: number) =>
 const callsOfTrace = 10
 
 /**
- * Makes batches of calls that start and end, each with ids of its own: a body for /call/upsert_batch and the same calls as
+ * Makes batches of calls that start and end, each with new ids: a body for /call/upsert_batch, and the same calls as
  * rows. The text is made once; a batch is a copy with new ids written into it.
  */
 export function batchMaker(calls: number): () => Batch {

@@ -1,6 +1,6 @@
 /**
- * What a catalogue of tools costs before an answer begins: `npx node benchmarks/catalogue.ts`. Each figure is the median of
- * nine; the first time is with a compiler that has seen nothing.
+ * What a catalogue of tools costs before an answer begins: `npx node benchmarks/catalogue.ts`. Each figure is the median
+ * of nine; the first time is measured with a compiler whose cache is empty.
  */
 import { createConstraintCompiler } from '../src/inference/constraints/compile.ts'
 import { sizeOfGrammar } from '../src/inference/constraints/grammar/compiled-grammar.ts'
@@ -84,7 +84,7 @@ for (const name of ['hermes', 'lists of calls behind a token', 'tags of XML']) {
     const kb = Math.round(JSON.stringify(tools).length / 1000)
     console.log(
       `${name}, ${count} tools (${kb} kB): first ${first.toFixed(0)} ms, again ${again.toFixed(1)} ms, ` +
-        `one left out ${changed.toFixed(0)} ms, grammar ${Math.round(sizeOfGrammar(grammar) / 1024)} KiB, ` +
+        `without one tool ${changed.toFixed(0)} ms, grammar ${Math.round(sizeOfGrammar(grammar) / 1024)} KiB, ` +
         `free text ${(free * 1e6).toFixed(0)} ns per character`,
     )
   }

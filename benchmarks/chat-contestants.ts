@@ -8,7 +8,7 @@ import { answering, endsWithUs, freePort, start } from './contestants.ts'
 import { type Question, type Streamed, streamed } from './event-streams.ts'
 import { startPackage } from './package-child.ts'
 
-/** Whoever answers prompts with tokens. */
+/** Anything that answers prompts with tokens. */
 export interface Answering {
   name: string
   ask(question: Question): Promise<Streamed>
@@ -24,14 +24,14 @@ export interface Heddle extends Served {
   pid: number
 }
 
-/** How a model is run: the same for all. */
+/** How a model is run: the same for all contestants. */
 export interface ModelRun {
-  /** As HEDDLE_MODEL says it. */
+  /** As in HEDDLE_MODEL. */
   source: string
   file: string
   parallel: number
   context: number
-  /** As many as the server chooses by itself. */
+  /** As many as the server chooses by default. */
   threads: number
 }
 
@@ -59,7 +59,7 @@ export async function runOf(source: string, parallel = usualParallel): Promise<M
   return { source, file, parallel, context, threads: plan.threads }
 }
 
-/** The server as `npm start` starts it; only the sizes are given, and what is to be compared. */
+/** The server as `npm start` starts it; only the sizes are set, and the settings that are compared. */
 export async function startHeddle(
   run: ModelRun,
   folder: string,
@@ -88,7 +88,7 @@ export async function startHeddle(
     ask: (question) =>
       streamed(address, headers, {
         ...question,
-        // What earlier prompts left behind is not to help, unless the question wants it.
+        // The salt prevents reuse of earlier prompts, unless the question asks for it.
         fields: { cache_salt: `question ${salt++}`, ...question.fields },
       }),
   }
@@ -100,13 +100,13 @@ async function isReady(address: string): Promise<boolean> {
   return answer.ok
 }
 
-/** The public classes of node-llama-cpp at their best, without any HTTP. */
+/** The public classes of node-llama-cpp at their best, without HTTP. */
 export async function startPackageAlone({ file, threads, context }: ModelRun): Promise<Answering> {
   const { ask, stop } = await startPackage(file, threads, context)
   return { name: 'node-llama-cpp', stop, ask: ({ prompts, tokens }) => ask({ prompts, tokens }) }
 }
 
-/** llama-server, where somebody has one. */
+/** llama-server, if a path to it is given. */
 export async function startLlamaServer(command: string, run: ModelRun): Promise<Served> {
   const port = await freePort()
   const settings = {

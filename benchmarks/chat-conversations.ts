@@ -7,10 +7,13 @@ import type { Report } from './report.ts'
 
 const turns = 3
 const shape = { turns, first: 300, adds: 60, tokens: 8 }
-/** So few say what reading anew takes, for it is always the same. */
+/** A few users suffice for the time of a full prefill, which is always the same. */
 const anew: Conversations = { ...shape, users: 5 }
 
-/** Half as many more conversations than sequences: what those who come back wait for. `npm run conversations` has more of it. */
+/**
+ * The time to the first token of a later turn, with half as many more conversations than sequences. `npm run
+ * conversations` measures this in more detail.
+ */
 export async function measureConversations(
   { title }: Measured,
   contestants: readonly Answering[],

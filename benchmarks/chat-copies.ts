@@ -11,7 +11,7 @@ const story =
 
 const longestAnswer = 120_000
 
-/** How fast a text is told again that the conversation has already: with guesses, without, and elsewhere. */
+/** How fast a text is generated that the conversation already contains: with guesses, without, and by the other contestants. */
 export async function measureCopies(
   { title, rounds, isToRun }: Measured,
   heddle: Heddle,

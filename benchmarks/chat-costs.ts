@@ -15,7 +15,7 @@ interface Kind {
   measure(): Promise<number>
 }
 
-/** What some things take from the speed of the server: the share of the tokens a second that goes away. */
+/** How much speed some features cost: the share of the tokens per second that is lost. */
 export async function measureCosts(
   { title, rounds, tokens, isToRun }: Measured,
   { ask, address }: Heddle,

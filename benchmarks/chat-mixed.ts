@@ -9,21 +9,21 @@ import type { Report } from './report.ts'
 
 const writers = 8
 const promptTokens = 4000
-/** One after the other, so that one is being read at any time. */
+/** Sent one after the other, so that one is being computed at any time. */
 const prompts = 2
 const mostRounds = 3
 const longestStart = 60_000
 
 interface Beside {
   name: string
-  /** Milliseconds between two pieces of an answer that arrive, 99 % of them shorter, of each round. */
+  /** Milliseconds between two pieces of an answer as they arrive, 99th percentile, for each round. */
   gap: number[]
   longest: number[]
-  /** Tokens of prompts a second. */
+  /** Prompt tokens per second. */
   prompt: number[]
 }
 
-/** What those who write wait for while long prompts are read, and what the prompts wait for them. */
+/** How long running answers pause while long prompts are computed, and how much the answers slow the prompts down. */
 export async function measureMixed(
   { title, rounds, isToRun }: Measured,
   contestants: readonly Served[],

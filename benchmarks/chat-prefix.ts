@@ -7,7 +7,7 @@ import type { Report } from './report.ts'
 
 const prefixTokens = 2000
 
-/** Two requests after each other whose prompts begin with the same tokens and end with others. */
+/** Two consecutive requests whose prompts begin with the same tokens and end with different ones. */
 export async function measurePrefix(
   { title, rounds, isToRun }: Measured,
   contestants: readonly Answering[],

@@ -1,19 +1,19 @@
-/** What all parts of `chat.ts` are given: the model, and how long to go on. */
+/** What all parts of `chat.ts` receive: the model, and how long to measure. */
 export interface Measured {
   name: string
   title: string
-  /** As HEDDLE_MODEL says it. */
+  /** As in HEDDLE_MODEL. */
   source: string
   rounds: number
-  /** Of an answer. */
+  /** Per answer. */
   tokens: number
-  /** Whether there is time for this round. The first is always run. */
+  /** Whether there is time for this round. The first always runs. */
   isToRun(round: number, most: number): boolean
 }
 
 let asked = 0
 
-/** Each begins with tokens that no prompt before it began with, so that nothing is remembered. */
+/** Each begins with tokens that no earlier prompt began with, so that nothing can be reused. */
 export function promptsOf(count: number, length: number): number[][] {
   return Array.from({ length: count }, () => {
     const salt = asked++
@@ -28,7 +28,7 @@ export function inTurn<Value>(all: readonly Value[], round: number): readonly Va
   return round % 2 === 0 ? all : all.toReversed()
 }
 
-/** Figures beside those of another, round by round. */
+/** Figures relative to those of another contestant, round by round. */
 export function beside(own: readonly number[], other: readonly number[]): number[] {
   return own.slice(0, other.length).map((figure, round) => figure / (other[round] ?? Number.NaN))
 }

@@ -7,15 +7,15 @@ import type { Report } from './report.ts'
 const streamCounts = [1, 2, 4, 8, 16, 32]
 export const shortPrompt = 24
 export const longPrompt = 256
-/** Of many streams each has a shorter prompt. */
+/** With many streams, each has a shorter prompt. */
 const mostPromptTokens = 2048
-/** The package alone has so many sequences. */
+/** The package alone supports this many sequences. */
 const mostOfPackage = 8
 
 interface Speeds {
   name: string
   streams: number
-  /** Tokens a second of all streams together, of each round. */
+  /** Tokens per second of all streams together, for each round. */
   prompt: number[]
   generation: number[]
   /** Milliseconds: the median of the streams of each round, and of each stream. */
@@ -23,7 +23,7 @@ interface Speeds {
   every: number[]
 }
 
-/** Tokens a second with 1 to 32 streams, and how long they wait for their first. */
+/** Tokens per second with 1 to 32 streams, and the time to their first token. */
 export async function measureSpeeds(
   { title, rounds, tokens, isToRun }: Measured,
   contestants: readonly Answering[],

@@ -1,4 +1,5 @@
-// How fast answers are generated: this server over HTTP beside the package that it is made of, and beside llama-server. See docs/benchmarks/answers.md.
+// How fast answers are generated: this server over HTTP, compared with the package that it is built on and with
+// llama-server. See docs/benchmarks/answers.md.
 
 import { rmSync } from 'node:fs'
 import { mkdtemp } from 'node:fs/promises'
@@ -36,7 +37,10 @@ const { values: options } = parseArgs({
     markdown: { type: 'string' },
   },
 })
-/** The built-in model is so fast that fewer tokens would be over before they can be measured, and the first rounds run code that V8 has not compiled yet. */
+/**
+ * The built-in model is so fast that a shorter answer would end before it can be measured, and the first rounds run code
+ * that V8 has not compiled yet.
+ */
 const plan = options.quick
   ? { random: { rounds: 1, tokens: 48 }, builtin: { rounds: 8, tokens: 128 }, minutes: 4 }
   : { random: { rounds: 3, tokens: 64 }, builtin: { rounds: 9, tokens: 256 }, minutes: 8 }
@@ -45,10 +49,10 @@ for (const length of [plan.random, plan.builtin]) {
   length.tokens = positive('tokens', length.tokens)
 }
 if (options.model !== undefined && options.model !== 'random' && options.model !== 'builtin')
-  throw new Error(`--model ${options.model}: random or builtin; both unless told`)
+  throw new Error(`--model ${options.model}: random or builtin; both by default`)
 if (options.markdown) refuseWithoutPlace(options.markdown, 'chat')
 
-/** Eight who write, and one whose prompt is read. Twice as many wait for a place. */
+/** Eight running answers, and one prompt that is being computed. Twice as many requests wait for a sequence. */
 const parallel = 16
 
 const longest = (options.quick ? 10 : 30) * 60_000
@@ -57,7 +61,7 @@ setTimeout(() => {
   process.exit(1)
 }, longest).unref()
 
-/** Where two threads have less than two cores an answer takes thirty times as long: then one round of each has to do. */
+/** If two threads share fewer than two cores, an answer takes thirty times as long; then one round of each has to do. */
 const isLate = () => performance.now() > plan.minutes * 60_000
 let cut = false
 

@@ -30,7 +30,7 @@ const large = {
   required: Array.from({ length: 40 }, (_, i) => `member_${i}`),
   additionalProperties: false,
 }
-/** What an answer is held to. */
+/** The constraints of the answers. */
 export const constraints: Record<string, Constraint> = {
   'a small schema': { kind: 'json', schema: small },
   'a large schema': { kind: 'json', schema: large },
@@ -52,7 +52,7 @@ const calls = (tools: ReturnType<typeof tool>[], choice: 'auto' | 'required'): T
   thought: 'over',
   calls: { format: hermes, tools, choice, isParallel: true },
 })
-/** Of a conversation with tools: what an answer says without a call, and the text inside a call. */
+/** Constraints of a conversation with tools: an answer without a call, and the text inside a call. */
 export const turns: Record<string, TurnConstraint> = {
   'free text with 64 tools': calls(
     Array.from({ length: 64 }, (_, i) => tool(`tool_${i}`, i % 2 === 0 ? small : large)),
@@ -70,7 +70,7 @@ export const turns: Record<string, TurnConstraint> = {
     'required',
   ),
 }
-/** As most requests have it. */
+/** The most common settings. */
 export const samplings: Record<string, Partial<Sampling>> = {
   'temperature 0': { temperature: 0 },
   'temperature 0.8': { temperature: 0.8 },

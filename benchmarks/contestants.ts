@@ -14,7 +14,7 @@ export interface Contestant {
   stop(): Promise<void>
 }
 
-/** Of the one user that each server has. */
+/** The key of the one user of each server. */
 export const measuringKey = 'a-key-for-measuring-only'
 const headers = {
   authorization: `Basic ${Buffer.from(`api:${measuringKey}`).toString('base64')}`,
@@ -23,7 +23,7 @@ const headers = {
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
-/** What `npm start` runs: Node's flags, and the file. */
+/** The Node flags and the file of `npm start`. */
 const { flags: startFlags, file: startFile } = startCommand()
 const server = (name: string) => fileURLToPath(new URL(`./servers/${name}.ts`, import.meta.url))
 const scripts = {
@@ -52,7 +52,7 @@ process.once('exit', () => {
 })
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
 
-/** `settings` are added to the environment, `flags` to those that `npm start` gives to Node: every server has these. */
+/** `settings` are added to the environment, and `flags` to those that `npm start` gives to Node, which every server has. */
 export async function start(
   name: Name,
   settings: Record<string, string>,
@@ -81,7 +81,7 @@ export async function start(
   return { name, address, pid: child.pid ?? 0, headers, stop }
 }
 
-/** Whatever ends this process ends the child. Answers what stops it before that. */
+/** The child ends with this process, however that ends. Returns a function that stops it earlier. */
 export function endsWithUs(child: ChildProcess): () => Promise<void> {
   running.add(child)
   const ended = once(child, 'exit').then(() => running.delete(child))

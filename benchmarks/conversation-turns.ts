@@ -9,11 +9,11 @@ export interface Conversations {
   tokens: number
 }
 
-/** Median milliseconds to the first token, for each turn. All users take it one after the other, before the next. */
+/** Median milliseconds to the first token, for each turn. All users send it one after the other before the next turn begins. */
 export async function firstTokens(
   { ask }: Answering,
   shape: Conversations,
-  /** Whose conversation it is, where the contestant is to know. */
+  /** The fields that identify the conversation, for contestants that use them. */
   fields: (user: number, turn: number) => Record<string, unknown> = () => ({}),
 ): Promise<number[]> {
   const medians: number[] = []
@@ -30,8 +30,8 @@ export async function firstTokens(
 }
 
 /**
- * What was said so far, in tokens that the smallest vocabulary has. The answers in it are made up, the same for all contestants, as if
- * each had been edited.
+ * The conversation so far, in tokens that the smallest vocabulary has. Its answers are made up, and the same for all
+ * contestants, as if each had been edited.
  */
 export function promptOf(
   { first, adds }: Pick<Conversations, 'first' | 'adds'>,

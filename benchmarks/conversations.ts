@@ -1,4 +1,5 @@
-// What a conversation that comes back waits for its first token, when more people talk than there are sequences. See docs/benchmarks/answers.md.
+// How long a returning conversation waits for its first token when there are more conversations than sequences. See
+// docs/benchmarks/answers.md.
 
 import { rmSync } from 'node:fs'
 import { mkdtemp } from 'node:fs/promises'
@@ -54,11 +55,11 @@ function whole(name: 'users' | 'sequences' | 'turns' | 'first' | 'adds' | 'token
 interface Contestant {
   name: string
   start(): Promise<Answering & { pid?: number }>
-  /** Whose conversation it is, where the contestant is to know. */
+  /** The fields that identify the conversation, for contestants that use them. */
   fields?(user: number, turn: number): Record<string, unknown>
 }
 
-/** Of one turn: milliseconds to the first tokens, and of processor time for each question, answer and all. */
+/** One turn: milliseconds to the first tokens, and of processor time for each question with its answer. */
 interface Turn {
   firsts: number[]
   work: number[]
@@ -129,7 +130,7 @@ async function measure(): Promise<void> {
   if (options.markdown) report.write(options.markdown)
 }
 
-/** Each question goes to all of them, one after the other, so that whatever else has the processor meets all alike. */
+/** Each question goes to all contestants in turn, so that other load on the machine affects all of them alike. */
 async function ask(contestants: readonly Contestant[]): Promise<Map<string, Turn[]>> {
   const results = new Map(contestants.map(({ name }) => [name, [] as Turn[]]))
   const started: { one: Contestant; answering: Awaited<ReturnType<Contestant['start']>> }[] = []
@@ -155,7 +156,7 @@ async function ask(contestants: readonly Contestant[]): Promise<Map<string, Turn
   }
 }
 
-/** Milliseconds that a server and its engine have had a processor; NaN where that is not told. */
+/** Milliseconds of processor time of a server and its engine; NaN if the system does not report it. */
 function workOfAll(pid: number | undefined): number {
   if (pid === undefined) return Number.NaN
   return [pid, ...childrenOf(pid)].reduce((sum, one) => sum + (workOf(one)?.all ?? Number.NaN), 0) / 1000

@@ -12,8 +12,9 @@ import { benchmarkShape, writeRandomModel } from '../test/support/random-model.t
 import { constraints, samplings, turns } from './constraints.ts'
 
 /**
- * What drawing a token costs, with a constraint and without one: processor time, which hardly depends on what else the
- * machine does. Run with UV_THREADPOOL_SIZE=1; --only takes names of rows, --model a file; a random model of 50 k tokens stands in for it.
+ * What drawing a token costs, with a constraint and without one, in processor time, which hardly depends on other load on
+ * the machine. Run with UV_THREADPOOL_SIZE=1. --only takes names of rows, --model a file; without it a random model with
+ * 50 k tokens is used.
  */
 const { values } = parseArgs({
   options: {
@@ -74,7 +75,8 @@ const rows = [['free', undefined] as const, ...Object.entries({ ...constraints, 
     of: constraint && held.of(compiler.compile(constraint, { whitespace: 'bounded' }, 'constraint').grammar),
     spent: Object.values(samplings).map((): number[] => []),
   }))
-// In turns, so that what else the machine does is the same for all. The first answers learn the grammars, and warm the code.
+// The rows take turns, so that other load on the machine affects all alike. The first answers fill the caches of the
+// grammars and warm up the code.
 for (let answer = 0; answer <= Number(values.answers); answer++) {
   for (const [at, sampling] of Object.values(samplings).entries()) {
     for (const { of, spent } of rows) {

@@ -12,9 +12,9 @@ import { loadNow, workOf } from './machine.ts'
 import { startPackage } from './package-child.ts'
 
 /**
- * What the engine process of the server makes of a model of 135 million parameters, beside the best that the public
- * classes of node-llama-cpp make of it in a process of their own: tokens a second with 1 to 8 streams, and how long a
- * second request waits that begins with the same 2,000 tokens.
+ * The speed of the server's engine process with a model of 135 million parameters, compared with the best that the public
+ * classes of node-llama-cpp reach in a process of their own: tokens per second with 1 to 8 streams, and how long a second
+ * request waits that begins with the same 2,000 tokens.
  */
 const { values } = parseArgs({
   options: {
@@ -36,9 +36,9 @@ const prefix = Array.from({ length: 2000 }, (_, i) => 300 + ((31 * i) % 20_000))
 interface Contestant {
   name: string
   pid: number
-  /** How long so many streams take until the last one has all its tokens. */
+  /** The time until the last of this many streams has all its tokens. */
   streams(count: number, salt: number): Promise<number>
-  /** Until the first token, for the prompt after what was asked before. */
+  /** The time to the first token, for a prompt that follows the earlier ones. */
   firstToken(tokens: number[]): Promise<number>
   close(): Promise<void>
 }
@@ -107,7 +107,7 @@ function greedy(tokens: number[], maxTokens: number): Generation {
 if (values.model === undefined) await writeRandomModel(file, benchmarkShape)
 const makers = [ours, thePackage]
 const speeds = new Map<string, number[][]>()
-/** Milliseconds on a processor for each token: says something on a busy machine too, as long as nothing spins. */
+/** Milliseconds of processor time for each token: meaningful on a busy machine too, as long as no thread spins. */
 const works = new Map<string, number[][]>()
 const waits = new Map<string, { first: number[]; second: number[] }>()
 let salt = 1000

@@ -25,19 +25,20 @@ import { quantile, sorted } from './figures.ts'
 import { machineFacts } from './machine.ts'
 
 /**
- * Evaluation results at four sizes: what a page, a sort, a filter and the summary cost, beside the obvious way, which
- * reads every call of the evaluations, groups and sorts in memory, each before and after the columns are kept; what the writes of evaluations cost beside the same
- * calls that are none, with their results derived behind them; and how much memory a process takes that only asks.
+ * Evaluation results at four sizes. Measures a page, a sort, a filter and the summary, with and without the packed
+ * columns, and compares them with the obvious way: reading every call of the evaluations, then grouping and sorting in
+ * memory. Also measures the writes of evaluations, including the derivation of their results, compared with the same
+ * calls that are not evaluations, and the memory of a process that only queries.
  * Run: node benchmarks/evaluations.ts [--sizes 1000,10000,40000,100000] [--only writes]
  */
 const { values: options } = parseArgs({
   options: {
     sizes: { type: 'string', default: '1000,10000,40000,100000' },
     rounds: { type: 'string', default: '7' },
-    /** Asks a file that is there everything once and tells the memory that this took. */
+    /** Runs every query once on an existing file and prints the memory that this took. */
     file: { type: 'string' },
     evaluations: { type: 'string', default: '' },
-    /** `writes` leaves out what is asked, and what goes over HTTP. */
+    /** `writes` leaves out the queries and the writes over HTTP. */
     only: { type: 'string' },
   },
 })
@@ -51,7 +52,7 @@ const started = Date.UTC(2026, 0, 2) * 1000
 
 const folder = mkdtempSync(join(tmpdir(), 'heddle-bench-'))
 process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
-/** The calls of one trial: itself, the model's and the scorers'. With another op they are no evaluation. */
+/** The calls of one trial: its own, the model's and the scorers'. With another op they are not an evaluation. */
 function trialParts(evaluation: string, index: number, op: string): CallPart[] {
   const row = Math.floor(index / evaluationCount)
   const trial = uuidv7()
@@ -105,14 +106,14 @@ function trialsFrom(from: number, all: number, evaluations: readonly string[], o
   return parts
 }
 
-/** Of the writes of evaluations, and of the same calls that are none. */
+/** The cost of writing evaluations, and of the same calls that are not evaluations. */
 interface Ingestion {
   seconds: { derived: number; plain: number }
-  /** Of all threads, with what was derived behind the writes, and with making the calls up. */
+  /** Of all threads, including the derivation after the writes and making up the calls. */
   cpuSeconds: { derived: number; plain: number }
-  /** How much dearer evaluations were in each pair of turns, in percent. */
+  /** How much more evaluations cost in each pair of turns, in percent. */
   dearer: { seconds: number[]; cpuSeconds: number[] }
-  /** From the last write of a turn until the results of all trials are derived, at worst. */
+  /** The longest time from the last write of a turn until the results of all trials are derived. */
   behindMs: number
 }
 
@@ -128,12 +129,12 @@ interface Target {
   write(parts: CallPart[]): Promise<void>
 }
 
-/** Trials that are written to one record before it is the turn of the other. */
+/** Trials that are written to one record before the other takes its turn. */
 const turn = 10_000
 
 /**
- * Writes to both records batch by batch, taking turns, so that whatever else the machine does meets both alike. Results are
- * derived behind the writes, as the server does it; a turn ends when nothing is owed, so that neither pays for the other.
+ * Writes to both records batch by batch, taking turns, so that other load on the machine affects both alike. Results are
+ * derived after the writes, as in the server. A turn ends when nothing is pending, so that neither pays for the other.
  */
 async function ingest(
   targets: readonly Target[],
@@ -203,12 +204,12 @@ async function build(trials: number): Promise<Built> {
   return { db: await openSqlite({ file }), file, evaluations, ingestion }
 }
 
-/** Threads and servers that have just been started compile what they run: not what this is about. */
+/** Lets new threads and servers compile their code, which is not what is measured. */
 async function warmUp(targets: readonly Target[]): Promise<void> {
   await ingest(targets, 400, [uuidv7(), uuidv7(), uuidv7(), uuidv7()])
 }
 
-/** The same writes as a client makes them, one batch after the other. */
+/** The same writes as a client sends them, one batch after the other. */
 async function ingestOverHttp(trials: number): Promise<Ingestion> {
   const targets: Target[] = []
   const apps: FastifyInstance[] = []
@@ -270,7 +271,7 @@ function asSent({ id, start, end }: CallPart): Record<string, unknown> {
 
 interface Cost {
   ms: number
-  /** Of all threads: what it would take on a machine that does nothing else, more or less. */
+  /** Of all threads: roughly what it would take on an idle machine. */
   cpuMs: number
 }
 
@@ -295,7 +296,7 @@ async function ask(db: Database, body: Record<string, unknown>): Promise<void> {
 
 type Row = { id: string; parent_id: string; inputs: string; output: string; summary: string }
 
-/** The calls below these, parsed: what there is to group and to sort by. */
+/** The parsed calls below these, with the fields to group and to sort by. */
 async function below(db: Database, parents: readonly string[]) {
   const found: { id: string; inputs: unknown; output: unknown; summary: unknown }[] = []
   for (let from = 0; from < parents.length; from += 500) {
@@ -313,7 +314,7 @@ async function below(db: Database, parents: readonly string[]) {
   return found
 }
 
-/** The calls read, parsed, grouped and sorted by a mean. With those of the model and of the scorers, or the trials alone. */
+/** Reads, parses, groups and sorts the calls by a mean: with the calls of the model and the scorers, or the trials alone. */
 async function obvious(db: Database, evaluations: readonly string[], withChildren: boolean): Promise<void> {
   const trials = await below(db, evaluations)
   if (withChildren) {
@@ -352,7 +353,7 @@ function questions(evaluations: readonly string[], size: number): Record<string,
   }
 }
 
-/** In a process of its own, because the one that wrote the calls has had all of them in its memory. */
+/** Runs in a process of its own, because the one that wrote the calls has had all of them in memory. */
 function memoryOfAsking(file: string, evaluations: readonly string[]): number {
   const { stdout } = spawnSync(
     process.execPath,
@@ -366,9 +367,9 @@ function compared(trials: number, { seconds, cpuSeconds, behindMs }: Ingestion):
   const more = ((seconds.derived / seconds.plain - 1) * 100).toFixed(0)
   const cpu = (((cpuSeconds.derived - cpuSeconds.plain) / trials) * 1e6).toFixed(0)
   return [
-    `${seconds.plain.toFixed(2)} s as no evaluation, ${seconds.derived.toFixed(2)} s as one (${more} % more)`,
-    `${cpu} µs of processors more a trial, with what is done behind the writes`,
-    `all is derived ${behindMs.toFixed(0)} ms after the last write at most`,
+    `${seconds.plain.toFixed(2)} s without evaluation, ${seconds.derived.toFixed(2)} s with it (${more} % more)`,
+    `${cpu} µs more processor time per trial, including the derivation after the writes`,
+    `everything is derived at most ${behindMs.toFixed(0)} ms after the last write`,
   ].join('; ')
 }
 
@@ -420,7 +421,7 @@ async function measure(size: number): Promise<Measured> {
   const sent = Math.min(size, 10_000)
   console.log(`${sent} trials, sent to the server: ${compared(sent, await ingestOverHttp(sent))}`)
   console.log(
-    `${size} trials, memory of a process that asks: ${memoryOfAsking(file, evaluations)} MB at most`,
+    `${size} trials, memory of a process that only queries: at most ${memoryOfAsking(file, evaluations)} MB`,
   )
   return { size, ingestion, figures }
 }
@@ -428,7 +429,7 @@ async function measure(size: number): Promise<Measured> {
 const owed = 5000
 const behindOwed = `first page, ${owed} trials owed`
 
-/** Of each size, and of the largest beside the one that has a tenth of it. */
+/** The aims of each size, and of the largest compared with a tenth of it. */
 function aimsOf(all: readonly Measured[]): Aim[] {
   const aims: Aim[] = []
   for (const { size, ingestion, figures } of all) {

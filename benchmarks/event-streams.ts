@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { Agent, type IncomingMessage, request } from 'node:http'
 import { connect, type Socket } from 'node:net'
 
-/** What came of prompts that were asked together. */
+/** The result of prompts that were sent together. */
 export interface Streamed {
   /** Milliseconds until the last one was complete. */
   ms: number
@@ -30,7 +30,7 @@ interface End {
 const longestAnswer = 120_000
 const agent = new Agent({ keepAlive: false })
 
-/** Asks for a stream of each prompt, all at once; every one has to have exactly so many tokens. */
+/** Requests a stream for each prompt, all at once; each must have exactly this many tokens. */
 export async function streamed(
   address: string,
   headers: Record<string, string>,
@@ -57,7 +57,7 @@ export async function streamed(
   }
 }
 
-/** The body is looked at when all is over: reading it meanwhile would take the time that is measured. */
+/** The body is parsed only at the end: parsing it meanwhile would take time from what is measured. */
 async function oneStream(address: string, headers: Record<string, string>, body: string): Promise<End> {
   const signal = AbortSignal.timeout(longestAnswer)
   const asked = request(`${address}/v1/completions`, {
@@ -70,7 +70,7 @@ async function oneStream(address: string, headers: Record<string, string>, body:
   const [answer] = (await once(asked, 'response', { signal })) as [IncomingMessage]
   const pieces: Buffer[] = []
   let first = Number.NaN
-  // Not as an iterable: that takes more of the processors that are measured.
+  // Not read as an iterable: that takes more of the processor time that is measured.
   answer.on('data', (piece: Buffer) => {
     if (Number.isNaN(first) && piece.includes('data: {')) first = performance.now()
     pieces.push(piece)
@@ -95,7 +95,7 @@ function check(body: string, promptTokens: number, tokens: number): void {
   }
 }
 
-/** Connections that asked once and stay. The function closes them, and fails when one is closed already. */
+/** Connections that sent one request and stay open. The returned function closes them, and fails if one is closed already. */
 export async function idleConnections(address: string, count: number): Promise<() => void> {
   const { hostname, port } = new URL(address)
   const sockets = await Promise.all(
@@ -116,7 +116,7 @@ export async function idleConnections(address: string, count: number): Promise<(
   }
 }
 
-/** One answer, of which it is noted when each piece arrives, until it is stopped. */
+/** One answer that records when each piece arrives, until it is stopped. */
 export interface Watched {
   times: readonly number[]
   isOver(): boolean

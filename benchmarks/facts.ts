@@ -1,5 +1,5 @@
-// What the facts of calls cost those who write them: a server that reads none beside the server as it is. See
-// docs/benchmarks/facts.md.
+// What extracting the facts of calls costs the writers: a server that extracts none compared with the server as it is.
+// See docs/benchmarks/facts.md.
 
 import { rmSync } from 'node:fs'
 import { mkdir, mkdtemp } from 'node:fs/promises'
@@ -20,7 +20,7 @@ import { traceMaker } from './traces.ts'
 const { values: options } = parseArgs({
   options: {
     rounds: { type: 'string', default: '8' },
-    /** Of calls, for each server in each round. */
+    /** The number of calls for each server in each round. */
     calls: { type: 'string', default: '20000' },
     only: { type: 'string', default: 'batches,small batches,starts' },
   },
@@ -35,7 +35,7 @@ interface Kind {
   make(): unknown
 }
 
-/** Starts and ends of so many calls. */
+/** Starts and ends of this many calls. */
 function batchesOf(size: number, connections: number): Kind {
   const next = traceMaker()
   const make = () => {
@@ -61,7 +61,7 @@ const folder = await mkdtemp(join(tmpdir(), 'heddle-facts-'))
 process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
 setTimeout(() => process.exit(1), 10 * 60_000).unref()
 
-/** As it was before there were facts: the index of calls in time holds the time alone. */
+/** As it was before there were facts: the index of calls by time has only the time. */
 async function withoutFacts(data: string): Promise<void> {
   const file = sqliteFile(data)
   await (await openSqlite({ file })).close()
@@ -79,13 +79,13 @@ async function server(hasFacts: boolean): Promise<Contestant> {
   const flags = hasFacts
     ? []
     : ['--require', fileURLToPath(new URL('./servers/without-facts.ts', import.meta.url))]
-  // Words are indexed behind the writes, at any time: in neither.
+  // Words are indexed after the writes, at any time, so neither server does it.
   return start('heddle', { HEDDLE_DATA: data, HEDDLE_SEARCH: 'off' }, flags)
 }
 
 interface Round {
   seconds: number
-  /** Microseconds on a processor for a call: of the main thread, and of all threads. */
+  /** Microseconds of processor time for a call: of the main thread, and of all threads. */
   main: number
   all: number
 }
@@ -116,7 +116,7 @@ try {
     for (let i = -1; i < rounds; i++) {
       for (const side of i % 2 === 0 ? ([0, 1] as const) : ([1, 0] as const)) {
         const one = await round(both[side], kind)
-        // What runs for the first time is compiled meanwhile.
+        // Code that runs for the first time is compiled meanwhile.
         if (i >= 0) measured[side].push(one)
       }
     }

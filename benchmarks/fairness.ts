@@ -10,8 +10,8 @@ import { type HeavyData, lightWays, ways } from './heavy-tenants.ts'
 import { loadNow, workOf } from './machine.ts'
 
 /**
- * What a light tenant sees, which asks one thing after the other, while another tenant sends as much as it can; beside what
- * it sees alone. Ends with 1 when an aim is missed.
+ * What a light tenant that sends one request after the other sees while another tenant sends as much as it can, compared
+ * with what it sees alone. Exits with 1 if an aim is missed.
  */
 const { values } = parseArgs({
   options: {
@@ -30,10 +30,10 @@ if (unknown.length > 0) {
   process.exit(2)
 }
 
-/** The most that p99 may grow, and the least that is left of the throughput. */
+/** The most that p99 may grow, and the least share of the throughput that must be left. */
 const aims = { p99: 3, throughput: 1 / 3 }
 
-/** The heavy tenant is under way before anything is counted. */
+/** The heavy tenant runs this long before anything is counted. */
 const settlingMs = 1_500
 
 interface Seen {
@@ -46,7 +46,7 @@ interface Seen {
 interface Round {
   alone: Seen
   beside: Seen
-  /** Of the heavy client: the part of a processor that it takes, and what is answered to it in a second. */
+  /** Of the heavy client: the share of a processor that it takes, and its answers per second. */
   client: number
   heavy: number
 }
@@ -59,7 +59,7 @@ const server = await startChatServer(t, {
   settings: { HEDDLE_MAX_LOOP_DELAY: '1000' },
 })
 
-/** One request after the other, for so long. */
+/** Sends one request after the other for this long. */
 async function look(ask: (n: number) => Promise<boolean>): Promise<Seen> {
   const times: number[] = []
   let failed = 0
@@ -77,12 +77,12 @@ async function look(ask: (n: number) => Promise<boolean>): Promise<Seen> {
 
 interface HeavyTenant {
   pid: number
-  /** What has been answered to it so far. */
+  /** How many of its requests have been answered so far. */
   answered(): Promise<number>
   stop(): Promise<unknown>
 }
 
-/** In a process of its own: the light tenant's clock does not wait for its work, and a signal ends it in whatever it does. */
+/** Runs in a process of its own: the light tenant's clock does not wait for its work, and a signal ends it at any time. */
 async function startHeavy(way: string): Promise<HeavyTenant> {
   const data: HeavyData = { address: server.address, way }
   const child = fork(new URL('heavy-tenants.ts', import.meta.url), {
@@ -106,7 +106,7 @@ async function startHeavy(way: string): Promise<HeavyTenant> {
   }
 }
 
-/** Which part of one processor the process takes meanwhile; NaN where the system does not tell. */
+/** The share of one processor that the process takes meanwhile; NaN if the system does not report it. */
 async function share<T>(pid: number, during: () => Promise<T>): Promise<[T, number]> {
   const since = performance.now()
   const before = workOf(pid)?.all ?? Number.NaN
@@ -115,7 +115,7 @@ async function share<T>(pid: number, during: () => Promise<T>): Promise<[T, numb
 }
 
 try {
-  // Something to read, for the ways that read.
+  // Data for the ways that read.
   for (let n = 0; n < 60; n++) {
     const batch = [completeOf({ project_id: 'acme/large', inputs: { text: 'x'.repeat(1_000_000) } })]
     const { status } = await server.post('/v2/acme/large/calls/complete', { batch })
@@ -137,7 +137,7 @@ try {
       const perSecond = (1000 * answered) / (performance.now() - since)
       await heavy.stop()
       seen.push({ alone, beside, client, heavy: perSecond })
-      // What the heavy tenant left behind, such as files of answers that nobody reads.
+      // Waits for what the heavy tenant left running, such as files of answers that nobody reads.
       await new Promise((resolve) => setTimeout(resolve, settlingMs))
     }
     const median = (pick: (round: Round) => number) => spreadOf(seen.map(pick)).median
@@ -152,7 +152,7 @@ try {
       shown(median(({ heavy }) => heavy)),
     ])
     const own = [
-      // Beside one another: a round's figures are of the same minute of the machine.
+      // Compared within a round, because its figures were measured in the same minute.
       boundOf(
         `${name}: p99`,
         aims.p99,

@@ -4,7 +4,7 @@ import type { Contestant } from './contestants.ts'
 
 const aboutCall = `weave:///${project}/call/01a3f0c2-5b7e-7c11-9f43-2d6c1b0e8a55`
 
-/** A kind of our own, with a payload of about 300 bytes. */
+/** A kind of feedback of our own, with a payload of about 300 bytes. */
 export const feedback = JSON.stringify({
   project_id: project,
   svc_ref: aboutCall,
@@ -20,7 +20,7 @@ export const feedback = JSON.stringify({
   },
 })
 
-/** One that is checked against a spec, which the server then has. */
+/** A feedback that is checked against a spec, which is stored on the server first. */
 export async function annotation(server: Contestant): Promise<string> {
   const field_schema = {
     type: 'object',

@@ -2,7 +2,7 @@ export function sorted(values: readonly number[]): number[] {
   return [...values].sort((a, b) => a - b)
 }
 
-/** The value below which the share lies, of sorted values. */
+/** The value below which this share of the sorted values lies. */
 export function quantile(ascending: readonly number[], share: number): number {
   return ascending[Math.min(ascending.length - 1, Math.floor(ascending.length * share))] ?? Number.NaN
 }
@@ -25,7 +25,7 @@ export function spreadOf(values: readonly number[]): Spread {
   }
 }
 
-/** Three digits that count, and no exponent. */
+/** Three significant digits, and no exponent. */
 export function shown(value: number): string {
   if (!Number.isFinite(value)) return '-'
   if (Math.abs(value) >= 100) return Math.round(value).toLocaleString('en')
@@ -36,7 +36,7 @@ export function shownSpread({ median, least, most }: Spread): string {
   return least === most ? shown(median) : `${shown(median)} (${shown(least)}-${shown(most)})`
 }
 
-/** A table that reads on a screen and is Markdown as it stands. */
+/** A table that is readable on a screen and is Markdown as it stands. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = head.map((name, i) => Math.max(name.length, ...rows.map((row) => (row[i] ?? '').length)))
   const line = (cells: readonly string[]) =>

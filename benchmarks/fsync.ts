@@ -7,7 +7,7 @@ export interface Latency {
   p99: number
 }
 
-/** What a commit cannot be faster than, in ms: an append of a page and the wait until it is on the disk. */
+/** The lower bound of a commit, in ms: appending a page and waiting until it is on the disk. */
 export function fsyncLatency(folder: string): Latency {
   const path = join(folder, 'fsync')
   const file = openSync(path, 'w')

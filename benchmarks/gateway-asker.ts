@@ -4,7 +4,7 @@ import type { Contestant } from './contestants.ts'
 
 export type Kind = 'whole' | 'stream'
 
-/** Milliseconds from the request to the first of its answer that says something, and to the end. */
+/** Milliseconds from the request to the first content of its answer, and to the end. */
 export interface OneByOne {
   first: number
   end: number
@@ -21,7 +21,7 @@ const bodies: Record<Kind, string> = {
   stream: JSON.stringify({ ...question, max_tokens: 4, stream: true }),
 }
 
-/** Asks the same question again and again, on a connection that is kept. */
+/** Sends the same request again and again, on a connection that is kept open. */
 export function openAsker({ address, headers }: Pick<Contestant, 'address' | 'headers'>): Asker {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   return {
@@ -34,7 +34,7 @@ export function openAsker({ address, headers }: Pick<Contestant, 'address' | 'he
       let text = ''
       answer.setEncoding('utf8').on('data', (piece: string) => {
         text += piece
-        // The head of a stream, and its role, say nothing yet.
+        // The head of a stream, and its role, are no content yet.
         if (Number.isNaN(first) && (kind === 'whole' || /"content":"[^"]/.test(text)))
           first = performance.now()
       })

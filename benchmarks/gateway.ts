@@ -27,21 +27,21 @@ const { values: options } = parseArgs({
 const rounds = positive('rounds', options.rounds)
 const askedOneByOne = positive('asked', options.asked)
 if (options.model !== undefined && options.model !== 'random' && options.model !== 'builtin')
-  throw new Error(`--model ${options.model}: random or builtin; both unless told`)
+  throw new Error(`--model ${options.model}: random or builtin; both by default`)
 if (options.only !== undefined && !['latency', 'throughput'].includes(options.only))
-  throw new Error(`--only ${options.only}: latency or throughput; both unless told`)
+  throw new Error(`--only ${options.only}: latency or throughput; both by default`)
 if (options.markdown) refuseWithoutPlace(options.markdown, 'gateway')
 
 const streams = 32
 const promptLength = 24
-/** What is written behind an answer is work of it. */
+/** Writes after an answer count as work of that answer. */
 const settlingMs = 100
 const kinds: readonly Kind[] = ['whole', 'stream']
-/** Times each way is asked before it is measured, so that its code is compiled. */
+/** How often each way is used before it is measured, so that its code is compiled. */
 const warming = 1_000
 const ways = ['direct', 'proxy', 'through'] as const
 type Way = (typeof ways)[number]
-/** In turns: each way follows each other one as often, so that what a way does behind its answer is felt by all of them alike. */
+/** The ways take turns: each follows each other one equally often, so that work after an answer affects all of them alike. */
 const orders: readonly (readonly Way[])[] = [
   ['direct', 'proxy', 'through'],
   ['direct', 'through', 'proxy'],
@@ -105,7 +105,10 @@ async function measure(): Promise<void> {
   if (options.markdown) report.write(options.markdown)
 }
 
-/** The one in front records every answer, as it does by itself, and the one behind none: so would a server of another kind. */
+/**
+ * The server in front records every answer, as it does by default, and the one behind records none, as a server of
+ * another kind would.
+ */
 async function startPair(source: string, place: string): Promise<Pair> {
   const run = { ...(await runOf(source)), parallel: streams }
   const behind = await startHeddle(run, join(place, 'behind'), { HEDDLE_RECORD: 'off' })
@@ -114,7 +117,7 @@ async function startPair(source: string, place: string): Promise<Pair> {
   return { behind, front }
 }
 
-/** One request after the other, by each way in turns: what is added is the difference of neighbours. */
+/** One request after the other, alternating between the ways: the added latency is the difference between neighbours. */
 async function measureLatency({ behind, front }: Pair, report: Report): Promise<Aim[]> {
   const proxy = await start('proxy', { PROXIED: behind.address })
   const askers = { direct: openAsker(behind), proxy: openAsker(proxy), through: openAsker(front) }
@@ -166,7 +169,10 @@ async function measureLatency({ behind, front }: Pair, report: Report): Promise<
   return aims
 }
 
-/** Milliseconds: of what comes first, of the end, and how much later than its direct neighbour the first comes. */
+/**
+ * Milliseconds: of the first content, of the end, and how much later the first content comes than that of its direct
+ * neighbour.
+ */
 interface Latency {
   p50: number
   p99: number
@@ -187,7 +193,7 @@ function latencyOf(times: readonly OneByOne[], direct: readonly OneByOne[]): Lat
 interface Cell {
   /** Of all streams together. */
   perSecond: number
-  /** Microseconds of all processors for a token: of the server in front, of the one behind, and of its engine. */
+  /** Microseconds of processor time for a token: of the server in front, of the one behind, and of its engine. */
   front: number
   behind: number
   engine: number
@@ -195,7 +201,7 @@ interface Cell {
 
 interface Throughput {
   title: string
-  /** Of an answer. */
+  /** Per answer. */
   tokens: number
 }
 

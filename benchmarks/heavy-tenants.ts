@@ -5,7 +5,7 @@ import { completeOf, startOf } from '../test/support/calls.ts'
 import { fileForm, formType } from '../test/support/forms.ts'
 import { exportOf, otlpTraceId, spanOf } from '../test/support/otlp.ts'
 
-/** What a light tenant asks again and again; the answer says whether it got what it asked for. */
+/** A request that a light tenant repeats; the result is whether the answer was as expected. */
 type LightWay = (
   post: (url: string, body: unknown) => Promise<Response>,
 ) => Promise<(n: number) => Promise<boolean>>
@@ -55,7 +55,7 @@ interface Way {
   name: string
   light: keyof typeof lightWays
   connections: number
-  /** For one connection: answers one round of it. What can be made ready is made before the first. */
+  /** For one connection: returns a function that runs one round. Preparation happens before the first. */
   start(): (n: number) => Promise<unknown>
 }
 
@@ -64,12 +64,12 @@ const { address, way: ownWay } = JSON.parse(process.env.HEAVY_TENANT ?? '{}') as
 const authorization = basic(keys.alice)
 const own = 'acme/qa'
 
-/** Of what was sent, how much was answered as it should be. */
+/** How many requests were answered as expected. */
 let answered = 0
 
 interface Sent {
   type?: string
-  /** What the server should answer. */
+  /** The expected status. */
   status?: number
 }
 
@@ -81,10 +81,10 @@ async function post(url: string, body: unknown, { type = 'application/json', sta
   })
   const text = await answer.text()
   if (answer.status === status) answered++
-  // Who is told to come back waits a moment.
+  // Waits a moment when the server asks the client to try again later.
   else if (answer.status === 429 || answer.status === 503) await sleep(100)
   else {
-    // Who is refused is not heavy, and nothing would be measured.
+    // A client that is refused is not heavy, and nothing would be measured.
     console.error(
       `${ownWay}: the heavy tenant expects ${status} and got ${answer.status}: ${text.slice(0, 500)}`,
     )
@@ -115,7 +115,7 @@ const mark = '@@@@@@@@'
 /** Ids are UUIDs. */
 const markedId = (n: number) => `${mark}-0000-4000-8000-${String(n).padStart(12, '0')}`
 
-/** A body with another number each time. To make a large one anew would take the processors that the server needs. */
+/** A body with a different number each time. Building a large one anew would take processor time that the server needs. */
 function marked(template: string | Buffer): (n: number) => Buffer {
   const bytes = Buffer.from(template)
   const places: number[] = []
@@ -129,11 +129,11 @@ function marked(template: string | Buffer): (n: number) => Buffer {
 
 const chat = (fields: object, sent?: Sent) =>
   post(chatUrl, { messages: [{ role: 'user', content: 'hello' }], max_tokens: 1, ...fields }, sent)
-/** Differs from its beginning on, and is about as long whatever the number. */
+/** Differs from the first word on, and has about the same length for every number. */
 const words = (n: number, count: number) =>
   [`w${n}`, ...Array.from({ length: count }, (_, i) => `w7x${i % 97}`)].join(' ')
 
-/** In which one tenant can be heavy. */
+/** The ways in which one tenant can be heavy. */
 export const ways: readonly Way[] = [
   {
     name: 'small-writes',
@@ -278,13 +278,13 @@ export const ways: readonly Way[] = [
 ]
 
 if (ownWay !== undefined) {
-  // Whoever asks how much it was so far.
+  // Reports how many requests have been answered so far.
   process.on('message', () => process.send?.(answered))
   const way = ways.find(({ name }) => name === ownWay)
-  // What a process before this one has sent is there already, which would be less work.
+  // What an earlier process sent is already stored, and sending it again would be less work.
   let n = Math.floor(Math.random() * 90_000_000)
   for (let i = 0; way !== undefined && i < way.connections; i++) {
-    // Each has a body of its own, which stays as it is until all of it is sent.
+    // Each connection has a body of its own, which must not change until all of it is sent.
     const round = way.start()
     void (async () => {
       for (;;) await round(n++).catch(() => sleep(20))

@@ -15,13 +15,13 @@ export interface Round {
   perSecond: number
   p50: number
   p99: number
-  /** Microseconds on a processor for a request: of the main thread, and of all threads. */
+  /** Microseconds of processor time for a request: of the main thread, and of all threads. */
   work: Work | undefined
-  /** How much of the time the main thread was on a processor. */
+  /** The share of the time that the main thread was on a processor. */
   busy: number | undefined
 }
 
-/** Each connection sends them one after another, again and again. */
+/** Each connection sends them one after the other, again and again. */
 export type Requests = readonly Request[]
 
 export interface Load {
@@ -30,7 +30,7 @@ export interface Load {
   seconds: number
 }
 
-/** A fifth of each round goes by before anything is counted. */
+/** The share of each round that passes before anything is counted. */
 const settling = 0.2
 
 /** One request at a time on each connection, as fast as the answers come. No request is left unanswered at the end. */
@@ -60,7 +60,7 @@ export async function drive(contestant: Contestant, load: Load): Promise<Round> 
   await pause(load.seconds * (1 - settling))
   counting = false
   const after = { at: performance.now(), work: workOf(contestant.pid) }
-  // A client that has made its last request waits for the answer and leaves. autocannon itself would cut it off.
+  // A client that has made its last request waits for the answer and stops. autocannon itself would cut it off.
   for (const client of clients) client.responseMax = client.reqsMade
   const result = await run
 
@@ -148,8 +148,8 @@ export async function post(
 /** Requests that write, and what a round of them needs. */
 export interface Prepared {
   requests: Requests
-  /** Done before each round. */
+  /** Runs before each round. */
   ready?(seconds: number): Promise<void>
-  /** How many writes of this kind the server has. */
+  /** How many writes of this kind the server has stored. */
   count(): Promise<number>
 }

@@ -3,11 +3,11 @@ import { completeOf } from '../test/support/calls.ts'
 import type { Heddle } from './chat-contestants.ts'
 
 const project_id = 'main/judged'
-/** More than are judged while it is measured. */
+/** More than can be judged during the measurement. */
 const calls = 2_000
 const mostOfBatch = 500
 
-/** A monitor with a judge on the model itself, and calls that wait for it. Answers its id. */
+/** Creates a monitor whose judge is the model itself, and calls that wait for it. Returns its id. */
 export async function startJudges(server: Heddle): Promise<string> {
   const { scorer } = await post<{ scorer: string }>(server, `/v2/${project_id}/scorers`, {
     name: 'helpful',
@@ -39,7 +39,7 @@ export async function startJudges(server: Heddle): Promise<string> {
 export const pauseJudges = (server: Heddle, monitor: string) => setActive(server, monitor, false)
 export const resumeJudges = (server: Heddle, monitor: string) => setActive(server, monitor, true)
 
-/** Fails when no judge has said anything: then nothing was measured. */
+/** Fails if no judge has scored anything: then nothing was measured. */
 export async function checkJudged(server: Heddle, monitor: string): Promise<void> {
   const { stats } = await post<{ stats: { judged: number; reasons: object[] }[] }>(
     server,

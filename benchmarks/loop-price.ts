@@ -7,17 +7,17 @@ import { openRecord } from '../src/storage/open.ts'
 import { basic, keys, testConfig } from '../test/support/app.ts'
 import { scriptedBackend } from '../test/support/scripted-backend.ts'
 
-/** Microseconds of processor time for an answer, of one kind after the other, round by round. */
+/** Microseconds of processor time for an answer, first of one kind and then of the other, round by round. */
 export interface Price {
   off: number[]
   all: number[]
 }
 
-/** Of each kind in a round: so few that both have the same machine. */
+/** Answers of each kind in a round: few, so that both run under the same load. */
 const answers = 100
 const tokens = 256
 
-/** Each token by itself, as a slow model has it. */
+/** Each token on its own, as a slow model produces it. */
 async function* play(): AsyncGenerator<GenerationEvent[]> {
   yield [{ kind: 'prefilled', cachedTokens: 0 }]
   for (let token = 0; token < tokens; token++) {
@@ -28,8 +28,8 @@ async function* play(): AsyncGenerator<GenerationEvent[]> {
 }
 
 /**
- * What recording an answer costs the server by itself: the engine is played, so that nothing hides it. All threads of this
- * process count, and what is written behind the answers too.
+ * What recording an answer costs the server itself: the engine is simulated, so that it hides nothing. All threads of
+ * this process count, including writes after the answers.
  */
 export async function measurePrice(folder: string, rounds: number): Promise<Price> {
   await mkdir(folder, { recursive: true })

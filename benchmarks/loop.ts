@@ -1,4 +1,4 @@
-// What it costs that every answer is recorded, and that judges run behind the callers. See docs/benchmarks/recording.md.
+// What it costs to record every answer, and to run judges as background work. See docs/benchmarks/recording.md.
 
 import { rmSync } from 'node:fs'
 import { mkdtemp } from 'node:fs/promises'
@@ -27,7 +27,7 @@ const { values: options } = parseArgs({
 })
 const rounds = positive('rounds', options.rounds)
 if (options.model !== undefined && options.model !== 'random' && options.model !== 'builtin')
-  throw new Error(`--model ${options.model}: random or builtin; both unless told`)
+  throw new Error(`--model ${options.model}: random or builtin; both by default`)
 if (options.only !== undefined && !['price', 'recording', 'judges'].includes(options.only))
   throw new Error(`--only ${options.only}: price, recording or judges; all unless told`)
 if (options.markdown) refuseWithoutPlace(options.markdown, 'loop')
@@ -35,7 +35,7 @@ if (options.markdown) refuseWithoutPlace(options.markdown, 'loop')
 const streamCounts = [1, 4, 8]
 const shortPrompt = 24
 const longPrompt = 256
-/** What is written behind an answer is work of it. */
+/** Writes after an answer count as work of that answer. */
 const settlingMs = 100
 
 const threads: Record<string, string> =
@@ -57,7 +57,7 @@ interface Measured {
   title: string
   source: string
   folder: string
-  /** Of an answer. */
+  /** Per answer. */
   tokens: number
 }
 
@@ -114,7 +114,7 @@ async function tellPrice(report: Report): Promise<void> {
   )
 }
 
-/** One of two ways that are compared, and what came of it in each round. */
+/** One of two ways that are compared, and its result in each round. */
 interface Way {
   name: string
   server: Heddle
@@ -127,7 +127,7 @@ interface Cell {
   first: number
   /** Of all streams together. */
   perSecond: number
-  /** Microseconds of all processors for a token that is generated: of the server, and with the engine. */
+  /** Microseconds of processor time for a generated token: of the server, and including the engine. */
   serverWork: number
   allWork: number
 }
@@ -237,7 +237,7 @@ async function cellOf({ ask, pid }: Heddle, streams: number, tokens: number): Pr
   }
 }
 
-/** Each begins with tokens that no prompt before it began with. */
+/** Each begins with tokens that no earlier prompt began with. */
 function promptsOf(count: number, length: number): number[][] {
   return Array.from({ length: count }, () => {
     const salt = asked++

@@ -29,7 +29,7 @@ export function machineFacts(folder: string): Machine {
   }
 }
 
-/** How many threads wanted a processor, over the last minute. */
+/** The load average of the last minute. */
 export function loadNow(): number {
   return loadavg()[0] ?? 0
 }
@@ -46,12 +46,12 @@ function commit(): string {
 }
 
 export interface Work {
-  /** Microseconds on a processor. */
+  /** Microseconds of processor time. */
   main: number
   all: number
 }
 
-/** What a process has used so far, by the scheduler's clock; undefined where the system does not tell. */
+/** The processor time that a process has used so far, by the scheduler's clock; undefined if the system does not report it. */
 export function workOf(pid: number): Work | undefined {
   const onProcessor = (task: string) => {
     try {
@@ -68,7 +68,7 @@ export function workOf(pid: number): Work | undefined {
   }
 }
 
-/** The processes that this one has started; none where the system does not tell. */
+/** The child processes of a process; none if the system does not report them. */
 export function childrenOf(pid: number): number[] {
   try {
     return readdirSync(`/proc/${pid}/task`).flatMap((task) =>

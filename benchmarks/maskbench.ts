@@ -1,8 +1,8 @@
 /**
- * How many of the schemas of a folder compile, and whether what they accept is what their tests say: `npx node
+ * How many of the schemas of a folder compile, and whether they accept what their tests say: `npx node
  * benchmarks/maskbench.ts --folder maskbench/data`. The files are those of MaskBench, `{schema, tests: [{valid, data}]}`;
- * docs/structured-output.md says where they are published. Times of compiling are by the
- * clock, so they are those of an idle machine only; those of masks are the least of `--rounds`.
+ * docs/structured-output.md says where they are published. Compile times are wall-clock times, so they are only valid on
+ * an idle machine; those of masks are the minimum of `--rounds`.
  */
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -53,7 +53,7 @@ interface Tally {
   valid: number
   refused: number
   invalid: number
-  /** Of schemas that compile and answer each of their tests as it says. */
+  /** Schemas that compile and give the expected result for each of their tests. */
   right: number
   times: number[]
   wrong: string[]
@@ -70,7 +70,7 @@ const emptyTally = (): Tally => ({
   wrong: [],
 })
 
-/** Microseconds by the clock: the processor's own time is counted in milliseconds on some systems, more than most schemas take. */
+/** Wall-clock microseconds: some systems count processor time in milliseconds, which is more than most schemas take. */
 function spent(run: () => void): number {
   const since = performance.now()
   run()
@@ -158,7 +158,7 @@ for (const [mode, options] of Object.entries(modes)) {
   if (given.mode !== undefined && !given.mode.includes(mode)) continue
   const tally = emptyTally()
   const reasons = new Map<string, string[]>()
-  // What nobody has compiled yet is slower, and is no part of the figures.
+  // Code that has not run yet is slower, so warming up is excluded from the figures.
   for (const { schema } of sample.slice(0, 40)) compiled(schema, options, createConstraintCompiler())
   const compiler = createConstraintCompiler()
   for (const one of sample) {
@@ -177,7 +177,7 @@ for (const [mode, options] of Object.entries(modes)) {
     const orders = createMemberOrders(following, one.schema)
     judge(tally, one, orders.accepts)
     const { data } = one.tests.find(({ valid }) => valid) ?? {}
-    // No more are kept than are asked for: what is held makes the collector slower, and a server holds few.
+    // No more are kept than are needed: they make the garbage collector slower, and a server keeps few.
     if (mode === 'as sent' && data !== undefined && grammars.length < Number(given.masks))
       grammars.push({ name: one.name, grammar: outcome.grammar, data })
   }
@@ -218,7 +218,10 @@ console.log(
 console.log('|---|---|---|---|---|---|---|')
 for (const line of rows) console.log(line)
 
-/** A mask before each token of a text, with a vocabulary that looks like one: bytes, digits, and words with and without a space. */
+/**
+ * Computes a mask before each token of a text, with a realistic vocabulary: bytes, digits, and words with and without a
+ * space.
+ */
 function masks(): void {
   const random = seededRandom(2)
   const size = Number(given.vocabulary)
@@ -239,7 +242,10 @@ function masks(): void {
     eos: listed.length + 256,
   })
   const ids = new Map(listed.map((text, id) => [text, id]))
-  /** Of each place the least of all rounds, each of which begins anew: what a collector or another process takes is no part of it. */
+  /**
+   * The minimum for each position over all rounds, each of which starts afresh: it excludes the garbage collector and
+   * other processes.
+   */
   const least: { time: number; isFirst: boolean }[] = []
   for (let round = 0; round < Number(given.rounds); round++) {
     const held = createConstraints(vocabulary)

@@ -1,7 +1,10 @@
 import { JsonNumber } from '../src/domain/json/lossless.ts'
 import type { Remembered, Remembering } from '../src/inference/constraints/grammar/remembering.ts'
 
-/** Values of a grammar whose members come in an order of their own: each is tried in the orders that the grammar goes on with. */
+/**
+ * Checks values against a grammar that fixes the order of members: each value is tried in the orders that the grammar
+ * allows.
+ */
 export interface MemberOrders {
   accepts(value: unknown): boolean
   /** The text in the order that is accepted. */
@@ -19,7 +22,7 @@ export function createMemberOrders(following: Remembering, schema: unknown): Mem
   let left = most
   let found: string | undefined
 
-  /** Names of members come in the order in which schemas list them. */
+  /** The names of members come in the order in which schemas list them. */
   function rank(part: unknown, isOfMembers = false): void {
     if (typeof part !== 'object' || part === null) return
     for (const [name, inner] of Object.entries(part)) {

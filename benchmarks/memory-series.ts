@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { quantile, sorted } from './figures.ts'
 
-/** What the processes of a server hold of their own, in MB by name. Pages of files that are mapped are not counted. */
+/** The private memory of a server's processes, in MB by name. Pages of mapped files are not counted. */
 export function heldBy(pid: number): Map<string, number> {
   const held = new Map([['server', anonymousMemory(pid)]])
   for (const child of childrenOf(pid)) {
@@ -11,7 +11,7 @@ export function heldBy(pid: number): Map<string, number> {
   return held
 }
 
-/** How much more the end of a series holds than the middle, as a share: medians, since garbage comes and goes. */
+/** How much larger the end of a series is than its middle, as a share. Medians are compared, because garbage comes and goes. */
 export function growthOf(series: readonly number[]): number {
   const second = series.slice(Math.floor(series.length / 2))
   const part = Math.max(1, Math.floor(second.length / 4))
@@ -30,7 +30,7 @@ function childrenOf(pid: number): number[] {
   )
 }
 
-/** By the file that the process runs: the engine, or what renders templates. */
+/** Named by the file that the process runs: the engine, or the template renderer. */
 function nameOf(pid: number): string {
   const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8')
   return /embedded/.test(command) ? 'engine' : /rendering/.test(command) ? 'templates' : 'others'

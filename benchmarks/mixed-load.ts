@@ -7,12 +7,12 @@ import { askOne } from '../test/support/chat-mixture.ts'
 import type { ChatServer } from '../test/support/chat-server.ts'
 import { rawPost } from '../test/support/raw-client.ts'
 
-/** A text of about so many characters that compresses as little as a real one. */
+/** A text of about this many characters that compresses as badly as a real one. */
 const textOf = (characters: number) => randomUUID().repeat(Math.ceil(characters / 36))
 
 /**
- * What a team does to one server in an hour: it writes, looks things up, asks the model, leaves in the middle, and gets some of
- * it wrong. Each step is one kind of request; an answer that a user would not expect ends the run.
+ * What a team does to one server in an hour: it writes, queries, asks the model, disconnects midway, and makes mistakes.
+ * Each step is one kind of request; an answer that a user would not expect ends the run.
  */
 export function createMixedLoad(server: ChatServer): (step: number) => Promise<void> {
   const known: string[] = [randomUUID()]
@@ -67,7 +67,7 @@ export function createMixedLoad(server: ChatServer): (step: number) => Promise<v
   }
 
   async function askConstrained(step: number): Promise<void> {
-    // Most schemas come again; some are new each time.
+    // Most schemas repeat; some are new each time.
     const name = step % 30 === 0 ? `field${step}` : `field${step % 4}`
     const schema = {
       type: 'object',
@@ -84,7 +84,7 @@ export function createMixedLoad(server: ChatServer): (step: number) => Promise<v
     assert.equal(status, 200, text)
   }
 
-  /** In the middle of a body, in the middle of an answer, and before one. */
+  /** Disconnects within a body, within an answer, and before an answer. */
   async function leave(step: number): Promise<void> {
     const body = {
       batch: Array.from({ length: 20 }, () => completeOf({ inputs: { question: textOf(4_000) } })),

@@ -13,7 +13,7 @@ export interface PackageChild {
 
 const longestAnswer = 120_000
 
-/** The package in a process of its own, with one libuv thread: more of them would each bring threads that spin. */
+/** The package in a process of its own, with one libuv thread: each additional one would start threads that spin. */
 export async function startPackage(file: string, threads: number, context: number): Promise<PackageChild> {
   const child = fork(
     join(import.meta.dirname, 'package-engine.ts'),

@@ -1,6 +1,9 @@
 import { type BatchItem, getLlama, type LlamaContextSequence, type Token } from 'node-llama-cpp'
 
-/** The best that the public classes of node-llama-cpp make of a model: one batch for all who run, who wait for each other. */
+/**
+ * The best that the public classes of node-llama-cpp make of a model: one batch for all running sequences, which wait for
+ * each other.
+ */
 export interface PackageQuestion {
   prompts: number[][]
   tokens: number
@@ -43,7 +46,7 @@ const made = await model.createContext({
 })
 const sequences = Array.from({ length: 8 }, () => made.getSequence())
 
-/** Answers when its first token came. */
+/** Returns the time of the first token. */
 async function run(sequence: LlamaContextSequence, prompt: number[], tokens: number): Promise<number> {
   const given = prompt as Token[]
   let first = Number.NaN

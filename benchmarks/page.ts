@@ -1,4 +1,4 @@
-// What somebody waits for in the page, in a Chromium of this machine.
+// How long a user waits in the page, in a Chromium on this machine.
 //
 //   node benchmarks/page.ts [--only list,trace,compare] [--calls 100000] [--spans 30000] [--rows 10000] [--rounds 5]
 
@@ -31,7 +31,7 @@ const { calls, spans, rows, rounds } = Object.fromEntries(
 const ends: (() => unknown)[] = []
 const t = { after: (end: () => unknown) => void ends.push(end) }
 
-/** One figure for each round; the middle one counts. */
+/** One figure for each round; the median is reported. */
 function say(what: string, aim: string | undefined, given: readonly number[], unit = 'ms'): void {
   const sorted = given.toSorted((one, other) => one - other)
   const middle = sorted[Math.floor(sorted.length / 2)] as number
@@ -41,7 +41,7 @@ function say(what: string, aim: string | undefined, given: readonly number[], un
   )
 }
 
-/** Each has its own calls in the one record, which holds those of every part that is measured. */
+/** Each part has its own calls in the one record, which has those of every measured part. */
 const parts = {
   list: { fill: fillList, measure: measureList },
   trace: { fill: fillTrace, measure: measureTrace },
@@ -173,7 +173,7 @@ async function fillRuns(server: RunningServer): Promise<void> {
   await write(server, comparedRuns({ runs: 4, rows }))
 }
 
-/** From the address to what is waited for, in a browser that knows nothing yet. */
+/** From opening the address until the expected content is shown, in a browser with an empty cache. */
 async function firstView(browser: Browser, { address }: RunningServer, path: string, shown: string) {
   const context = await browser.newContext({ viewport: { width: 1400, height: 900 } })
   const page = await context.newPage()
@@ -182,7 +182,7 @@ async function firstView(browser: Browser, { address }: RunningServer, path: str
   let received = 0
   await client.send('Network.enable')
   await client.send('Performance.enable', { timeDomain: 'threadTicks' })
-  /** Milliseconds of processor time of the page so far, which other programs of the machine do not lengthen. */
+  /** Milliseconds of processor time of the page so far, which other programs on the machine do not affect. */
   const worked = async () => {
     const { metrics } = await client.send('Performance.getMetrics')
     return (metrics.find(({ name }) => name === 'TaskDuration')?.value ?? 0) * 1000
@@ -199,7 +199,7 @@ async function firstView(browser: Browser, { address }: RunningServer, path: str
   return { page, since, took: performance.now() - since, received, worked }
 }
 
-/** From the key to the frame that shows the row. */
+/** From the key press to the frame that shows the row. */
 function jump(page: Page, press: string, text: string): Promise<number> {
   return page.evaluate(
     async ([all, wanted]) => {
@@ -217,7 +217,7 @@ function jump(page: Page, press: string, text: string): Promise<number> {
   )
 }
 
-/** How long each frame took while somebody turns the wheel for five seconds. */
+/** How long each frame took during five seconds of turning the wheel. */
 function scroll(page: Page): Promise<number[]> {
   return page.evaluate(async () => {
     const grid = document.querySelector('[role=grid]') as HTMLElement
@@ -233,7 +233,7 @@ function scroll(page: Page): Promise<number[]> {
   })
 }
 
-/** Twenty calls a second come in, while somebody reads further down. */
+/** Twenty calls per second arrive while the list is scrolled down. */
 async function live(page: Page, { post }: RunningServer): Promise<void> {
   await page.evaluate(() => document.querySelector('[role=grid]')?.scrollTo({ top: 4_400 }))
   const watched = `Question ${calls - 101}?`
@@ -265,7 +265,7 @@ async function live(page: Page, { post }: RunningServer): Promise<void> {
   say('longest frame meanwhile', 'under 50', [Math.max(...(await frames))])
 }
 
-/** From the choice to the frame that shows other rows. */
+/** From the selection to the frame that shows other rows. */
 function sort(page: Page, way: string): Promise<number> {
   return page.evaluate(async (wanted) => {
     const order = document.querySelector('[aria-label=Order]') as HTMLSelectElement

@@ -1,4 +1,4 @@
-// Where the server's time goes: the functions with the most time of their own, by thread. See docs/benchmarks/profiles.md.
+// Where the server's time goes: the functions with the most self time, by thread. See docs/benchmarks/profiles.md.
 
 import { rmSync } from 'node:fs'
 import { mkdir, mkdtemp, readdir, readFile } from 'node:fs/promises'
@@ -53,7 +53,8 @@ for (const name of wanted) await profile(name as keyof typeof phases)
 
 async function profile(name: keyof typeof phases): Promise<void> {
   const phase = phases[name]
-  if (phase === undefined) throw new Error(`no phase ${name}: there are ${Object.keys(phases).join(', ')}`)
+  if (phase === undefined)
+    throw new Error(`unknown phase ${name}; the phases are ${Object.keys(phases).join(', ')}`)
   const data = join(folder, `${name}-data`)
   const profiles = join(options.keep ?? folder, name)
   await mkdir(data)
@@ -160,7 +161,7 @@ function fileOf(url: string): string {
     .replace(/^.*\/(src\/)/, '$1')
 }
 
-/** A package, a file of ours, or a module of Node. */
+/** A package, a file of this repository, or a module of Node. */
 function placeOf(url: string): string {
   if (url.startsWith('node:')) return url
   const parts = /\/node_modules\/((?:@[^/]+\/)?[^/]+)\/(?!.*\/node_modules\/)/.exec(url)

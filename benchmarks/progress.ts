@@ -4,14 +4,14 @@ import type { Contestant } from './contestants.ts'
 import type { Prepared } from './load.ts'
 
 const itemsOfQueue = 1000
-/** More than a server gets through; a round that runs out of items fails. */
+/** More than a server can process; a round that runs out of items fails. */
 const itemsPerSecond = 12_000
 
 const told = (annotation_state: string) => JSON.stringify({ project_id: project, annotation_state })
 
 /**
- * Every write is a step that an item has not taken: a connection takes an item that nobody has, begins it and completes
- * it. What is not taken in a round is there for the next.
+ * Every write is a step that its item has not taken: a connection takes a free item, begins it and completes it. Items
+ * that are left over from a round are used in the next.
  */
 export async function itemsOf(server: Contestant): Promise<Prepared> {
   if (server.name === 'bare') {
@@ -34,7 +34,7 @@ export async function itemsOf(server: Contestant): Promise<Prepared> {
   }
   function take(): string {
     const path = waiting.pop()
-    if (path === undefined) throw new Error(`${server.name}: no item is left for the round`)
+    if (path === undefined) throw new Error(`${server.name}: there are no items left for this round`)
     return path
   }
 
@@ -87,7 +87,7 @@ async function fillQueue(server: Contestant, call_ids: readonly string[]) {
   return { queueId, itemIds: items.map(({ id }) => id) }
 }
 
-/** What a server answers to such a request, as JSON. */
+/** The answer of a server to such a request, as JSON. */
 export async function progressAnswer(server: Contestant, callId: string): Promise<string> {
   const { queueId, itemIds } = await fillQueue(server, [callId])
   const path = `/annotation_queues/${queueId}/items/${itemIds[0]}/progress`

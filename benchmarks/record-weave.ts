@@ -1,4 +1,4 @@
-// Runs the programs of test/clients/weave, which use the published SDK, and keeps the batches of calls that it sends:
+// Runs the programs of test/clients/weave, which use the published SDK, and saves the batches of calls that it sends in
 // weave-batches.jsonl, which the benchmark replays. See docs/benchmarks/record.md.
 
 import { writeFile } from 'node:fs/promises'

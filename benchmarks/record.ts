@@ -1,4 +1,5 @@
-// What the record costs: single reads and writes, batches, and how far that is from doing less. See docs/benchmarks/record.md.
+// What the record costs: single reads and writes, batches, and how far these are from servers that do less. See
+// docs/benchmarks/record.md.
 
 import { rmSync } from 'node:fs'
 import { mkdir, mkdtemp, writeFile } from 'node:fs/promises'
@@ -162,7 +163,7 @@ async function measureKinds(
   return writes
 }
 
-/** The durable writes once more, where each fsync takes so much longer. */
+/** Measures the durable writes again with a slower fsync. */
 async function measureSlow(
   report: Report,
 ): Promise<{ fsyncMs: Machine['fsyncMs']; writes: Written[] } | undefined> {

@@ -15,15 +15,15 @@ export interface Series {
   rounds: Round[]
 }
 
-/** What one server is asked in the rounds. */
+/** The requests to one server in the rounds. */
 export interface Lane {
   contestant: Contestant
   requests: Requests
-  /** Done before each round, outside of what is counted. */
+  /** Runs before each round and is not counted. */
   ready?(seconds: number): Promise<void>
 }
 
-/** A B C, C B A, A B C: each round of one stands next to a round of the others. */
+/** A B C, C B A, A B C: each round of one is next to a round of the others. */
 export async function alternate(
   lanes: readonly Lane[],
   plan: Plan,
@@ -55,7 +55,7 @@ function roundsOf(all: readonly Series[], connections: number, name: Name): Roun
   return all.find((one) => one.name === name && one.connections === connections)?.rounds ?? []
 }
 
-/** Round by round, because what ran at the same time ran on the same machine. */
+/** Compared round by round, because neighbouring rounds ran under the same load. */
 export function ratios(all: readonly Series[], connections: number, name: Name, other: Name): number[] {
   const others = roundsOf(all, connections, other)
   return roundsOf(all, connections, name).map(
@@ -63,7 +63,7 @@ export function ratios(all: readonly Series[], connections: number, name: Name, 
   )
 }
 
-/** What a request of one costs the main thread, as a share of what it costs the other's. */
+/** The processor time of the main thread for a request, as a share of the other server's. */
 export function workRatios(all: readonly Series[], connections: number, name: Name, other: Name): number[] {
   const others = roundsOf(all, connections, other)
   return roundsOf(all, connections, name).map(

@@ -3,7 +3,7 @@ import Sqlite from 'better-sqlite3'
 import { loadMigrations } from '../src/storage/engines/migrations.ts'
 import { type Row, rowColumns } from './calls.ts'
 
-/** The record's own table and indexes, filled by hand: one prepared statement for a row, FULL and WAL as in the record. */
+/** The record's own table and indexes, filled directly: one prepared statement per row, FULL and WAL as in the record. */
 export function openRows(folder: string) {
   const db = new Sqlite(join(folder, 'rows.db'))
   db.pragma('auto_vacuum = INCREMENTAL')

@@ -1,6 +1,9 @@
 import { createHash } from 'node:crypto'
 
-/** What is in the records that `scale.ts` measures. All of it follows from the number of a call, so that any run knows its ids. */
+/**
+ * The contents of the records that `scale.ts` measures. Everything follows from the number of a call, so that any run
+ * knows its ids.
+ */
 
 export const project_id = 'bench/scale'
 export const batchSize = 200

@@ -12,11 +12,13 @@ import { machineFacts } from './machine.ts'
 import { batchFrom, batchSize, callId, evaluation, project_id, root } from './scale-record.ts'
 
 /**
- * Writes and reads over HTTP with one, two and three servers on one PostgreSQL, beside one on SQLite, at several sizes of the record:
- * ingestion in batches, a call by its id, a query of calls, and a page of evaluation results. The records are made first: that of
- * PostgreSQL is a copy of that of SQLite. With a folder they stay, so that a run can make them and another one measure.
- * Run: node benchmarks/scale.ts [--calls 10000,100000] [--servers 0,1,2,3] [--seconds 5] [--folder F] [--only-make] [--rounds 1]
- * No server means the one on SQLite.
+ * Writes and reads over HTTP with one, two and three servers on one PostgreSQL, compared with one on SQLite, at several
+ * sizes of the record: ingestion in batches, a call by its id, a query of calls, and a page of evaluation results. The
+ * records are made first; the one in PostgreSQL is a copy of the one in SQLite. With --folder they are kept, so that one
+ * run can make them and another one measure.
+ * Run: node benchmarks/scale.ts [--calls 10000,100000] [--servers 0,1,2,3] [--seconds 5] [--folder F] [--only-make]
+ * [--rounds 1]
+ * `--servers 0` is the one on SQLite.
  */
 const { values: options } = parseArgs({
   options: {
@@ -94,7 +96,7 @@ const countOf = async (address: string) =>
 const page = { evaluation_call_ids: [evaluation], limit: 50, offset: 100 }
 const results = (address: string) => post(address, `/v2/${project_id}/eval_results/query`, page)
 
-/** Derived, and its columns packed, which is done behind the writes. */
+/** Waits until the results are derived and their columns packed, which happens after the writes. */
 async function settled(address: string): Promise<void> {
   while ((await results(address)).includes('"is_deriving":true')) await new Promise((r) => setTimeout(r, 500))
   await new Promise((resolve) => setTimeout(resolve, 3_000))
@@ -106,7 +108,7 @@ const timed = async (work: () => Promise<unknown>) => {
   return (performance.now() - begun) / 1000
 }
 
-/** What servers do when they have time; it takes longer than the writes do. */
+/** Servers do this when they are idle; it takes longer than the writes. */
 async function indexWords(place: RecordPlace): Promise<void> {
   const db = await openRecord(place)
   try {
@@ -116,7 +118,7 @@ async function indexWords(place: RecordPlace): Promise<void> {
   }
 }
 
-/** Makes the record of this size on SQLite, or what it lacks, and copies it to PostgreSQL. */
+/** Makes the record of this size on SQLite, or completes it, and copies it to PostgreSQL. */
 async function make(postgres: TestPostgres, size: number): Promise<void> {
   const server = await serve(sqliteOf(size))
   try {
@@ -144,13 +146,13 @@ async function make(postgres: TestPostgres, size: number): Promise<void> {
     const child = heddle(['db', 'copy', url], sqliteOf(size))
     child.stdout.resume()
     const [code] = await once(child, 'exit')
-    if (code !== 0) console.log('What is there stays as it is.')
+    if (code !== 0) console.log('Nothing was copied; the existing record stays as it is.')
   })
   console.log(`${size} calls copied to PostgreSQL in ${copied.toFixed(0)} s`)
   await indexWords({ ...place, databaseUrl: url })
 }
 
-/** Requests of all clients for so long, spread over the servers. */
+/** Sends the requests of all clients for this long, spread over the servers. */
 async function load(servers: readonly Running[], ask: (address: string, n: number) => Promise<unknown>) {
   const times: number[] = []
   const begun = performance.now()
@@ -190,7 +192,7 @@ async function measure(postgres: TestPostgres, count: number, size: number): Pro
     const read = await load(servers, (at, n) => post(at, '/call/read', { id: callId((n * 7_919) % size) }))
     const found = await load(servers, (at) => post(at, '/calls/stream_query', query))
     const paged = await load(servers, results)
-    // Last: what it adds is derived before anything else is measured on this record.
+    // Measured last: what it adds is derived before anything else is measured on this record.
     const from = Math.ceil(there / batchSize) * batchSize
     const written = await load(servers, (at, n) => writeBatch(at, batchFrom(from + n * batchSize)))
     const name = count === 0 ? 'SQLite' : `PostgreSQL, ${count} server${count > 1 ? 's' : ''}`
@@ -203,7 +205,7 @@ async function measure(postgres: TestPostgres, count: number, size: number): Pro
 }
 
 const postgres = await startPostgres({
-  // As whoever keeps a record would have it: what is acknowledged is on the disk.
+  // As in production: what is acknowledged is on the disk.
   settings: { fsync: 'on', shared_buffers: '512MB', max_wal_size: '4GB', deadlock_timeout: '1s' },
   ...(options.folder !== undefined && { folder: join(folder, 'postgres') }),
 })

@@ -11,9 +11,9 @@ import { post } from './load.ts'
 import { type Work, workOf } from './machine.ts'
 import { stamper } from './stamps.ts'
 
-/** As many requests as the SDK lets be on their way at once. */
+/** As many requests as the SDK sends concurrently. */
 const clients = 20
-/** What the SDK waits before it sends what has gathered. */
+/** How long the SDK waits before it sends a batch. */
 const batchIntervalMs = 200
 
 const recordedProject = 'acme/weave-sdk'
@@ -29,7 +29,7 @@ interface Batch {
   ends: number
 }
 
-/** The recorded batches of all programs, in order, with new ids each time: no call of them stays open. */
+/** The recorded batches of all programs, in order, with new ids each time: all of their calls end. */
 function recordedBatches(): () => Batch[] {
   const lines = readFileSync(new URL('./weave-batches.jsonl', import.meta.url), 'utf8')
     .trimEnd()
@@ -77,7 +77,7 @@ export interface Sdk {
   stored: number
 }
 
-/** Clients that send what the SDK sends: as it does, a batch and a pause, and as fast as the answers come. */
+/** Clients that send what the SDK sends: a batch and a pause, as the SDK does, or as fast as the answers come. */
 export async function measureSdk(folder: string, plan: SdkPlan): Promise<Sdk> {
   const data = join(folder, 'sdk')
   await mkdir(data)
@@ -120,8 +120,8 @@ export async function measureSdk(folder: string, plan: SdkPlan): Promise<Sdk> {
 }
 
 /**
- * When the clients are at their places, a fifth of the time goes by before anything is counted. At the end each client
- * sends the rest of its programs.
+ * Once the clients are spread over their programs, a fifth of the time passes before anything is counted. At the end each
+ * client sends the rest of its programs.
  */
 async function replay(server: Contestant, make: () => Batch[], pauseMs: number, seconds: number) {
   const agent = new Agent({ keepAlive: true, maxSockets: clients })
@@ -135,7 +135,7 @@ async function replay(server: Contestant, make: () => Batch[], pauseMs: number, 
 
   async function client(index: number): Promise<void> {
     await sleep((index / clients) * pauseMs)
-    // Each client has come to another place of its programs when the pauses begin.
+    // Each client is at a different position of its programs when the pauses begin.
     let atOnce = index % batchesOfPrograms
     while (!ending) {
       for (const { body, parts, ends } of make()) {

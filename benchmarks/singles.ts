@@ -9,14 +9,14 @@ import { progressAnswer } from './progress.ts'
 export interface Singles {
   /** heddle, bare, one by one, inline. */
   servers: readonly Contestant[]
-  /** Of calls of about 2 kB, which heddle has. */
+  /** Of calls of about 2 kB, which the server has stored. */
   reads: Requests
   /** Bytes of an answer to one of them. */
   readBytes: number
   stop(): Promise<void>
 }
 
-/** The servers that are asked one small thing at a time. */
+/** The servers that receive one small request at a time. */
 export async function startSingles(folder: string): Promise<Singles> {
   const servers: Contestant[] = []
   const run = async (name: Name) => {

@@ -11,7 +11,7 @@ export type SlowDisk =
   | { environment: Record<string, string>; fsyncMs: Latency; skipped?: undefined }
   | { skipped: string }
 
-/** What a process needs in its environment to find every fsync slower by so much, or why that cannot be had here. */
+/** The environment that makes every fsync of a process slower by this much, or the reason why that is not possible here. */
 export async function slowDisk(folder: string, milliseconds: number): Promise<SlowDisk> {
   if (process.platform !== 'linux') return { skipped: 'the library is preloaded on Linux only' }
   const library = join(folder, 'slow-fsync.so')
@@ -29,7 +29,7 @@ export async function slowDisk(folder: string, milliseconds: number): Promise<Sl
   return { environment, fsyncMs }
 }
 
-/** Answers why it could not. */
+/** Returns the reason if it failed. */
 async function compile(library: string): Promise<string | undefined> {
   const compilers = process.env.CC ? [process.env.CC] : ['cc', 'gcc', 'clang']
   for (const compiler of compilers) {

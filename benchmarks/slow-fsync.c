@@ -1,4 +1,4 @@
-// A slower disk: preloaded, it makes every fsync and fdatasync sleep before it does its work. See slow-disk.ts.
+// A slower disk: when preloaded, it makes every fsync and fdatasync sleep before it does its work. See slow-disk.ts.
 
 #define _GNU_SOURCE
 #include <stdlib.h>

@@ -11,8 +11,8 @@ import { growthOf, heldBy } from './memory-series.ts'
 import { createMixedLoad } from './mixed-load.ts'
 
 /**
- * What the processes of the server hold while it works: during thousands of short completions of all kinds, some left in the
- * middle, or, with `--mixed`, during an hour of everything that a team does to it.
+ * How much memory the processes of the server use while it works: during thousands of short completions of all kinds,
+ * some of them cancelled midway, or, with `--mixed`, during an hour of everything that a team does to it.
  */
 const { values } = parseArgs({
   options: {
@@ -29,7 +29,7 @@ const completions = Number(values.completions)
 const users = Number(values.users)
 const looks = Number(values.looks)
 
-/** How much more each process may hold at the end of the second half than at its beginning. */
+/** How much each process may grow from the beginning of the second half to its end. */
 const mostGrowth = 0.05
 
 const cleaning: (() => unknown)[] = []
@@ -56,7 +56,7 @@ async function soak(server: ChatServer): Promise<void> {
   console.log(table(['completions', 'seconds', 'server, MB', 'engine, MB'], rows))
 }
 
-/** What V8 says of the server's main thread, in MB. */
+/** The memory that V8 reports for the server's main thread, in MB. */
 async function heapOf(server: ChatServer): Promise<Record<'heap' | 'external', number>> {
   const text = await (await server.get('/metrics', keys.root)).text()
   const megabytes = (name: string) =>

@@ -1,4 +1,5 @@
-// What guessing tokens ahead brings and costs: with HEDDLE_SPECULATION on and off, in turns. See docs/benchmarks/guessing.md.
+// What guessing tokens ahead gains and costs: with HEDDLE_SPECULATION on and off, alternately. See
+// docs/benchmarks/guessing.md.
 
 import { rmSync } from 'node:fs'
 import { mkdtemp } from 'node:fs/promises'
@@ -60,9 +61,9 @@ const schema = {
 
 interface Task {
   name: string
-  /** Of one stream; the number makes it another. */
+  /** Of one stream; the number varies it. */
   generation(number: number): Generation
-  /** Each is asked before, not measured, and its answer with every 32nd word changed is the prediction. */
+  /** Each is generated once without measuring, and its answer with every 32nd word changed is the prediction. */
   isForetold?: boolean
 }
 
@@ -188,7 +189,7 @@ async function measure(name: string, file: string, report: Report): Promise<void
   for (const speculation of [false, true]) {
     const { plan } = await prepareModel(file, {
       ...{
-        // By this name it has the types of its own.
+        // Under this name it has its own types.
         model: name === 'the built-in model' ? 'builtin' : file,
         model_name: [],
         context: 2048,
@@ -220,7 +221,7 @@ async function measure(name: string, file: string, report: Report): Promise<void
           const [off, on] = two as [Cell, Cell]
           if (isBuiltin && !isDeepStrictEqual(off.said, on.said))
             throw new Error(`${task.name}: not the same answers`)
-          // The first one warms both.
+          // The first one warms up both.
           if (round > 0) cells.push([off, on])
         }
         const spread = (values: number[]) => shownSpread(spreadOf(values))

@@ -10,8 +10,8 @@ export interface Stamped {
 }
 
 /**
- * Makes copies of JSON texts in which every name is a new id, the same one in all of the texts. A name is a whole string
- * in quotes, as long as an id.
+ * Makes copies of JSON texts in which every name is replaced by a new id, the same in all of the texts. A name is a whole
+ * string in quotes, as long as an id.
  */
 export function stamper(texts: readonly Buffer[], isName: (text: string) => boolean): () => Stamped {
   const places = new Map<string, { text: number; at: number }[]>()

@@ -13,9 +13,9 @@ import { constraints, samplings, turns } from './constraints.ts'
 import { childrenOf, loadNow, workOf } from './machine.ts'
 
 /**
- * Tokens a second with a constraint beside those without one, on a model of many tokens that knows nothing (so that nearly
- * all it wants to say is not allowed) or on a given one. Beside it what the engine works for a token, by its processor time: that
- * says more on a busy machine, with `--threads 1`, because threads that wait for one another spin.
+ * Tokens per second with and without a constraint, on a random model with many tokens (so that nearly everything that it
+ * predicts is not allowed) or on a given one. Also reports the engine's processor time per token, which is more reliable
+ * on a busy machine, with `--threads 1`, because threads that wait for one another spin.
  */
 const { values } = parseArgs({
   options: {
@@ -42,7 +42,7 @@ while (backend.status().state === 'starting') await new Promise((resolve) => set
 /** Microseconds of processor time of the engine so far. */
 const workNow = () => childrenOf(process.pid).reduce((sum, pid) => sum + (workOf(pid)?.all ?? Number.NaN), 0)
 
-/** Milliseconds of an answer from the question to its end, what the engine worked for it, and its tokens. */
+/** The duration of an answer in milliseconds, the engine's processor time for it, and its tokens. */
 async function answer(
   sampling: Partial<Generation['sampling']>,
   { seed, maxTokens, grammar }: { seed: number; maxTokens: number; grammar?: CompiledGrammar },
@@ -67,11 +67,11 @@ async function answer(
 interface Pair {
   free: number
   constrained: number
-  /** What the engine worked for a free one, as a share of that for a constrained one. */
+  /** The engine's processor time for an unconstrained answer, as a share of that for a constrained one. */
   ofWork: number
 }
 
-/** Tokens a second of answers with a constraint, and of free ones that have as many tokens. */
+/** Tokens per second of constrained answers, and of unconstrained ones with as many tokens. */
 async function pair(
   sampling: Partial<Generation['sampling']>,
   grammar: CompiledGrammar,
@@ -124,9 +124,9 @@ for (const [how, sampling] of Object.entries(samplings)) {
   for (const [name, grammar] of grammars) {
     if (!`${how}, ${name}`.includes(values.only)) continue
     const found: Pair[] = []
-    // The first pass learns the grammar, as the first answer of a server does, and is not counted.
+    // The first pass fills the caches of the grammar, as the first answer of a server does, and is not counted.
     for (let pass = 0; pass <= Number(values.passes); pass++) {
-      // Free and constrained take turns, so that what else the machine does falls on both.
+      // Both kinds take turns, so that other load on the machine affects both alike.
       const both = await pair(sampling, grammar, 100 * pass)
       if (pass > 0) found.push(both)
     }

@@ -6,8 +6,8 @@ const sentence =
 const callsOfTrace = 10
 
 /**
- * Makes calls in the order of their time, ten to a trace. Of half a kilobyte to three and a half: calls of one size fill the
- * pages of a record well or badly, and there a few bytes more make all the difference.
+ * Makes calls in the order of their time, ten per trace. Their sizes vary from half a kilobyte to three and a half: with
+ * calls of one size, how well they fill the pages of a record would depend on a few bytes.
  */
 export function traceMaker() {
   let made = 0

@@ -6,7 +6,7 @@ import type { Prepared } from './load.ts'
 import { itemsOf } from './progress.ts'
 import { alternate, type Lane, type Plan, type Series } from './rounds.ts'
 
-/** A request whose answer comes when the write is on the disk. */
+/** A request that is answered when the write is on the disk. */
 export interface WriteKind {
   name: string
   route: string
@@ -61,12 +61,12 @@ export interface Written {
   kind: string
   route: string
   series: Series[]
-  /** Bytes of a request's body, the longest of them. */
+  /** The largest body of a request, in bytes. */
   bytes: number
   checks: { name: Name; acknowledged: number; stored: number }[]
 }
 
-/** Fails when a server has not as many new writes as it has acknowledged. */
+/** Fails if a server has not stored as many new writes as it has acknowledged. */
 export async function measureWrites(
   kind: WriteKind,
   servers: readonly Contestant[],

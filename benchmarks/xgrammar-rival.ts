@@ -2,9 +2,9 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { loadXGrammar } from '../test/support/xgrammar.ts'
 
-/** XGrammar in a process of its own, which is started again when a schema ends it. */
+/** XGrammar in a process of its own, which is restarted if a schema ends it. */
 export interface Rival {
-  /** `accepted` for each value, in the order in which it has its members; undefined where the schema does not compile. */
+  /** `accepted` for each value, with its members in the order given; undefined if the schema does not compile. */
   ask(schema: unknown, values: readonly unknown[]): Promise<RivalAnswer>
   close(): void
 }

@@ -3,7 +3,7 @@ import basicAuth from '@fastify/basic-auth'
 import Fastify, { type FastifyInstance } from 'fastify'
 import { readConfig } from '../../src/config.ts'
 
-/** What any Fastify server has that knows its callers, and nothing more: Basic, the key found by its SHA-256. */
+/** What any Fastify server with authenticated callers has, and nothing more: Basic, with the key found by its SHA-256. */
 export async function plainServer(): Promise<FastifyInstance> {
   const hash = (text: string) => createHash('sha256').update(text).digest('hex')
   const { users } = readConfig(process.env)

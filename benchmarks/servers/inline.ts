@@ -1,4 +1,4 @@
-// The obvious way: the handler inserts, and the disk is waited for on the main thread.
+// The obvious way: the handler inserts, and waits for the disk on the main thread.
 
 import { readConfig } from '../../src/config.ts'
 import { newId } from '../../src/domain/ids.ts'

@@ -1,4 +1,4 @@
-// Heddle itself with groups of one: every write has a transaction and an fsync of its own.
+// Heddle itself with groups of one: every write has its own transaction and fsync.
 
 import { createLogger } from '../../src/command-line/logger.ts'
 import { readConfig } from '../../src/config.ts'

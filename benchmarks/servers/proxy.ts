@@ -1,4 +1,4 @@
-// The floor: what passes on requests and answers as they are, reads nothing of them and records nothing.
+// The floor: passes requests and answers on as they are, without reading or recording anything.
 
 import { Agent, createServer, request } from 'node:http'
 import { readConfig } from '../../src/config.ts'

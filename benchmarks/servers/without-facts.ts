@@ -1,8 +1,8 @@
 import { registerHooks } from 'node:module'
 
 /**
- * `node --require` of this, which threads follow too, runs a server that reads no facts from calls: what they cost is the
- * difference. The module that reads them is another one, which knows none.
+ * With `node --require` of this file, which also applies to threads, a server extracts no facts from calls: their cost is
+ * the difference. It replaces the module that extracts them with one that finds none.
  */
 const facts = new URL('../../src/domain/call-facts/facts.ts', import.meta.url).href
 

@@ -8,7 +8,7 @@ import { createModels, type Models } from '../../src/inference/registry.ts'
 import type { Database } from '../../src/storage/database.ts'
 import { openAppRecord } from './app-record.ts'
 
-/** Two tenants and someone who reaches everything. */
+/** Two tenants, and one user with access to everything. */
 export const keys = {
   alice: 'the-secret-key-of-alice',
   bob: 'the-secret-key-of-bob',
@@ -22,14 +22,14 @@ export function basic(key: string, name = 'api'): string {
 }
 
 export function testConfig(settings: Record<string, string> = {}): Config {
-  // Nothing is shed because the machine is busy, or slowed down because of other tests: what a test sees must not depend
-  // on it.
+  // Nothing is shed because the machine is busy, or slowed down because of other tests: the result of a test must not
+  // depend on it.
   return readConfig({
     HEDDLE_USERS: users,
     HEDDLE_PORT: '0',
     HEDDLE_MAX_LOOP_DELAY: '0',
     HEDDLE_MODEL: 'none',
-    // Describing every route takes longer than all else that is built here.
+    // Describing every route takes longer than building everything else here.
     HEDDLE_DOCS: 'off',
     HEDDLE_WRONG_KEYS: '0',
     ...settings,
@@ -40,7 +40,7 @@ export interface Answer {
   status: number
   headers: Record<string, unknown>
   text: string
-  // The tests read answers as a client would: whatever is there.
+  // The tests read answers as a client would: without a type.
   json: Answered
 }
 // biome-ignore lint/suspicious/noExplicitAny: an answer is compared, never trusted
@@ -49,7 +49,7 @@ type Answered = any
 export interface TestApp {
   app: App
   database: Database
-  /** A POST as alice, unless told otherwise. A string is sent as it stands. */
+  /** A POST as alice, unless stated otherwise. A string is sent as it stands. */
   post(url: string, body: unknown, as?: string): Promise<Answer>
   get(url: string, as?: string): Promise<Answer>
   /** Any other method, with or without a body. */
@@ -60,11 +60,11 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
 export interface TestParts extends Partial<Omit<Parts, 'models'>> {
   settings?: Record<string, string>
-  /** The engine of the one model; none where absent. */
+  /** The engine of the one model; if absent, there is none. */
   backend?: Backend
   /** The one model itself, instead of its engine. */
   model?: Model
-  /** All of them. They are closed with the app. */
+  /** All models. They are closed with the app. */
   models?: Models
 }
 

@@ -10,7 +10,7 @@ const executablePath = [process.env.HEDDLE_TEST_BROWSER, ...places].find((path) 
 
 const missing = 'there is no Chromium here: `apt-get install chromium`, or name one in HEDDLE_TEST_BROWSER'
 
-/** Why tests of the page are skipped; false where they run. */
+/** Why tests of the page are skipped; false if they run. */
 export const noBrowser = executablePath === undefined ? missing : false
 if (noBrowser && process.env.CI) throw new Error(noBrowser)
 
@@ -18,7 +18,7 @@ interface Ending {
   after(close: () => Promise<void>): void
 }
 
-/** One for all tests of a file. */
+/** One browser for all tests of a file. */
 export async function openBrowser(t: Ending): Promise<Browser> {
   const browser = await chromium.launch({ executablePath: executablePath as string, args: ['--no-sandbox'] })
   t.after(() => browser.close())
@@ -27,7 +27,7 @@ export async function openBrowser(t: Ending): Promise<Browser> {
 
 export interface Seen {
   page: Page
-  /** What the browser complained of, and requests to other hosts. Nothing may be here at the end. */
+  /** Errors that the browser reported, and requests to other hosts. It must be empty at the end. */
   problems: string[]
 }
 
@@ -39,7 +39,7 @@ export async function openPage(
 ): Promise<Seen> {
   const context = await browser.newContext({ viewport: { width: 1400, height: 800 }, ...options })
   t.after(() => context.close())
-  // What is waited for is a state. How long it takes on a machine that is busy says nothing.
+  // Tests wait for a state. How long it takes on a busy machine does not matter.
   context.setDefaultTimeout(120_000)
   const page = await context.newPage()
   const problems = watched(page, url)
@@ -47,7 +47,7 @@ export async function openPage(
   return { page, problems }
 }
 
-/** Hears of everything that a person would find in the console. */
+/** Collects everything that a user would find in the console. */
 export function watched(page: Page, url: string): string[] {
   const problems: string[] = []
   const { host } = new URL(url)
@@ -62,7 +62,7 @@ export function watched(page: Page, url: string): string[] {
   return problems
 }
 
-/** What axe finds, as one line for each kind. */
+/** Asserts that axe finds nothing; reports one line for each kind of violation. */
 export async function assertAccessible(page: Page): Promise<void> {
   const { violations } = await new Axe({ page }).analyze()
   const found = violations.map(({ id, help, nodes }) => `${id}: ${help}: ${nodes[0]?.html.slice(0, 200)}`)

@@ -4,7 +4,7 @@ import type { CallEnd, CallPart, CallStart } from '../../src/storage/calls/parts
 import type { Database } from '../../src/storage/database.ts'
 import { sql, trusted } from '../../src/storage/sql/sql.ts'
 
-/** Parts of calls as the store takes them; what matters to a test is overridden. */
+/** Parts of calls as the store accepts them; a test overrides what matters to it. */
 
 export const secondMicros = 1_000_000
 
@@ -74,7 +74,7 @@ export function wholePart(
   return { ...startPart(project, id, start), end: endFields(end) }
 }
 
-/** The rows of a project as they are stored, also those that nobody may see. */
+/** The stored rows of a project, including those that nobody may see. */
 export function storedRows(db: Database, project: string): Promise<Record<string, unknown>[]> {
   return db.all(sql`SELECT * FROM calls WHERE project_id = ${project} ORDER BY id`)
 }
@@ -88,7 +88,7 @@ export interface Question {
   totalStorageSize?: boolean
 }
 
-/** Oldest first, as the stream gives them. */
+/** Oldest first, in the order of the stream. */
 export async function visibleCalls(
   db: Database,
   project: string,

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 
 export const project = 'acme/qa'
 
-/** A start as a client sends it; what matters to a test is overridden. */
+/** A start as a client sends it; a test overrides what matters to it. */
 export function startOf(fields: Record<string, unknown> = {}) {
   return {
     project_id: project,
@@ -26,7 +26,7 @@ export function endOf(id: string, fields: Record<string, unknown> = {}) {
   }
 }
 
-/** The start and the end as one. */
+/** The start and the end in one call. */
 export function completeOf(fields: { id?: string } & Record<string, unknown> = {}) {
   const { id = randomUUID() } = fields
   return { ...startOf(), ...endOf(id), trace_id: id, ...fields }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { ChatServer } from './chat-server.ts'
 
-/** Short requests of all kinds, each with a prompt that nobody had before. */
+/** Short requests of all kinds, each with a prompt that no request had before. */
 function requestOf(i: number): Record<string, unknown> {
   return {
     messages: [{ role: 'user', content: `${i}: ${'and then '.repeat(i % 40)}` }],
@@ -18,7 +18,7 @@ function requestOf(i: number): Record<string, unknown> {
   }
 }
 
-/** Asks the request of this number; every eleventh is left in the middle. */
+/** Sends the request with this number; every eleventh is cancelled midway. */
 export async function askOne({ ask }: Pick<ChatServer, 'ask'>, i: number): Promise<void> {
   if (i % 11 === 5) {
     const signal = AbortSignal.timeout(i % 20)

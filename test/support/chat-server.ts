@@ -7,7 +7,7 @@ import { type RandomModelShape, writeRandomModel } from './random-model.ts'
 import { newFolder, type RunningServer, startServer } from './server.ts'
 import { until } from './waiting.ts'
 
-/** An answer as it came. */
+/** An answer as it was received. */
 export interface Asked {
   status: number
   text: string
@@ -31,7 +31,7 @@ export interface SaidChoice {
   stop_reason: unknown
 }
 
-/** What an answer says, whole or as a stream. */
+/** The content of an answer, whole or streamed. */
 export interface Said {
   id: string
   model: string
@@ -41,22 +41,22 @@ export interface Said {
 }
 
 export interface ChatServer extends RunningServer {
-  /** Where the data lies. */
+  /** The data folder. */
   folder: string
-  /** The model's file, as HEDDLE_MODEL says it. */
+  /** The model's file, as in HEDDLE_MODEL. */
   model: string
   ask(fields?: Record<string, unknown>, init?: Parameters<RunningServer['post']>[2]): Promise<Asked>
-  /** Asks for token ids and usage too; the answer has to be one. */
+  /** Also asks for token ids and usage; the request has to succeed. */
   said(fields?: Record<string, unknown>): Promise<Said>
   tokenize(prompt: string): Promise<number[]>
   detokenize(tokens: readonly number[]): Promise<string>
-  /** Of the figures for Prometheus, without labels or with all of them as they are written. */
+  /** A figure for Prometheus, without labels or with all of them as they are written. */
   figure(name: string): Promise<number>
 }
 
 /**
- * The command as a user runs it, with a model behind it: the built-in one, or a random one, whose words make no sense. The
- * random model's sums come out the same in batches of every size, so that what it says can be compared.
+ * The command as a user runs it, with a model behind it: the built-in one, or a random one, whose words make no sense.
+ * The random model gives the same sums in batches of every size, so that its answers can be compared.
  */
 export async function startChatServer(
   t: Pick<TestContext, 'after'>,

@@ -9,14 +9,14 @@ export interface SaidCall {
   function: { name: string; arguments: string }
 }
 
-/** A choice of an answer, whole or put together from its chunks. */
+/** A choice of an answer, whole or assembled from its chunks. */
 export interface SaidTurn {
   role: string
-  /** Empty where the message has none. */
+  /** Empty if the message has none. */
   content: string
   reasoning: string
   calls: SaidCall[]
-  /** OpenAI's first form. */
+  /** OpenAI's original form of a call. */
   call?: SaidCall['function']
   finish: string
   stop: unknown
@@ -44,7 +44,7 @@ export function turnOf({ message, finish_reason, stop_reason, logprobs, token_id
   }
 }
 
-/** What the strictest clients make of the chunks: id and name come once, then arguments; roles first, ends last. */
+/** Assembles the chunks like the strictest clients: id and name come once, then arguments; the role is first, the end last. */
 export function turnOfChunks(chunks: readonly ChatChunk[], index: number): SaidTurn {
   const mine = chunks.flatMap(({ choices }) => choices).filter((choice) => choice.index === index)
   const turn: SaidTurn = {
@@ -106,7 +106,7 @@ export interface SaidBothWays {
   chunks: ChatChunk[]
 }
 
-/** Asks whole and as a stream; but for the ids of calls both have to say the same. */
+/** Asks for a whole answer and for a stream; apart from the ids of calls both must be the same. */
 export async function askedBothWays(
   { post }: Pick<TestApp, 'post'>,
   fields: Record<string, unknown>,

@@ -13,11 +13,11 @@ export const asking = (fields: Record<string, unknown> = {}) => ({
 export interface Events {
   chunks: ChatChunk[]
   comments: number
-  /** The error that took the place of what was to come. */
+  /** The error that took the place of the rest. */
   error: { message: string; type: string; param: string | null; code: string } | undefined
 }
 
-/** Reads a stream as strictly as its standard allows: each event is one line, and the last one says that it is over. */
+/** Reads a stream as strictly as its standard allows: each event is one line, and the last one marks the end. */
 export function eventsOf(text: string): Events {
   const events: Events = { chunks: [], comments: 0, error: undefined }
   assert.ok(text.endsWith('data: [DONE]\n\n'), `the stream ends with ${JSON.stringify(text.slice(-60))}`)
@@ -36,7 +36,7 @@ export function eventsOf(text: string): Events {
   return events
 }
 
-/** What a client makes of the chunks of one choice. */
+/** Assembles the chunks of one choice as a client does. */
 export function choiceOf(chunks: readonly ChatChunk[], index: number) {
   const mine = chunks.flatMap(({ choices }) => choices).filter((choice) => choice.index === index)
   const logprobs = mine.flatMap((choice) => choice.logprobs?.content ?? [])

@@ -2,7 +2,10 @@ import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { basic, keys, openApp } from './app.ts'
 
-/** What every route with a body says before it looks at a field: who, which type, how large, whether it is JSON. */
+/**
+ * Checks the refusals of every route with a body before it reads a field: the user, the content type, the size, and
+ * whether it is JSON.
+ */
 export async function assertCommonRefusals(
   t: Pick<TestContext, 'after'>,
   url: string,

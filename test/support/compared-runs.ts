@@ -1,11 +1,11 @@
 import { completeOf, project } from './calls.ts'
 
-/** Evaluations to be compared: so many runs over so many rows, each row with a boolean, a number and a reason. */
+/** Evaluations to compare: this many runs over this many rows, each row with a boolean, a number and a reason. */
 export interface ComparedRuns {
   runs: number
   rows: number
   trials?: number
-  /** What every text of models, scorers and people is. */
+  /** Replaces every text of models, scorers and people. */
   text?: string
 }
 
@@ -15,7 +15,7 @@ export const runId = (run: number): string => hex('a', run)
 
 const capitals = ['Chad', 'Peru', 'Mali', 'Oman', 'Laos', 'Togo', 'Cuba', 'Fiji']
 
-/** The same for the same numbers, between 0 and 1. */
+/** A number between 0 and 1, the same for the same arguments. */
 const chance = (run: number, row: number, trial: number) =>
   (((row + 1) * 7919 + (run + 1) * 104_729 * (row % 7) + trial * 31) % 1000) / 1000
 

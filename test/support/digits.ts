@@ -9,5 +9,5 @@ export function parseWithDigits(text: string): unknown {
   return parse(text, (_key, value, { source }) => (typeof value === 'number' ? { digits: source } : value))
 }
 
-// Node has the third argument since 21; the library types of TypeScript do not know it yet.
+// Node has the third argument since 21; the library types of TypeScript do not have it yet.
 type Reviver = (key: string, value: unknown, context: { source?: string }) => unknown

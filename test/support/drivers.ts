@@ -8,16 +8,16 @@ import { startPostgres, type TestPostgres } from './postgres.ts'
 
 export interface Driver {
   name: string
-  /** Before the first record is opened. */
+  /** Called before the first record is opened. */
   start(): Promise<void>
   stop(): Promise<void>
-  /** One record for all tests that keep to projects of their own. */
+  /** One record shared by all tests that use projects of their own. */
   shared(): Promise<Database>
   /** A fresh record, closed after the test. */
   open(t: Pick<TestContext, 'after'>): Promise<Database>
 }
 
-/** Everything that a record can be kept in. */
+/** Every storage engine for a record. */
 export function allDrivers(): Driver[] {
   return [sqliteFile(), postgres()]
 }

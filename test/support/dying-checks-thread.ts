@@ -1,7 +1,7 @@
 import type { CheckMessage, CheckQuestion } from '../../src/schemas/checks-thread.ts'
 import { ownPort } from '../../src/threads/thread.ts'
 
-/** Answers one question, and dies of the next; of a question to die at once. */
+/** Answers one question and exits on the next one, or at once if the question asks for that. */
 export async function serve(): Promise<void> {
   const port = ownPort()
   const post = (message: CheckMessage) => port.postMessage(message)

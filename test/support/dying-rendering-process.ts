@@ -1,4 +1,4 @@
-/** Stands in for the process of templates: does what the template says. */
+/** Stands in for the template renderer: does what the template says. */
 process.on('message', ({ template }: { template: string }) => {
   if (template === 'die') process.exit(3)
   if (template === 'kill') process.kill(process.pid, 'SIGKILL')

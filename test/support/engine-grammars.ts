@@ -8,7 +8,10 @@ export interface GrammarQuestion {
 }
 
 export interface EngineGrammars {
-  /** By text, whether the engine takes it for one of the grammar; 'refused' when it does not take the grammar itself. */
+  /**
+   * For each text, whether the engine accepts it as a text of the grammar; 'refused' if it does not accept the grammar
+   * itself.
+   */
   ask(gbnf: string, texts: readonly string[]): Promise<Answer>
   close(): Promise<void>
 }

@@ -1,6 +1,6 @@
 import type { RunningServer } from './server.ts'
 
-/** The process of the engine that a server has now, by its log. */
+/** The current engine process of a server, according to its log. */
 export function engineOf({ log }: Pick<RunningServer, 'log'>): number {
   const loaded = log
     .map((line) => JSON.parse(line) as { msg?: string; engine?: number })

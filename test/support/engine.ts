@@ -19,7 +19,7 @@ export interface EngineSetting {
 }
 
 /**
- * The weights of this model make sums that come out the same in batches of every size, so that tokens can be compared; one
+ * The weights of this model give the same sums in batches of every size, so that tokens can be compared. It runs on one
  * thread, because two that wait for each other on a busy machine take a thousand times as long. Rows of 32 values would
  * be one block of Q8_0, for which llama.cpp's kernels for AMX give no numbers.
  */
@@ -46,7 +46,7 @@ export interface GenerationSetting extends Partial<Omit<Generation, 'sampling' |
   ending?: Partial<Generation['ending']>
 }
 
-/** Ends by its length alone, unless told otherwise. */
+/** Ends by its length alone, unless stated otherwise. */
 export function generationOf(
   prompt: string | number[],
   { sampling = {}, ending = {}, ...others }: GenerationSetting = {},
@@ -107,7 +107,7 @@ export async function generate(
   return wholeRun(await backend.generate(generationOf(prompt, setting), new AbortController().signal))
 }
 
-/** Reads on until this choice, or any, has at least so many tokens. */
+/** Reads on until this choice, or any, has at least this many tokens. */
 export async function readTokens(events: AsyncIterator<GenerationEvent[]>, count: number): Promise<void> {
   let seen = 0
   while (seen < count) {

@@ -11,7 +11,7 @@ import { parseExpression } from '../../src/domain/expressions/parse.ts'
 import { splitPath } from '../../src/domain/expressions/path.ts'
 import { formatTime } from '../../src/domain/time.ts'
 
-/** A call as it ended up, with the name that a root shows. */
+/** A call in its final state, with the name that a root shows. */
 export interface FinalCall extends EvaluationCall {
   trace_id: string | null
   display_name: string | null
@@ -40,7 +40,7 @@ interface FoundTrial extends Trial {
 }
 
 /**
- * Evaluation results said plainly: from a list of the calls that are there, all in memory. Calls are in no order; row
+ * A plain reference implementation of evaluation results, from a list of calls in memory. The calls are in no order; row
  * references are not resolved.
  */
 export function resultsOf(calls: readonly FinalCall[], request: ResultsRequest) {
@@ -144,7 +144,7 @@ function scoreOf(trial: FoundTrial, field: string): Exact | null {
   return parseNumber(text)
 }
 
-/** With every digit where all are the same. */
+/** With every digit if all values are equal. */
 function meanOf(trials: readonly FoundTrial[], field: string): Exact | null {
   const numbers = trials.flatMap((trial) => scoreOf(trial, field) ?? [])
   const [first] = numbers
@@ -198,13 +198,13 @@ function keyOf(
   return texts.sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)))[0] ?? null
 }
 
-/** The same row may be spelled in several ways: one trial speaks for all of them. */
+/** The same row may be spelled in several ways: one trial represents all of them. */
 function sayingRow(trials: readonly FoundTrial[]): readonly FoundTrial[] {
   const holding = trials.filter(({ example }) => example.kind === exampleKinds.inline)
   return holding.toSorted((a, b) => (a.id < b.id ? -1 : 1)).slice(0, 1)
 }
 
-/** Numbers before text, and what is missing last, in both directions. */
+/** Numbers before text, and missing values last, in both directions. */
 function compareKeys(a: Key, b: Key, descending: boolean): number {
   const rank = (key: Key) => (key == null ? 2 : typeof key === 'string' ? 1 : 0)
   if (rank(a) !== rank(b)) return rank(a) - rank(b)
@@ -240,7 +240,7 @@ function statsOf(trials: readonly FoundTrial[]) {
   const leaves = trials.flatMap(({ scores }) => leavesOf(scores))
   const groups = [...Map.groupBy(leaves, ({ scorer, path }) => JSON.stringify([scorer, path])).values()]
   const first = (group: typeof leaves) => Math.min(...group.map(({ position }) => position))
-  // A score itself comes before what it holds.
+  // A score itself comes before its members.
   const ownPath = ({ path }: Pick<(typeof leaves)[number], 'path'>) => (path === null ? '' : `.${path}`)
   const name = (group: typeof leaves) => group.slice(0, 1).map((leaf) => [leaf.scorer, ownPath(leaf)])
   return groups

@@ -16,7 +16,7 @@ async function made(answer: Promise<Answer>, name: string): Promise<string> {
   return json[name]
 }
 
-/** What a program does that evaluates a model by hand. Each answers the id, and fails the test when it is refused. */
+/** The steps of a program that evaluates a model by hand. Each returns the id, and fails the test if it is refused. */
 export function evaluationRunsOf({ post }: Pick<TestApp, 'post'>, key: string = keys.alice) {
   return {
     run: (fields: Fields = {}) =>

@@ -10,12 +10,12 @@ export interface SentEvent {
 }
 
 export interface EventStream {
-  /** The next one; undefined where the stream has ended. */
+  /** The next event; undefined if the stream has ended. */
   next(): Promise<SentEvent | undefined>
   close(): void
 }
 
-/** The app behind a port: an injected request has no connection on which a stream could stay. */
+/** The app on a port: an injected request has no connection on which a stream could stay open. */
 export async function serveApp(
   t: Parameters<typeof openApp>[0],
   parts: TestParts = {},

@@ -9,7 +9,7 @@ import type { TestPostgres } from './postgres.ts'
 /** The project that is exported and imported. */
 export const project = 'acme/qa'
 
-/** Of its calls two are running. */
+/** Two of its calls are running. */
 export const callsOfProject = 464
 
 export type Settings = Record<string, string>
@@ -37,7 +37,7 @@ export async function withApp(
   }
 }
 
-/** Whatever a client can read of the project. */
+/** Everything that a client can read of the project. */
 export async function readAll(settings: Settings, of = project): Promise<Record<string, string>> {
   const read: Record<string, string> = {}
   await withApp(settings, async ({ post }) => {
@@ -58,7 +58,7 @@ export async function readAll(settings: Settings, of = project): Promise<Record<
   return read
 }
 
-/** A project with all that an export has, in the forms that are easily lost. */
+/** A project with everything that an export has, in forms that are easily lost. */
 export async function fill(settings: Settings): Promise<void> {
   await withApp(settings, async (opened) => {
     const { post } = opened

@@ -38,7 +38,7 @@ export function readerOf(row: Row): FieldReader {
   }
 }
 
-/** A refusal is a result like any other; which of several mistakes it names is open. */
+/** A refusal is a result like any other; which of several mistakes it names is not fixed. */
 export function outcome<T>(work: () => T): T | string {
   try {
     return work()
@@ -224,7 +224,7 @@ const token = fc.oneof(
     weight: 1,
   },
 )
-/** Beyond a double, so only stored JSON may hold them. */
+/** Beyond a double, so only stored JSON may have them. */
 export const endless = ['1e999', '-1e400', '1e1000', `1${'0'.repeat(400)}`, `0.${'0'.repeat(400)}1`]
 const storedToken = fc.oneof(
   { arbitrary: token, weight: 20 },
@@ -280,7 +280,7 @@ const row: fc.Arbitrary<Row> = fc.record({
 
 export const rows = fc.array(row, { minLength: 4, maxLength: 12 })
 
-/** Paths that are there in most tables: short, and from the same few keys. */
+/** Paths that exist in most tables: short, and from the same few keys. */
 export const path = fc.oneof(
   { arbitrary: fc.array(commonKey, { minLength: 1, maxLength: 1 }), weight: 5 },
   { arbitrary: fc.array(commonKey, { maxLength: 3 }), weight: 2 },
@@ -395,7 +395,7 @@ function rowOf(data: string | null, rest: Partial<Row> = {}): Row {
   return { name: null, amount: null, count: null, at: null, data, ...rest }
 }
 
-/** Every kind of value that a JSON column may hold, and one row where it holds none. */
+/** Every kind of value that a JSON column may have, and one row in which it is null. */
 export const everyValue: readonly Row[] = [null, ...scalars, ...compound].map((json) => rowOf(json))
 
 /** Containers, and with `pathQueries` the segments that may or may not address something in them. */
@@ -438,7 +438,7 @@ export function pathQueries(): string[] {
 
 /** All of them next to each other in one row. */
 export const everyPair: readonly Row[] = scalars.flatMap((a, index) =>
-  // A third is enough to meet every neighbour, and keeps the table small.
+  // A third is enough to cover every neighbour, and keeps the table small.
   scalars.filter((_, other) => (index + other) % 3 === 0).map((b) => rowOf(`{"a":${a},"b":${b}}`)),
 )
 
@@ -460,7 +460,7 @@ function comparisons(left: string, right: string): string[] {
   ]
 }
 
-/** For each constant the queries that compare a field with it, as it is and converted. */
+/** For each constant, the queries that compare a field with it, unchanged and converted. */
 export function constantQueries(field: string): string[][] {
   const read = `{"$getField":${JSON.stringify(field)}}`
   const conversions = ['double', 'string', 'int', 'bool', 'exists'].map(

@@ -19,7 +19,7 @@ export const fakeUsage = {
   completion_tokens_details: { reasoning_tokens: 1 },
 }
 
-/** A chat endpoint that says what it was asked in capitals, whole or in two pieces, and refuses when asked to. */
+/** A chat endpoint that repeats the question in capitals, whole or in two pieces, and refuses if asked to. */
 export async function startFakeChat(t: Pick<TestContext, 'after'>): Promise<string> {
   const server = createServer((request, response) => {
     const answer = async () => {

@@ -5,37 +5,37 @@ import type { TestContext } from 'node:test'
 
 export interface FakeHub {
   endpoint: string
-  /** What was asked: method, path and range, a line each. */
+  /** The requests so far: method, path and range, one line each. */
   asked: string[]
-  /** The tokens that came to the hub, and those that came to where the bytes are. */
+  /** The tokens that the hub received, and those that the host of the bytes received. */
   tokens: { hub: (string | undefined)[]; store: (string | undefined)[] }
   sha256Of(path: string): string
 }
 
 export interface FakeHubOptions {
-  /** By repository and path: what is in the files. */
+  /** The contents of the files, by repository and path. */
   repositories: Record<string, Record<string, Buffer>>
   /** Repositories that need this token. */
   token?: string
-  /** The connection breaks after so many bytes of each answer. */
+  /** The connection breaks after this many bytes of each answer. */
   breaksAfter?: number
   /** Ends every connection at once, from this many requests for bytes on. */
   silentFrom?: number
-  /** Sends what comes so many bytes after what was asked for. */
+  /** Sends the bytes that begin this far after what was asked for. */
   misses?: number
-  /** Sends whole files whatever range was asked for. */
+  /** Sends whole files, whatever range was asked for. */
   ignoresRange?: boolean
   /** Sends other bytes than it announced. */
   damages?: boolean
-  /** Says no sum. */
+  /** Reports no checksum. */
   sumless?: boolean
-  /** Answers this status to everything. */
+  /** Answers every request with this status. */
   status?: number
-  /** Entries of one page of a listing. */
+  /** Entries on one page of a listing. */
   page?: number
 }
 
-/** Speaks as much of the hub's protocol as downloads use: listings in pages, redirects to another host, ranges. */
+/** Implements the part of the hub's protocol that downloads use: listings in pages, redirects to another host, ranges. */
 export async function startFakeHub(t: Pick<TestContext, 'after'>, options: FakeHubOptions): Promise<FakeHub> {
   const asked: string[] = []
   const tokens: FakeHub['tokens'] = { hub: [], store: [] }

@@ -18,7 +18,7 @@ export type AnswerOfUpstream = (response: ServerResponse, asked: AskedOfUpstream
 export interface FakeUpstream {
   url: string
   asked: AskedOfUpstream[]
-  /** Answers whose client has left. */
+  /** Answers whose client has disconnected. */
   left: number
   answer: AnswerOfUpstream
   onConnection(): void
@@ -29,7 +29,7 @@ interface Ending {
   after(end: () => unknown): void
 }
 
-/** A server that speaks the wire of OpenAI and answers as the test says. */
+/** A server with OpenAI's API that answers as the test specifies. */
 export async function startFakeUpstream(
   t: Ending,
   answer: AnswerOfUpstream,
@@ -72,7 +72,7 @@ export async function startFakeUpstream(
   return fake
 }
 
-/** The head of a stream, and then its chunks. */
+/** Sends the head of a stream; the returned function sends a chunk. */
 export function beginStream(response: ServerResponse): (fields: object) => void {
   response.writeHead(200, { 'content-type': 'text/event-stream' })
   return (fields) => void response.write(`data: ${JSON.stringify(fields)}\n\n`)
@@ -87,7 +87,7 @@ export const usage = (prompt_tokens: number, completion_tokens: number) => ({
   usage: { prompt_tokens, completion_tokens, total_tokens: prompt_tokens + completion_tokens },
 })
 
-/** Says the words, a chunk each, and counts them. */
+/** Answers with the words, one chunk each, and their count. */
 export const sayingWords =
   (...words: string[]): AnswerOfUpstream =>
   (response) => {
@@ -98,7 +98,7 @@ export const sayingWords =
     response.end('data: [DONE]\n\n')
   }
 
-/** The models of servers elsewhere, when they have been reached. */
+/** The models of servers elsewhere, once they have been reached. */
 export async function modelsOfUpstream(
   addresses: readonly string[],
   settings: Partial<UpstreamNames> = {},

@@ -5,7 +5,7 @@ import { project } from './calls.ts'
 
 export const aboutCall = 'weave:///acme/qa/call/0123456789abcdef'
 
-/** A feedback of a kind of our own; what matters to a test is overridden. */
+/** A feedback of a kind of our own; a test overrides what matters to it. */
 export function feedbackOf(fields: Record<string, unknown> = {}) {
   return {
     project_id: project,
@@ -16,7 +16,7 @@ export function feedbackOf(fields: Record<string, unknown> = {}) {
   }
 }
 
-/** Stores it and answers its id. */
+/** Stores a feedback and returns its id. */
 export async function giveFeedback(
   post: TestApp['post'],
   fields: Record<string, unknown> = {},
@@ -27,7 +27,7 @@ export async function giveFeedback(
   return json.id
 }
 
-/** Every feedback of the project, in the order in which they came. */
+/** Every feedback of the project, in the order of creation. */
 export async function allFeedback(
   post: TestApp['post'],
   project_id = project,
@@ -38,7 +38,7 @@ export async function allFeedback(
   return json.result
 }
 
-/** Stores an object and answers the reference to it. */
+/** Stores an object and returns the reference to it. */
 export async function createObject(
   post: TestApp['post'],
   object_id: string,

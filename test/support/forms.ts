@@ -24,7 +24,7 @@ export function formOf(parts: readonly FormPart[]): Buffer {
   return Buffer.concat([...pieces, Buffer.from(`--${boundary}--\r\n`)])
 }
 
-/** The form of the clients: the project, then the file. */
+/** The form that the clients send: the project, then the file. */
 export function fileForm(project: string, value: string | Uint8Array): Buffer {
   return formOf([
     { name: 'project_id', value: project },
@@ -48,7 +48,7 @@ export async function sendForm(
   return { status: answer.statusCode, json: answer.json(), text: answer.body }
 }
 
-/** The bytes of a stored file, or undefined when there is none. */
+/** The bytes of a stored file; undefined if it does not exist. */
 export async function contentOf(
   { app }: Pick<TestApp, 'app'>,
   project_id: string,

@@ -1,13 +1,13 @@
 import type { GenerationEvent } from '../../src/inference/backend.ts'
 
-/** Events that are taken at once, when so many are there. */
+/** The most events in one group. */
 const most = 256
 
 type Next = { result: IteratorResult<GenerationEvent> } | { error: unknown }
 
 /**
- * The events in groups: everything that is there already when one is asked for. Whoever is slow gets few large groups
- * instead of many small ones, and the end of an answer comes together with its last words.
+ * The events in groups: everything that is available when one is requested. A slow reader gets few large groups instead
+ * of many small ones, and the end of an answer arrives together with its last words.
  */
 export async function* gathered(events: AsyncIterable<GenerationEvent>): AsyncGenerator<GenerationEvent[]> {
   const iterator = events[Symbol.asyncIterator]()

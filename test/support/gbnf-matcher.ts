@@ -1,14 +1,18 @@
 /**
- * Reads GBNF as llama.cpp reads it and follows texts through it, on its own: nothing here is shared with what writes
- * the grammars. What the engine refuses throws, and so does what it misreads in silence (an upper bound above 2,000).
+ * Reads GBNF as llama.cpp reads it and follows texts through it. It is independent: nothing is shared with the code that
+ * writes the grammars. It throws for what the engine refuses, and for what the engine misreads silently (an upper bound
+ * above 2,000).
  */
 export interface GbnfMatcher {
   accepts(text: string): boolean
-  /** Whether an accepted text begins so. */
+  /** Whether an accepted text begins with this one. */
   begins(text: string): boolean
-  /** The most places that were followed at once so far. */
+  /** The most positions that were followed at once so far. */
   readonly widest: number
-  /** A text of the grammar; the generator gives numbers from 0 to below 1. About so many characters, more if needed. */
+  /**
+   * A text of the grammar, of about this many characters, or more if needed. The generator returns numbers from 0 to
+   * below 1.
+   */
   sample(random: () => number, size?: number): string
 }
 
@@ -238,7 +242,7 @@ function readGbnf(source: string): Map<string, Node> {
   return rules
 }
 
-/** Also what the engine takes for it: a repetition of what may be empty. */
+/** Includes what the engine treats as left recursion: a repetition of something that may be empty. */
 function checkLeftRecursion(rules: ReadonlyMap<string, Node>): void {
   const nullable = new Set<string>()
   const mayBeEmpty = (node: Node): boolean => {
@@ -288,7 +292,7 @@ function checkLeftRecursion(rules: ReadonlyMap<string, Node>): void {
   }
 }
 
-/** What is still to be read, as a list that is shared: equal rests are the same object. */
+/** What is still to be read, as a shared list: equal rests are the same object. */
 interface Rest {
   readonly node: Node
   readonly next: Rest | undefined
@@ -326,7 +330,7 @@ function createFollowing(rules: ReadonlyMap<string, Node>) {
     counted.set(key, made)
     return made
   }
-  /** Every rest that begins with a character, or is over. */
+  /** Every rest that begins with a character, or has ended. */
   const opened = (from: Iterable<Rest | undefined>): Set<Rest | undefined> => {
     const found = new Set<Rest | undefined>()
     const seen = new Set<Rest | undefined>()
@@ -397,7 +401,7 @@ function pointOf(node: Point, random: () => number): number {
   return low + Math.floor(random() * (high - low + 1))
 }
 
-/** How many characters the shortest text has. */
+/** The length of the shortest text. */
 function smallestSizes(rules: ReadonlyMap<string, Node>) {
   const known = new Map<string, number>()
   const sizeOf = (node: Node): number => {

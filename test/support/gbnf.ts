@@ -7,21 +7,21 @@ import type { Grammar } from '../../src/inference/constraints/grammar/expression
 import { packGrammar } from '../../src/inference/constraints/grammar/pack.ts'
 
 /**
- * llama.cpp writes counted repetitions out: up to this many at once. Above 2,000 it refuses a lower bound and forgets an
- * upper one, so larger counts are made of blocks.
+ * llama.cpp writes counted repetitions out, so a count is at most this large. Above 2,000 it refuses a lower bound and
+ * ignores an upper one, so larger counts consist of blocks.
  */
 const block = 256
-/** More ranges are a rule of their own, written once. */
+/** More ranges become a rule of their own, written once. */
 const fewRanges = 6
-/** Its parser recurses, so what is nested more deeply is a rule of its own. */
+/** Its parser recurses, so deeper nesting becomes a rule of its own. */
 const deepest = 6
 
-/** What the rules are compiled to, in GBNF. */
+/** The compiled form of the rules, in GBNF. */
 export function writeGbnf({ rules }: Grammar): string {
   return gbnfOf(packGrammar(rules))
 }
 
-/** A compiled grammar in llama.cpp's GBNF, so that engines that are not ours can be asked about it. */
+/** A compiled grammar in llama.cpp's GBNF, to compare with other engines. */
 export function gbnfOf({ start, nodes, lists, text }: CompiledGrammar): string {
   const lines: string[] = []
   const shared = new Map<string, string>()
@@ -91,7 +91,7 @@ export function gbnfOf({ start, nodes, lists, text }: CompiledGrammar): string {
   const repeated = (of: number, min: number, max: number, depth: number): string => {
     const [kind] = parts(of)
     const isSimple = kind === nodeKinds.literal || kind === nodeKinds.point || kind === nodeKinds.rule
-    // A count of groups is limited by what is in them; a count of rules is not.
+    // The count of a group is limited by its contents; the count of a rule is not.
     const symbol = isSimple ? single(of, depth) : named(of)
     if (max < 0) {
       if (min <= 1) return `${symbol}${min === 0 ? '*' : '+'}`

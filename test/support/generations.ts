@@ -6,7 +6,7 @@ export interface GenerationParts extends Omit<Partial<Generation>, 'sampling' | 
   text?: Partial<Generation['text']>
 }
 
-/** Draws from what the model says. */
+/** Draws from the model's own distribution. */
 export const plainSampling: Sampling = {
   temperature: 1,
   topP: 1,
@@ -19,7 +19,7 @@ export const plainSampling: Sampling = {
   badWords: [],
 }
 
-/** A generation that draws from what the model says and ends where the model ends, but for what is given. */
+/** A generation that draws from the model's own distribution and ends where the model ends, except for what is given. */
 export function generationOf({ sampling, ending, text, ...parts }: GenerationParts = {}): Generation {
   return {
     prompt: { tokens: [0] },

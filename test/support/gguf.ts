@@ -1,6 +1,6 @@
 import { open } from 'node:fs/promises'
 
-/** A value of the metadata, with the type that llama.cpp looks for under that key. */
+/** A value of the metadata, with the type that llama.cpp expects under that key. */
 export type GgufValue =
   | { u32: number }
   | { f32: number }
@@ -9,7 +9,7 @@ export type GgufValue =
   | { texts: readonly string[] }
   | { i32s: readonly number[] }
 
-/** One tensor: GGUF names the shape from the innermost dimension outwards. */
+/** One tensor: GGUF lists the shape from the innermost dimension outwards. */
 export interface GgufTensor {
   name: string
   shape: readonly number[]
@@ -17,7 +17,8 @@ export interface GgufTensor {
   bytes: () => Uint8Array
 }
 
-// The numbers of ggml's types, and how many bytes how many values take: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md
+// The ids of ggml's types, and the number of values and bytes in a block:
+// https://github.com/ggml-org/ggml/blob/master/docs/gguf.md
 const tensorTypes = {
   f32: { id: 0, values: 1, bytes: 4 },
   f16: { id: 1, values: 1, bytes: 2 },

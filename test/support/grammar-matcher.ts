@@ -4,7 +4,7 @@ import { gbnfOf } from './gbnf.ts'
 import { createGbnfMatcher } from './gbnf-matcher.ts'
 import { createRememberingMatcher, type RememberingMatcher } from './remembering-matcher.ts'
 
-/** By what shares nothing with the engine, where the grammar needs no memory. */
+/** A matcher that shares nothing with the engine, if the grammar needs no memory. */
 export function createGrammarMatcher(grammar: CompiledGrammar): RememberingMatcher {
   return hasMarks(grammar) ? createRememberingMatcher(grammar) : createGbnfMatcher(gbnfOf(grammar))
 }

@@ -20,7 +20,7 @@ const list = Array.from({ length: 1_000 }, (_, n) => literal(`value ${n}`))
 const mixed = ['x', 1, true, null].map(literal)
 const deepPath = (steps: number) => `inputs${'.a'.repeat(steps)}`
 
-/** Expressions at the bounds of what is taken, and beyond them. */
+/** Expressions at the bounds of what is accepted, and beyond them. */
 const expressions: Record<string, { expression: unknown; status: number }> = {
   '10,000 comparisons': { expression: { $or: Array(10_000).fill(equal('id', 'x')) }, status: 422 },
   'as many as are taken': { expression: { $or: Array(300).fill(equal('inputs.a.0.b', 'x')) }, status: 200 },
@@ -82,7 +82,7 @@ const filterLists = [
   'svc_run_ids',
 ]
 
-/** Whatever is asked for is answered or refused, by either engine. */
+/** Every query is answered or refused, by either storage engine. */
 export function hostileQueries(open: (t: TestContext) => Promise<Database | undefined>): void {
   test('an expression at its bounds is answered, and beyond them it is refused', async (t) => {
     const database = await open(t)
@@ -168,7 +168,7 @@ export function hostileQueries(open: (t: TestContext) => Promise<Database | unde
   test('names as long as they may be are stored, or refused', async (t) => {
     const database = await open(t)
     const { post } = await openPatientApp(t, { ...(database && { database }) })
-    // Of other letters each, so that nothing makes them short.
+    // All letters differ, so that compression does not shorten them.
     const letters = (length: number, from: number) =>
       Array.from({ length }, (_, n) => String.fromCodePoint(0x4e00 + ((from + n * 7919) % 20_000))).join('')
     const project_id = `acme/${letters(251, 1)}`
@@ -193,7 +193,7 @@ export function hostileQueries(open: (t: TestContext) => Promise<Database | unde
       const { status, text } = await post(url, body)
       assert.equal(status, 200, `${url}: ${text}`)
     }
-    // PostgreSQL finds things by what fits on a third of a page.
+    // PostgreSQL can only index what fits on a third of a page.
     for (const svc_ref of [letters(4_096, 17), `weave:///acme/qa/call/${letters(4_000, 18)}`]) {
       const { status, text } = await post('/feedback/create', feedbackOf({ project_id, svc_ref }))
       assert.ok(status === 200 || status === 400, text)

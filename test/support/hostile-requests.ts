@@ -10,12 +10,12 @@ import { dumpOf } from './record-dump.ts'
 import { addressOf } from './routes.ts'
 import { methodOf, sampleBodies } from './sample-bodies.ts'
 
-/** Alice's too, and not the one that is attacked. */
+/** Also alice's, and not the project that is attacked. */
 const quiet = 'acme/quiet'
 
 const compared = (left: unknown) => ({ $expr: { $eq: [left, { $literal: 'x' }] } })
 
-/** Beside the samples of the routes: every place of an expression, and what the samples leave empty. */
+/** In addition to the samples of the routes: every path of an expression, and the fields that the samples leave empty. */
 const queries: [url: string, body: Record<string, unknown>][] = [
   '/calls/stream_query',
   '/calls/query_stats',
@@ -56,7 +56,7 @@ interface Attack {
   body?: unknown
 }
 
-/** Each text, in turn, in each place where a route takes text: bodies, paths and queries. */
+/** Each text, one after the other, wherever a route accepts text: bodies, paths and queries. */
 function* attacks(routes: readonly string[]): Generator<Attack> {
   for (const [url, sampleOf] of Object.entries(sampleBodies)) {
     const sample = sampleOf(project)
@@ -86,7 +86,7 @@ function* attacks(routes: readonly string[]): Generator<Attack> {
   }
 }
 
-/** Routes without a body that take text in their path or their query. */
+/** Routes without a body that accept text in their path or their query. */
 const bodiless = [
   'GET /annotation_queues/:queue_id?project_id=acme%2Fqa',
   'DELETE /annotation_queues/:queue_id?project_id=acme%2Fqa',
@@ -99,14 +99,14 @@ const bodiless = [
   ]),
 ]
 
-/** How many requests are under way at once. */
+/** How many requests run concurrently. */
 const atOnce = 16
 
 export interface Attacked extends TestApp {
-  /** Of another tenant, and of another project of the same one. */
+  /** Things of another tenant, and of another project of the same one. */
   theirs: Things
   quiet: Things
-  /** Sends what is expected to change nothing but the project that is attacked. */
+  /** Sends what is expected to change only the project that is attacked. */
   unharmed(work: () => Promise<void>): Promise<void>
 }
 
@@ -128,7 +128,7 @@ export async function openAttacked(t: TestContext, database?: Database): Promise
   }
 }
 
-/** Whatever stands in a text, it is a text: no request fails, and nobody else's rows change. */
+/** Whatever a text contains, it is treated as text: no request fails, and no other tenant's rows change. */
 export function textsAreTexts(open: (t: TestContext) => Promise<Database | undefined>): void {
   test('SQL, patterns and paths in every text of every route are texts', async (t) => {
     const attacked = await openAttacked(t, await open(t))
@@ -192,7 +192,7 @@ export function textsAreTexts(open: (t: TestContext) => Promise<Database | undef
   })
 }
 
-/** What no engine can hold is refused alike on all of them, by the name of its field. */
+/** Texts that some storage engine cannot store are refused alike by all of them, with the name of the field. */
 export function textsAreBounded(open: (t: TestContext) => Promise<Database | undefined>): void {
   test('U+0000 in a filter or an id is refused by its place', async (t) => {
     const { post } = await openAttacked(t, await open(t))

@@ -1,4 +1,4 @@
-/** What programs have taken for more than text: quotes, parameters, comments, patterns, paths, ends of strings. */
+/** Texts that programs have treated as more than text: quotes, parameters, comments, patterns, paths, ends of strings. */
 export const hostileTexts: readonly string[] = [
   "'; DROP TABLE calls; --",
   "' OR '1'='1",
@@ -17,14 +17,14 @@ export const hostileTexts: readonly string[] = [
 
 type Path = readonly (string | number)[]
 
-/** The way to every text in a value, at whatever depth. */
+/** The path to every text in a value, at any depth. */
 export function* textsIn(value: unknown, path: Path = []): Generator<Path> {
   if (typeof value === 'string') yield path
   if (typeof value !== 'object' || value === null) return
   for (const [key, inner] of Object.entries(value)) yield* textsIn(inner, [...path, key])
 }
 
-/** The same with another text at the place. */
+/** The value with another text at the path. */
 export function withText(value: unknown, path: Path, text: string): unknown {
   const [key, ...rest] = path
   if (key === undefined) return text

@@ -4,7 +4,7 @@ import { sqliteFile } from '../../src/storage/open.ts'
 import { startedAt } from './call-parts.ts'
 import { project } from './calls.ts'
 
-/** A record with so many calls of a megabyte each. Nobody waits for the disk: it is there to be read. */
+/** A record with this many calls of a megabyte each. It is written without waiting for the disk: it is only read afterwards. */
 export async function writeLargeRecord(folder: string, megabytes: number): Promise<void> {
   const file = sqliteFile(folder)
   await (await openSqlite({ file })).close()

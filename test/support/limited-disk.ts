@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { rmSync } from 'node:fs'
 
-/** Words to put before a command, and what takes the limit away from the process that runs it. */
+/** Words to put before a command, and a function that lifts the limit for the process that runs it. */
 export interface DiskLimit {
   before: string[]
   lift(pid: number): void
@@ -15,8 +15,8 @@ function works(before: readonly string[]): boolean {
 }
 
 /**
- * A small disk of its own in the folder, seen by that command alone and gone with it. Half of it is taken by a file; lifting
- * the limit removes that file. Undefined where this user may not mount anything.
+ * A small disk in the folder, visible to that command only and removed with it. Half of it is filled by a file; lifting
+ * the limit removes that file. Undefined if this user may not mount anything.
  */
 export function smallDisk(folder: string, bytes: number): DiskLimit | undefined {
   const script = `mount -t tmpfs -o size=${bytes} tmpfs "$0" && head -c ${bytes >> 1} /dev/zero > "$0/ballast" && exec "$@"`
@@ -26,7 +26,7 @@ export function smallDisk(folder: string, bytes: number): DiskLimit | undefined 
   return { before, lift: (pid) => rmSync(`/proc/${pid}/root${folder}/ballast`) }
 }
 
-/** No file may grow beyond this: the system refuses the write, as a failing disk would. Node ignores the signal of it. */
+/** No file may grow beyond this: the system refuses the write, as a failing disk would. Node ignores the signal. */
 export function shortFiles(kilobytes: number): DiskLimit | undefined {
   const before = ['sh', '-c', `ulimit -S -f ${kilobytes * 2} && exec "$@"`, 'limited']
   const canLift = spawnSync('prlimit', ['--version'], { stdio: 'ignore' }).status === 0
@@ -42,7 +42,7 @@ export function shortFiles(kilobytes: number): DiskLimit | undefined {
   }
 }
 
-/** Permissions do not bind root, so there the command runs as someone else. Undefined where it cannot. */
+/** Permissions do not bind root, so in that case the command runs as another user. Undefined if that is not possible. */
 export function asSomeone(): string[] | undefined {
   if (process.getuid === undefined) return undefined
   if (!isRoot) return []

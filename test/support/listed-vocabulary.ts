@@ -1,13 +1,13 @@
 import type { Vocabulary } from '../../src/inference/vocabulary.ts'
 
 export interface ListedTokens {
-  /** Each token as its text or its bytes. Names in angle brackets are special tokens. */
+  /** Each token as its text or its bytes. Names in angle brackets are control tokens. */
   tokens: (string | number[])[]
   eos?: number
   ends?: number[]
 }
 
-/** A vocabulary that is written down. */
+/** A vocabulary that is written out. */
 export function listedVocabulary({ tokens, eos, ends = [] }: ListedTokens): Vocabulary {
   const bytes = tokens.map((token) =>
     typeof token === 'string' ? Buffer.from(token) : Uint8Array.from(token),

@@ -11,8 +11,8 @@ import { createWriter } from '../../src/storage/engines/sqlite/writer.ts'
 import { sql } from '../../src/storage/sql/sql.ts'
 
 /**
- * A fresh record on one connection in memory, without threads or files: for tests of what lies above the storage. Its
- * statements and its writer are those of the file; the threads, the limits and the closing of the file are not here.
+ * A new record on one connection in memory, without threads or files: for tests of the layers above the storage. Its
+ * statements and its writer are those of the file; the threads, the limits and the closing of the file are missing.
  */
 export function openMemoryRecord(): Database {
   const connection = connect(':memory:', 'write')

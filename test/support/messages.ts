@@ -30,7 +30,7 @@ const kinds: Record<Delta['type'], Block['type']> = {
 export interface MessageStream {
   events: MessageEvent[]
   pings: number
-  /** What a client makes of it; undefined when an error took the place of the rest. */
+  /** The message as a client assembles it; undefined if an error took the place of the rest. */
   message: MessageAnswer | undefined
   /** The arguments of each call, as they were written. */
   inputs: string[]
@@ -38,8 +38,8 @@ export interface MessageStream {
 }
 
 /**
- * Reads a stream as strictly as Anthropic describes it: a start, blocks one after the other with their deltas, one delta of the
- * message, a stop; pings anywhere in between.
+ * Reads a stream as strictly as Anthropic describes it: a start, blocks one after the other with their deltas, one delta
+ * of the message, a stop; pings anywhere in between.
  */
 export function messageStreamOf(text: string): MessageStream {
   assert.ok(text.endsWith('\n\n'), `the stream ends with ${JSON.stringify(text.slice(-60))}`)

@@ -1,7 +1,7 @@
 import { usualKvTypes } from '../../src/inference/models/kv-types.ts'
 import type { ModelPlan } from '../../src/inference/models/plan.ts'
 
-/** How a small model is run where a test or a benchmark says no more of it: on one thread, with nothing kept. */
+/** How a small model is run unless a test or a benchmark specifies more: on one thread, without a prompt cache. */
 export function plainPlan(file: string, said: Partial<ModelPlan> = {}): ModelPlan {
   return {
     file,

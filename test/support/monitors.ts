@@ -10,7 +10,7 @@ export const scoreSchema = {
   required: ['score'],
 }
 
-/** Scorers, monitors and what they said, as a client makes and sees them. */
+/** Scorers, monitors and their scores, as a client creates and sees them. */
 export function monitorsOf({ post }: Pick<TestApp, 'post'>) {
   const ok = async (url: string, body: object) => {
     const answer = await post(url, body)
@@ -18,22 +18,22 @@ export function monitorsOf({ post }: Pick<TestApp, 'post'>) {
     return answer.json
   }
   return {
-    /** The reference to it. */
+    /** Returns the reference to the scorer. */
     scorer: async (name: string, body: object): Promise<string> =>
       (await ok(`/v2/${project}/scorers`, { name, ...body })).scorer,
-    /** The id. */
+    /** Returns the id. */
     monitor: async (scorers: readonly (string | object)[], fields: object = {}): Promise<string> => {
       const bound = scorers.map((one) => (typeof one === 'string' ? { scorer: one } : one))
       return (await ok('/monitors', { project_id: project, name: 'watch', scorers: bound, ...fields }))
         .monitor.id
     },
-    /** Ended calls; answers their ids. */
+    /** Writes ended calls; returns their ids. */
     async calls(...given: Record<string, unknown>[]): Promise<string[]> {
       const batch = given.map((fields) => completeOf({ trace_id: randomUUID(), ...fields }))
       await ok(`/v2/${project}/calls/complete`, { batch })
       return batch.map(({ id }) => id)
     },
-    /** What was said about a call, by the type of the feedback, as soon as so many scorers have. */
+    /** The scores of a call, by the type of the feedback, once this many scorers are done. */
     async scores(call: string, count: number): Promise<Record<string, unknown>> {
       // biome-ignore lint/suspicious/noExplicitAny: an answer is compared, never trusted
       let result: any[] = []

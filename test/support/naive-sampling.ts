@@ -9,7 +9,7 @@ export interface NaiveCase {
   random: number
 }
 
-/** What the drawn token is by the definition: over the whole vocabulary, step by step, nothing saved. */
+/** The token that the definition draws: over the whole vocabulary, step by step, without optimisation. */
 export function naiveDraw({
   logits,
   sampling,

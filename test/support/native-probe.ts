@@ -3,7 +3,7 @@ import { loadModel } from '../../src/inference/embedded/native.ts'
 
 import type { TokenMask } from '../../src/inference/sampling/logits.ts'
 
-/** Says on stdout what the native interface answers about one position of a model; a process of its own, as it demands. */
+/** Prints what the native interface returns about one position of a model; it requires a process of its own. */
 const model = await loadModel(process.argv[2] ?? '', () => {})
 const context = await model.openContext({ context: 256, sequences: 2, batch: 16, threads: 1 })
 context.begin(4)

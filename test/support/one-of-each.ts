@@ -26,10 +26,10 @@ export type Things = {
   monitor: string
 }
 
-/** Stands in every value, so that whoever sees a value sees it. */
+/** Included in every value, so that any leak of a value shows it. */
 export const secret = 'nobody else may read this'
 
-/** Stores one thing of each kind that the record keeps. */
+/** Stores one thing of each kind that the record has. */
 export async function storeOneOfEach(opened: TestApp, project: string, key: string): Promise<Things> {
   const ask = async (method: 'POST' | 'PUT', url: string, body: Record<string, unknown>) => {
     const answer = await opened.send(method, url, body, key)

@@ -9,7 +9,7 @@ interface Manifest {
   version: string
 }
 
-/** A registry with one package, as if it had been published; it sends to another registry for all the others. */
+/** A registry with one package, as if it had been published; it redirects to another registry for all others. */
 export async function startRegistry(
   t: Ending,
   { manifest, tarball, others }: { manifest: Manifest; tarball: Buffer; others: string },
@@ -24,7 +24,7 @@ export async function startRegistry(
     }
     const integrity = `sha512-${createHash('sha512').update(tarball).digest('base64')}`
     const dist = { tarball: `${address}${file}`, integrity }
-    // A registry says whether a package has a lock; npm does not look for one otherwise.
+    // A registry reports whether a package has a lock file; npm does not look for one otherwise.
     const version = { ...manifest, _hasShrinkwrap: true, dist }
     response.setHeader('content-type', 'application/json')
     return response.end(

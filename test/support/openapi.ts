@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { TestApp } from './app.ts'
 
-/** As much of JSON Schema as the contracts use. */
+/** The part of JSON Schema that the contracts use. */
 export interface Schema {
   type?: string | string[]
   properties?: Record<string, Schema>
@@ -50,12 +50,12 @@ export async function documentOf({ get }: Pick<TestApp, 'get'>): Promise<Documen
   return answer.json
 }
 
-/** `/v2/:entity` in the words of the document. */
+/** `/v2/:entity` as the document writes it. */
 export function documentedPath(url: string): string {
   return url.replace(/:(\w+)/g, '{$1}')
 }
 
-/** What a schema says when the value is not null. */
+/** The schema of the value if it is not null. */
 export function withoutNull(given: Schema): { schema: Schema & { type?: string }; nullable: boolean } {
   const { type, anyOf, ...rest } = given
   const alternatives = anyOf ?? [type].flat().map((one) => ({ ...rest, ...(one && { type: one }) }))

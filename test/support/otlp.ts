@@ -4,7 +4,7 @@ import {
   ExportTraceServiceResponseSchema,
 } from '../../src/operations/otel/generated/opentelemetry/proto/collector/trace/v1/trace_service_pb.ts'
 
-/** Exports as OTLP/JSON has them; what matters to a test is overridden. */
+/** Exports in OTLP/JSON; a test overrides what matters to it. */
 
 export const otlpTraceId = '0af7651916cd43dd8448eb211c80319c'
 export const otlpSpanId = 'b7ad6b7169203331'
@@ -16,7 +16,7 @@ export interface KeyValue {
   value?: AnyValue
 }
 
-/** Texts, booleans, integers and doubles by their type in JavaScript; anything else as the message that it is. */
+/** Texts, booleans, integers and doubles by their JavaScript type; anything else is already a message. */
 export function attributesOf(values: Record<string, unknown>): KeyValue[] {
   return Object.entries(values).map(([key, value]) => ({ key, value: anyValue(value) }))
 }
@@ -51,7 +51,7 @@ export function exportOf(
   return { resourceSpans: [group] as [typeof group] }
 }
 
-/** The same export in protobuf. Its own mapping to JSON has base64 where OTLP has hexadecimal. */
+/** The same export in protobuf. Protobuf's own mapping to JSON has base64 where OTLP has hexadecimal. */
 export function protobufOf(body: object): Buffer {
   const text = JSON.stringify(body, (key, value) =>
     /^(?:traceId|spanId|parentSpanId)$/.test(key) ? Buffer.from(value, 'hex').toString('base64') : value,

@@ -1,8 +1,8 @@
 import { getLlama, LlamaLogLevel } from 'node-llama-cpp'
 
 /**
- * Says on stdout what the contexts of the package itself make of texts, each a list of tokens or a text: vectors, or scores of
- * documents for the first of them. A process of its own, because each has one engine.
+ * Prints what the contexts of the package itself make of texts, each a list of tokens or a text: vectors, or scores of
+ * documents for the first of them. It runs in a process of its own, because each process has one engine.
  */
 const [file = '', kind = '', given = '[]'] = process.argv.slice(2)
 const llama = await getLlama({

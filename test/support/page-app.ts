@@ -15,22 +15,22 @@ export interface PageApp extends TestApp {
 }
 
 interface Opening extends BrowserContextOptions {
-  /** Whose key signs in; alice's when absent. */
+  /** The key that signs in; alice's if absent. */
   key?: string
-  /** Another server than that of the file. */
+  /** A server other than that of the file. */
   at?: { address: string }
 }
 
 export interface PageTests<Filled> {
   served(): PageApp & Filled
   browser(): Browser
-  /** Signed in, at this path, with the bar of the page on the screen. */
+  /** Signed in, at this path, with the navigation bar of the page visible. */
   open(t: Ending, path: string, opening?: Opening): Promise<Seen>
 }
 
 /**
- * What the tests of a file share: a server with the page, filled once, and a browser. Where there is no browser nothing is
- * started: the tests are skipped.
+ * What the tests of a file share: a server with the page, filled once, and a browser. If there is no browser, nothing is
+ * started and the tests are skipped.
  */
 export async function pageTests<Filled = unknown>(
   t: Ending,
@@ -53,13 +53,13 @@ export async function pageTests<Filled = unknown>(
   }
 }
 
-/** Writes whole calls as one batch. */
+/** Writes whole calls in one batch. */
 export async function writeCalls({ post }: TestApp, batch: readonly object[], to = project): Promise<void> {
   const { status, text } = await post(`/v2/${to}/calls/complete`, { batch })
   assert.equal(status, 200, text)
 }
 
-/** The app behind a port, with the page. */
+/** The app on a port, with the page. */
 export async function servePageApp(t: Ending, parts: TestParts = {}): Promise<PageApp> {
   buildPage()
   const served = await openApp(t, parts)
@@ -71,7 +71,7 @@ export async function servePageApp(t: Ending, parts: TestParts = {}): Promise<Pa
 
 const kinds = ['chat', 'agent', 'search', 'answer', 'trace', 'evil'] as const
 
-/** The same for the same name, in the form of a span's id; a trace's is twice as long. */
+/** An id in the form of a span's, the same for the same name; a trace's is twice as long. */
 export function idOf(kind: (typeof kinds)[number], index = 0): string {
   const id = `${kinds.indexOf(kind) + 1}${String(index).padStart(15, '0')}`
   return kind === 'trace' ? id + id : id
@@ -81,7 +81,7 @@ export function idOf(kind: (typeof kinds)[number], index = 0): string {
 const startOf = (index: number, offset = 0) =>
   new Date(Date.UTC(2026, 0, 2, 3, 4, index) + offset).toISOString()
 
-/** A question of a conversation and its answer, as the model's own calls are. */
+/** A question of a conversation and its answer, like the model's own calls. */
 export function chatCall(
   index: number,
   question: string,

@@ -4,16 +4,16 @@ import type { Part } from '../../src/inference/parts.ts'
 import { scriptedModel, tokensOf } from './scripted-backend.ts'
 
 export interface PartsModel extends Model {
-  /** What it was asked for, in order. */
+  /** The requests to it, in order. */
   asked: AnswerRequest[]
   parts: Part[]
   finish: { reason: FinishReason; stop: string | number | null }
-  /** How many tokens of a prompt of ten were known. */
+  /** How many tokens of a prompt of ten were reused. */
   cached: number
   widened: string[]
 }
 
-/** A model that says these parts, each with one token: what is read of a text is not its concern. */
+/** A model that answers with these parts, each with one token. Reading parts from a text is not involved. */
 export function partsModel(...parts: Part[]): PartsModel {
   const model: PartsModel = {
     asked: [],

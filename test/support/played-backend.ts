@@ -8,19 +8,19 @@ import { type PlayedVocabulary, playedVocabulary } from './played-vocabulary.ts'
 import { scriptedLogits } from './scripted-logits.ts'
 
 /**
- * What the model writes. Names of control tokens are these tokens, but not in `letters`. The token that ends the text follows.
- * Where tokens are forced, what is left of the piece of then is left out.
+ * What the model writes. Names of control tokens stand for these tokens, except in `letters`. The end token follows.
+ * Where tokens are sure, the rest of the piece at that point is left out.
  */
 export type Said = string | readonly (string | { letters: string })[]
 
 export type Say = Said | ((request: Generation, choice: number) => Said)
 
 export interface PlayedBackend extends Backend {
-  /** What it was asked for, in order. */
+  /** The requests to it, in order. */
   asked: Generation[]
-  /** For what is asked from now on. */
+  /** The text for later requests. */
   say: Say
-  /** Where the text could not go on as it is written. When something is left in it, the test fails. */
+  /** Where the text could not continue as written. The test fails if any are left. */
   failures: string[]
   served: ServedModel
 }
@@ -31,7 +31,7 @@ export interface PlayedOptions {
   context?: number
 }
 
-/** ChatML with tools and calls as Hermes writes them, and thoughts unless they are switched off. */
+/** ChatML with tools, calls as Hermes writes them, and thoughts unless they are switched off. */
 export const hermesTemplate = `{%- if tools %}<|im_start|>system
 # Tools
 {% for tool in tools %}{{ tool | tojson }}
@@ -53,9 +53,9 @@ export const hermesTemplate = `{%- if tools %}<|im_start|>system
 {% endif %}{% endif %}`
 
 /**
- * A model that writes given texts: each token has all the weight at its place, and everything behind the model is real: the
- * constraint, the draw, the text, the end. Where what is written is not allowed, the answer breaks off and the test fails.
- * Each group of events is what one batch brought.
+ * A model that writes given texts: each token has all the weight at its position, and everything after the model is real:
+ * the constraint, the draw, the text, the end. If the text is not allowed, the answer breaks off and the test fails. Each
+ * group of events is the result of one batch.
  */
 export function playedBackend(
   t: { after(check: () => void): void },
@@ -177,7 +177,7 @@ export function playedBackend(
     },
     async generate(request, signal) {
       signal.throwIfAborted()
-      // What the engine gets passes between processes, so it must be made of plain values.
+      // The engine receives its input from another process, so it must consist of plain values.
       const generation = structuredClone(request)
       backend.asked.push(generation)
       const performance = performed(generation)

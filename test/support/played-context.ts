@@ -8,22 +8,22 @@ export interface PlayedContextOptions {
   /** Tokens that a sequence has room for. */
   context: number
   hasPlainAttention?: boolean
-  /** It can forget the end of what it has read. */
+  /** It can drop the end of what it has read. */
   canForget?: boolean
-  /** How much likelier a token is that has come behind the last two before. */
+  /** How much likelier a token is that followed the last two tokens before. */
   follows?: number
-  /** What a batch takes; no time without it. */
+  /** How long a batch takes; no time if absent. */
   batchMs?: number
-  /** Hears of each row whose logits are wanted. */
+  /** Called for each row whose logits are requested. */
   asked?: () => void
-  /** Hears of the rows of each sequence in each batch. */
+  /** Called with the rows of each sequence in each batch. */
   decoded?: (rows: number[]) => void
 }
 
 /**
- * A context without a model, which says what follows by the last tokens of a sequence, and often what has followed before. It
- * keeps what each sequence has read and fails where the loop believes something else: tokens that were guessed wrongly must be
- * gone before anything is read behind them.
+ * A context without a model, which predicts by the last tokens of a sequence, and often what followed them before. It
+ * records what each sequence has read and fails if the loop assumes something else: tokens that were guessed wrongly must
+ * be removed before anything is read after them.
  */
 export function playedContext(options: PlayedContextOptions) {
   const { vocabulary, sequences, context, canForget = true } = options
@@ -39,7 +39,7 @@ export function playedContext(options: PlayedContextOptions) {
     const values = Float32Array.from({ length: vocabulary }, (_, token) =>
       noise(last, text.at(-2) ?? 0, token),
     )
-    // What stood behind the same two tokens is likely to come again.
+    // What followed the same two tokens is likely to follow again.
     for (let at = text.length - 2; at > 0; at--) {
       if (text[at] !== last || text[at - 1] !== text.at(-2)) continue
       const again = text[at + 1] as number
@@ -120,7 +120,7 @@ function noise(one: number, two: number, three: number): number {
   return ((mixed ^ (mixed >>> 13)) >>> 0) / 2 ** 30
 }
 
-/** What is asked while a batch is being computed is answered behind it. */
+/** Requests during a batch are answered after it. */
 function afterDecoding<Of extends Logits>(logits: Of, decoding: Promise<void>): Of {
   const behind = async <Answer>(answer: () => Promise<Answer>) => {
     await decoding

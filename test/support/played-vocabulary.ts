@@ -24,7 +24,7 @@ const usualWords = [
   '}\n',
 ]
 
-/** Every byte, these words, and control tokens by their names; the first of `ends` is what ends a text. */
+/** Every byte, these words, and control tokens by their names; the first of `ends` ends a text. */
 export function playedVocabulary({
   control = [],
   ends = ['<|im_end|>'],

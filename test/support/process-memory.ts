@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 
 export const canMeasureMemory = process.platform === 'linux'
 
-/** What a process holds now, and the most that it has held, in MB. */
+/** The memory of a process, in MB: now, and its peak. */
 export function memoryOf(pid: number): { now: number; most: number } {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8')
   const megabytes = (name: string) =>
@@ -10,7 +10,7 @@ export function memoryOf(pid: number): { now: number; most: number } {
   return { now: megabytes('VmRSS'), most: megabytes('VmHWM') }
 }
 
-/** From here on `most` counts anew. */
+/** From here on `most` counts from the current value. */
 export function forgetMost(pid: number): void {
   writeFileSync(`/proc/${pid}/clear_refs`, '5')
 }

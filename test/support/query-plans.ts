@@ -7,12 +7,12 @@ import type { Transaction } from '../../src/storage/transaction.ts'
 
 export interface PlannedRecord {
   tx: Transaction
-  /** How SQLite goes about each statement since this was last asked: what it searches, scans and sorts. */
+  /** The plan of SQLite for each statement since the last call: what it searches, scans and sorts. */
   plans(): string[][]
   planOf(query: Sql): string[]
 }
 
-/** An empty record on which commands can be run, and that says by which indexes they find what they look for. */
+/** An empty record on which commands can be run, and that reports which indexes they use. */
 export function openPlanned(t: { after(close: () => void): void }): PlannedRecord {
   const connection = connect(':memory:', 'write')
   t.after(() => connection.close())

@@ -27,7 +27,7 @@ export interface FilledQueue {
   itemIds: string[]
 }
 
-/** A queue of so many calls, each begun a minute after the one before. */
+/** A queue of this many calls, each begun a minute after the one before. */
 export async function fillQueue(
   post: TestApp['post'],
   size: number,
@@ -61,7 +61,7 @@ export function tell(
   return post(`/annotation_queues/${queueId}/items/${itemId}/progress`, body, key)
 }
 
-/** Of an item what the annotators change. */
+/** The part of an item that annotators change. */
 export function standing({ json }: Answer) {
   const { annotation_state, annotator_user_id, own_annotation_state, lease } = json.item
   return [annotation_state, annotator_user_id, own_annotation_state, lease?.user ?? null]

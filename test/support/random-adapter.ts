@@ -8,7 +8,7 @@ export interface AdapterShape extends Pick<RandomModelShape, 'layers' | 'hidden'
   seed: number
 }
 
-/** Writes a LoRA adapter of a random model's queries and outputs at the path, where nothing may be yet. */
+/** Writes a LoRA adapter of a random model's queries and outputs to the path, where no file may exist yet. */
 export async function writeRandomAdapter(path: string, given: Partial<AdapterShape> = {}): Promise<void> {
   const { layers, hidden, architecture, seed } = { ...smallShape, architecture: 'llama', ...given }
   let state = seed

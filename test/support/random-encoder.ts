@@ -1,13 +1,13 @@
 import { type GgufTensor, type GgufValue, writeGguf } from './gguf.ts'
 
-/** What a random encoder looks like. */
+/** The shape of a random encoder. */
 export interface RandomEncoderShape {
   hidden: number
   heads: number
   layers: number
   ffn: number
   context: number
-  /** As llama.cpp numbers them. */
+  /** With llama.cpp's names. */
   pooling: 'mean' | 'cls' | 'rank'
   seed: number
 }
@@ -28,7 +28,7 @@ const names = ['[PAD]', '[UNK]', '[CLS]', '[SEP]', '[MASK]']
 const letters = Array.from('abcdefghijklmnopqrstuvwxyz0123456789.,!?-[]')
 const words = ['the', 'cat', 'sat', 'on', 'mat', 'heddle', 'lifts', 'thread', 'loom', 'weave']
 
-/** Words and letters begin with the mark of a word; pieces behind them do not. */
+/** Words and letters begin with the mark of a word; pieces after them do not. */
 const vocabulary = [...names, ...[...letters, ...words].map((word) => `▁${word}`), ...letters]
 
 export const encoderTokens = {
@@ -37,7 +37,7 @@ export const encoderTokens = {
   size: vocabulary.length,
 }
 
-/** Writes a BERT with random weights at the path, where nothing may be yet. Its words are few, and it loads in milliseconds. */
+/** Writes a BERT with random weights to the path, where no file may exist yet. It has few words, and loads in milliseconds. */
 export async function writeRandomEncoder(
   path: string,
   given: Partial<RandomEncoderShape> = {},
@@ -121,7 +121,10 @@ function tensors({ hidden, layers, ffn, context, pooling, seed }: RandomEncoderS
   ]
 }
 
-/** Evenly from -√3 to √3, so that their standard deviation is 1 (Marsaglia's xorshift: https://doi.org/10.18637/jss.v008.i14). */
+/**
+ * Evenly distributed from -√3 to √3, so that their standard deviation is 1 (Marsaglia's xorshift:
+ * https://doi.org/10.18637/jss.v008.i14).
+ */
 function randomNumbers(seed: number): () => number {
   let state = seed | 0 || 1
   return () => {

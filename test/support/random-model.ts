@@ -1,22 +1,22 @@
 import { type GgufTensor, type GgufValue, sizeOf, writeGguf } from './gguf.ts'
 
-/** What a random model looks like. Rows of a quantized model hold a multiple of 32 values. */
+/** The shape of a random model. Rows of a quantized model have a multiple of 32 values. */
 export interface RandomModelShape {
   layers: number
   hidden: number
   heads: number
   kvHeads: number
   ffn: number
-  /** At least 260: the 256 bytes and four special tokens. What is above is pieces of two and four letters. */
+  /** At least 260: the 256 bytes and four control tokens. Further tokens are pieces of two and four letters. */
   vocabulary: number
   context: number
   weights: 'f16' | 'q8_0'
   chatTemplate: string
-  /** How texts are cut into words before they become tokens, by llama.cpp's name for it. */
+  /** How texts are split into words before they become tokens, by llama.cpp's name for it. */
   words: string
-  /** Whether a text begins with a token of its own, where that is asked for. */
+  /** Whether a text begins with a token of its own, if that is requested. */
   addBos: boolean
-  /** The number of llama.cpp by which the model makes one vector of a text; 0 for one that writes. */
+  /** The llama.cpp id of the way in which the model pools a text into one vector; 0 for a model that generates. */
   pooling: number
   seed: number
 }
@@ -26,7 +26,7 @@ const chatTemplate = `{%- for message in messages -%}
 {%- endfor -%}
 {%- if add_generation_prompt -%}{{- '<|im_start|>assistant\\n' -}}{%- endif -%}`
 
-/** Loads in milliseconds; says nothing that makes sense. */
+/** Loads in milliseconds; what it generates makes no sense. */
 export const smallShape: RandomModelShape = {
   layers: 1,
   hidden: 32,
@@ -56,8 +56,8 @@ export const benchmarkShape: RandomModelShape = {
 }
 
 /**
- * Writes a llama model with random weights at the path, where nothing may be yet. Its tokenizer takes any UTF-8 and gives
- * it back; the same shape and seed give the same bytes.
+ * Writes a llama model with random weights to the path, where no file may exist yet. Its tokenizer accepts any UTF-8 and
+ * reproduces it; the same shape and seed give the same bytes.
  */
 export async function writeRandomModel(path: string, shape: Partial<RandomModelShape> = {}): Promise<void> {
   const whole = { ...smallShape, ...shape }
@@ -81,7 +81,7 @@ function metadata(shape: RandomModelShape): Record<string, GgufValue> {
     'llama.rope.dimension_count': { u32: shape.hidden / shape.heads },
     'llama.rope.freq_base': { f32: 10_000 },
     'tokenizer.ggml.model': { text: 'gpt2' },
-    // With gpt-2 llama.cpp drops the space before punctuation when it gives tokens back as text.
+    // With gpt-2 llama.cpp drops the space before punctuation when it turns tokens back into text.
     'tokenizer.ggml.pre': { text: shape.words },
     'tokenizer.ggml.tokens': { texts: tokens },
     'tokenizer.ggml.token_type': { i32s: tokens.map((_, id) => (id < special ? NORMAL : CONTROL)) },
@@ -147,8 +147,8 @@ function tensors(shape: RandomModelShape): GgufTensor[] {
     type: 'f32',
     bytes: () => new Uint8Array(new Float32Array(hidden).fill(value).buffer),
   })
-  // Embeddings much smaller than what the blocks add, or a tied model only says its last token again; the last norm makes
-  // up for it, so that the logits differ by a few units.
+  // Embeddings much smaller than what the blocks add, or a tied model only repeats its last token; the last norm makes up
+  // for it, so that the logits differ by a few units.
   const embedding = 0.02
   const blocks = Array.from({ length: layers }, (_, layer) => [
     norm(`blk.${layer}.attn_norm`, 1),
@@ -193,7 +193,7 @@ const fills: Record<RandomModelShape['weights'], Fill> = {
 const single = new Float32Array(1)
 const singleBits = new Uint32Array(single.buffer)
 
-/** The bits of the half-precision number at or just below in size; what is too small for one is zero. */
+/** The bits of the half-precision number with the same magnitude or the next smaller one; what is too small for one is zero. */
 function halfBits(value: number): number {
   single[0] = value
   const bits = singleBits[0] ?? 0

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { basic, keys } from './app.ts'
 
-/** Requests written by hand, for clients that stop in the middle, do not read, or leave. */
+/** Requests written by hand, for clients that stop midway, do not read, or disconnect. */
 export interface RawRequest {
   socket: Socket
   /** Sends what was held back. */
@@ -13,7 +13,7 @@ export interface RawRequest {
   begun(): Promise<void>
 }
 
-/** A POST as alice whose body may be held back by some bytes. Unless told otherwise its connection is kept. */
+/** A POST as alice; the last bytes of its body may be held back. Unless stated otherwise its connection is kept open. */
 export async function rawPost(
   address: string,
   path: string,
@@ -23,7 +23,7 @@ export async function rawPost(
   const { hostname, port } = new URL(address)
   const text = Buffer.from(JSON.stringify(body))
   const socket = connect(Number(port), hostname)
-  // Whoever is cut off ends with an error or without; the tests look at what arrived.
+  // A client that is cut off may end with an error or without; the tests look at what arrived.
   socket.on('error', () => undefined)
   await once(socket, 'connect')
   const head = [
@@ -44,7 +44,7 @@ export async function rawPost(
       socket.setEncoding('utf8').on('data', (data) => {
         answer += data
       })
-      // Also where the server resets the connection: `once` of node:events would reject.
+      // Also works if the server resets the connection: `once` of node:events would reject.
       if (!socket.closed) await new Promise((resolve) => socket.once('close', resolve))
       return answer
     },
@@ -54,7 +54,7 @@ export async function rawPost(
   }
 }
 
-/** Whether anyone takes a new connection there. */
+/** Whether new connections are accepted there. */
 export async function takesConnections(address: string): Promise<boolean> {
   const { hostname, port } = new URL(address)
   const socket = connect(Number(port), hostname)

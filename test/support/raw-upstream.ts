@@ -5,7 +5,7 @@ export interface RawUpstream {
   url: string
   /** Connections that asked for an answer and are closed. */
   closed: number
-  /** What is written to the connection once a whole request for an answer has come. */
+  /** What is written to the connection once a whole request for an answer has arrived. */
   answer(socket: Socket): unknown
   end(): Promise<void>
 }
@@ -13,7 +13,7 @@ export interface RawUpstream {
 const list = JSON.stringify({ object: 'list', data: [{ id: 'far', object: 'model', owned_by: 'somebody' }] })
 const listed = `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${list.length}\r\n\r\n${list}`
 
-/** A server that lists a model as it should, and whose answers are bytes: what no HTTP library would send. */
+/** A server that lists a model properly, and whose answers are raw bytes that no HTTP library would send. */
 export async function startRawUpstream(
   t: { after(end: () => unknown): void },
   answer: RawUpstream['answer'] = () => {},
@@ -62,11 +62,11 @@ export async function startRawUpstream(
   return upstream
 }
 
-/** The head of a stream that ends with its connection, or says how long its pieces are. */
+/** The head of a stream that ends with its connection, or that has chunked encoding. */
 export const streamHead = (isChunked = false) =>
   `HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n${isChunked ? 'transfer-encoding: chunked' : 'connection: close'}\r\n\r\n`
 
-/** As much of a stream as it takes. */
+/** One event of a stream. */
 export const event = (fields: object) => `data: ${JSON.stringify(fields)}\n\n`
 
 export const chunked = (text: string) => `${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`

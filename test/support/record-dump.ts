@@ -1,7 +1,7 @@
 import type { Database } from '../../src/storage/database.ts'
 import { sql, trusted } from '../../src/storage/sql/sql.ts'
 
-/** An index of words has tables of its own, which hold what is in search_entries in a form of SQLite's. */
+/** A full-text index has tables of its own, which have the contents of search_entries in a form of SQLite's. */
 const tablesOf = {
   sqlite: `SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%' AND name NOT LIKE 'search_words%'`,
   postgres: 'SELECT tablename AS name FROM pg_catalog.pg_tables WHERE schemaname = current_schema()',
@@ -11,7 +11,7 @@ const notedOfRequests = [
   'heddle_probe',
   'usage_days',
   'audit',
-  // Kept by user and not by project: an answer of one is not there for another.
+  // Stored by user and not by project: one user's answer does not exist for another.
   'responses',
   'response_texts',
   'response_details',
@@ -19,8 +19,8 @@ const notedOfRequests = [
 ]
 
 /**
- * Every row of every table, but for those of the projects that are left out, and for what is noted of requests: `GET /ready`
- * writes to a table of its own, and usage and deletes are counted and listed by user.
+ * Every row of every table, except for those of the projects that are left out and for what is stored about requests:
+ * `GET /ready` writes to a table of its own, and usage and deletes are counted and listed by user.
  */
 export async function dumpOf(
   db: Database,

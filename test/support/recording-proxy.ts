@@ -10,25 +10,25 @@ export interface Exchange {
   path: string
   contentType: string
   sent: Buffer
-  /** What the server answered, decompressed, also where its answer was withheld. */
+  /** The server's answer, decompressed, even if it was withheld. */
   status: number
   received: Buffer
-  /** What became of an answer that the client did not get. */
+  /** What the client got instead of the answer, if it was withheld. */
   withheld?: Fault
 }
 
-/** What happens to an answer: the client is told 500 instead, or its connection ends without a word. */
+/** The fate of an answer: the client gets a 500 instead, or its connection ends without one. */
 export type Fault = 'error' | 'cut'
 
 export interface RecordingProxy {
   address: string
-  /** Everything that was asked, in the order in which it was answered. */
+  /** All requests, in the order in which they were answered. */
   exchanges: Exchange[]
-  /** The next request to this path is done by the server, and its client does not learn of it. */
+  /** The server processes the next request to this path, and its client does not learn of it. */
   withholdNext(path: string, fault: Fault): void
 }
 
-/** Stands between a client and a server and keeps what they said to each other. */
+/** Stands between a client and a server and records their exchanges. */
 export async function startRecordingProxy(
   t: Pick<TestContext, 'after'>,
   target: string,
@@ -65,7 +65,7 @@ export async function startRecordingProxy(
       if (fault) response.writeHead(500, { 'content-type': 'application/json' }).end('{"reason":"withheld"}')
       else response.writeHead(exchange.status, endToEnd(headers)).end(body)
     }
-    // A server that is gone is told to the client as what it would see itself: a connection that ends.
+    // If the server is gone, the client sees what it would see itself: a connection that ends.
     respond().catch(() => response.destroy())
   })
   server.listen(0, '127.0.0.1')
@@ -89,7 +89,7 @@ function decoded(body: Buffer, encoding: string | undefined): Buffer {
   return encoding === 'gzip' || encoding === 'deflate' ? unzipSync(body) : body
 }
 
-/** What belongs to a connection is for the next hop alone. */
+/** Headers of the connection apply to the next hop only. */
 function endToEnd({ connection: _, 'keep-alive': __, ...headers }: IncomingHttpHeaders): IncomingHttpHeaders {
   return headers
 }

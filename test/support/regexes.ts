@@ -1,4 +1,4 @@
-/** Regular expressions of all that is supported, each with texts that match as a whole and texts that do not. */
+/** Regular expressions of everything that is supported, each with texts that match as a whole and texts that do not. */
 export const regexes: readonly { source: string; yes: readonly string[]; no: readonly string[] }[] = [
   { source: 'abc', yes: ['abc'], no: ['', 'ab', 'abcd'] },
   { source: '', yes: [''], no: ['a'] },

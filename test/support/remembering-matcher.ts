@@ -4,7 +4,7 @@ import { createRemembering, type Remembered } from '../../src/inference/constrai
 /** Texts of a grammar that remembers what was written, as the engine follows it. */
 export interface RememberingMatcher {
   accepts(text: string): boolean
-  /** A text by chance, about so many characters and then to its end. Throws where it gets stuck. */
+  /** A random text of about this many characters, continued to its end. Throws if it gets stuck. */
   sample(random: () => number, size?: number): string
 }
 

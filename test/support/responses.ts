@@ -8,7 +8,7 @@ export const asking = (fields: Record<string, unknown> = {}) => ({ input: 'Hi', 
 // biome-ignore lint/suspicious/noExplicitAny: events are compared, never trusted
 export type Event = { type: string; sequence_number: number } & Record<string, any>
 
-/** Reads a stream as strictly as its standard allows: each event has its type twice, and the last one says that it is over. */
+/** Reads a stream as strictly as its standard allows: each event has its type twice, and the last one marks the end. */
 export function eventsOf(text: string): Event[] {
   const end = 'data: [DONE]\n\n'
   assert.ok(text.endsWith(end), `the stream ends with ${JSON.stringify(text.slice(-60))}`)

@@ -10,13 +10,13 @@ export interface Route {
   takesBody: boolean
   /** The contract of the body. */
   body?: unknown
-  /** Its answer ends when its client leaves: an injected request would wait for ever. */
+  /** Its answer ends when its client disconnects: an injected request would wait for ever. */
   staysOpen: boolean
   /** Not in the OpenAPI document. */
   isHidden: boolean
 }
 
-/** The app together with every route that it registers, its plugins', the reference's and HEAD included. */
+/** The app with every route that it registers, including those of plugins, the API reference and HEAD. */
 export async function openAppWithRoutes(
   t: { after(close: () => Promise<void>): void },
   { settings, ...parts }: Parameters<typeof openApp>[1] = {},

@@ -58,7 +58,7 @@ const queue = {
   scorer_refs: ['weave:///acme/qa/object/tone:abc'],
 }
 
-/** Free, because every kind forbids some reference; without any of them it may lose each field. */
+/** A free kind, because every other kind forbids some reference; without any references it may lose each field. */
 const feedback = (project_id: string) => ({
   project_id,
   svc_ref: 'weave:///acme/qa/call/0123456789abcdef',
@@ -74,8 +74,8 @@ const feedback = (project_id: string) => ({
   svc_user_id: null,
 })
 
-/** The values are such that each field may be missing, but for those in `needed`. */
-/** What is taken only where it asks for nothing. */
+/** The values are chosen such that each field may be missing, except for those in `needed`. */
+/** Fields that are accepted only if they ask for nothing. */
 const nothing = (fields: object): Record<string, null> =>
   Object.fromEntries(Object.keys(fields).map((name) => [name, null]))
 
@@ -191,7 +191,7 @@ const counted = () => ({
       role: 'assistant',
       content: [
         {
-          // Of this type nothing is read.
+          // Nothing is read from a block of this type.
           type: 'redacted_thinking',
           text: 'Hello',
           cache_control: cacheControl,
@@ -354,7 +354,7 @@ const response = () => {
   }
 }
 
-/** What stands in for a field, where one of several must be there. */
+/** What stands in for a field if one of several must be present. */
 export const instead: Record<string, Record<string, object>> = {
   '/tokenize': { messages: { prompt: 'Hello' } },
   '/v1/responses/input_tokens': {},
@@ -364,7 +364,7 @@ export const instead: Record<string, Record<string, object>> = {
   '/v1/messages/count_tokens': ofMessages,
 }
 
-/** Fields that others need: those must go with them. */
+/** Fields that others need: those must be removed with them. */
 export const needed: Record<string, Record<string, string[]>> = {
   '/v1/completions': {
     stream: ['stream_options'],
@@ -397,7 +397,7 @@ const monitor = (project_id: string) => ({
   active: true,
 })
 
-/** For each route with a body one that it takes, with every field of its contract. */
+/** For each route with a body, a body that it accepts, with every field of its contract. */
 export const sampleBodies: Record<string, (project: string) => Record<string, unknown>> = {
   '/call/start': (project) => ({ start: start(project) }),
   '/call/end': (project) => ({ end: end(project) }),
@@ -804,7 +804,7 @@ export function sampleBodyOf(url: string, project: string): Record<string, unkno
   return sample(project)
 }
 
-/** The routes with a body that are no POST. */
+/** The routes with a body that are not POST. */
 const otherMethods: Record<string, Method> = {
   '/annotation_queues/:queue_id': 'PUT',
   '/annotation_queues/:queue_id/rules/:rule_id': 'PUT',

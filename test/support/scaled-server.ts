@@ -4,7 +4,7 @@ import { startPostgres, type TestPostgres } from './postgres.ts'
 import { type Ending, newFolder, type RunningServer, startOne } from './server.ts'
 
 const servers = 2
-/** The callers of those in front are strangers to the one behind. */
+/** The server with the model does not know the callers of those in front. */
 const modelKey = 'the-key-of-the-servers-in-front'
 const ofModel = /^HEDDLE_(MODEL|MODEL_NAME|CONTEXT|THREADS|BATCH|QUEUE|PARALLEL|GPU)$/
 
@@ -19,7 +19,10 @@ async function databaseOf(folder: string): Promise<string> {
   return url
 }
 
-/** Two servers on one PostgreSQL, in front of a third that has the model, behind one address that gives each request to the next. */
+/**
+ * Two servers on one PostgreSQL, in front of a third that has the model, behind one address that gives each request to
+ * the next.
+ */
 export async function startScaled(t: Ending, settings: Record<string, string>): Promise<RunningServer> {
   const { HEDDLE_MODEL: model, HEDDLE_DATA: folder = '' } = settings
   const others = Object.fromEntries(Object.entries(settings).filter(([name]) => !ofModel.test(name)))
@@ -55,7 +58,7 @@ export async function startScaled(t: Ending, settings: Record<string, string>): 
   }
 }
 
-/** The same ways of asking, of another address. */
+/** The same ways to send requests, at another address. */
 function asking(
   address: string,
   { post, get }: RunningServer,
@@ -68,11 +71,11 @@ function asking(
   }
 }
 
-/** Requests in turn, each on a connection of its own to its server; whoever ends one side ends the other. */
+/** Distributes requests in turn, each on a connection of its own to its server; when one side ends, so does the other. */
 async function balance(t: Ending, targets: readonly string[]): Promise<string> {
   let next = 0
   const agent = new Agent({ keepAlive: false })
-  // As long as what the servers behind it tell of themselves, which it passes on.
+  // As long as the servers behind it announce, which it passes on.
   const server = createServer({ keepAliveTimeout: 600_000 }, (asked, answer) => {
     const target = targets[next++ % targets.length] as string
     const { method = 'GET', url = '/', headers } = asked

@@ -12,30 +12,30 @@ import type {
 import type { PoolingInput } from '../../src/inference/pooling.ts'
 import { gathered } from './gathered.ts'
 
-/** A turn of the script: what happens next, or why nothing does any more. */
+/** A turn of the script: what happens next, or the error that ends it. */
 export type Turn = GenerationEvent | Error
 
 export type Script = (request: Generation, signal: AbortSignal) => Iterable<Turn> | AsyncIterable<Turn>
 
 export interface ScriptedBackend extends Backend {
-  /** What it was asked for, in order. */
+  /** The requests to it, in order. */
   asked: Generation[]
   /** Generations that have begun and not ended. */
   running: number
-  /** Those whose signal ended them. */
+  /** Generations that were ended by their signal. */
   aborted: number
-  /** Events that were taken of all generations. */
+  /** Events that were read, of all generations. */
   taken: number
   /** Resolves when nothing runs. */
   idle(): Promise<void>
-  /** Resolves when as many have been aborted. */
+  /** Resolves when this many have been aborted. */
   abortedAtLeast(count: number): Promise<void>
   state: BackendStatus
   served: ServedModel | undefined
   script: Script
 }
 
-/** Like many real ones: turns between marks, a system message, a place for tools and for documents. */
+/** Like many real ones: turns between marks, a system message, space for tools and for documents. */
 export const scriptedTemplate = `{{ bos_token }}{% for message in messages %}<|{{ message.role }}|>{{ message.content }}<|end|>{% endfor %}{% if add_generation_prompt %}<|assistant|>{% endif %}`
 
 export const scriptedModel: ServedModel = {
@@ -57,7 +57,7 @@ export const scriptedModel: ServedModel = {
   tokens: { bos: '<s>', eos: '</s>' },
 }
 
-/** The direction of how often its first four letters are there; of a document the share of its letters that the query has. */
+/** A vector of how often the first four letters occur; for a document, the share of its letters that the query has. */
 function scriptedPooling(input: PoolingInput): { values: Float32Array; tokens: number } {
   if ('query' in input) {
     const letters = Array.from(input.document)
@@ -72,7 +72,7 @@ function scriptedPooling(input: PoolingInput): { values: Float32Array; tokens: n
 
 const bytesOf = (text: string) => new TextEncoder().encode(text)
 
-/** Of this model a token is a code point. */
+/** In this model a token is a code point. */
 export function tokensOf(text: string): number[] {
   return Array.from(text, (character) => character.codePointAt(0) as number)
 }
@@ -81,7 +81,7 @@ export function candidate(text: string, logprob: number): Candidate {
   return { token: text.codePointAt(0) as number, bytes: bytesOf(text), logprob }
 }
 
-/** The drawn token with as many candidates as were asked for: itself, then the letters before it. */
+/** The drawn token with as many candidates as were requested: itself, then the letters before it. */
 export function logprobOf(text: string, count: number): TokenLogprob {
   const drawn = candidate(text, -0.25)
   const top = Array.from({ length: count }, (_, index) =>
@@ -90,7 +90,7 @@ export function logprobOf(text: string, count: number): TokenLogprob {
   return { ...drawn, top }
 }
 
-/** A word at a time, as a whole answer of each choice: the default script. */
+/** One word at a time, as a whole answer of each choice: the default script. */
 export function saying(...words: string[]): Script {
   return function* (request) {
     yield prefilled(request)
@@ -133,7 +133,7 @@ export function promptTokensOf({ prompt }: Generation): number[] {
   return 'tokens' in prompt ? prompt.tokens : tokensOf(prompt.text)
 }
 
-/** A backend that answers as its script says, at the pace at which it is read. */
+/** A backend that answers according to its script, as fast as it is read. */
 export function scriptedBackend(script: Script = saying('Hel', 'lo')): ScriptedBackend {
   const changes = new EventEmitter()
   let closed = false
@@ -156,7 +156,7 @@ export function scriptedBackend(script: Script = saying('Hel', 'lo')): ScriptedB
       signal.removeEventListener('abort', onAbort)
     }
   }
-  /** Ends with its signal even where the script waits for something that never comes, or nobody reads. */
+  /** Ends with its signal, even if the script waits for something that never comes, or nobody reads. */
   function run(request: Generation, signal: AbortSignal): AsyncIterable<GenerationEvent> {
     backend.running++
     let isRunning = true
@@ -224,7 +224,7 @@ export function scriptedBackend(script: Script = saying('Hel', 'lo')): ScriptedB
     async generate(request, signal) {
       if (closed) throw refuse('stopping')
       signal.throwIfAborted()
-      // What the engine gets passes between processes, so it must be made of plain values.
+      // The engine receives its input from another process, so it must consist of plain values.
       backend.asked.push(structuredClone(request))
       return { promptTokens: promptTokensOf(request), events: gathered(run(request, signal)) }
     },

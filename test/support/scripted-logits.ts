@@ -7,11 +7,11 @@ import {
 } from '../../src/inference/sampling/logits.ts'
 
 export interface ScriptedLogits extends PositionLogits {
-  /** What has been asked for, in order: `best`, `top 40`, `of 3`, `total 0.7`. */
+  /** The requests so far, in order: `best`, `top 40`, `of 3`, `total 0.7`. */
   readonly asked: string[]
 }
 
-/** The logits of a position as they are written down, and what of them somebody asked for. */
+/** The given logits of a position, with a record of what was requested of them. */
 export function scriptedLogits(values: ArrayLike<number>): ScriptedLogits {
   const logits = Float32Array.from(values)
   let order: Uint32Array | undefined

@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline'
 import manifest from '../../package.json' with { type: 'json' }
 import { basic, keys, users } from './app.ts'
 
-/** A test, or a file of tests: what ends when it does. */
+/** A test, or a file of tests: whatever registers here ends with it. */
 export interface Ending {
   after(end: () => unknown): void
 }
@@ -15,12 +15,12 @@ export interface Ending {
 export interface RunningServer {
   address: string
   process: ChildProcess
-  /** What it logged so far, a line each. */
+  /** The log so far, by line. */
   log: string[]
   complaints: string[]
   post(url: string, body: unknown, init?: RequestInit & { key?: string; at?: string }): Promise<Response>
   get(url: string, key?: string, at?: string): Promise<Response>
-  /** Sends the signal and answers the exit code, or the signal that ended it. */
+  /** Sends the signal and returns the exit code, or the signal that ended the process. */
   end(signal: NodeJS.Signals): Promise<number | NodeJS.Signals>
 }
 
@@ -30,7 +30,7 @@ export async function newFolder(t: Ending): Promise<string> {
   return folder
 }
 
-/** What `npm start` gives to node. */
+/** The arguments of node in `npm start`. */
 const started = manifest.scripts.start.split(' ').slice(1)
 
 /** The command as a user runs it, on a free port of 127.0.0.1. It ends with the test. */
@@ -79,7 +79,7 @@ export async function startServer(
   if (pairs.isOn && settings.HEDDLE_MODEL !== undefined && settings.HEDDLE_MODEL !== 'none') {
     return startPair(t, settings)
   }
-  // What stands before the command is done to the disk of one process, and who gives a database starts several.
+  // A prefix of the command affects the disk of one process, and a test that gives a database starts several itself.
   const isOne = before.length > 0 || settings.HEDDLE_DATABASE_URL !== undefined
   if (process.env.npm_lifecycle_event === 'test:scale' && !isOne) {
     const { startScaled } = await import('./scaled-server.ts')
@@ -88,10 +88,10 @@ export async function startServer(
   return startOne(t, settings, before)
 }
 
-/** While it is on, each server with a model is two: one in front, and behind it one that has the model. */
+/** While it is on, each server with a model becomes two: one in front, and behind it one that has the model. */
 export const pairs = { isOn: false }
 
-/** The callers of the one in front are strangers to the one behind. */
+/** The server behind does not know the callers of the one in front. */
 const gatewayKey = 'the-key-of-the-server-in-front'
 
 const ofModel = /^HEDDLE_(MODEL|MODEL_NAME|CONTEXT|THREADS|BATCH|QUEUE)$/
@@ -115,7 +115,7 @@ async function startPair(t: Ending, settings: Record<string, string>): Promise<R
   }
 }
 
-/** One process, whatever is asked of tests as a whole. */
+/** One process, whatever is set for the tests as a whole. */
 export async function startOne(
   t: Ending,
   settings: Record<string, string>,

@@ -1,4 +1,5 @@
-// Loaded before everything else: a clock that is wrong by TEST_CLOCK_SHIFT milliseconds, and is set back by a day by SIGUSR2.
+// Loaded before everything else: a clock that is wrong by TEST_CLOCK_SHIFT milliseconds, and that SIGUSR2 sets back by a
+// day.
 const right = Date.now
 let shift = Number(process.env.TEST_CLOCK_SHIFT)
 Date.now = () => right() + shift

@@ -1,4 +1,4 @@
-/** Stands in for the process of templates: whatever it is asked, it names the variables that it has. */
+/** Stands in for the template renderer: answers every question with the names of its environment variables. */
 process.on('message', () =>
   process.send?.({ kind: 'rendered', text: JSON.stringify(Object.keys(process.env)) }),
 )

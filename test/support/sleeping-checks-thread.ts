@@ -2,7 +2,7 @@ import { ownPort } from '../../src/threads/thread.ts'
 
 const cell = new Int32Array(new SharedArrayBuffer(4))
 
-/** Takes as many milliseconds for a check as its value says, without using a processor. */
+/** A check takes as many milliseconds as its value says, without using a processor. */
 export function serve(): void {
   const port = ownPort()
   port.on('message', ({ value }: { value: string }) => {

@@ -1,7 +1,7 @@
 import type { CompileQuestion } from '../../src/inference/constraints/constraint.ts'
 import { answerParent } from '../../src/threads/process.ts'
 
-/** Compiles everything to a grammar with the name of its field, but never comes to an end with what is too much for it. */
+/** Compiles everything to a grammar with the name of its field, but never finishes a regex or a grammar. */
 
 answerParent(({ constraint, field }: CompileQuestion) => {
   if (constraint.kind === 'regex') for (;;);

@@ -1,6 +1,6 @@
 import type { TestContext } from 'node:test'
 
-/** Makes a clock that is late whenever it is looked at, so that work in steps lets others go first after each of them. */
+/** Makes a clock that is late whenever it is read, so that work in steps yields after each of them. */
 export function breatheAtEachStep(t: TestContext): void {
   let time = 0
   t.mock.method(performance, 'now', () => {
@@ -9,7 +9,7 @@ export function breatheAtEachStep(t: TestContext): void {
   })
 }
 
-/** How many turns the loop made until the work was done. */
+/** How many turns of the event loop passed until the work was done. */
 export async function turnsOf(work: Promise<unknown>): Promise<number> {
   let done = false
   const end = () => {

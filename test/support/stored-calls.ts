@@ -9,7 +9,7 @@ export interface StoredCalls {
   query(body?: Record<string, unknown>): Promise<Answer>
   /** The names of the calls that a query finds, in its order. */
   found(body?: Record<string, unknown>): Promise<string[]>
-  /** The same of a query expression. */
+  /** The same for a query expression. */
   where(expression: unknown): Promise<string[]>
 }
 

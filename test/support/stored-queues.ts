@@ -8,7 +8,7 @@ import { collected, viewIn } from './views.ts'
 
 const never = new AbortController().signal
 
-/** When the queues of these tests are worked on. */
+/** The time at which these tests work on the queues. */
 export const noon = startedAt + 1000 * secondMicros
 export const minute = 60 * secondMicros
 

@@ -12,7 +12,7 @@ export async function createTable({ post }: Pick<TestApp, 'post'>, rows: unknown
   return answer.json
 }
 
-/** The values of a table's rows in its order. */
+/** The values of a table's rows, in their order. */
 export async function rowsOf(
   { post }: Pick<TestApp, 'post'>,
   digest: string,

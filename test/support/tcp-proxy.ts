@@ -1,9 +1,9 @@
 import { connect, createServer, type Socket } from 'node:net'
 
 export interface TcpProxy {
-  /** The same address, by way of the proxy. */
+  /** The same address, through the proxy. */
   url: string
-  /** From now on nothing passes, in either direction, and nothing ends: a network that has gone away. */
+  /** From now on nothing passes, in either direction, and nothing ends: a network that has failed. */
   silence(): void
   /** Ends a connection when a client sends this text, before or after it is passed on. */
   cutAt(text: string, when: 'before' | 'after'): void
@@ -23,7 +23,7 @@ export async function startTcpProxy(target: string): Promise<TcpProxy> {
     const upstream = connect(Number(port), hostname)
     for (const socket of [client, upstream]) {
       sockets.add(socket)
-      // Either end may leave at any time; the other one then follows.
+      // Either end may disconnect at any time; the other one is then closed too.
       socket.on('error', () => undefined)
       socket.on('close', () => {
         sockets.delete(socket)
@@ -35,7 +35,7 @@ export async function startTcpProxy(target: string): Promise<TcpProxy> {
       const hit = cut !== undefined && data.includes(cut.text)
       if (hit && cut?.when === 'before') return client.destroy()
       upstream.write(data)
-      // The server has what it was sent and does it; its answer finds nobody.
+      // The server has received the request and processes it; its answer reaches nobody.
       if (hit) client.destroySoon()
     })
     upstream.on('data', (data) => {

@@ -1,6 +1,6 @@
 import type { Answer } from './app.ts'
 
-/** With the names of the things, the ids that are made and the times taken out. */
+/** Removes the names of things, generated ids and times. */
 export function withoutNames(
   { status, text }: Pick<Answer, 'status' | 'text'>,
   things: Readonly<Record<string, string>>,
@@ -8,7 +8,7 @@ export function withoutNames(
   let plain = text
   for (const [kind, name] of Object.entries(things)) {
     plain = plain.replaceAll(name, `<${kind}>`)
-    // A message shows the beginning of what is long.
+    // A message shows only the beginning of a long name.
     if (name.length === 64) plain = plain.replace(new RegExp(`${name.slice(0, 32)}\\w*…`), `<${kind}>`)
   }
   plain = plain.replace(/[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}/g, '<made>')

@@ -5,7 +5,10 @@ import {
 } from '../../src/inference/constraints/grammar/compiled-grammar.ts'
 import { isMark } from '../../src/inference/constraints/grammar/marks.ts'
 
-/** Texts of a grammar by chance, which may repeat what it remembers; a longer one when `freedom` is more. Control tokens are lone low surrogates. */
+/**
+ * Random texts of a grammar, which may repeat what it remembers; longer ones with more `freedom`. Control tokens are lone
+ * low surrogates.
+ */
 export function walksOf({ start, nodes, lists, text }: CompiledGrammar) {
   const count = nodes.length / numbersOfNode
   const parts = (node: number) => {

@@ -12,9 +12,9 @@ import {
 import { pointsOf } from '../../src/inference/constraints/grammar/symbols.ts'
 import type { OfferedTool } from '../../src/inference/tools/offered-tool.ts'
 
-/** What a turn grammar makes of a text: as far as it follows, and where it stands there. */
+/** How far a turn grammar follows a text, and the position there. */
 export interface Followed {
-  /** Characters that were followed; all of them where nothing is wrong. */
+  /** Characters that were followed; all of them if nothing is wrong. */
   length: number
   isComplete: boolean
   isOver: boolean

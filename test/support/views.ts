@@ -1,7 +1,7 @@
 import type { Expression } from '../../src/domain/expressions/expression.ts'
 import type { View } from '../../src/domain/view.ts'
 
-/** All rows of a project in the order of their own, unless the fields say otherwise. */
+/** All rows of a project in their own order, unless the fields say otherwise. */
 export function viewIn(project: string, fields: Partial<View> = {}): View {
   return { project, query: undefined, sort: [], limit: null, offset: 0, ...fields }
 }
@@ -17,7 +17,7 @@ export function equals(field: string, value: string): Expression {
   }
 }
 
-/** The rows of a stream, which end when the test does. */
+/** All rows of a stream. */
 export async function collected<Row>(chunks: AsyncIterable<Row[]>): Promise<Row[]> {
   const rows: Row[] = []
   for await (const chunk of chunks) rows.push(...chunk)

@@ -1,6 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** Something must become true. The bound is far beyond what it takes, so that it says "never", not "too slow". */
+/**
+ * Waits until something becomes true. The limit is far beyond what it takes, so that a failure means "never", not "too
+ * slow".
+ */
 export async function until(
   what: string,
   holds: () => Promise<boolean> | boolean,
@@ -13,7 +16,7 @@ export async function until(
   }
 }
 
-/** A promise that must settle; the same bound for the same reason. */
+/** A promise that must settle; the same limit for the same reason. */
 export async function inTime<T>(what: string, promise: Promise<T>, boundMs = 60_000): Promise<T> {
   const giveUp = new AbortController()
   const never = sleep(boundMs, undefined, { signal: giveUp.signal }).then(() => {

@@ -3,13 +3,13 @@ import { createRequire, Module } from 'node:module'
 import { dirname, join } from 'node:path'
 
 /**
- * XGrammar: a grammar engine that is neither ours nor llama.cpp, to compare with. This version of it takes no ranges
+ * XGrammar: a grammar engine that is neither ours nor llama.cpp's, to compare with. This version of it accepts no ranges
  * above ASCII, so only texts in ASCII can be compared; a grammar that it cannot read ends it for good.
  */
 export interface XGrammar {
-  /** Whether the whole text is one of the grammar, which is given in GBNF. */
+  /** Whether the whole text is a text of the grammar, which is given in GBNF. */
   gbnf(grammar: string): Promise<TextCheck>
-  /** Any whitespace between values; what the schema does not name is open, as the standard has it. */
+  /** Any whitespace between values; members that the schema does not name are allowed, as in the standard. */
   schema(schema: unknown): Promise<TextCheck>
   structuralTag(tag: unknown): Promise<TextCheck>
 }
@@ -38,7 +38,7 @@ interface Library {
   Testings: { isGrammarAcceptString(grammar: Grammar, text: string): Promise<boolean> }
 }
 
-/** The package says that it is a module and is none, so it is loaded as what it is. */
+/** The package claims to be a module and is not, so it is loaded as what it is. */
 export function loadXGrammar(): XGrammar {
   const folder = dirname(createRequire(import.meta.url).resolve('@mlc-ai/web-xgrammar/package.json'))
   const module: { exports: Library; _compile(source: string, file: string): void } = Object.assign(

@@ -25,13 +25,13 @@ import { createToolArguments, type ToolArguments } from './turns/tool-arguments.
 import { addTurn } from './turns/turn-grammar.ts'
 
 export interface ConstraintCompiler {
-  /** Throws a refusal that names the field when the constraint cannot be kept. */
+  /** Throws a refusal that names the field if the constraint cannot be kept. */
   compile(constraint: Constraint, options: ConstraintOptions, field: string): Compiled
 }
 
 /** About a tenth of a second in the worst case. */
 const steps = 200_000
-/** For all tools of a request. */
+/** For all tools of a request together. */
 const stepsOfTools = 2_000_000
 const mostKept = 256
 const mostBytes = 32 * 1024 * 1024
@@ -60,7 +60,7 @@ export function createConstraintCompiler(): ConstraintCompiler {
   }
 }
 
-/** More than any schema has that a person writes; what follows walks it with a stack of calls. */
+/** Deeper than any schema that a person writes; the code below walks a schema recursively. */
 const deepest = 512
 
 function isDeep(given: unknown): boolean {
@@ -132,7 +132,10 @@ function compiledTurn(
   return { grammar: packGrammar(grammar.rules), widened: [...widened], notes: [...notes] }
 }
 
-/** The format as data; of those of their own, the one whose arguments are written alike: gpt-oss writes JSON, as Hermes does. */
+/**
+ * The format as data. The two formats that data cannot describe are represented by one that writes arguments alike:
+ * gpt-oss writes JSON, as Hermes does.
+ */
 function dataOf(format: AnswerFormat['calls']): CallFormat {
   if (!('own' in format)) return format
   return format.own === 'muse' ? muse : hermes
@@ -144,7 +147,7 @@ function calledTools({ tools, choice }: NonNullable<TurnConstraint['calls']>): r
   return typeof choice === 'string' ? tools : tools.filter(({ name }) => name === choice.name)
 }
 
-/** What is wrong with the schema of a tool is named by the tool. */
+/** Adds the name of the tool to errors in its schema. */
 function inTool<T>(tool: OfferedTool, compile: () => T): T {
   try {
     return compile()
@@ -199,7 +202,7 @@ function grammarOf(
   return grammar
 }
 
-/** What is wrong with a schema inside of something else is named by its place in the whole. */
+/** Reports errors of an embedded schema by its path in the whole constraint. */
 function placed(place: string, compile: () => Expr): Expr {
   try {
     return compile()
@@ -256,7 +259,7 @@ const codes: Readonly<Record<Fault, RefusalCode>> = {
   too_large: 'constraint_too_large',
 }
 
-/** What is thrown that is not about the constraint is a fault of ours. */
+/** Anything thrown that is not about the constraint is an error of the server, and is rethrown. */
 function refusalOf(error: unknown): Outcome {
   if (error instanceof ToolError) return error.outcome
   if (error instanceof SchemaError) {

@@ -13,7 +13,7 @@ answerParent(({ constraint, options, field }: CompileQuestion): CompileAnswer =>
   try {
     return compiler.compile(constraint, options, field)
   } catch (error) {
-    // Anything else is a fault of ours, and ends the process.
+    // Anything else is an error of the server, and ends the process.
     if (!(error instanceof Refusal)) throw error
     return { code: error.code, values: error.values }
   }

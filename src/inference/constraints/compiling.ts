@@ -8,19 +8,20 @@ import type { Compiled, CompileQuestion } from './constraint.ts'
 import { createLatelyCompiled } from './lately-compiled.ts'
 
 /**
- * Compiles constraints in a process of its own, one after the other: most take a few milliseconds, and what a tenant uses
- * again is there already. Steps decide what is too large, on every machine alike; the process bounds the memory, and is replaced without the server or other callers waiting.
+ * Compiles constraints one at a time in a separate process. Most take a few milliseconds, and what a tenant uses again is
+ * cached. The step budget decides what is too large, so the answer is the same on every machine. The process bounds the
+ * memory, and can be replaced without stopping the server or making other callers wait.
  */
 export interface Compiling {
-  /** The grammar; rejects with a refusal that names the field. `tenant` is whose request it is. */
+  /** The grammar; rejects with a refusal that names the field. `tenant` is the tenant that sent the request. */
   compile(tenant: string, question: CompileQuestion, signal?: AbortSignal): Promise<Compiled>
   close(): Promise<void>
 }
 
-/** The times are for what never ends: all that the bounds of the compiler let through takes a small part of them. */
+/** The timeouts guard against compilations that never end; anything within the compiler's budget takes a small part of them. */
 export interface CompilingOptions extends PoolOptions {
   heapMb: number
-  /** What becomes of names in schemas that are not keywords. */
+  /** How names in schemas that are not keywords are treated. */
   unknownKeywords: 'annotate' | 'refuse'
   /** The module of the process, for tests. */
   entry: URL
@@ -35,9 +36,9 @@ const defaults: CompilingOptions = {
   unknownKeywords: 'annotate',
   queuePerTenant: 256,
   queueTotal: 1_024,
-  // Before the build and after it.
+  // The extension differs before and after the build.
   entry: new URL(`./compiling-process${extname(import.meta.url)}`, import.meta.url),
-  // With it go what it has compiled, and 70 MB.
+  // Ending the idle process frees 70 MB and drops what it has cached.
   idleMs: 600_000,
 }
 

@@ -3,11 +3,14 @@ import { type Logits, type PositionLogits, remembered, type TokenRule } from '..
 import { isGreedy, type Sampler } from '../sampling/sampler.ts'
 import { allowedLogits, exactLogits } from './mask/allowed-logits.ts'
 
-/** How often a draw from all tokens may miss those that are allowed, where these are many. */
+/** How many draws from all tokens may miss before the draw is limited to the allowed ones, if there are many of these. */
 const mostMisses = 4
-/** Their logits alone cost less than a draw from all tokens. */
+/** For so few tokens, fetching their logits costs less than a draw from all tokens. */
 const soFew = 8
-/** A model that is at odds with the rule once is so more often: so many places are drawn from what is allowed at once. */
+/**
+ * A model that violated the rule once tends to do it again, so up to this many positions are drawn from the allowed
+ * tokens at once.
+ */
 const mostVain = 15
 
 interface ConstrainedParts {
@@ -17,27 +20,28 @@ interface ConstrainedParts {
   rule: TokenRule
   /** Leaves only the tokens of allowed_token_ids. */
   narrowed: (logits: Logits) => Logits
-  /** Nothing but the rule says what can be drawn. */
+  /** The rule alone decides what can be drawn. */
   isPlain: boolean
 }
 
-/** Draws the next token of a position; undefined when no token is possible. */
+/** Draws the next token of a position; undefined if no token is possible. */
 export type PositionSampler = (
   logits: PositionLogits,
   answer: readonly number[],
 ) => Promise<number | undefined>
 
 /**
- * Draws only what the rule allows, with the probabilities that are left when all else has none. Without a cut the draw
- * is from all tokens, until one is allowed: the same distribution, for nearly the price of a free draw. A cut (top_k, top_p,
- * min_p) has to know what is allowed before it cuts. Where the rule leaves one token, the model is not asked. How many numbers
- * are drawn depends on nothing but the request and the answer so far, so that a seed repeats them.
+ * Draws only what the rule allows, with the probabilities renormalised over the allowed tokens. Without a cut, tokens are
+ * drawn from all tokens until one is allowed: the same distribution, for nearly the price of an unconstrained draw. A cut
+ * (top_k, top_p, min_p) has to know what is allowed before it cuts. Where the rule leaves one token, the model is not
+ * asked. How many random numbers are used depends only on the request and the answer so far, so that a seed reproduces
+ * the answer.
  */
 export function createConstrainedSampler(parts: ConstrainedParts): PositionSampler {
   const { sampling, sample, rule, narrowed, isPlain } = parts
   const isLikeliest = isGreedy(sampling)
   const isFree = !isLikeliest && sampling.topK === 0 && sampling.topP === 1 && sampling.minP === 0
-  /** Places to come that are not drawn freely first, because that was in vain, and how many it was the last time. */
+  /** How many coming positions skip the unconstrained draw because it failed before, and how many it was last time. */
   const vain = { left: 0, last: 0 }
 
   return async (logits, answer) => {

@@ -14,12 +14,15 @@ export type Constraint =
   | { kind: 'structural_tag'; tag: unknown }
   | TurnConstraint
 
-/** A turn of a conversation: thoughts, then what is said, or calls of tools. Formats are resolved: control tokens are markers. */
+/**
+ * A turn of a conversation: thoughts, followed by content or by tool calls. Formats are resolved: control tokens are
+ * markers.
+ */
 export interface TurnConstraint {
   kind: 'turn'
   reasoning?: ReasoningFormat
   thought: ThoughtStart
-  /** A format that data cannot describe, also where no calls are asked for. */
+  /** A format that data cannot describe; present even if no calls are requested. */
   own?: OwnCalls
   calls?: {
     format: AnswerFormat['calls']
@@ -27,11 +30,11 @@ export interface TurnConstraint {
     choice: 'auto' | 'required' | { name: string }
     isParallel: boolean
   }
-  /** What the content has to be where it is not a call; any text without it. */
+  /** What the content has to be where it is not a call; without it, any text. */
   content?: Exclude<Constraint, TurnConstraint>
 }
 
-/** A constraint as a grammar, and what of it was widened because it cannot be kept. */
+/** A constraint as a grammar, with a list of the parts that were widened because they cannot be kept. */
 export interface Compiled {
   grammar: CompiledGrammar
   /** For tools only: the tool, the path in its parameters and the keyword. */
@@ -41,41 +44,41 @@ export interface Compiled {
 }
 
 export interface ConstraintOptions {
-  /** Space between the parts of JSON: none, a little, or what the pattern says. */
+  /** White space between the parts of JSON: none, a little, or what the pattern matches. */
   whitespace: 'none' | 'bounded' | { pattern: string }
   /**
-   * Members that a schema lists nothing of: true leaves them as JSON Schema has it, false closes whatever lists members and
-   * has no `additionalProperties`. Without it what says nothing of them is closed.
+   * Members that a schema does not list: true treats them as JSON Schema does; false closes every object that lists
+   * members and has no `additionalProperties`. If undefined, a schema that says nothing about other members is closed.
    */
   additionalProperties?: boolean
-  /** Members come in any order; without it, in that of the schema. Arguments of tools keep theirs. */
+  /** Members may come in any order; without it, in the order of the schema. Tool arguments keep their own order. */
   anyOrder?: boolean
-  /** Names that are not keywords are annotations without it. */
+  /** Without it, names that are not keywords are annotations. */
   unknownKeywords?: 'refuse'
 }
 
-/** What is asked of an answer, as the thread that compiles takes it. */
+/** A constraint to compile, as the compiling process receives it. */
 export interface CompileQuestion {
   constraint: Constraint
   options: ConstraintOptions
-  /** Where the request has it. */
+  /** The field of the request that contains it. */
   field: string
 }
 
-/** A constraint that was compiled, as the engine takes it. */
+/** A compiled constraint, as the engine receives it. */
 export interface GivenConstraint {
   grammar: CompiledGrammar
-  /** Where the request has it. */
+  /** The field of the request that contains it. */
   field: string
-  /** Present where the answer begins behind a text of the caller. */
+  /** Present if the answer continues a text of the caller. */
   continued?: ContinuedText
 }
 
-/** A text that an answer continues: both together are what the constraint is about. */
+/** A text that an answer continues: the constraint applies to both together. */
 export interface ContinuedText {
   text: string
-  /** Where the request has it. */
+  /** The field of the request that contains it. */
   field: string
-  /** JSON, in which white space may stand that the grammar does not write. */
+  /** The text is JSON, which may have white space that the grammar does not write. */
   isJson: boolean
 }

@@ -6,33 +6,34 @@ import { type Place, placeAfter } from './grammar/remembering.ts'
 interface Reader<At> {
   readonly start: At
   after(from: At, point: number): At | undefined
-  /** The same place without what goes on with one of these ranges. */
+  /** The same position without the ways that continue with one of these ranges. */
   without(from: At, ranges: readonly number[]): At | undefined
-  /** What goes on at one of the two. */
+  /** The position of everything that may follow at either of the two. */
   either(one: At, other: At): At
   rangesOf(from: At): readonly (readonly number[])[]
 }
 
 interface Continuing {
   continued: ContinuedText
-  /** Where the request has the constraint. */
+  /** The field of the request that contains the constraint. */
   constraint: string
   /** The steps that reading has taken so far. */
   steps(): number
 }
 
-/** Some tens of milliseconds, in which nobody else is served. A character of a long text takes one, or a few. */
+/** Some tens of milliseconds, during which nobody else is served. A character of a long text takes one step, or a few. */
 const mostSteps = 200_000
-/** Of the ranges that a refusal names. */
+/** How many ranges a refusal names. */
 const mostNamed = 8
 const lastCharacter = 0x10ffff
 const spaces = [0x09, 0x0a, 0x0d, 0x20]
-/** What numbers and names of JSON consist of: two of them never stand side by side. */
+/** The characters of numbers and names in JSON, as ranges. Two of these tokens never follow each other directly. */
 const words = [0x2b, 0x2b, 0x2d, 0x2e, 0x30, 0x39, 0x41, 0x5a, 0x61, 0x7a]
 
 /**
- * Where the grammar stands behind a text of the caller. White space of JSON may be what the grammar writes and may be more
- * of it, so it is also read over: it ends a number or a name, and is nothing else. Throws a refusal where the text does not begin one that fits.
+ * The position of the grammar after a text of the caller. White space in JSON may be what the grammar writes or may be
+ * additional, so it is also skipped: it ends a number or a name and has no other effect. Throws a refusal if no text that
+ * fits begins with this one.
  */
 export function readContinued<At>(
   { continued: { text, field, isJson }, constraint, steps }: Continuing,
@@ -76,7 +77,7 @@ function isWord(point: number): boolean {
   return words.some((first, index) => index % 2 === 0 && first <= point && point <= (words[index + 1] ?? 0))
 }
 
-/** As a sentence has them: `"a" to "f", "}"`. */
+/** As they appear in a sentence: `"a" to "f", "}"`. */
 function namesOf(all: readonly (readonly number[])[]): string {
   const named = new Set<string>()
   for (const ranges of all) {

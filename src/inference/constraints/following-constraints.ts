@@ -17,11 +17,11 @@ import { createMasks, type Masks } from './mask/token-masks.ts'
 import { unrepeatedTokens } from './mask/unrepeated-tokens.ts'
 import { sliceVocabulary, type VocabularySlices } from './mask/vocabulary-slices.ts'
 
-/** What the tokens of a model may say by a grammar. */
+/** The tokens of a model that a grammar allows. */
 export interface Constraint {
-  /** For one answer. */
+  /** Starts one answer. */
   begin(): Allowance
-  /** The same for answers that continue this text. Throws a refusal where nothing that fits begins with it. */
+  /** The same constraint for answers that continue this text. Throws a refusal if no text that fits begins with it. */
   behind(continued: ContinuedText, field: string): Constraint
 }
 
@@ -30,54 +30,58 @@ export type Spacing = 'dense' | 'spaced'
 /** Which tokens the grammar allows after the answer so far. */
 export interface Allowance extends TokenRule {
   /**
-   * A control token is allowed where the grammar goes on with its symbol: that of the marker that it is, or else the one of any
-   * other control token, which tokens that end answers are not. These are also allowed where the grammar is complete.
+   * A control token is allowed where the grammar continues with its symbol: the symbol of the marker that it is, or else
+   * the symbol of any other control token, which does not cover end tokens. End tokens are also allowed where the grammar
+   * is complete.
    */
   allows(token: number): boolean
-  /** All that are allowed, when they are few; the same list for the same position of the grammar. */
+  /** All tokens that are allowed, if they are few; the same list for the same position of the grammar. */
   few(most?: number): readonly number[] | undefined
   /** The answer is a text of the grammar. */
   readonly isComplete: boolean
-  /** It is, and nothing can follow. */
+  /** The answer is a text of the grammar, and nothing can follow. */
   readonly isOver: boolean
   /**
-   * The tokens that come next, where the grammar leaves one text alone, as the tokenizer cuts it; often none, and never one that
-   * ends the answer. Those that are left stay the same until another token is accepted.
+   * The tokens that come next where the grammar leaves one text alone, as the tokenizer splits it. Often none, and never
+   * an end token. The rest of the list stays the same until another token is accepted.
    */
   sure(): readonly number[]
   /**
-   * The text that comes next, where only one is left but for white space; of a long one, the beginning. It has no such space, or
-   * one behind each colon and comma; `last` is the byte before it.
+   * The text that comes next where, apart from white space, only one is left; of a long text, the beginning. It has no
+   * such white space, or a space after each colon and comma; `last` is the byte before it.
    */
   ahead(space: Spacing, last: number | undefined): string
-  /** The answer goes on with this token, which is allowed. False when it only ends the answer, and is no part of it. */
+  /** Continues the answer with this token, which is allowed. False if the token only ends the answer and is no part of it. */
   accept(token: number): boolean
 }
 
 interface Constraints {
   /** `markers` are the names of the control tokens that the grammar's marker symbols stand for. */
   of(grammar: CompiledGrammar, markers?: readonly string[]): Constraint
-  /** What a generation was given, behind the text that it continues. Throws a refusal where that does not fit. */
+  /**
+   * The constraint of a generation, positioned after the text that it continues. Throws a refusal if that text does not
+   * fit.
+   */
   given(constraint: GivenConstraint, markers?: readonly string[]): Constraint
 }
 
-/** More are not listed: among so many there are likely ones. */
+/** Longer lists are not made: among so many tokens some are likely ones. */
 const mostListed = 256
-/** Of the positions of one grammar. */
+/** Lists that are cached for one grammar. */
 const mostLists = 512
-/** Of one grammar, of which it is known what mask they have. */
+/** Positions of one grammar whose masks are known. */
 const mostMaskedPositions = 8192
-/** Characters of what is left as the only text. */
+/** Characters of the text that is left alone. */
 const longestAhead = 64
 const space = 0x20
 const spacedBehind = /[:,]$/
 const mostKept = 32
-/** Of the grammars that are kept. */
+/** Of all cached grammars together. */
 const mostBytes = 8 * 1024 * 1024
 
 /**
- * Puts the vocabulary in order, which takes a moment: once, when the model is loaded. Grammars that are used again are read
- * once, and what was learnt of them stays. `spell` cuts a text as the tokenizer does; without it nothing is sure.
+ * Sorts the vocabulary, which takes a moment: once, when the model is loaded. A grammar that is used again is read once,
+ * and what was computed for it is cached. `spell` splits a text as the tokenizer does; without it no token is sure.
  */
 export function createConstraints(vocabulary: Vocabulary, spell: Spell = () => []): Constraints {
   const ends = new Set(vocabulary.ends)
@@ -128,7 +132,7 @@ function createConstraint(
   }
   const following = createFollowing(grammar, { withoutMarks: true, spend })
   const remembering = hasMarks(grammar) ? createRemembering(grammar, spend) : undefined
-  /** What is allowed, or a number that it is more than. */
+  /** The allowed tokens, or a number that they exceed. */
   const lists = new LRUCache<Position, readonly number[] | number>({ max: mostLists })
   const runs = createRuns(following)
   const aheadOf = new LRUCache<Position, string>({ max: mostLists, memoMethod: (at) => ahead(at, false) })
@@ -145,7 +149,7 @@ function createConstraint(
     return vocabulary.isSpecial(token) && !ends.has(token) ? otherControlToken : undefined
   }
 
-  /** Control tokens stand between characters. */
+  /** Control tokens stand between characters, never within one. */
   function afterSymbol({ position, begun }: BytePosition, symbol: number): BytePosition | undefined {
     const next = begun === undefined ? following.after(position, symbol) : undefined
     return next && { position: next, begun: undefined }
@@ -158,7 +162,7 @@ function createConstraint(
     return bytes.length > 0 && !ends.has(token) ? afterBytes(following, at, bytes) : undefined
   }
 
-  /** The control tokens that are allowed, and those that end the answer. */
+  /** The control tokens that are allowed, and the end tokens if the answer may end. */
   function apart(at: BytePosition): number[] {
     const others = afterSymbol(at, otherControlToken) === undefined ? markers.keys() : controls
     const found = Array.from(others).filter((token) => {
@@ -168,7 +172,7 @@ function createConstraint(
     return isComplete(at) ? [...new Set([...found, ...ends])] : found
   }
 
-  /** Undefined when they are more than that. */
+  /** Undefined if there are more than `most`. */
   function listed(at: BytePosition, most: number): readonly number[] | undefined {
     const found: number[] = []
     eachAllowed(following, at, slices, (token) => found.push(token) <= most)
@@ -222,7 +226,7 @@ function createConstraint(
     return id === undefined ? undefined : masks.get(id)
   }
 
-  /** A counted repetition has a position for each count, and mostly one mask for all of them. */
+  /** A counted repetition has a position for each count, but mostly the same mask for all of them. */
   function remembered(position: Position, at: BytePosition): TokenMask {
     const before = known(position)
     if (before !== undefined) return before
@@ -232,7 +236,7 @@ function createConstraint(
     return mask
   }
 
-  /** Of the mask of a position what repeats nothing. */
+  /** The part of a position's mask that repeats nothing. */
   function unrepeated(mask: TokenMask, from: BytePosition<Remembered>): TokenMask {
     if (remembering === undefined) return mask
     return masks.of((_put, bits) => {
@@ -243,7 +247,7 @@ function createConstraint(
     })
   }
 
-  /** Where these places are, without memory and with it. */
+  /** The constraint from these positions on, without memory and with it. */
   function from(start: Position, rememberedStart: Remembered | undefined): Constraint {
     return { begin: () => begin(start, rememberedStart), behind }
   }
@@ -259,7 +263,7 @@ function createConstraint(
 
   function begin(start: Position, rememberedStart: Remembered | undefined): Allowance {
     let at: BytePosition = { position: start, begun: undefined }
-    /** The same with all that was written, where that is remembered. */
+    /** The same position with everything that was written, if the grammar remembers it. */
     let past: BytePosition<Remembered> | undefined = rememberedStart && {
       position: rememberedStart,
       begun: undefined,

@@ -2,27 +2,27 @@ import { LRUCache } from 'lru-cache'
 import type { Compiled, CompileQuestion } from './constraint.ts'
 import { sizeOfGrammar } from './grammar/compiled-grammar.ts'
 
-/** Of one tenant. */
+/** For one tenant. */
 const mostKept = 16
 const mostBytes = 1024 * 1024
 const mostTenants = 32
-/** To compare a constraint that is larger or deeper would hold up this thread. */
+/** Comparing a constraint that is larger or deeper would block this thread. */
 const mostWeight = 128 * 1024
 const deepest = 64
-/** Of a value beside its text. */
+/** The weight of a value, in addition to its text. */
 const weightOfValue = 16
 
 type Kept = LRUCache<string, Compiled>
 
 /**
- * What was compiled for each tenant lately: who uses a constraint again does not wait for others who have new ones compiled,
- * and loses none to them.
+ * What was compiled lately for each tenant. A tenant that uses a constraint again does not wait for others whose
+ * constraints are being compiled, and they do not evict its constraints.
  */
 export function createLatelyCompiled() {
   const tenants = new LRUCache<string, Kept>({ max: mostTenants })
 
   return {
-    /** What a question is known by; undefined where it is not kept. */
+    /** The cache key of a question; undefined if it is not cached. */
     keyOf: ({ constraint, options }: CompileQuestion): string | undefined =>
       isSmall(constraint) ? JSON.stringify([constraint, options]) : undefined,
     get: (tenant: string, key: string): Compiled | undefined => tenants.get(tenant)?.get(key),

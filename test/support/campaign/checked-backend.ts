@@ -1,7 +1,7 @@
 import { checkGeneration, checkTokens } from '../../../src/inference/embedded/checks.ts'
 import { type ScriptedBackend, scriptedBackend, scriptedModel, tokensOf } from '../scripted-backend.ts'
 
-/** The scripted model behind the checks of the engine: what the engine would refuse never reaches it. */
+/** The scripted model behind the checks of the engine: requests that the engine would refuse never reach it. */
 export function checkedBackend(): ScriptedBackend {
   const backend = scriptedBackend()
   const { vocabulary: size, context } = scriptedModel

@@ -22,7 +22,7 @@ function fits(schema: object, value: unknown): string | undefined {
   return validate(value) ? undefined : ajv.errorsText(validate.errors)
 }
 
-/** What holds for every answer, whatever was sent. Answers what it says, for who wants to go on with it. */
+/** Checks what holds for every answer, whatever was sent. Returns the content, for callers that continue with it. */
 export function assertAnswers(
   target: Target,
   { status, type, id, text }: Given,
@@ -69,12 +69,12 @@ function valuesIn(path: string, media: string, text: string): unknown[] {
   assert.ok(text.endsWith('data: [DONE]\n\n'), `a stream that does not end: ${text.slice(-200)}`)
   const events = text.split('\n\n').filter((event) => event.startsWith('data: {'))
   const values = events.map((event) => JSON.parse(event.slice('data: '.length)))
-  // What could not be answered is said before the head.
+  // What could not be answered is reported before the head.
   for (const value of values) assert.ok(!('error' in value), JSON.stringify(value))
   return values
 }
 
-/** What a route that takes no body says to one. */
+/** The refusals of a body by a route that accepts none. */
 const ofBodies = ['malformed_json', 'unsupported_media_type', 'body_too_deep', 'body_too_large']
 
 function assertRefuses({ path, operation }: Target, status: number, type: string, text: string): unknown {

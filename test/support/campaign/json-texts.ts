@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 
-/** A piece of JSON as it stands in the text, for what no value of JavaScript says: 1e999, half a surrogate pair. */
+/** A piece of JSON as it stands in the text, for what no JavaScript value can express: 1e999, half a surrogate pair. */
 export class Raw {
   readonly text: string
 
@@ -23,10 +23,10 @@ const nested = (levels: number) => new Raw(`${'['.repeat(levels)}${']'.repeat(le
 const nestedObjects = (levels: number) => new Raw(`${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`)
 const longText = (length: number) => new Raw(`"${'x'.repeat(length)}"`)
 
-/** Stands where a text may be; each request has a mark of its own in its place. */
+/** Placeholder for a text; each request replaces it by a mark of its own. */
 export const markPlace = '@mark@'
 
-/** What a client could put in the place of anything. */
+/** Values that a client could send in place of anything. */
 export const hostileValue: fc.Arbitrary<unknown> = fc.oneof(
   fc.constantFrom<unknown>(null, true, false, '', ' ', [], {}, [[]], [null], [{}]),
   fc.constantFrom<unknown>(0, -1, 1, 1.5, 2 ** 31, 2 ** 32, 2 ** 53, -(2 ** 53), 1e308, 5e-324),
@@ -88,7 +88,7 @@ export const hostileValue: fc.Arbitrary<unknown> = fc.oneof(
 
 type Holder = Record<string | number, unknown>
 
-/** Every place of a value, its own first. */
+/** The path of every part of a value, its own first. */
 function placesOf(value: unknown, path: readonly (string | number)[] = []): (string | number)[][] {
   if (typeof value !== 'object' || value === null || value instanceof Raw) return [[...path]]
   const inner = Array.isArray(value) ? value.keys() : Object.keys(value)
@@ -96,7 +96,7 @@ function placesOf(value: unknown, path: readonly (string | number)[] = []): (str
 }
 
 export interface Change {
-  /** Which place, counted around. */
+  /** Which path, modulo their number. */
   at: number
   what: { kind: 'put' | 'add' | 'twice'; name: string; value: unknown } | { kind: 'drop' }
 }
@@ -120,7 +120,7 @@ export const change: fc.Arbitrary<Change> = fc.record({
   ),
 })
 
-/** The value with one place changed. */
+/** The value with one part changed. */
 export function changed(value: unknown, { at, what }: Change): unknown {
   const places = placesOf(value)
   const path = places[at % places.length] ?? []

@@ -1,7 +1,7 @@
-/** What earlier answers named, by the member that held it, so that a later request can ask for it. */
+/** Names from earlier answers, by the member that had them, so that a later request can use them. */
 export interface KnownNames {
   learn(answer: unknown): void
-  /** The text with what it stands for in the places of known names. */
+  /** The text with known names filled in for their placeholders. */
   filled(text: string, write: (name: string) => string): string
 }
 
@@ -28,7 +28,7 @@ export function createKnownNames(): KnownNames {
     }
   }
 
-  /** `queue_ids` are what the answer that made the queue called `id`. */
+  /** `queue_ids` are named `id` in the answer that created the queue. */
   function keptFor(member: string): string[] {
     const one = member.replace(/s$/, '')
     const names = [member, one, one.replace(/_id$|_digest$/, ''), one.replace(/^.*_(?=id$|digest$)/, '')]

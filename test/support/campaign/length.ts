@@ -1,6 +1,6 @@
 /**
- * How long the campaign is, and where its chances begin. `npm run test:attack` runs it long, everything else in a short form;
- * what is set by hand counts in both.
+ * The length and the seed of the campaign. `npm run test:attack` runs it long, all other scripts in a short form;
+ * settings in the environment apply to both.
  */
 const isLong = process.env.npm_lifecycle_event === 'test:attack'
 
@@ -15,8 +15,8 @@ const fresh = Math.floor(Math.random() * 2 ** 31)
 
 export const campaign = {
   /**
-   * Printed by every test of the campaign, so that a run can be had again. The short form always has the same one: when it
-   * fails, a change broke something; finding what nobody has met yet is for the long one.
+   * Printed by every test of the campaign, so that a run can be repeated. The short form always uses the same seed: if it
+   * fails, a change broke something. Finding new faults is the task of the long form.
    */
   seed: setting('HEDDLE_ATTACK_SEED', 20_261_122, fresh),
   /** Generated requests, over all routes. */
@@ -25,7 +25,7 @@ export const campaign = {
   credentials: setting('HEDDLE_ATTACK_CREDENTIALS', 1_000, 10_000),
   /** Names of one tenant in requests of another. */
   names: setting('HEDDLE_ATTACK_NAMES', 1_500, 30_000),
-  /** Clients that are slow, leave, or do not read. */
+  /** Clients that are slow, disconnect, or do not read. */
   clients: setting('HEDDLE_ATTACK_CLIENTS', 60, 1_000),
   /** Faults of the disk, the database and the process, of each kind. */
   faults: setting('HEDDLE_ATTACK_FAULTS', 1, 8),

@@ -5,10 +5,10 @@ import { endOf, startOf } from '../calls.ts'
 import { fileForm, formType } from '../forms.ts'
 import type { RunningServer } from '../server.ts'
 
-/** Reads one acknowledged write back, and fails when it is not what was written. */
+/** Reads one acknowledged write back, and fails if it is not what was written. */
 type Check = (server: RunningServer) => Promise<void>
 
-/** What a write may be answered while something is broken. */
+/** The possible results of a write while something is broken. */
 export type Outcome = 'acknowledged' | 'refused' | 'cut off'
 
 interface Written {
@@ -23,7 +23,7 @@ const tenants = [
   { project_id: 'globex/qa', key: keys.bob },
 ] as const
 
-/** Writes of every kind by two tenants, and what of them was acknowledged. */
+/** Writes of every kind by two tenants; remembers which were acknowledged. */
 export function createMixedWrites(random: () => number) {
   const acknowledged: Check[] = []
 
@@ -53,7 +53,7 @@ export function createMixedWrites(random: () => number) {
   return {
     acknowledged,
     write,
-    /** What was acknowledged since there were `known` of it. */
+    /** Checks everything acknowledged after the first `known` writes. */
     async assertAllThere(server: RunningServer, known = 0): Promise<void> {
       for (const check of acknowledged.slice(known)) await check(server)
     },

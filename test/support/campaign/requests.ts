@@ -5,20 +5,20 @@ import { sampleBodies } from '../sample-bodies.ts'
 import { change, changed, hostileValue, jsonOf, markPlace } from './json-texts.ts'
 import { valuesOf } from './schema-values.ts'
 
-/** An operation of the document. */
+/** An operation of the OpenAPI document. */
 export interface Target {
   method: string
   path: string
   operation: Operation
 }
 
-/** What is sent; the places of marks and known names are not filled yet. */
+/** A request in which the placeholders of marks and known names are not filled in yet. */
 export interface Attempt {
   target: Target
   url: string
   type: string | undefined
   body: string | undefined
-  /** What happens to the bytes on their way. */
+  /** How the bytes are damaged on their way. */
   damage: Damage
 }
 
@@ -26,7 +26,7 @@ type Damage =
   | { kind: 'none' | 'empty' | 'bom' | 'behind' }
   | { kind: 'cut' | 'nul' | 'utf8' | 'spaces'; at: number }
 
-/** All but what only streams: an injected request would wait for its end for ever. */
+/** All operations except those that only stream: an injected request would wait for their end for ever. */
 export function targetsOf({ paths }: Document): Target[] {
   return Object.entries(paths).flatMap(([path, operations]) =>
     Object.entries(operations)
@@ -73,7 +73,7 @@ const otherTypes = fc.constantFrom(
   ],
 )
 
-/** A path or a query takes any text, but for what URL parsers make another path of. */
+/** A path or a query accepts any text, except those that URL parsers turn into a different path. */
 const segment = (text: unknown) => {
   const plain = (typeof text === 'string' ? text : jsonOf(text)).toWellFormed()
   return /^\.{0,2}$/.test(plain) ? 'x' : encodeURIComponent(plain.slice(0, 3_000))
@@ -195,7 +195,7 @@ export function bytesOf(body: string, damage: Damage): Buffer {
     case 'utf8':
       return spliced(damage.at, Buffer.from([0xc3, 0x28]))
     case 'spaces':
-      // Long enough to be read as a large body is.
+      // Long enough to be read as a large body.
       return Buffer.concat([whole, Buffer.alloc(Math.floor(damage.at * 300_000), ' ')])
     default:
       return whole

@@ -3,7 +3,7 @@ import { query } from '../expression-samples.ts'
 import type { Schema } from '../openapi.ts'
 import { hostileValue, markPlace, Raw } from './json-texts.ts'
 
-/** As much of JSON Schema as the document uses. */
+/** The part of JSON Schema that the document uses. */
 interface Contract extends Schema {
   const?: unknown
   exclusiveMinimum?: number
@@ -11,7 +11,7 @@ interface Contract extends Schema {
   propertyNames?: Contract
 }
 
-/** Stands for something that an earlier answer named: the `n`th last text under this member. */
+/** Placeholder for something that an earlier answer named: the `n`th last text under this member. */
 export function knownPlace(name: string, n: number): string {
   return `@known:${name}:${n}@`
 }
@@ -27,7 +27,7 @@ const ref = fc.oneof(
   known('digest').map((digest) => `weave:///acme/qa/table/${digest}`),
 )
 
-/** What is a language of its own inside a field. */
+/** Fields whose content is a language of its own. */
 const languages: Record<string, fc.Arbitrary<unknown>> = {
   project_id: fc.constant('acme/qa'),
   entity: fc.constant('acme'),
@@ -68,7 +68,7 @@ const languages: Record<string, fc.Arbitrary<unknown>> = {
   ),
 }
 
-/** JSON Schemas and values of JSON Schemas that a caller sends. */
+/** JSON Schemas that a caller sends. */
 const userSchema = fc.constantFrom<unknown>(
   { type: 'object', properties: { a: { type: 'string' } }, required: ['a'] },
   { enum: ['yes', 'no'] },
@@ -94,7 +94,7 @@ const text = (name: string) =>
     { arbitrary: fc.string({ maxLength: 12 }), weight: 1 },
   )
 
-/** Values that fit a schema of the document, mostly; `name` is the field that holds it. */
+/** Values that mostly fit a schema of the document; `name` is the field that has it. */
 export function valuesOf(schema: Contract, name = ''): fc.Arbitrary<unknown> {
   const language = languages[name]
   if (language && schema.anyOf === undefined) return language

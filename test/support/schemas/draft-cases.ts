@@ -3,7 +3,7 @@ import { schemaCase as row, type SchemaCase } from './schema-case.ts'
 const draft = (number: number) => ({ $schema: `http://json-schema.org/draft-0${number}/schema#` })
 const latest = { $schema: 'https://json-schema.org/draft/2020-12/schema' }
 
-/** What drafts say differently. Those of draft 3 and 4 are judged by hand, the others by ajv too. */
+/** Where the drafts differ. The cases of drafts 3 and 4 are decided by hand, the others by ajv too. */
 export const draftCases: readonly SchemaCase[] = [
   row(
     'draft 4: a bound that is left out',

@@ -3,7 +3,7 @@ import { schemaCase as row, type SchemaCase } from './schema-case.ts'
 const format = (name: string, valid: string[], invalid: string[]) =>
   row(`format ${name}`, { type: 'string', format: name }, valid, [...invalid, '', 1])
 
-/** Of what libraries write, and of what the standards say at their edges. */
+/** Formats that libraries write, and edge cases of the standards. */
 const moreFormats: readonly SchemaCase[] = [
   row(
     'format time, leap seconds',
@@ -91,7 +91,7 @@ const moreFormats: readonly SchemaCase[] = [
   ),
 ]
 
-/** Formats, judged by their standards. */
+/** Formats, checked against their standards. */
 export const formatCases: readonly SchemaCase[] = [
   format(
     'date',

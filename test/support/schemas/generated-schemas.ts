@@ -23,7 +23,7 @@ function some<T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> {
   return fc.option(arbitrary, { nil: undefined, freq: 2 })
 }
 
-/** Schemas out of the keywords that are honoured, small enough to meet with values by chance. */
+/** Schemas made of the supported keywords, small enough that random values fit them. */
 export const schemas: fc.Arbitrary<Schema> = fc.letrec<{ schema: Schema; object: Schema }>((tie) => {
   const inner = tie('schema')
   const listed = fc.array(inner, { minLength: 1, maxLength: 3 })
@@ -56,7 +56,7 @@ export const schemas: fc.Arbitrary<Schema> = fc.letrec<{ schema: Schema; object:
     minItems: some(count),
     maxItems: some(count),
   })
-  // Not beside prefixItems, where ajv 8.20 takes the empty array for one that contains.
+  // Not combined with prefixItems, where ajv 8.20 accepts the empty array as one that contains.
   const containing = filled({
     type: fc.constant('array'),
     items: some(inner),
@@ -106,7 +106,7 @@ export const schemas: fc.Arbitrary<Schema> = fc.letrec<{ schema: Schema; object:
   }
 }).schema
 
-/** Values that such schemas speak of. */
+/** Values of the kinds that such schemas mention. */
 export const values: fc.Arbitrary<unknown> = fc.letrec<{ value: unknown }>((tie) => ({
   value: fc.oneof(
     { maxDepth: 2, depthIdentifier: 'value' },

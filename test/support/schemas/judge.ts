@@ -2,7 +2,7 @@ import { Ajv, type Options } from 'ajv'
 import { Ajv2019 } from 'ajv/dist/2019.js'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 
-/** Formats are judged by their own cases; without precision a multiple of 0.01 would depend on the noise of doubles. */
+/** Formats have cases of their own; without precision a multiple of 0.01 would depend on the rounding of doubles. */
 const options: Options = {
   strict: false,
   validateFormats: false,
@@ -14,7 +14,7 @@ const options: Options = {
 /** Lists of `items` were tuples until draft 2019-09. */
 const tuple = /"items":\[|"additionalItems"|"definitions"|"dependencies"/
 
-/** Whether a value fits a schema, by a validator that shares nothing with the compiler; undefined where it fails itself. */
+/** Whether a value fits a schema, by a validator that shares nothing with the compiler; undefined if the validator fails. */
 export function createJudge(schema: unknown): (value: unknown) => boolean | undefined {
   const ajv = validatorOf(schema)
   const validate = ajv.compile(schema as object | boolean)
@@ -22,7 +22,7 @@ export function createJudge(schema: unknown): (value: unknown) => boolean | unde
     try {
       return validate(value)
     } catch (error) {
-      // Its code for unevaluated members meets patternProperties inside of anyOf without a list to write them to.
+      // Its code for unevaluated members encounters patternProperties inside anyOf without a list to write them to.
       if (error instanceof TypeError && /Cannot set properties of undefined/.test(error.message))
         return undefined
       throw error
@@ -30,7 +30,7 @@ export function createJudge(schema: unknown): (value: unknown) => boolean | unde
   }
 }
 
-/** Of the draft that the schema is of. */
+/** The validator for the draft of the schema. */
 function validatorOf(schema: unknown): Ajv {
   const named = String((schema as { $schema?: unknown } | null)?.$schema)
   if (/draft-0[67]/.test(named)) return new Ajv({ ...options, meta: false, validateSchema: false })

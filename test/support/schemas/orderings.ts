@@ -1,4 +1,4 @@
-/** The texts of a value with the members of its objects in every order; of large ones not all. */
+/** The texts of a value with the members of its objects in every order; for large values not all orders. */
 export function orderings(value: unknown): string[] {
   if (Array.isArray(value)) return combined(value.map(orderings)).map((items) => `[${items}]`)
   if (typeof value !== 'object' || value === null) return [JSON.stringify(value)]

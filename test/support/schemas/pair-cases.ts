@@ -5,7 +5,7 @@ import { schemaCase as row, type SchemaCase } from './schema-case.ts'
 const name = { type: 'string', minLength: 1 }
 const abc = { a: { type: 'integer' }, b: { type: 'string' }, c: { type: 'boolean' } }
 
-/** Keywords that speak of the same thing, two and three at a time. */
+/** Keywords about the same thing, two and three at a time. */
 export const pairCases: readonly SchemaCase[] = [
   row(
     'minLength and maxLength',

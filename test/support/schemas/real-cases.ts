@@ -608,7 +608,7 @@ const resources: readonly SchemaCase[] = [
   ),
 ]
 
-/** What people fill in, and what is drawn out of texts. */
+/** Forms that people fill in, and data extracted from texts. */
 const forms: readonly SchemaCase[] = [
   row(
     'form: contact',

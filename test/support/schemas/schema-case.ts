@@ -1,4 +1,4 @@
-/** A schema with values that fit it and values that do not; members stand in the order that the schema gives them. */
+/** A schema with values that fit it and values that do not; members are in the order of the schema. */
 export interface SchemaCase {
   name: string
   schema: unknown

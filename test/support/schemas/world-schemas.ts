@@ -1,6 +1,6 @@
 import { seededRandom } from '../seeded-random.ts'
 
-/** A schema as programs write them, the same in the words of draft 2020-12, and a value that fits. */
+/** A schema as programs write it, the same in the terms of draft 2020-12, and a value that fits. */
 export interface WorldSchema {
   name: string
   schema: Record<string, unknown>
@@ -39,7 +39,7 @@ const words = [
   'links',
 ]
 
-/** The same for the same seed: as many of each style. */
+/** The same for the same seed: equally many of each style. */
 export function worldSchemas(count: number, seed: number): WorldSchema[] {
   const random = seededRandom(seed)
   const below = (most: number) => Math.floor(most * random())
@@ -100,7 +100,7 @@ export function worldSchemas(count: number, seed: number): WorldSchema[] {
     const names = words.filter(() => below(3) === 0)
     if (names.length === 0) names.push('name')
     const members = names.map((name) => ({ name, isNeeded: below(2) === 0, ...part(style, depth - 1) }))
-    // Draft 3 has no other place for it.
+    // Draft 3 has no other way to say it.
     const saysItself =
       style === 'old drafts' && !members.some(({ schema }) => 'required' in schema) && below(2) === 0
     const needed = members.filter(({ isNeeded }) => isNeeded).map(({ name }) => name)
@@ -190,7 +190,7 @@ export function worldSchemas(count: number, seed: number): WorldSchema[] {
   return Array.from({ length: count }, (_, i) => whole(styles[i % styles.length] as Style, i))
 }
 
-/** Values that differ in one place: a member left out or of another type, or one more. */
+/** Values that differ in one part: a member left out or of another type, or an additional one. */
 export function changed(value: unknown): unknown[] {
   const others: unknown[] = [null, 0, 7.25, '', 'other', [], {}, true]
   if (Array.isArray(value)) {

@@ -3,24 +3,25 @@ import { type Expr, type Range, united } from '../grammar/expressions.ts'
 import type { Automaton, Edge } from './automaton.ts'
 
 /**
- * Numbers in place of code points: all that the classes of an expression never tell apart are one. A letter of any alphabet is
- * one number and not 650 ranges, so a state costs as much as it has ways.
+ * Replaces code points by numbers: code points that no character class of the expression distinguishes share one number.
+ * All letters of every script are then one number instead of 650 ranges, so the cost of a state depends on its
+ * transitions alone.
  */
 export interface Alphabet {
-  /** The numbers of what these ranges hold. */
+  /** The numbers of the code points in these ranges. */
   numbersOf(ranges: readonly Range[]): readonly Range[]
-  /** The same automaton over code points. */
+  /** The same automaton, over code points. */
   spelled(automaton: Automaton, budget: Budget): Automaton
 }
 
-/** Fewer ranges are read as they are. */
+/** Up to this many ranges, code points are used as they are. */
 const manyRanges = 64
-/** Among more classes it is dearer to find out what they tell apart. */
+/** With more classes, working out what they distinguish costs more than it saves. */
 const mostClasses = 64
-/** To copy a range is so much cheaper than a step. */
+/** Copying a range is this many times cheaper than a step. */
 const copiesOfStep = 8
 
-/** Undefined where the code points themselves are as good. */
+/** Undefined where plain code points are just as good. */
 export function alphabetOf(expr: Expr, budget: Budget): Alphabet | undefined {
   const classes = new Map<string, readonly Range[]>()
   collect(expr, classes)
@@ -28,7 +29,7 @@ export function alphabetOf(expr: Expr, budget: Budget): Alphabet | undefined {
   if (ranges <= manyRanges || classes.size > mostClasses) return undefined
   budget.spend(ranges)
   const { segments, numbers } = told(classes)
-  // A class of many ranges is asked for as often as it is counted.
+  // A class of many ranges is looked up once for each time it is counted.
   const asked = new Map<readonly Range[], readonly Range[]>()
   return {
     numbersOf(of) {

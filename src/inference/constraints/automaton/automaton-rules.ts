@@ -1,13 +1,13 @@
 import { alternatives, type Expr, type Range, repetition, rule, sequence } from '../grammar/expressions.ts'
 import { type Automaton, isEmpty } from './automaton.ts'
 
-/** Steps written inside one another before a state gets a rule of its own. */
+/** Steps nested inside one another before a state gets a rule of its own. */
 const deepest = 6
 
 /**
- * An automaton as grammar: a rule for each state that is reached in several ways, every one of them continued at its
- * end only, so that the engine follows it without a growing stack. `encode` writes the characters of an edge as they
- * appear in the output, `add` takes a rule in and names it.
+ * An automaton as grammar rules: one rule for each state that is reached in several ways. A rule refers to other rules
+ * only at its end, so the engine follows it without a growing stack. `encode` writes the characters of an edge as they
+ * appear in the output; `add` adds a rule and names it.
  */
 export function rulesOf(
   automaton: Automaton,
@@ -69,7 +69,7 @@ export function rulesOf(
     }
   }
 
-  // The start may be entered again from inside, and then has to be a rule as well.
+  // If the start can be entered again from inside, it has to be a rule as well.
   const start = (entries[0] ?? 0) > 0 ? named(0) : body(0, 0)
   for (let state = pending.pop(); state !== undefined; state = pending.pop()) {
     const name = names.get(state)

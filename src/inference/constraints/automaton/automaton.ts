@@ -1,9 +1,9 @@
 import type { Budget } from '../grammar/budget.ts'
 
 /**
- * A finite automaton over code points: what decides exactly whether two demands on a text can be met together
- * (a pattern and a length, a format and a forbidden value). Deterministic; state 0 is where it starts, and from every
- * state an accepted text can still be reached. No states: nothing is accepted.
+ * A finite automaton over code points. It decides exactly whether two demands on a text can be met together (a pattern
+ * and a length, a format and a forbidden value). Deterministic; state 0 is the start, and an accepted text can be reached
+ * from every state. Without states it accepts nothing.
  */
 export interface Automaton {
   /** By state: disjoint and in ascending order. */
@@ -18,7 +18,7 @@ export interface Edge {
 }
 
 const lastCodePoint = 0x10ffff
-/** Every code point that UTF-8 can say: all but the surrogates. */
+/** Every code point that UTF-8 can encode: all but the surrogates. */
 export const everyCodePoint = [
   [0, 0xd7ff],
   [0xe000, lastCodePoint],
@@ -97,12 +97,12 @@ export function accepts(automaton: Automaton, text: string): boolean {
   return automaton.accepting[state] ?? false
 }
 
-/** All texts that it accepts, when there are no more than `most`. */
+/** All texts that it accepts, if there are at most `most`. */
 export function wordsOf(automaton: Automaton, most: number): string[] | undefined {
   const words: string[] = []
   const pending: { state: number; text: string }[] = isEmpty(automaton) ? [] : [{ state: 0, text: '' }]
   for (let at = pending.pop(); at !== undefined; at = pending.pop()) {
-    // A word longer than there are states has gone round a loop.
+    // A word longer than the number of states has gone round a loop.
     if (at.text.length > 2 * automaton.accepting.length) return undefined
     if (automaton.accepting[at.state]) words.push(at.text)
     for (const { from, to, target } of automaton.edges[at.state] ?? []) {
@@ -129,7 +129,7 @@ function step(edges: readonly Edge[], point: number): number | undefined {
   return undefined
 }
 
-/** A right state of -1 is one from which the right accepts nothing any more. */
+/** A right state of -1 means that the right accepts nothing from here on. */
 function product(
   left: Automaton,
   right: Automaton,
@@ -177,7 +177,7 @@ function product(
     edges.push(out)
   }
   const made = trimmed(edges, accepting)
-  // What is left of all texts is told apart by the same states as what is taken away.
+  // The complement of an automaton needs the same states as the automaton itself, so it is minimal too.
   return rightMayFail && isAll(left) && leastStates.has(right) ? least(made) : smallest(made, budget)
 }
 
@@ -190,7 +190,7 @@ function isAll({ edges: [out = [], ...others], accepting }: Automaton): boolean 
   )
 }
 
-/** Those that are known to have as few states as possible. */
+/** Automata that are known to have as few states as possible. */
 const leastStates = new WeakSet<Automaton>()
 
 function least(automaton: Automaton): Automaton {
@@ -198,7 +198,7 @@ function least(automaton: Automaton): Automaton {
   return automaton
 }
 
-/** Without the states that lead nowhere or that nothing leads to, and with the start at 0. */
+/** Without the states that lead nowhere or are never reached, and with the start at 0. */
 export function trimmed(edges: readonly (readonly Edge[])[], accepting: readonly boolean[]): Automaton {
   const sources = sourcesOf(edges)
   const useful = new Uint8Array(edges.length)
@@ -228,7 +228,7 @@ export function trimmed(edges: readonly (readonly Edge[])[], accepting: readonly
   }
 }
 
-/** With other numbers for the targets; those with -1 are left out, and neighbours with the same are made one. */
+/** Renumbers the targets. Edges whose number is -1 are left out, and neighbours with the same target are merged. */
 function renumbered(edges: readonly Edge[], numbers: ArrayLike<number>): Edge[] {
   const out: { from: number; to: number; target: number }[] = []
   for (const { from, to, target } of edges) {
@@ -252,16 +252,15 @@ function sourcesOf(edges: readonly (readonly Edge[])[]): number[][] {
   return sources
 }
 
-/** How long the shortest and the longest accepted text are. */
+/** The lengths of the shortest and the longest accepted text. */
 export function extent(automaton: Automaton): { shortest: number; longest: number } {
   const longest = longestRests(automaton)[0] ?? -1
   return { shortest: distances(automaton)[0] ?? 0, longest: longest === -1 ? Infinity : longest }
 }
 
 /**
- * With as few states as possible, by refining a partition. It begins with what tells states of different rest apart at
- * once (the shortest and the longest text that is still accepted), because plain refinement takes a round for each
- * state of a chain, and counted repetitions are chains.
+ * Minimises by refining a partition. The initial partition already separates states by the shortest and the longest text
+ * that they still accept: plain refinement takes a round for each state of a chain, and counted repetitions are chains.
  */
 export function smallest(automaton: Automaton, budget: Budget): Automaton {
   const { edges, accepting } = automaton
@@ -284,8 +283,8 @@ export function smallest(automaton: Automaton, budget: Budget): Automaton {
 }
 
 /**
- * Splits classes until the edges of all states of one lead to the same classes. Only what leads to a state that was split off
- * is looked at again.
+ * Splits classes until the edges of all states of a class lead to the same classes. Only states that lead to one that was
+ * split off are looked at again.
  */
 function refine(classes: number[], edges: readonly (readonly Edge[])[], budget: Budget): void {
   const sizes: number[] = []
@@ -303,7 +302,8 @@ function refine(classes: number[], edges: readonly (readonly Edge[])[], budget: 
       if (size === 1) continue
       const groups = Map.groupBy(states, (state) => leadsOf(edges[state] ?? [], classes))
       const parts = [...groups.values()].sort((one, other) => other.length - one.length)
-      // The others of the class lead all to the same, and stay what they are with those that do so, too.
+      // The states of the class that are not open all lead to the same classes. They keep their class, as do the open
+      // states that lead there.
       const isOpen = new Set(states.length < size ? states : [])
       const other = members[own]?.find((state) => classes[state] === own && !isOpen.has(state))
       const staying =
@@ -346,7 +346,7 @@ function leadsOf(edges: readonly Edge[], classes: readonly number[]): string {
   return own === -1 ? key : `${key}${begin}-${end}-${own}`
 }
 
-/** How many classes there are, which are numbered from 0 on. */
+/** The number of classes, which are numbered from 0 on. */
 function sizeOf(classes: readonly number[]): number {
   return classes.reduce((most, own) => Math.max(most, own + 1), 0)
 }
@@ -362,7 +362,7 @@ function numbered(names: readonly string[]): number[] {
   })
 }
 
-/** By state, how long the shortest accepted rest is. */
+/** By state, the length of the shortest accepted rest. */
 function distances({ edges, accepting }: Automaton): number[] {
   const sources = sourcesOf(edges)
   const distance: number[] = edges.map(() => -1)
@@ -379,7 +379,7 @@ function distances({ edges, accepting }: Automaton): number[] {
   return distance
 }
 
-/** By state, how long the longest accepted rest is; -1 where there is no longest. */
+/** By state, the length of the longest accepted rest; -1 if it is unbounded. */
 function longestRests({ edges }: Automaton): number[] {
   const sources: number[][] = edges.map(() => [])
   const open = edges.map((out) => out.length)

@@ -3,15 +3,15 @@ import type { Expr } from '../grammar/expressions.ts'
 import { type Alphabet, alphabetOf } from './alphabet.ts'
 import { type Automaton, type Edge, smallest, trimmed } from './automaton.ts'
 
-/** States that move without reading, and what they move on by reading. */
+/** A nondeterministic automaton: for each state, the moves that read nothing and the moves that read. */
 interface Loose {
   silent: number[][]
   reading: Edge[][]
-  /** Where characters are read by numbers of their own. */
+  /** Present where characters are replaced by the numbers of an alphabet. */
   alphabet?: Alphabet | undefined
 }
 
-/** The automaton of a piece of grammar that refers to no rule: all that a regular expression becomes. */
+/** The automaton of a piece of grammar that refers to no rule, which is what every regular expression compiles to. */
 export function automatonOf(expr: Expr, budget: Budget): Automaton {
   const alphabet = alphabetOf(expr, budget)
   const loose: Loose = { silent: [], reading: [], alphabet }
@@ -33,7 +33,7 @@ export function without(automaton: Automaton, symbols: readonly number[], budget
   return smallest(subsets(loose, 0, end, budget), budget)
 }
 
-/** The same texts with any number of these symbols anywhere between. */
+/** The same texts with any number of these symbols anywhere in between. */
 export function withLoops(
   automaton: Automaton,
   symbols: readonly (readonly [number, number])[],
@@ -47,7 +47,7 @@ export function withLoops(
   return smallest(subsets(loose, 0, end, budget), budget)
 }
 
-/** Its states by their numbers; what accepts leads silently to the one that is given back. */
+/** Keeps the state numbers. Every accepting state leads silently to the state that is returned. */
 function layAutomaton({ edges, accepting }: Automaton, loose: Loose, budget: Budget): number {
   const end = Math.max(1, accepting.length)
   while (loose.silent.length <= end) addState(loose, budget)
@@ -65,7 +65,7 @@ function addState(loose: Loose, budget: Budget): number {
   return loose.silent.length - 1
 }
 
-/** Lays the piece from a state on, and says in which state it ends. */
+/** Adds the piece from a state on, and returns the state in which it ends. */
 function lay(expr: Expr, from: number, loose: Loose, budget: Budget): number {
   switch (expr.kind) {
     case 'literal': {
@@ -178,11 +178,11 @@ function closure(loose: Loose, states: readonly number[], budget: Budget): numbe
   const found = new Set(states)
   for (const state of found) for (const target of loose.silent[state] ?? []) found.add(target)
   budget.spend(found.size)
-  // Only what reads or ends tells sets apart, but the states are few enough to keep all.
+  // Only states that read or end distinguish sets, but there are few enough to keep them all.
   return [...found].sort((a, b) => a - b)
 }
 
-/** Overlapping ranges cut where one begins or ends, each piece with all that it may lead to. */
+/** Splits overlapping ranges wherever one begins or ends; each part has all targets that it may lead to. */
 function separated(reading: readonly Edge[], numberOf: (states: readonly number[]) => number): Edge[] {
   const apart = reading.every(({ from }, i) => i === 0 || from > (reading[i - 1]?.to ?? from))
   if (apart) return reading.map(({ from, to, target }) => ({ from, to, target: numberOf([target]) }))

@@ -1,9 +1,9 @@
 /**
- * What one compilation may cost, counted in steps instead of time, so that the same source is refused or accepted
- * on every machine. A step is a state, an edge or a rule: something that takes about a microsecond.
+ * What one compilation may cost, counted in steps instead of time, so that the same source is refused or accepted on
+ * every machine. A step is a state, an edge or a rule: something that takes about a microsecond.
  */
 export interface Budget {
-  /** Throws BudgetExceededError when the whole compilation has taken more than it may. */
+  /** Throws BudgetExceededError once the whole compilation has spent more than it may. */
   spend(steps: number): void
 }
 

@@ -1,7 +1,7 @@
-/** Ranges of code points: each by its first and its last, ascending. */
+/** Ranges of code points, ascending: the first and the last code point of each. */
 type Ranges = readonly number[]
 
-/** Of the pieces into which a spread takes apart the ranges that it is asked for. */
+/** How many pieces a spread may split the given ranges into. */
 const mostPieces = 64
 
 export function meets(ranges: Ranges, first: number, last: number): boolean {
@@ -31,7 +31,7 @@ export function meetsOther(
   return false
 }
 
-/** Where the first of the ranges stands that does not end before this code point. */
+/** The index of the first range that does not end before this code point. */
 function firstMet(ranges: Ranges, first: number): number {
   let low = 0
   let high = ranges.length >> 1
@@ -43,7 +43,7 @@ function firstMet(ranges: Ranges, first: number): number {
   return 2 * low
 }
 
-/** Whether it is nothing but white space of JSON. */
+/** Whether the ranges have nothing but the white space of JSON. */
 export function isWhiteSpace(ranges: Ranges): boolean {
   for (let at = 0; at < ranges.length; at += 2) {
     const first = ranges[at] as number
@@ -53,7 +53,10 @@ export function isWhiteSpace(ranges: Ranges): boolean {
   return true
 }
 
-/** The first code points of the pieces of `ranges` in which the same rests go on, of which each begins with its own ranges; undefined where there are many. */
+/**
+ * Splits `ranges` into pieces within which the same rests continue, each rest given by its own ranges. Returns the first
+ * code point of each piece; undefined if there are many.
+ */
 export function piecesOf(rests: readonly Ranges[], ranges: Ranges): Set<number> | undefined {
   const pieces = new Set<number>()
   for (let at = 0; at < ranges.length; at += 2) pieces.add(ranges[at] as number)

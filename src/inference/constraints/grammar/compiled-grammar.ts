@@ -1,6 +1,6 @@
 /**
- * A grammar as a value, as it goes from the thread that compiles to the process that follows: flat numbers and one text,
- * which are copied as bytes and read where they lie. A node is three numbers: its kind and two operands.
+ * A grammar as a value, as it is sent from the process that compiles to the one that follows it: flat numbers and one
+ * text, which are copied as bytes and read in place. A node is three numbers: its kind and two operands.
  */
 export interface CompiledGrammar {
   /** Equal for equal grammars only. */
@@ -8,13 +8,13 @@ export interface CompiledGrammar {
   /** The node of the whole text. */
   readonly start: number
   readonly nodes: Int32Array
-  /** What a node has many of. */
+  /** The lists that nodes refer to. */
   readonly lists: Int32Array
   /** The characters of all literals. */
   readonly text: string
 }
 
-/** A node is named by its number, so that its operands are at three times that number. */
+/** A node is identified by its number; its three numbers start at three times that. */
 export const numbersOfNode = 3
 
 export const nodeKinds = {
@@ -28,9 +28,12 @@ export const nodeKinds = {
   pair: 3,
   /** One of several: where their nodes begin in the lists, and how many there are. */
   any: 4,
-  /** A node, and where its least and its most count stand in the lists; a most count of -1 is no bound. */
+  /** A node, and where its minimum and maximum count are in the lists; a maximum of -1 means no bound. */
   repetition: 5,
-  /** Its body, and twice its rank, plus 1 where it may be the empty text. A rule that may begin with another has the lower rank. */
+  /**
+   * Its body, and twice its rank, plus 1 if it may be the empty text. A rule that may begin with another has the lower
+   * rank.
+   */
   rule: 6,
 } as const
 

@@ -1,11 +1,11 @@
 import type { Expr } from './expressions.ts'
 
-/** A number for each piece of grammar, and how many of its parts were not met before. */
+/** A number for each piece of grammar, and how many of its parts were new. */
 type EqualPieces = (expr: Expr) => { number: number; walked: number }
 
 /**
- * Equal pieces have the same number. What was numbered as a part of another piece is not walked again, but for what is seldom
- * the same object: to note each is dearer than to read it again.
+ * Gives equal pieces the same number. A part that was numbered before is not walked again. The exception are kinds that
+ * are seldom the same object: recording each costs more than reading it again.
  */
 export function createEqualPieces(): EqualPieces {
   const met = new Map<Expr, number>()

@@ -1,12 +1,15 @@
-/** Why a constraint cannot be kept: it is wrong in itself, or says what is not supported, or nothing fits it, or it is too large. */
+/**
+ * Why a constraint cannot be kept: it is wrong in itself, it uses something unsupported, nothing fits it, or it is too
+ * large.
+ */
 export type Fault = 'invalid' | 'unsupported' | 'impossible' | 'too_large'
 
-/** The field of the request that it stands in is known further up. */
+/** The caller adds the field of the request that contains the constraint. */
 export class ConstraintError extends Error {
   override readonly name: string = 'ConstraintError'
   readonly fault: Fault
   readonly why: string
-  /** Inside of the constraint, as a JSON Pointer; empty for the whole. */
+  /** A JSON Pointer into the constraint; empty for the whole. */
   readonly path: string
 
   constructor(fault: Fault, why: string, path = '') {
@@ -22,7 +25,7 @@ export class RegexError extends ConstraintError {
   declare readonly fault: 'invalid' | 'unsupported'
 }
 
-/** What a schema says that cannot be kept. */
+/** Something in a schema that cannot be kept. */
 export class SchemaError extends Error {
   override readonly name = 'SchemaError'
   readonly keyword: string

@@ -1,23 +1,20 @@
-/**
- * Pieces of grammar as values. What is written from them is llama.cpp's GBNF; how it is written safely is the business of
- * write-gbnf.ts.
- */
+/** Pieces of grammar as values. `pack.ts` turns them into the form that is followed. */
 export type Expr =
-  /** These code points, as they are to appear in the output. */
+  /** These code points, as they appear in the output. */
   | { readonly kind: 'literal'; readonly text: string }
   /** One code point of these ranges: both ends included, disjoint, ascending. */
   | { readonly kind: 'class'; readonly ranges: readonly Range[] }
-  /** All of these, in order; of none: the empty text. */
+  /** All of these, in order; an empty list is the empty text. */
   | { readonly kind: 'sequence'; readonly of: readonly Expr[] }
-  /** Any of these; of none: no text at all, not even the empty one. */
+  /** Any of these; an empty list matches no text at all, not even the empty one. */
   | { readonly kind: 'alternatives'; readonly of: readonly Expr[] }
-  /** `max` is Infinity where there is no upper bound. */
+  /** `max` is Infinity if there is no upper bound. */
   | { readonly kind: 'repetition'; readonly of: Expr; readonly min: number; readonly max: number }
   | { readonly kind: 'rule'; readonly name: string }
 
 export type Range = readonly [first: number, last: number]
 
-/** The start is the rule `root`. Names are of letters, digits and hyphens. */
+/** The start is the rule `root`. Names consist of letters, digits and hyphens. */
 export interface Grammar {
   readonly rules: Map<string, Expr>
 }
@@ -57,7 +54,7 @@ export function sequence(...exprs: readonly Expr[]): Expr {
   return single(of) ?? { kind: 'sequence', of }
 }
 
-/** What is one code point becomes one class, so that the engine does not follow each on its own. */
+/** Alternatives of one code point become one class, so that the engine does not follow each on its own. */
 export function alternatives(...exprs: readonly Expr[]): Expr {
   const of: Expr[] = []
   const ranges: Range[] = []
@@ -95,8 +92,8 @@ export function rule(name: string): Expr {
 }
 
 /**
- * Exactly one of these texts. The engine follows every open alternative on its own, and compares them all with one
- * another, so texts share what they begin with.
+ * Exactly one of these texts. The engine follows every open alternative on its own and compares them all with one
+ * another, so texts share their common beginnings.
  */
 export function trieOf(texts: readonly string[]): Expr {
   return branch(
@@ -122,7 +119,7 @@ function branch(words: readonly (readonly string[])[], shared: number): Expr {
   )
 }
 
-/** Ascending, with those that touch made one. */
+/** Ascending, with touching ranges merged. */
 export function united(ranges: readonly Range[]): Range[] {
   const out: [number, number][] = []
   for (const [first, last] of ranges.toSorted(([a], [b]) => a - b)) {

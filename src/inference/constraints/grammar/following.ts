@@ -3,35 +3,36 @@ import type { CompiledGrammar } from './compiled-grammar.ts'
 import { fewer, type Node, type Rule, readNode } from './grammar-nodes.ts'
 
 /**
- * Follows a text through a grammar, code point by code point. A position is all that may come next; equal positions are the
- * same object, and each remembers where its code points lead, so that what has been followed once costs a look-up.
+ * Follows a text through a grammar, code point by code point. A position is everything that may come next. Equal
+ * positions are the same object, and each caches where its code points lead, so that following a known path costs a
+ * look-up.
  */
 export interface Following {
   readonly start: Position
-  /** Undefined when nothing of the grammar goes on with this code point. */
+  /** Undefined if nothing in the grammar continues with this code point. */
   after(position: Position, point: number): Position | undefined
-  /** Whether some code point of this range may come next, without those that are taken. */
+  /** Whether some code point of this range may come next, not counting those that are taken. */
   canBegin(position: Position, first: number, last: number, isTaken?: (point: number) => boolean): boolean
-  /** Where the code points of these ranges lead; undefined where it would take long to tell. */
+  /** Where the code points of these ranges lead; undefined if that would take long to compute. */
   spread(position: Position, ranges: readonly number[]): Spread | undefined
-  /** The position without what goes on with one of these ranges; undefined where nothing is left. */
+  /** The position without the ways that continue with one of these ranges; undefined if nothing is left. */
   without(position: Position, ranges: readonly number[]): Position | undefined
-  /** What may come next at one of the two. */
+  /** The position of everything that may come next at either of the two. */
   either(one: Position, other: Position): Position
-  /** What it took to find all that may come next. */
+  /** How many steps it took to find everything that may come next. */
   stepsTo(position: Position): number
   /** Some code points that may come next. */
   pointsOf(position: Position, most: number): number[]
   /** The ranges of code points that may come next. */
   rangesOf(position: Position): readonly (readonly number[])[]
-  /** The only code point that may come next, where `orSpace` but for white space; undefined where there are several, or none. */
+  /** The only code point that may come next, with `orSpace` apart from white space; undefined if there are several, or none. */
   onlyPoint(position: Position, orSpace?: 'orSpace'): number | undefined
-  /** The ones from here on that may come next, where each stands alone. */
+  /** The code points from `first` on that may come next, each of which is a range of its own. */
   pointsFrom(position: Position, first: number): number[]
 }
 
 export interface Position {
-  /** The text so far is one of the grammar. */
+  /** The text so far is a text of the grammar. */
   readonly isComplete: boolean
   /** No text can follow. */
   readonly isOver: boolean
@@ -39,7 +40,7 @@ export interface Position {
 
 interface Spread {
   readonly to: readonly Position[]
-  /** Each of them leads somewhere. */
+  /** Each code point leads somewhere. */
   readonly isTotal: boolean
 }
 
@@ -47,19 +48,19 @@ interface OpenPosition extends Position {
   readonly rests: readonly PointRest[]
   readonly steps: number
   readonly ascii: (OpenPosition | null | undefined)[]
-  /** Where it leads by which of the rests go on, as bits; there are far fewer ways than characters. */
+  /** Where it leads, by the rests that continue, as bits; there are far fewer of these combinations than characters. */
   readonly ways: Map<number, OpenPosition>
-  /** By character, where there are more rests than bits. */
+  /** By character, if there are more rests than bits. */
   readonly others: Map<number, OpenPosition | null>
 }
 
-/** What is still to be read, as a list whose ends are shared: equal rests are the same object. */
+/** What is still to be read, as a list whose tails are shared: equal rests are the same object. */
 interface Rest {
   readonly id: number
-  /** Undefined where nothing is left, and where one of several rests follows. */
+  /** Undefined if nothing is left, or if one of several rests follows. */
   readonly node: Node | undefined
   readonly next: Rest | undefined
-  /** The rests of which one follows: of all that were waiting for the end of one rule. */
+  /** The rests of which one follows: all that were waiting for the end of the same rule. */
   readonly either: readonly Rest[] | undefined
   readonly before: Map<Node, Rest>
 }
@@ -67,21 +68,21 @@ interface Rest {
 type PointRest = Rest & { readonly node: Extract<Node, { kind: 'point' }>; readonly next: Rest }
 
 /**
- * For one position. A schema's grammar takes no more, however deep a text is nested, because all that wait for one rule wait
- * together. Where a caller's grammar is so ambiguous that a long text comes to more, the other ways are not followed: what
- * can be said is less, but each text still fits.
+ * For one position. The grammar of a schema stays below it however deeply a text is nested, because everything that waits
+ * for the same rule waits together. If a caller's grammar is so ambiguous that a long text exceeds it, the remaining ways
+ * are not followed: fewer texts are possible, but each still fits.
  */
 const mostSteps = 50_000
-/** When more is remembered than this, everything is forgotten and begins anew. */
+/** If more than this is cached, the cache is cleared and starts again. */
 const mostRemembered = 400_000
-/** Of the numbers that are bits of what they tell. */
+/** How many rests can be told apart by the bits of a number. */
 const mostBits = 31
 
 interface FollowingOptions {
   mostSteps?: number
-  /** Marks are taken for the empty text. */
+  /** Marks are treated as the empty text. */
   withoutMarks?: boolean
-  /** Hears of the steps that each position takes. */
+  /** Is called with the number of steps that each position takes. */
   spend?: (steps: number) => void
 }
 
@@ -114,7 +115,7 @@ export function createFollowing(
   /** What follows a rule that several rests wait for. */
   function either(rests: readonly Rest[]): Rest {
     const all = new Set(rests)
-    // What is among the rests of another one is there already.
+    // Rests that are part of another one are already covered.
     for (const rest of rests) for (const inner of rest.either ?? []) all.delete(inner)
     const sorted = [...all].sort((one, other) => one.id - other.id)
     if (sorted.length === 1) return sorted[0] as Rest
@@ -139,7 +140,7 @@ export function createFollowing(
     remembered = 0
   }
 
-  /** The position of all that may come next where one of these rests begins. */
+  /** The position of everything that may come next where one of these rests begins. */
   function positionOf(rests: readonly Rest[]): OpenPosition {
     if (remembered > mostRemembered) forget()
     const found: PointRest[] = []
@@ -151,7 +152,7 @@ export function createFollowing(
     while (++steps <= most || found.length === 0) {
       const rest = pending.pop()
       if (rest === undefined) {
-        // All that may begin with this rule is open by now, so all that wait for it are known.
+        // Everything that may begin with this rule is open by now, so all rests that wait for it are known.
         const call = calls.pop()
         if (call === undefined) break
         pending.push(before(nodeAt(call.rule.body), either(call.waiting)))
@@ -334,7 +335,7 @@ interface Call {
   readonly waiting: Rest[]
 }
 
-/** By falling rank, so that the last is the one that no other may begin with. */
+/** Sorted by falling rank, so that the last is one that no other may begin with. */
 function addCall(calls: Call[], rule: Rule, next: Rest): void {
   let low = 0
   let high = calls.length

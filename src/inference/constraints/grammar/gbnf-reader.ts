@@ -23,9 +23,9 @@ const mostParts = 20_000
 const largestCount = 100_000
 
 /**
- * A grammar in GBNF as it was sent. It is read here and written anew, because the engine ends its process at deep
- * nesting, forgets upper bounds above 2,000, and gives its reasons to its log only. Underscores in names and line breaks
- * inside of rules are accepted, as other engines of the same wire accept them.
+ * Reads a grammar in GBNF as the caller sent it. It is parsed here and written anew, because the engine ends its process
+ * at deep nesting, ignores upper bounds above 2,000, and gives its reasons in its log only. Underscores in names and line
+ * breaks inside rules are accepted, as in other engines that accept this format.
  */
 export function givenGrammar(text: string, budget: Budget): Grammar {
   const { rules } = readRules(text, '')
@@ -71,7 +71,7 @@ function readRules(text: string, prefix: string): { rules: Map<string, Expr>; st
   return { rules, start }
 }
 
-/** The engine's names have letters, digits and hyphens; two names stay two. */
+/** Maps names to the letters, digits and hyphens that the engine accepts; different names stay different. */
 function createNames(prefix: string): (given: string) => string {
   const names = new Map<string, string>()
   const taken = new Set<string>()

@@ -1,10 +1,10 @@
 import { type CompiledGrammar, nodeKinds, numbersOfNode } from './compiled-grammar.ts'
 import { isMark } from './marks.ts'
 
-/** A part of a grammar as it is followed: what is behind it is read when it is needed. */
+/** A part of a grammar as it is followed; the nodes that it refers to are read when they are needed. */
 export type Node =
   | { readonly kind: 'empty' }
-  /** Each range by its first and its last code point, ascending. */
+  /** The first and the last code point of each range, ascending. */
   | { readonly kind: 'point'; readonly ranges: readonly number[] }
   | { readonly kind: 'pair'; readonly first: number; readonly second: number }
   | { readonly kind: 'any'; readonly of: readonly number[] }
@@ -17,7 +17,7 @@ interface Literal {
   readonly kind: 'literal'
   readonly text: string
   readonly at: number
-  /** From the next character on; made when it is needed. */
+  /** The literal from the next character on; made when it is needed. */
   further: Literal | undefined
 }
 
@@ -26,7 +26,7 @@ interface Repetition {
   readonly of: Node
   readonly min: number
   readonly max: number
-  /** The same when one has been read; made when it is needed. */
+  /** The same repetition after one has been read; made when it is needed. */
   fewer: Repetition | undefined
 }
 
@@ -38,7 +38,7 @@ export interface Rule {
   readonly canBeEmpty: boolean
 }
 
-/** A repetition without end is its own rest, once it has been read as often as it must. */
+/** An unbounded repetition is its own rest once its minimum has been read. */
 export function fewer(node: Repetition): Repetition {
   if (node.min === 0 && node.max === Number.POSITIVE_INFINITY) return node
   node.fewer ??= { ...node, min: Math.max(0, node.min - 1), max: node.max - 1, fewer: undefined }

@@ -1,22 +1,22 @@
-/** Rows of numbers one behind the other, equal ones only once. */
+/** Rows of numbers, stored one after the other; equal rows are stored once. */
 interface InternedRows {
   /** Where the row begins. */
   add(row: readonly number[]): number
-  /** A number of a row that was added; rows that are equal by then stay apart. */
+  /** Changes a number of a row that was added; rows that become equal by it stay separate. */
   change(at: number, value: number): void
-  /** Of all rows together. */
+  /** The length of all rows together. */
   readonly length: number
   taken(): Int32Array<ArrayBuffer>
 }
 
-/** In typed arrays: a map would make an object of each key. */
+/** Uses typed arrays: a map would create an object for each key. */
 export function createInternedRows(): InternedRows {
   let numbers = new Int32Array(8192)
   let length = 0
-  /** Where each begins, and how long it is. */
+  /** Where each row begins, and its length. */
   let rows = new Int32Array(4096)
   let count = 0
-  /** A row's number and 1, where its hash says, or at the next place that is free. */
+  /** An open hash table: the number of a row plus 1, at the slot that its hash gives or the next free one. */
   let slots = new Int32Array(4096)
 
   const isRow = (begin: number, row: readonly number[]): boolean => {

@@ -6,8 +6,8 @@ const mostWays = 2000
 const mostWaysTogether = 500_000
 
 /**
- * The rules in an order in which each comes before those that it may begin with, by their numbers. Refuses a rule that
- * begins with itself, and what can begin in too many ways.
+ * Orders the rules so that each comes before those that it may begin with, by their numbers. Refuses a rule that begins
+ * with itself, and anything that can begin in too many ways.
  */
 export function rankRules(
   { nodes, lists }: Pick<CompiledGrammar, 'nodes' | 'lists'>,
@@ -20,7 +20,7 @@ export function rankRules(
   const finished: number[] = []
   let together = 0
 
-  /** How many nodes it may begin with, and which. */
+  /** How many nodes it may begin with. */
   const parts = (node: number): number => {
     const at = numbersOfNode * node
     switch (nodes[at]) {

@@ -2,18 +2,18 @@ import { type CompiledGrammar, nodeKinds, numbersOfNode } from './compiled-gramm
 import { charClass, type Expr } from './expressions.ts'
 
 /**
- * Marks stand in a grammar where what was written is remembered, so that nothing in a set is written twice. They are no text:
- * `remembering.ts` passes them by itself, and what only follows the grammar takes each for the empty text. They are behind the
- * symbols of control tokens.
+ * Marks delimit the parts of a grammar in which what was written is remembered, so that nothing in a set is written
+ * twice. They are no text: `remembering.ts` passes them without reading, and code that only follows the grammar treats
+ * each as the empty text. Their code points come after the symbols of control tokens.
  */
 const first = 0x120000
 
 const points = {
   /** A set begins, … */
   open: first,
-  /** … one of its items, … */
+  /** … one of its items begins, … */
   item: first + 1,
-  /** … which ends, and differs from all that were written before; … */
+  /** … the item ends, and differs from all that were written before, … */
   done: first + 2,
   /** … and the set ends. */
   close: first + 3,
@@ -35,7 +35,7 @@ export function mark(name: Mark): Expr {
   return exprs[name]
 }
 
-/** Of a code point behind all others. */
+/** The mark of a code point beyond all others. */
 export function markOf(point: number): Mark | undefined {
   return marks[point - first]
 }

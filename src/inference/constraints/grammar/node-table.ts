@@ -7,10 +7,10 @@ import { isMark } from './marks.ts'
 
 const mostBytes = 4 * 1024 * 1024
 
-/** The number of what is no text at all, which has no node. */
+/** Stands for what matches no text at all, which has no node. */
 export const never = -1
 
-/** Equal nodes are one, so that what follows a text finds equal ways to be the same. */
+/** Equal nodes are stored once, so that following a text recognises equal ways as the same. */
 export function createNodeTable() {
   const nodes = createInternedRows()
   const lists = createInternedRows()
@@ -32,7 +32,7 @@ export function createNodeTable() {
   return {
     empty,
     point: (ranges: readonly number[]) =>
-      // What follows a mark may be what a rule begins with.
+      // A mark counts as possibly empty, because what follows it may be what a rule begins with.
       ranges.length === 0
         ? never
         : node(nodeKinds.point, lists.add(ranges), ranges.length / 2, isMark(ranges[0] ?? 0)),
@@ -68,7 +68,7 @@ export function createNodeTable() {
         min === 0 || isEmpty[of] === true,
       )
     },
-    /** Its body is defined later. */
+    /** The body is defined later. */
     rule(name: string, canBeEmpty: boolean) {
       const made = node(nodeKinds.rule, -1 - names.size, 0, canBeEmpty)
       names.set(made, name)

@@ -8,8 +8,8 @@ import { reachableRules } from './reachable.ts'
 const mostRules = 20_000
 
 /**
- * The grammar as a value: only rules that are reached, without ways that never come to an end, and with a repetition only
- * of what is not empty. So each way that is open while a text is followed can be finished, and none goes in circles.
+ * The grammar as a value. It has only rules that are reached, no ways that never end, and repetitions only of what is not
+ * empty. Each way that is open while a text is followed can therefore be finished, and none goes in circles.
  */
 export function packGrammar(all: ReadonlyMap<string, Expr>): CompiledGrammar {
   const rules = reachableRules(all)
@@ -22,7 +22,7 @@ export function packGrammar(all: ReadonlyMap<string, Expr>): CompiledGrammar {
   const known = [new Map<string, number>(), new Map<string, number>()] as const
 
   const ruleNode = (given: string, full: boolean): number => {
-    // A rule that only names another one is that one. None leads back to itself: it would have no finite text.
+    // A rule that only names another one is replaced by it. None leads back to itself: it would have no finite text.
     let name = given
     for (let expr = rules.get(name); expr?.kind === 'rule'; expr = rules.get(name)) name = expr.name
     const before = known[full ? 1 : 0].get(name)
@@ -34,12 +34,12 @@ export function packGrammar(all: ReadonlyMap<string, Expr>): CompiledGrammar {
     return node
   }
 
-  /** Of what is the same object in many places, such as a set of characters. */
+  /** The numbers of objects that are used in many places, such as a set of characters. */
   const written = [new Map<Expr, number>(), new Map<Expr, number>()] as const
 
   /** `full`: without the empty text. */
   const write = (expr: Expr, full: boolean): number => {
-    // These are seldom the same object, and to note each is dearer than to find its node again.
+    // These are seldom the same object; recording each costs more than finding its node again.
     if (expr.kind === 'rule' || expr.kind === 'sequence') return fresh(expr, full)
     const before = written[full ? 1 : 0].get(expr)
     if (before !== undefined) return before

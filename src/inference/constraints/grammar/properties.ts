@@ -6,10 +6,10 @@ const mostVisits = 2_000_000
 
 type RuleSet = ReadonlySet<string>
 
-/** What may be true of an expression, when it is known of which rules it is true. */
+/** Whether an expression has a property, given the rules that are known to have it. */
 type Property = (expr: Expr, known: RuleSet) => boolean
 
-/** The rules of which it is true, where being true of one may follow from being true of others. */
+/** The rules that have the property, where one rule may have it because others do. */
 export function rulesThat(property: Property, rules: ReadonlyMap<string, Expr>): RuleSet {
   const known = new Set<string>()
   let open = [...rules]
@@ -17,7 +17,7 @@ export function rulesThat(property: Property, rules: ReadonlyMap<string, Expr>):
     before = known.size
     visits += open.length
     if (visits > mostVisits) throw grammarTooLarge('steps of a check', visits, mostVisits)
-    // What is reached last is mostly needed first; where it is not, the other direction is the short one.
+    // Rules that are reached last are mostly needed first; where they are not, the other direction is the short one.
     open = open.reverse().filter(([name, expr]) => {
       if (!property(expr, known)) return true
       known.add(name)
@@ -53,7 +53,7 @@ function holds(expr: Expr, known: RuleSet, ofCharacters: boolean): boolean {
   }
 }
 
-/** A finite text that is not the empty one fits it. */
+/** A finite text other than the empty one fits it. */
 export function mayBeMore(expr: Expr, known: RuleSet, finite: RuleSet): boolean {
   switch (expr.kind) {
     case 'literal':

@@ -6,8 +6,8 @@ const deepest = 12
 const mostPieces = 200_000
 
 /**
- * The rules that are reached from `root`, without what no output can have: NUL, and halves of surrogate pairs. Behind the
- * code points are the symbols of control tokens.
+ * The rules that are reached from `root`, without what no output can have: NUL, and halves of surrogate pairs. The
+ * symbols of control tokens, beyond the code points, are kept.
  */
 export function reachableRules(given: ReadonlyMap<string, Expr>): Map<string, Expr> {
   const rules = new Map<string, Expr>()
@@ -27,7 +27,7 @@ export function reachableRules(given: ReadonlyMap<string, Expr>): Map<string, Ex
         return expr
     }
     if (depth === deepest && (expr.kind === 'repetition' || expr.of.length > 0)) {
-      // No name that was given has a slash.
+      // No name in a given grammar has a slash.
       const name = `${owner.split('/')[0]}/${pieces}`
       pending.push({ name, expr })
       return rule(name)

@@ -5,18 +5,19 @@ import { createFollowing, type Position } from './following.ts'
 import { lastText, type Mark, markOf } from './marks.ts'
 
 /**
- * Follows a text through a grammar with marks and remembers what is written between them: an item that is equal to one before
- * it is no text of the grammar, and what leads to nothing but such items is not gone on with. So no answer repeats an item, and
- * none gets stuck. Items with equal values are written alike (`canonical` in the schema's emission), so texts are compared.
+ * Follows a text through a grammar with marks, and remembers what is written between them. An item that equals an earlier
+ * one is not a text of the grammar, and ways that lead only to such items are not continued. So no answer repeats an
+ * item, and none gets stuck. Items with equal values are written alike (`canonical` in the schema's emission), so texts
+ * are compared.
  */
 export interface Remembering {
   readonly start: Remembered
   after(from: Remembered, point: number): Remembered | undefined
   /** Whether some code point of this range may come next. */
   canBegin(from: Remembered, first: number, last: number): boolean
-  /** The same place without what goes on with one of these ranges; undefined where nothing is left. */
+  /** The same position without the ways that continue with one of these ranges; undefined if nothing is left. */
   without(from: Remembered, ranges: readonly number[]): Remembered | undefined
-  /** What may come next at one of the two. */
+  /** The position of everything that may come next at either of the two. */
   either(one: Remembered, other: Remembered): Remembered
   /** The ranges of code points that may come next, and some of those that would repeat something. */
   rangesOf(from: Remembered): readonly (readonly number[])[]
@@ -27,7 +28,7 @@ export interface Remembered extends Position {
   readonly ways: readonly Way[]
   /** Where the text would lead if it repeated something. */
   readonly lost: readonly Position[]
-  /** Nothing that is open now can come to be a repetition before another item begins. */
+  /** No item that is open now can become a repetition before another item begins. */
   readonly isFree: boolean
 }
 
@@ -37,7 +38,7 @@ interface Way {
 }
 
 interface OpenSet {
-  /** What was written, in a form of which equal values have one. */
+  /** What was written, in canonical form: equal values have the same text. */
   readonly seen: readonly string[]
   readonly item: Item | undefined
   readonly outer: OpenSet | undefined
@@ -45,7 +46,7 @@ interface OpenSet {
 
 interface Item {
   readonly text: string
-  /** What was written before and begins as this one does. */
+  /** Earlier items that begin as this one does. */
   readonly alike: readonly string[]
   readonly place: Place
   /** What was written of an object whose members come in any order. */
@@ -55,21 +56,21 @@ interface Item {
 /** White space counts within strings only. */
 export type Place = 'outside' | 'string' | 'escape'
 
-/** Of ways to read a text; where a grammar has more, the others are not followed. */
+/** Ways to read a text; if a grammar has more, the others are not followed. */
 const mostWays = 64
-/** Of the items of one set, a step for each that could be repeated. */
+/** Of the items of one set: one step for each that could be repeated. */
 const mostSteps = 100_000
 const none: readonly string[] = []
 const spaces = [0x20, 0x0a, 0x09, 0x0d]
 
-/** `spend` hears of the steps that are taken. */
+/** `spend` is called with the steps that are taken. */
 export function createRemembering(
   grammar: CompiledGrammar,
   spend: (steps: number) => void = () => {},
 ): Remembering {
   const following = createFollowing(grammar, { spend })
   const known = new WeakMap<Position, readonly { mark: Mark; to: Position }[]>()
-  /** Where nothing is remembered. */
+  /** Positions at which nothing is remembered. */
   const outside = new WeakMap<Position, Remembered | null>()
 
   function marksAt(at: Position): readonly { mark: Mark; to: Position }[] {
@@ -83,7 +84,7 @@ export function createRemembering(
     return found
   }
 
-  /** All that is open where these ways lead, behind every mark that they can pass. */
+  /** The position of everything that is open where these ways lead, after every mark that they can pass. */
   function remembered(next: readonly Way[], lostBefore: readonly Position[]): Remembered | undefined {
     const [only] = next
     if (next.length > 1 || only === undefined || only.set !== undefined || lostBefore.length > 0) {
@@ -129,19 +130,19 @@ export function createRemembering(
     }
   }
 
-  /** It and all behind the marks that it can pass. */
+  /** Adds the position, and everything after the marks that it can pass. */
   function lose(at: Position, lost: Set<Position>): void {
     if (lost.has(at) || lost.size >= mostWays) return
     if (hasText(at)) lost.add(at)
     for (const { to } of marksAt(at)) lose(to, lost)
   }
 
-  /** Whether anything but marks stands here. */
+  /** Whether anything but marks may come next. */
   function hasText(at: Position): boolean {
     return at.isComplete || following.canBegin(at, 0, lastText)
   }
 
-  /** Whether a text goes on from here that repeats nothing in its set. */
+  /** Whether some continuation repeats nothing in its set. */
   function canGoOn({ at, set }: Way): boolean {
     return set?.item === undefined || !isAlike(set.item) || hasNew(at, set.item)
   }
@@ -225,7 +226,7 @@ export function createRemembering(
   }
 }
 
-/** What is remembered behind a mark. */
+/** What is remembered after a mark. */
 function passed(set: OpenSet | undefined, mark: Mark): OpenSet | undefined | 'repeated' {
   if (mark === 'open') return { seen: none, item: undefined, outer: set }
   if (set === undefined) throw new Error(`the mark ${mark} stands in no set`)
@@ -250,7 +251,7 @@ function passed(set: OpenSet | undefined, mark: Mark): OpenSet | undefined | 're
   }
 }
 
-/** Sets stand within items only where these are loose. */
+/** Sets nest within items only where these are loose. */
 function withPoint(set: OpenSet | undefined, point: number): OpenSet | undefined {
   if (set === undefined) return undefined
   const item = set.item && written(set.item, point)
@@ -277,7 +278,7 @@ export function placeAfter(place: Place, character: string): Place {
   return place === 'string' && character === '\\' ? 'escape' : place
 }
 
-/** It may come to be one that was written before. */
+/** It may still become equal to an earlier item. */
 function isAlike({ loose, alike }: Item): boolean {
   return loose === undefined && alike.length > 0
 }

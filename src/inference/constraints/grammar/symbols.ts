@@ -2,13 +2,13 @@ import { firstMarker, lastMarker } from '../../control-tokens.ts'
 import { charClass, type Expr, literal, sequence } from './expressions.ts'
 
 /**
- * Control tokens are no text. In the literals of a format each that is named there is a lone low surrogate, U+DC00 and up; in
- * a grammar it is a symbol behind the last code point. No range of characters has symbols, and no literal that a caller gives
- * can say one.
+ * Control tokens are no text. In the literals of a format, each named control token is a lone low surrogate, from U+DC00
+ * on; in a grammar it is a symbol beyond the last code point. No range of characters includes symbols, and no literal
+ * that a caller gives can contain one.
  */
 const firstSymbol = 0x110000
 
-/** Of the marker of this index. */
+/** The symbol of the marker with this index. */
 export function symbolOfMarker(index: number): number {
   return firstSymbol + index
 }

@@ -4,15 +4,15 @@ import type { Expr } from './expressions.ts'
 import { createFollowing } from './following.ts'
 import { packGrammar } from './pack.ts'
 
-/** For one character; each way that is open is asked for every token. */
+/** For one character; every open way is examined for every token. */
 const mostSteps = 2000
 const characters = 48
-/** Of which the one that leaves most ways open is read. */
+/** Of these, the one that leaves most ways open is read. */
 const candidates = 6
 
 /**
- * Refuses a grammar that is so ambiguous that following it would be slow. That cannot be told from the grammar alone, so a
- * text is read along the widest way.
+ * Refuses a grammar that is so ambiguous that following it would be slow. The grammar alone does not show that, so a text
+ * is read along the widest way.
  */
 export function checkWidth(rules: ReadonlyMap<string, Expr>, budget: Budget): void {
   const following = createFollowing(packGrammar(rules), {

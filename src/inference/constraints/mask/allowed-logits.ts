@@ -1,15 +1,15 @@
 import { onlyAllowed } from '../../sampling/allowed.ts'
 import type { Candidates, Logits, PositionLogits, TokenRule } from '../../sampling/logits.ts'
 
-/** Looked at first: in most places one of the likeliest tokens is allowed. */
+/** Looked at first: at most positions one of the likeliest tokens is allowed. */
 const firstLook = 16
 const eachFurther = 8
-/** Beyond this it pays to know all that are allowed. */
+/** Beyond this it is cheaper to compute all allowed tokens. */
 const mostTried = 1024
 
 /**
- * The logits as if each token that is not allowed had −∞. As few tokens as possible are tried: what comes of `top` may be
- * fewer than were asked for, and the sum over all that are allowed is told from above only.
+ * The logits as if each token that is not allowed had −∞. As few tokens as possible are tried: `top` may return fewer
+ * than were asked for, and the sum over all allowed tokens is only an upper bound.
  */
 export function allowedLogits(logits: PositionLogits, rule: TokenRule): Logits {
   return {
@@ -33,7 +33,7 @@ export function allowedLogits(logits: PositionLogits, rule: TokenRule): Logits {
   async function top(count: number): Promise<Candidates> {
     const most = Math.min(mostTried, logits.vocabulary)
     for (let size = Math.max(firstLook, count); size <= most; size *= eachFurther) {
-      // Whether few are allowed at all is soon known, and they cost less than to look further.
+      // Whether few tokens are allowed is soon known, and then those cost less than looking further.
       if (size > firstLook && rule.few() !== undefined) break
       const all = await logits.top(size)
       const found = filtered(all, rule)
@@ -45,7 +45,7 @@ export function allowedLogits(logits: PositionLogits, rule: TokenRule): Logits {
   }
 }
 
-/** The same, with every number told exactly. What is allowed has to be known for it, all of it. */
+/** The same with exact numbers, for which all allowed tokens have to be known. */
 export function exactLogits(logits: PositionLogits, rule: TokenRule): Logits {
   const wide = rule.wideMask?.()
   if (wide !== undefined) return logits.masked(wide)
@@ -54,7 +54,7 @@ export function exactLogits(logits: PositionLogits, rule: TokenRule): Logits {
   return { ...onlyAllowed(logits, few), ...masking(logits, rule) }
 }
 
-/** Where they are shown: behind all that are allowed come those that are not, with −∞. */
+/** Logits for display: all allowed tokens come first, then those that are not allowed, with −∞. */
 export function shownLogits(logits: PositionLogits, rule: TokenRule): Logits {
   const few = rule.few()
   if (few === undefined) return logits.masked(rule.mask())

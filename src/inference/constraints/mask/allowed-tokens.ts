@@ -4,16 +4,16 @@ import type { Run, Runs } from './runs.ts'
 import type { TokenTrie } from './token-trie.ts'
 import type { BrokenTokens, CharacterSet, VocabularySlices } from './vocabulary-slices.ts'
 
-/** Takes the tokens from one index to before another; false when it has enough. */
+/** Receives the tokens from `first` to before `end`; returns false when it needs no more. */
 type Take = (tokens: Uint32Array, first: number, end: number) => boolean
 
-/** Fewer nodes are walked sooner than it is known whether all of them are allowed. */
+/** Walking so few nodes is faster than finding out whether all of them are allowed. */
 const fewNodes = 8
-/** What leads to more is followed at once where a token begins, but not from within one. */
+/** At the beginning of a token a run is followed to many positions, from within a token only to few. */
 const fewPositions = 48
 const manyPositions = 1000
 
-/** Tells the tokens that the grammar goes on with, one by one, until `take` says that it has enough. */
+/** Passes the tokens that the grammar allows to `take`, one by one, until it returns false. */
 export function eachAllowed(
   following: Following,
   from: BytePosition,
@@ -29,7 +29,7 @@ export function eachAllowed(
   }
 }
 
-/** The same as a bit for each: whole slices at once where what is known of the position is enough. */
+/** Sets a bit for each allowed token, for whole slices at once where enough is known about the position. */
 export function putAllowed(
   following: Following,
   runs: Runs,
@@ -70,7 +70,7 @@ export function putAllowed(
   walk(following, from, rest, put)
 }
 
-/** Whether what follows such a character is the same, however many of the run come before it. */
+/** Whether the position after one of these characters is the same after every length of the run. */
 function endAlike(following: Following, { positions }: Run, { breaks }: BrokenTokens): boolean {
   const [first, ...others] = positions
   if (first === undefined) return false
@@ -88,7 +88,10 @@ function unite(bits: Uint32Array, others: Uint32Array): void {
   for (let at = 0; at < bits.length; at++) bits[at] = (bits[at] as number) | (others[at] as number)
 }
 
-/** False when `take` had enough. Where `areAll` says that any text of as many characters may follow, all that begins so is taken. */
+/**
+ * False if `take` stopped it. Where `areAll` reports that any text of that many characters may follow, all tokens below
+ * the node are taken.
+ */
 export function walk<At>(
   following: FollowingOf<At>,
   from: BytePosition<At>,
@@ -96,7 +99,7 @@ export function walk<At>(
   take: Take,
   areAll?: (position: At, missing: number) => boolean,
 ): boolean {
-  /** Where the bytes before a node led, by their number. */
+  /** The position after the bytes before a node, by the number of bytes. */
   const positions: At[] = [from.position]
   const begun: BytePosition['begun'][] = [from.begun]
   for (let node = 0; node < bytes.length; ) {

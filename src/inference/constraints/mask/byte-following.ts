@@ -1,13 +1,13 @@
 import type { Position } from '../grammar/following.ts'
 
-/** Where a text of bytes stands: tokens end in the middle of characters. */
+/** A position in a text of bytes: tokens can end in the middle of a character. */
 export interface BytePosition<At = Position> {
   readonly position: At
-  /** What has begun of a character; undefined between characters. */
+  /** The character that has begun; undefined between characters. */
   readonly begun: Begun | undefined
 }
 
-/** What follows characters: a grammar, or one that remembers what was written. */
+/** Follows characters: a grammar, or one that remembers what was written. */
 export interface FollowingOf<At> {
   after(position: At, point: number): At | undefined
   canBegin(position: At, first: number, last: number): boolean
@@ -15,17 +15,18 @@ export interface FollowingOf<At> {
 
 interface Begun {
   readonly value: number
-  /** Bytes that are missing. */
+  /** How many bytes are missing. */
   readonly left: number
-  /** The smallest code point that is written with as many bytes: what is less would be an overlong form. */
+  /** The smallest code point that takes this many bytes; a smaller one would be an overlong form. */
   readonly least: number
-  /** With one more byte, by its last six bits; made when they are needed. */
+  /** The same with one more byte, by its last six bits; made when needed. */
   readonly further: (Begun | null | undefined)[]
 }
 
 /**
- * Where the bytes lead; undefined when they are no UTF-8, or when the grammar does not go on so. As strict as the decoder
- * that makes the answer's text of them, or else the grammar would hold for another text than the one that is sent.
+ * Where the bytes lead; undefined if they are not UTF-8, or if the grammar does not allow them. It is as strict as the
+ * decoder that produces the text of the answer; otherwise the grammar would hold for a different text than the one that
+ * is sent.
  */
 export function afterBytes<At>(
   following: FollowingOf<At>,
@@ -59,7 +60,7 @@ function beginning(byte: number): Begun | undefined {
   return { value: byte & 0x07, left: 3, least: 0x10000, further: [] }
 }
 
-/** Undefined when that is no UTF-8. With nothing left it is a whole character. */
+/** Undefined if the bytes are not UTF-8. With no bytes missing it is a whole character. */
 export function withByte(begun: Begun | undefined, byte: number): Begun | undefined {
   if (begun === undefined) return beginnings[byte]
   if (byte >> 6 !== 2) return undefined

@@ -1,20 +1,20 @@
 import type { Following, Position } from '../grammar/following.ts'
 import { type CharacterSet, longestPlain } from './vocabulary-slices.ts'
 
-/** What may be said from a position on with the characters of one set alone. */
+/** The texts that may follow a position and consist only of characters of one set. */
 export interface Run {
-  /** Any text of up to so many of them. */
+  /** Any text of up to this many of them is allowed. */
   readonly length: number
-  /** And of these characters no longer one, as far as tokens go. */
+  /** Longer texts of these characters are not allowed, or are longer than any token. */
   readonly isAll: boolean
   /** Where these texts lead. */
   readonly positions: readonly Position[]
-  /** How many it was followed to at most. */
+  /** The most positions to which it was followed. */
   readonly most: number
 }
 
 export interface Runs {
-  /** What leads to more positions than `most` is not followed to its end, and known to no more than a shorter length. */
+  /** A run that leads to more positions than `most` is not followed to its end; only a shorter length is known then. */
   of(position: Position, set: CharacterSet, most: number): Run
 }
 
@@ -35,7 +35,7 @@ export function createRuns(following: Following): Runs {
       const before = learnt(position)[id]
       if (before !== undefined && (before.isAll || most <= before.most)) return before
       const { run, isClosed } = found(following, position, ranges, most)
-      // What leads to nothing but one another has the same before it.
+      // Positions that lead only to one another all have the same run.
       if (isClosed) for (const one of run.positions) learnt(one)[id] = run
       learnt(position)[id] = run
       return run

@@ -7,27 +7,28 @@ import type { BytePosition } from './byte-following.ts'
 interface SureTokensParts {
   vocabulary: Vocabulary
   following: Pick<Following, 'after' | 'onlyPoint'>
-  /** Cuts a text as the tokenizer does. */
+  /** Splits a text as the tokenizer does. */
   spell(text: string): readonly number[]
-  /** The tokens that are allowed, where they are no more than that. */
+  /** The tokens that are allowed, if there are at most `most`. */
   few(at: BytePosition, most: number): readonly number[] | undefined
   after(at: BytePosition, token: number): BytePosition | undefined
 }
 
-/** Characters of an only text that are cut at once; a longer one goes on from there. */
+/** How many characters of the text are split at once; a longer one is continued later. */
 const longestText = 256
-/** Where a text goes on, its last bytes may be cut otherwise. */
+/** Where a text continues, its last bytes may be split differently. */
 const uncertainBytes = 64
 const longestRun = 64
-/** Ways to begin one text; no vocabulary has as many words that begin each other. */
+/** Ways to begin one text; no vocabulary has this many words that begin with one another. */
 const mostWays = 48
 /** Of the positions of one grammar. */
 const mostRuns = 512
 const none: readonly number[] = []
 
 /**
- * The tokens that come next from a position, whatever the model says: of the only text that a grammar leaves, as the tokenizer
- * cuts it, up to where a token could reach beyond it, and of control tokens that have no alternative.
+ * The tokens that come next from a position, whatever the model predicts. Where the grammar leaves one text alone, these
+ * are its tokens as the tokenizer splits it, up to where a token could reach beyond the text. Control tokens without an
+ * alternative are also sure.
  */
 export function createSureTokens({ vocabulary, following, spell, few, after }: SureTokensParts) {
   const runs = new LRUCache<Position, readonly number[]>({ max: mostRuns, memoMethod: runFrom })
@@ -60,7 +61,7 @@ export function createSureTokens({ vocabulary, following, spell, few, after }: S
     return text
   }
 
-  /** A control token: of other texts there is a character at least. */
+  /** Finds a control token: any other text would have at least one character. */
   function onlyToken(at: BytePosition): readonly number[] {
     const only = at.position.isComplete ? undefined : few(at, 1)
     return only ?? none

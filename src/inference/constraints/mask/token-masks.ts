@@ -1,10 +1,13 @@
 import { LRUCache } from 'lru-cache'
 import type { TokenMask } from '../../sampling/logits.ts'
 
-/** Masks of one vocabulary. Equal ones are one while it is kept, so that what was prepared for one is there for the other. */
+/**
+ * Masks of one vocabulary. While a mask is cached, equal ones are the same object, so that what was prepared for it is
+ * reused.
+ */
 export interface Masks {
   of(fill: (put: (token: number) => void, bits: Uint32Array) => void): TokenMask
-  /** Undefined when it is not kept any more. */
+  /** Undefined if it is no longer cached. */
   get(id: number): TokenMask | undefined
 }
 
@@ -13,7 +16,7 @@ const mostBytes = 16 * 1024 * 1024
 const fewest = 64
 const most = 1024
 
-/** Names masks apart, whoever made them. */
+/** Ids are unique across all vocabularies. */
 let ids = 0
 
 export function createMasks(vocabulary: number): Masks {
@@ -26,7 +29,7 @@ export function createMasks(vocabulary: number): Masks {
       if (byHash.get(hash) === id) byHash.delete(hash)
     },
   })
-  /** Most masks that are made are equal to one before them, so they are made in one place. */
+  /** Most new masks equal an earlier one, so they are built in the same buffer. */
   const draft = new Uint32Array(words)
   return {
     of(fill) {

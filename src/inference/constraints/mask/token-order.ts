@@ -1,21 +1,21 @@
 import type { Vocabulary } from '../../vocabulary.ts'
 
-/** The tokens that a text can be made of, by their bytes: those that begin alike are neighbours. */
+/** The tokens that a text can consist of, sorted by their bytes: those with a common beginning are neighbours. */
 export interface TokenOrder {
   readonly tokens: Uint32Array
   /** How many bytes each has in common with the one before it. */
   readonly shared: Uint16Array
-  /** Of all of them, one behind the other. */
+  /** The bytes of all of them, one after the other. */
   readonly bytes: Uint8Array
-  /** Where in these each begins, and at last where the last one ends. */
+  /** Where each begins in the bytes; the last entry is where the last one ends. */
   readonly starts: Uint32Array
-  /** The tokens that are not among them: those that no answer shows, and those without bytes. */
+  /** All other tokens: those that no answer shows, and those without bytes. */
   readonly others: readonly number[]
 }
 
 const known = new WeakMap<Vocabulary, TokenOrder>()
 
-/** Takes a moment for a large vocabulary, and is done once for each. */
+/** Takes a moment for a large vocabulary; done once for each. */
 export function orderTokens(vocabulary: Vocabulary): TokenOrder {
   const order = known.get(vocabulary) ?? ordered(vocabulary)
   known.set(vocabulary, order)
@@ -34,7 +34,7 @@ function ordered(vocabulary: Vocabulary): TokenOrder {
       others.push(token)
     }
   }
-  // Texts of one byte a character compare as the bytes do, and several times as fast.
+  // Strings with one byte per character compare as the bytes do, and several times as fast.
   all.sort((one, other) => (one.key < other.key ? -1 : one.key > other.key ? 1 : one.token - other.token))
   const shared = new Uint16Array(all.length)
   for (let at = 1; at < all.length; at++) {

@@ -1,22 +1,22 @@
 /**
- * Tokens by their bytes, as a tree that is written in a row: behind each node come those that go on with it. What a text cannot go
- * on with is passed over with all that begins so.
+ * Tokens by their bytes, as a tree in preorder: each node is followed by its descendants. If a text cannot continue with
+ * a node, the node and all its descendants are skipped.
  */
 export interface TokenTrie {
-  /** Of each node, its byte … */
+  /** The byte of each node … */
   readonly bytes: Uint8Array
-  /** … and how many come before it. */
+  /** … and how many nodes are above it. */
   readonly depths: Uint16Array
-  /** The node behind all that begin as this one does. */
+  /** The node after all descendants of this one. */
   readonly ends: Uint32Array
-  /** How many tokens come before this node; one more number than there are nodes. */
+  /** How many tokens come before this node; one entry more than there are nodes. */
   readonly firsts: Uint32Array
-  /** How many characters at most are missing to the longest token that begins so, to 255. */
+  /** How many characters the longest token below the node still adds, at most 255. */
   readonly rests: Uint8Array
   readonly tokens: Uint32Array
 }
 
-/** `bytesOf` gives the bytes of the tokens in ascending order, none of them empty; equal ones may follow one another. */
+/** `bytesOf` returns the bytes of the tokens in ascending order, none of them empty; equal ones may follow one another. */
 export function trieOf(tokens: ArrayLike<number>, bytesOf: (index: number) => Uint8Array): TokenTrie {
   const bytes: number[] = []
   const depths: number[] = []

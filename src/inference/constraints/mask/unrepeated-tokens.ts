@@ -5,9 +5,9 @@ import type { BytePosition } from './byte-following.ts'
 import { orderTokens } from './token-order.ts'
 import { type TokenTrie, trieOf } from './token-trie.ts'
 
-/** The tokens by what they can repeat of what was written. */
+/** The tokens, sorted by whether they can repeat an earlier item. */
 interface UnrepeatedTokens {
-  /** Takes from the tokens that the grammar goes on with those that would repeat something. */
+  /** Removes the tokens that would repeat something from those that the grammar allows. */
   keep(remembering: Remembering, from: BytePosition<Remembered>, bits: Uint32Array): void
 }
 
@@ -16,7 +16,7 @@ const brace = 0x7d
 
 const known = new WeakMap<Vocabulary, UnrepeatedTokens>()
 
-/** Takes a moment for a large vocabulary, and is done when a grammar first remembers something. */
+/** Takes a moment for a large vocabulary; done when a grammar first remembers something. */
 export function unrepeatedTokens(vocabulary: Vocabulary): UnrepeatedTokens {
   const before = known.get(vocabulary)
   if (before !== undefined) return before
@@ -33,9 +33,9 @@ function created(vocabulary: Vocabulary): UnrepeatedTokens {
   }
   const trie = (list: readonly number[]) => trieOf(list, (at) => vocabulary.bytes(list[at] as number))
   const plainTokens = Array.from(tokens).filter((token) => !isEnding(token))
-  /** Within one item, if it is not one whose members come in any order. */
+  /** These stay within one item, unless it is one whose members come in any order. */
   const plain = trie(plainTokens)
-  /** With them another item may begin, and end. */
+  /** With these another item may begin and end. */
   const ending = trie(Array.from(tokens).filter(isEnding))
   const words = Math.ceil(vocabulary.size / 32)
   const outside = bitsOf(others, words)

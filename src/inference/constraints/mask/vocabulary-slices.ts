@@ -3,15 +3,21 @@ import { orderTokens } from './token-order.ts'
 import { isFirst, type TokenTrie, trieOf } from './token-trie.ts'
 
 /**
- * The tokens by what a string allows of them. In most places of a JSON text whole slices are allowed or not, which is known
- * without a look at a single token.
+ * The tokens, sorted by what a JSON string allows. At most positions of a JSON text whole slices are allowed or not,
+ * without looking at a single token.
  */
 export interface VocabularySlices {
-  /** Tokens of nothing but characters that need no escape in a string, each in the first slice that has all of its characters. */
+  /**
+   * Tokens that consist only of characters that need no escape in a string, each in the first slice that has all of its
+   * characters.
+   */
   readonly slices: readonly Slice[]
   /** All of these slices together. */
   readonly plain: CharacterSet
-  /** Tokens that begin with as many of these characters, and go on with one that a string ends with, escapes or cannot have. */
+  /**
+   * Tokens that begin with such characters and continue with one that ends a string, begins an escape or may not be in a
+   * string.
+   */
   readonly broken: readonly BrokenTokens[]
   /** Longer tokens, and those that begin or end in the middle of a character. */
   readonly rest: TokenTrie
@@ -22,7 +28,7 @@ export interface CharacterSet {
   readonly id: number
   /** The first and the last of each range. */
   readonly ranges: readonly number[]
-  /** Its tokens of up to so many characters. */
+  /** Its tokens of up to this many characters. */
   upTo(characters: number): Uint32Array
 }
 
@@ -31,15 +37,15 @@ interface Slice extends CharacterSet {
 }
 
 export interface BrokenTokens {
-  /** The first bytes behind the plain characters. */
+  /** The first byte after the plain characters is one of these. */
   readonly breaks: readonly number[]
   readonly trie: TokenTrie
-  /** From the first such byte on; its tokens are indices of `groups`. */
+  /** The parts of the tokens from that byte on; the tokens of this trie are indices of `groups`. */
   readonly endings: TokenTrie
   readonly groups: readonly BrokenGroup[]
 }
 
-/** Tokens that end alike, by rising numbers of characters before that. */
+/** Tokens with the same ending, sorted by the number of characters before it. */
 interface BrokenGroup {
   readonly tokens: readonly number[]
   readonly lengths: readonly number[]
@@ -51,7 +57,7 @@ export const longestPlain = 32
 const upper = [0x41, 0x5a]
 const lower = [0x61, 0x7a]
 const digits = [0x30, 0x39]
-/** All that is no ASCII, but for what a pattern calls a space or the end of a line. */
+/** All characters beyond ASCII, except for what patterns treat as a space or the end of a line. */
 const foreign = [
   ...[0xa1, 0x167f, 0x1681, 0x1fff, 0x200b, 0x2027, 0x202a, 0x202e, 0x2030, 0x205e, 0x2060, 0x2fff],
   ...[0x3001, 0xd7ff, 0xe000, 0xfefe, 0xff00, 0x10ffff],
@@ -69,7 +75,7 @@ const controls = Array.from({ length: 0x20 }, (_, byte) => byte)
 
 const known = new WeakMap<Vocabulary, VocabularySlices>()
 
-/** Takes a moment for a large vocabulary, and is done once for each. */
+/** Takes a moment for a large vocabulary; done once for each. */
 export function sliceVocabulary(vocabulary: Vocabulary): VocabularySlices {
   const slices = known.get(vocabulary) ?? sliced(vocabulary)
   known.set(vocabulary, slices)
@@ -110,14 +116,17 @@ function sliced(vocabulary: Vocabulary): VocabularySlices {
   }
 }
 
-/** The whole characters at the front that need no escape: how many, in which slice all of them are, and where they end. */
+/**
+ * The whole characters at the beginning that need no escape: how many there are, the slice that has all of them, and
+ * where they end.
+ */
 function plainStart(bytes: Uint8Array): { length: number; slice: number; end: number } {
   let length = 0
   let end = 0
   const text = decoder.decode(bytes)
   for (const character of text) {
     const point = character.codePointAt(0) ?? 0
-    // A piece of a character is read as U+FFFD, and so is the character itself.
+    // A partial character decodes to U+FFFD, and so does U+FFFD itself.
     if (point === 0xfffd && bytes[end] !== 0xef) break
     if (point === 0xfffd && (bytes[end + 1] !== 0xbf || bytes[end + 2] !== 0xbd)) break
     if (!has(sets.at(-1) ?? [], point)) break

@@ -1,6 +1,6 @@
 import { JsonNumber } from '../../../domain/json/lossless.ts'
 
-/** units / 10^scale, exactly, without a trailing zero in units while there is a scale. */
+/** units / 10^scale, exactly; units has no trailing zero unless scale is 0. */
 export interface Decimal {
   readonly units: bigint
   readonly scale: number
@@ -11,7 +11,7 @@ export const zero: Decimal = { units: 0n, scale: 0 }
 /** More than any double has, in either direction. */
 const mostPlaces = 400
 
-/** Undefined for what is no number, or has an exponent that no double has. */
+/** Undefined for what is not a number, or has an exponent that no double has. */
 export function decimalOf(value: unknown): Decimal | undefined {
   const text =
     typeof value === 'number' ? String(value) : value instanceof JsonNumber ? value.token : undefined
@@ -42,7 +42,7 @@ export function floor({ units, scale }: Decimal): bigint {
   return units < 0n && whole * power !== units ? whole - 1n : whole
 }
 
-/** The smallest value of so many places that is not below it. */
+/** The smallest value with this many decimal places that is not below it. */
 export function roundedUp({ units, scale }: Decimal, places: number): Decimal {
   if (scale <= places) return { units, scale }
   const raised = -floor({ units: -units, scale: scale - places })
@@ -58,7 +58,10 @@ export function isMultiple(value: Decimal, step: Decimal): boolean {
   return unitsAt(value, scale) % unitsAt(step, scale) === 0n
 }
 
-/** The double next to it in the direction of the sign, as the digits that name it: what lies between two doubles is read as one of them. */
+/**
+ * The neighbouring double in the direction of the sign, in its decimal digits: a value between two doubles is read as one
+ * of them.
+ */
 export function beside(value: Decimal, direction: 1 | -1): Decimal {
   const buffer = new DataView(new ArrayBuffer(8))
   const double = Number(`${value.units}e${-value.scale}`)
@@ -68,20 +71,20 @@ export function beside(value: Decimal, direction: 1 | -1): Decimal {
   return decimalOf(buffer.getFloat64(0)) ?? value
 }
 
-/** The digits before and behind the point of what is not negative. */
+/** The digits before and after the point of a value that is not negative. */
 export function digitsOf({ units, scale }: Decimal): { whole: bigint; fraction: string } {
   const power = 10n ** BigInt(scale)
   const fraction = scale === 0 ? '' : (units % power).toString().padStart(scale, '0')
   return { whole: units / power, fraction }
 }
 
-/** Without an exponent, and without zeros behind a fraction. */
+/** Without an exponent, and without trailing zeros of a fraction. */
 export function textOf(value: Decimal): string {
   const { whole, fraction } = digitsOf(value.units < 0n ? negated(value) : value)
   return `${value.units < 0n ? '-' : ''}${whole}${fraction === '' ? '' : `.${fraction}`}`
 }
 
-/** Its first digit, the digits behind that, and the power of ten of the first, of what is above zero. */
+/** The significant digits of a value above zero, and the power of ten of the first. */
 export function scientific({ units, scale }: Decimal): { digits: string; exponent: number } {
   const digits = units.toString()
   return { digits: digits.replace(/0+$/, ''), exponent: digits.length - 1 - scale }

@@ -11,7 +11,7 @@ import {
 
 /** The exponents that a double is written with: from e+21 on, and from e-7 down. */
 export function exponentsBetween(least: Decimal | undefined, most: Decimal | undefined): Expr[] {
-  // What stands for anything above zero among plain decimals is no bound for exponents.
+  // A bound that stands for anything above zero among plain decimals does not bound exponents.
   const free = least === undefined || compareDecimals(least, smallest) <= 0
   const from = free ? undefined : leading(least)
   const to = most === undefined ? undefined : compareDecimals(most, zero) > 0 ? leading(most) : null
@@ -60,7 +60,7 @@ function exponentsIn(sign: '+' | '-', nearest: bigint, from?: Leading, to?: Lead
 const mantissaDigits = 17
 const mantissaFraction = sequence(literal('.'), digits(1, mantissaDigits))
 
-/** One digit from 1 to 9 and perhaps a fraction. */
+/** One digit from 1 to 9, perhaps with a fraction. */
 function mantissaBetween(from: Leading | undefined, to: Leading | undefined): Expr {
   const low: Decimal =
     from === undefined

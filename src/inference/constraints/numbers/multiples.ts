@@ -21,12 +21,12 @@ import { compareDecimals, type Decimal, negated, roundedUp, zero } from './decim
 import { type NumberDemands, type Range, ranges, rangeText } from './number-ranges.ts'
 import { digit, digits, fractionDigits, integerBetween, plainBetween } from './plain-decimals.ts'
 
-/** Digits of a number that must be a multiple: a remainder is carried along, so they are fewer. */
+/** Digits of a number that must be a multiple. There are fewer, because each state also carries a remainder. */
 const multipleDigits = 15
 
 export function multiples(demands: NumberDemands, bounded: boolean, budget: Budget): Automaton {
   const { integer, steps, avoided } = demands
-  // What it is no multiple of is known of numbers with as many places as the step has.
+  // If steps are avoided, numbers get no more decimal places than these steps have.
   const most = Math.max(...steps.map(({ scale }) => scale), 0)
   const places = integer
     ? 0
@@ -78,10 +78,10 @@ function larger(value: Decimal, other: Decimal | undefined): Decimal {
     : value
 }
 
-/** With a larger one there would be more states than a grammar may have. Powers of ten need none. */
+/** A larger step would need more states than a grammar may have. Powers of ten need none. */
 const largestStep = 1000n
 
-/** Whether multiples of it are a language that a grammar can say in reasonable size. */
+/** Whether a grammar of reasonable size can express the multiples of the step. */
 export function isSayableStep({ units, scale }: Decimal): boolean {
   const size = units * BigInt(scale + 1)
   return units > 0n && scale <= fractionDigits && (size <= largestStep || isPowerOfTen(units))
@@ -91,7 +91,7 @@ function isPowerOfTen(units: bigint): boolean {
   return /^10*$/.test(units.toString())
 }
 
-/** The texts of multiples: what counts is the remainder of the digits so far, and how many of them stood behind the point. */
+/** The texts of multiples. A state is the remainder of the digits so far and how many of them were after the point. */
 function multiplesOf({ units, scale }: Decimal, budget: Budget): Automaton {
   if (scale === 0 && isPowerOfTen(units)) {
     const zeros = units.toString().length - 1
@@ -103,7 +103,8 @@ function multiplesOf({ units, scale }: Decimal, budget: Budget): Automaton {
     return automatonOf(alternatives(literal('0'), sequence(perhaps(literal('-')), core)), budget)
   }
   const step = Number(units)
-  // Behind the minus as at the start; then, place by place, the remainders, each place but the first with a point before it.
+  // State 0 is the start, state 1 is after the minus. Then come the remainders for each decimal place; each place but the
+  // first has a point before it.
   const state = (place: number, rest: number) => 2 + place * step + rest
   const edges: Edge[][] = []
   const accepting: boolean[] = []
@@ -120,7 +121,7 @@ function multiplesOf({ units, scale }: Decimal, budget: Budget): Automaton {
   }
   put(0, [{ from: 0x2d, to: 0x2d, target: 1 }, ...reading(0, 0)], false)
   put(1, reading(0, 0), false)
-  // The points stand behind all places, so that a text cannot end with one.
+  // The states after the point come last and are not accepting, so that a text cannot end with a point.
   const point = (rest: number) => 2 + (scale + 1) * step + rest
   for (let place = 0; place <= scale; place++) {
     for (let rest = 0; rest < step; rest++) {

@@ -8,7 +8,7 @@ export interface NumberDemands {
   least: Bound | undefined
   most: Bound | undefined
   steps: readonly Decimal[]
-  /** Of which it is no multiple. */
+  /** The steps of which it must not be a multiple. */
   avoided: readonly Decimal[]
   excluded: readonly Decimal[]
   /** No whole numbers. */
@@ -25,7 +25,7 @@ export interface Range {
   most: Decimal | undefined
 }
 
-/** The demanded range, cut at the values that are excluded; all ends belong to it. */
+/** The demanded range, split at the excluded values; both ends of each range are included. */
 export function ranges({ integer, least, most, excluded }: NumberDemands): Range[] {
   const inner = excluded
     .filter((value) => !integer || isInteger(value))
@@ -83,7 +83,7 @@ export function rangeText({ least, most }: Range, integer: boolean, places: numb
   )
 }
 
-/** The values of one sign between the two, written without it. Zero has none. */
+/** The values of one sign between the two, written without it. Zero has no sign. */
 function magnitudes(
   least: Decimal | undefined,
   most: Decimal | undefined,

@@ -25,8 +25,8 @@ import {
 } from './plain-decimals.ts'
 
 /**
- * The texts of the numbers that meet the demands. With bounds these are plain decimals and the exponents that doubles
- * are written with; without bounds any JSON number, with bounded digits. `write` turns an automaton into grammar.
+ * The texts of the numbers that meet the demands. With bounds these are plain decimals and the exponents that doubles are
+ * written with; without bounds any JSON number, with a bounded number of digits. `write` turns an automaton into grammar.
  */
 export function numberText(
   demands: NumberDemands,
@@ -37,7 +37,7 @@ export function numberText(
   return 'kind' in text ? text : write(text)
 }
 
-/** Of these texts only those that no other number has: without exponents, zeros behind a fraction, or a zero below zero. */
+/** Only the texts that are unique to a number: no exponent, no trailing zeros of a fraction, no negative zero. */
 export function canonicalNumbers(demands: NumberDemands, budget: Budget): Automaton {
   const text = textsOf(demands, budget)
   const numbers = 'kind' in text ? automatonOf(text, budget) : text
@@ -64,7 +64,7 @@ function textsOf(demands: NumberDemands, budget: Budget): Automaton | Expr {
   return rangeTexts.memo(key, { context: demands })
 }
 
-/** Bounds are mostly a few round numbers, and between them a number has many ways to be written. */
+/** Bounds are mostly a few round numbers, and the numbers between them can be written in many ways. */
 const rangeTexts = new LRUCache<string, Expr, NumberDemands>({
   max: 200,
   memoMethod: (_key, _stale, { context }) =>
@@ -84,7 +84,10 @@ const anyInteger = alternatives(
   sequence(perhaps(literal('-')), charClass([0x31, 0x39]), digits(0, integerDigits - 1)),
 )
 
-/** An exponent for up to 22 digits before the point would reach infinity, so with a large exponent there is one. */
+/**
+ * With up to 22 digits before the point, a large exponent would reach infinity; so with a large exponent there is one
+ * digit.
+ */
 const exponent = sequence(
   charClass([0x45, 0x45], [0x65, 0x65]),
   alternatives(
@@ -121,7 +124,7 @@ function threeDigitExponent(): Expr {
   return integerBetween(100n, BigInt(lastExponent))
 }
 
-/** Something behind the point that is not zero, or an exponent below zero, which is written only where there is no whole part. */
+/** A digit other than zero after the point, or a negative exponent, which is written only without a whole part. */
 const someDigits = repetition(digit, 0)
 const fractionalText = sequence(
   perhaps(literal('-')),

@@ -13,11 +13,11 @@ import { type Decimal, digitsOf } from './decimals.ts'
 
 /** As many as the largest 64-bit integer has. */
 export const integerDigits = 19
-/** A double below 1e21 is written without an exponent: with so many digits before the point … */
+/** A double below 1e21 is written without an exponent, with up to this many digits before the point … */
 export const wholeDigits = 21
-/** … and behind it at most so many: five zeros and the seventeen digits of a double. */
+/** … and up to this many after it: five zeros and the seventeen digits of a double. */
 export const fractionDigits = 22
-/** Beyond it a double would be infinite or zero, with any first digits. */
+/** Beyond it a double could be infinite or zero, depending on its first digits. */
 export const lastExponent = 307
 
 export const digit = charClass([0x30, 0x39])
@@ -26,7 +26,7 @@ export const digits = (min: number, max: number) => repetition(digit, min, max)
 /** The smallest value above zero that is written out here. */
 export const smallest: Decimal = { units: 1n, scale: fractionDigits }
 
-/** Without leading zeros, from `from` (not negative) on; without an end as many digits as integers may have. */
+/** Without leading zeros, from `from` (not negative) on. Without an upper end, up to as many digits as integers may have. */
 export function integerBetween(from: bigint, to: bigint | undefined): Expr {
   const shortest = from.toString().length
   const longest = to?.toString().length ?? Math.max(shortest, integerDigits)
@@ -108,11 +108,11 @@ function fractionBetween(least: string, most: string, places: number): Expr {
   return least === '' ? fractionTo(most, places) : sequence(literal('.'), digitsBetween(least, most, places))
 }
 
-/** Digits behind the point, at most `room` of them, that are not below `least`. */
+/** Digits after the point, at most `room` of them, whose value is not below `least`. */
 function digitsFrom(least: string, room: number): Expr {
   if (least === '') return digits(0, Math.max(room, 0))
   if (least.length > room) return alternatives()
-  // Anything above zero: the usual demand, and one that would be nested deeply.
+  // Anything above zero: the usual demand, and one that would otherwise nest deeply.
   if (least.length === room && /^0*1$/.test(least)) {
     return sequence(repetition(literal('0'), 0, room - 1), charClass([0x31, 0x39]), digits(0, room - 1))
   }
@@ -122,7 +122,7 @@ function digitsFrom(least: string, room: number): Expr {
   return alternatives(...ways)
 }
 
-/** At least one digit, and not above `most`, which is not empty. */
+/** At least one digit, with a value not above `most`, which is not empty. */
 function digitsTo(most: string, room: number): Expr {
   if (room === 0) return alternatives()
   const first = Number(most[0])

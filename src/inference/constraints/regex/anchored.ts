@@ -12,8 +12,8 @@ import {
 import { mayBeEmpty } from '../grammar/properties.ts'
 
 /**
- * A piece of a regular expression by what its anchors demand: nothing, that it stands at the start of the text, at its
- * end, or both (the sum). Each way in which it matches is in one of the four.
+ * A piece of a regular expression, split by what its anchors demand: nothing, the start of the text, its end, or both
+ * (the sum). Each way in which the piece matches belongs to one of the four.
  */
 export type Anchored = readonly [free: Expr, atStart: Expr, atEnd: Expr, exact: Expr]
 
@@ -37,7 +37,7 @@ export function either(pieces: readonly Anchored[]): Anchored {
 
 export function inOrder(pieces: readonly Anchored[]): Anchored {
   let whole = free(emptyText)
-  // What has no anchors is put together at once: pieces may be many.
+  // Pieces without anchors are joined at once: there may be many.
   let run: Expr[] = []
   for (const piece of pieces) {
     if (isFree(piece)) {
@@ -50,7 +50,10 @@ export function inOrder(pieces: readonly Anchored[]): Anchored {
   return followed(whole, free(sequence(...run)))
 }
 
-/** What demands the end of the text is followed by nothing, and before what demands its start there is nothing. */
+/**
+ * A piece that demands the end of the text must have nothing after it; one that demands the start must have nothing
+ * before it.
+ */
 function followed(left: Anchored, right: Anchored): Anchored {
   const ways: [Expr[], Expr[], Expr[], Expr[]] = [[], [], [], []]
   for (const first of demands) {
@@ -77,7 +80,7 @@ export function wholeText(piece: Anchored): Expr {
   return alternatives(...piece)
 }
 
-/** The text has a match in it: what no anchor holds may be anywhere. */
+/** The text contains a match: a part without anchors may be anywhere. */
 export function somewhere([inside, leading, trailing, exact]: Anchored): Expr {
   const anything = repetition(charClass([0, 0x10ffff]), 0)
   // The empty match is found in any text, unless both ends are demanded at once.

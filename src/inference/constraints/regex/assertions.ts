@@ -16,11 +16,14 @@ import {
 import { type Flags, flagsWithin, lineEnds, noFlags, rangesOf, wordRanges } from './characters.ts'
 
 const mostAssertions = 32
-/** Behind every code point and symbol. */
+/** Beyond every code point and symbol. */
 const firstMark = 0x120000
 const marks: Range = [firstMark, firstMark + mostAssertions - 1]
 
-/** An assertion stands in the expression as a mark of its own, and is true or not of the texts before and after it. */
+/**
+ * An assertion is represented by a mark of its own in the expression. It is true or false for the texts before and after
+ * it.
+ */
 interface Assertion {
   readonly mark: number
   readonly element: AST.Assertion
@@ -31,8 +34,9 @@ interface Assertion {
 const anything = repetition(charClass(...everyCodePoint), 0)
 
 /**
- * The texts that an expression with look-around, word boundaries or anchors anywhere matches. First it is read with a mark where
- * each assertion stands; then the texts are taken away in which a mark stands where its assertion is false; then the marks.
+ * The texts that an expression with look-around, word boundaries or anchors anywhere matches. The expression is read with
+ * a mark for each assertion. Then the texts in which an assertion is false at its mark are removed, and finally the
+ * marks.
  */
 export function assertionsAutomaton(pattern: AST.Pattern, search: boolean, budget: Budget): Automaton {
   let count = 0
@@ -82,7 +86,7 @@ export function assertionsAutomaton(pattern: AST.Pattern, search: boolean, budge
   /** The texts of the expression in which each of these assertions is true. */
   const settled = (expr: Expr, found: readonly Assertion[]): Automaton => {
     let automaton = automatonOf(expr, budget)
-    // What says where the text begins and ends leaves least for the others.
+    // Assertions about the start and the end of the text leave the least work for the others.
     const isAnchor = ({ element }: Assertion) => element.kind === 'start' || element.kind === 'end'
     for (const one of [...found.filter(isAnchor), ...found.filter((other) => !isAnchor(other))]) {
       const others: Range[] = one.repeats
@@ -101,7 +105,7 @@ export function assertionsAutomaton(pattern: AST.Pattern, search: boolean, budge
     )
   }
 
-  /** The texts with one such mark where its assertion is false. */
+  /** The texts with one such mark at a position where its assertion is false. */
   const failing = ({ mark, element, flags }: Assertion): Automaton => {
     const at = markOf(mark)
     const of = (...ways: Expr[]) => automatonOf(alternatives(...ways), budget)

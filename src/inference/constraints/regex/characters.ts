@@ -4,7 +4,7 @@ import { complement, type Range, united } from '../grammar/expressions.ts'
 import { otherCases } from './letter-cases.ts'
 import { propertyRanges } from './unicode-properties.ts'
 
-/** What is on where a character stands: `(?i:…)`, `(?s:…)`, `(?m:…)`. */
+/** The flags in effect for a character: `(?i:…)`, `(?s:…)`, `(?m:…)`. */
 export interface Flags {
   readonly ignoreCase: boolean
   readonly dotAll: boolean
@@ -26,7 +26,7 @@ function cased(ranges: readonly Range[], { ignoreCase }: Flags): readonly Range[
   return ignoreCase ? united([...ranges, ...otherCases(ranges)]) : ranges
 }
 
-/** The characters of one place of the expression. */
+/** The characters that one element of the expression matches. */
 export function rangesOf(
   element: AST.Character | AST.CharacterSet | AST.CharacterClass,
   flags: Flags,

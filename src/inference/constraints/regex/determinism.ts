@@ -2,8 +2,8 @@ import type { Expr, Range } from '../grammar/expressions.ts'
 import { united } from '../grammar/expressions.ts'
 
 /**
- * Whether the next character alone always says where in the expression one is. The engine follows every place where one
- * may be, so this is what is written as it stands, however large its counts are. Of an expression without rules.
+ * Whether the next character alone always determines the position in the expression. The engine follows every possible
+ * position, so such an expression is kept as it is, however large its counts are. The expression must have no rules.
  */
 export function isDeterministic(expr: Expr): boolean {
   return leadsOn(expr, [])

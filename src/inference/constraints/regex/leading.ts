@@ -9,26 +9,26 @@ interface LeadingParts {
   /** A match anywhere in the text is enough. */
   search: boolean
   budget: Budget
-  /** Of what looks around nowhere. */
+  /** Compiles elements without look-around. */
   compiled(elements: readonly AST.Element[]): Anchored
   looksAround(element: AST.Element): boolean
 }
 
-/** As many as of assertions anywhere. */
+/** The same limit as for assertions anywhere. */
 const mostLooks = 32
-/** More are dearer to unite than to read in one. */
+/** More alternatives cost more to unite than to read as one expression. */
 const mostWays = 8
 
 /**
- * The texts of an expression that looks ahead from the start of the text and nowhere else, as rules for passwords do:
- * `^(?=.*\d)(?!.*\s).{8,64}$`. Each look says something of the whole text, so they are languages of their own, of which few
- * states are left before the counts come in. Undefined for any other expression.
+ * The texts of an expression that looks ahead from the start of the text and nowhere else, as password rules do:
+ * `^(?=.*\d)(?!.*\s).{8,64}$`. Each look-ahead applies to the whole text, so each is a language of its own. Combining
+ * them leaves few states before the counts are added. Undefined for any other expression.
  */
 export function leadingAutomaton(pattern: AST.Pattern, parts: LeadingParts): Automaton | undefined {
   const { search, budget, compiled, looksAround } = parts
   let looks = 0
 
-  /** Of texts that begin with these; `isOpen`: anything may follow. */
+  /** The texts that begin with one of the alternatives; `isOpen`: anything may follow. */
   function anyOf(all: readonly AST.Alternative[], isFixed: boolean, isOpen: boolean): Automaton | undefined {
     if (all.length > mostWays) return undefined
     let whole: Automaton | undefined
@@ -70,7 +70,7 @@ export function leadingAutomaton(pattern: AST.Pattern, parts: LeadingParts): Aut
 
 const anything = repetition(charClass([0, 0x10ffff]), 0)
 
-/** What stands at the start of the text: nothing more is asked of it where its own start is. */
+/** The piece at the start of the text, where its own start anchor is always satisfied. */
 function fromStart([inside, leading, trailing, exact]: Anchored, isOpen: boolean): Expr {
   if (!isOpen) return alternatives(inside, leading, trailing, exact)
   return alternatives(sequence(inside, anything), sequence(leading, anything), trailing, exact)

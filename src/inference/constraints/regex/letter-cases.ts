@@ -1,11 +1,11 @@
 import type { Range } from '../grammar/expressions.ts'
 
-/** Behind it no script has letters of two cases. */
+/** Beyond it no script has letters of two cases. */
 const lastLetter = 0x1ffff
 
 let known: Map<number, readonly number[]> | undefined
 
-/** The characters that a regular expression takes for the same as one of these where case does not count. */
+/** The characters that a case-insensitive regular expression treats as equal to one of these. */
 export function otherCases(ranges: readonly Range[]): Range[] {
   known ??= readCases()
   const others: Range[] = []
@@ -16,7 +16,7 @@ export function otherCases(ranges: readonly Range[]): Range[] {
   return others
 }
 
-/** As the standard library has it: candidates are what upper and lower case lead to, and it decides. */
+/** As the standard library has it: upper and lower case give the candidates, and its regular expressions decide. */
 function readCases(): Map<number, readonly number[]> {
   const groups = new Map<number, Set<number>>()
   for (let point = 0x41; point <= lastLetter; point++) {

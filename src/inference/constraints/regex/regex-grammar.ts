@@ -8,9 +8,9 @@ import { isDeterministic } from './determinism.ts'
 import { regexLanguage } from './regex.ts'
 
 const steps = 400_000
-/** For one automaton, before it is given up. */
+/** For one automaton, before it is abandoned. */
 const stepsOfAutomaton = 40_000
-/** As many places as the engine may follow at once without being slowed down much. */
+/** As many positions as the engine may follow at once without slowing down much. */
 const fewPlaces = 200
 
 /** All texts that the regular expression matches as a whole. */

@@ -21,28 +21,28 @@ import { leadingAutomaton } from './leading.ts'
 const longest = 32_768
 const deepest = 200
 const mostProperties = 16
-/** What has anchors is followed along each way in which they may hold. */
+/** Each way in which the anchors may hold is followed on its own. */
 const mostAnchors = 100
 /** Each is looked up among all code points. */
 const stepsOfProperty = 15_000
 
 interface RegexOptions {
-  /** A match anywhere in the text is enough, as `pattern` of JSON Schema has it; otherwise the whole text is matched. */
+  /** A match anywhere in the text is enough, as for `pattern` in JSON Schema; otherwise the whole text has to match. */
   search: boolean
   budget?: Budget
 }
 
 /**
- * A regular expression as a piece of grammar without rules, in the characters of the text that is matched. It is read as
- * ECMAScript reads it with the flag `u`; which of several matches would be found makes no difference to the texts that
- * match, so lazy repetitions are repetitions.
+ * A regular expression as a piece of grammar without rules, in the characters of the text to match. It is read as
+ * ECMAScript reads it with the flag `u`. Which of several matches would be found does not change which texts match, so
+ * lazy repetitions are treated as repetitions.
  */
 export function compileRegex(source: string, { search, budget }: RegexOptions): Expr {
   const anchored = either(parse(source, budget).alternatives.map((one) => compileAlternative(one, noFlags)))
   return search ? somewhere(anchored) : wholeText(anchored)
 }
 
-/** The same for all that is a regular language: what asserts something of the text around it needs an automaton. */
+/** The same for every regular language: assertions about the surrounding text need an automaton. */
 export function regexLanguage(
   source: string,
   { search, budget }: RegexOptions & { budget: Budget },
@@ -61,7 +61,7 @@ export function regexLanguage(
   return { automaton: leading ?? assertionsAutomaton(pattern, search, budget) }
 }
 
-/** Whether there is an assertion that the ends of an expression cannot tell. */
+/** Whether there is an assertion that needs more than the anchors at the start and the end of the text. */
 function looksAround(element: AST.Element, repeats: boolean): boolean {
   switch (element.type) {
     case 'Assertion':
@@ -104,7 +104,7 @@ function parse(source: string, budget: Budget | undefined): AST.Pattern {
     if (anchors > mostAnchors) {
       throw new RegexError('unsupported', `it has ${anchors} anchors, at most ${mostAnchors} are accepted`)
     }
-    // Also when it is known already: what is refused is not to depend on what was asked before.
+    // Also spent if it is cached: whether an expression is refused must not depend on earlier requests.
     budget?.spend(properties * stepsOfProperty)
     return pattern
   } catch (error) {
@@ -163,12 +163,13 @@ const assertions = {
   lookbehind: 'a look-behind',
 } as const
 
-/** Escapes that `u` knows outside of a class; in a class there is the hyphen as well. */
+/** Escapes that `u` knows outside of a class; in a class the hyphen is one as well. */
 const escapable = '^$\\.*+?()[]{}|/'
 
 /**
- * Expressions are written in many dialects. What cannot be misread is put as ECMAScript wants it with the flag `u`: a
- * needless backslash before punctuation (`\-`, `\_`, `\"`), braces that count nothing, and `(?P<name>…)` for a named group.
+ * Expressions are written in many dialects. What cannot be misread is rewritten as ECMAScript requires it with the flag
+ * `u`: a needless backslash before punctuation (`\-`, `\_`, `\"`), braces that count nothing, and `(?P<name>…)` for a
+ * named group.
  */
 function modernSource(source: string): string {
   let out = ''

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { type Range, united } from '../grammar/expressions.ts'
 
-/** Above, planes are the same throughout, but for their last two code points. */
+/** Above it, each plane is uniform except for its last two code points. */
 const lastMixed = 0x3ffff
 const tags: Range = [0xe0000, 0xe01ff]
 const lastCodePoint = 0x10ffff
@@ -10,7 +10,7 @@ const mostKept = 64
 
 const cache = new LRUCache<string, readonly Range[]>({ max: mostKept })
 
-/** The code points that `\p{…}` stands for. Throws a SyntaxError when there is no such property. */
+/** The code points that `\p{…}` stands for. Throws a SyntaxError if there is no such property. */
 export function propertyRanges(property: string): readonly Range[] {
   const known = cache.get(property)
   if (known !== undefined) return known
@@ -34,7 +34,7 @@ function* scanned(property: string): Generator<Range> {
 }
 
 function* runsIn(first: number, last: number, runs: RegExp): Generator<Range> {
-  // Half of a surrogate pair is no character of a text, and would join with its neighbour.
+  // Half of a surrogate pair is not a character, and would join with its neighbour.
   const points = Array.from({ length: last - first + 1 }, (_, at) => first + at)
   const text = String.fromCodePoint(...points.filter((point) => point < 0xd800 || point > 0xdfff))
   for (const { 0: run } of text.matchAll(runs)) {

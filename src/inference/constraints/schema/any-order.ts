@@ -3,20 +3,20 @@ import { alternatives, type Expr, emptyText, literal, never, sequence } from '..
 import type { Emission } from './emission.ts'
 import type { Member } from './member.ts'
 
-/** There is a rule for each set of members that were written. */
+/** There is a rule for each set of members that have been written. */
 export const mostInAnyOrder = 10
 
 interface OrderedParts {
   members: readonly Member[]
-  /** Each with its name, as it is written. */
+  /** Each member with its name, as it is written. */
   entries: readonly Expr[]
-  /** Members that are not declared come behind all that are, however many those were. */
+  /** Undeclared members come after all declared ones, however many of these were written. */
   further(written: number): Expr
   max: number
   path: string
 }
 
-/** The members of an object in whatever order, each at most once, and its closing brace. */
+/** The members of an object in any order, each at most once, and its closing brace. */
 export function anyOrderExpr(parts: OrderedParts, emission: Emission): Expr {
   const { members, further, max, path } = parts
   if (members.length > mostInAnyOrder) {

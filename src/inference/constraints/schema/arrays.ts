@@ -17,7 +17,7 @@ import { countsOf, excludedBy, type SchemaNode, stepped } from './schema-documen
 import { canonicalOf, valuesExpr } from './values.ts'
 
 interface ArrayDemands {
-  /** The schemas of the items at the front, by place. */
+  /** The schemas of the items at the front, by index. */
   prefix: SchemaNode[][]
   rest: SchemaNode[]
   min: number
@@ -33,7 +33,7 @@ interface Contained {
   max: number
 }
 
-/** Places written inside one another before they get rules of their own. */
+/** Items nested inside one another before they get rules of their own. */
 const deepest = 6
 const mostUnique = 8
 const mostCounted = 2000
@@ -86,13 +86,13 @@ export function arrayDemands(bases: readonly SchemaNode[], { document }: Emissio
 
 const evaluating = ['items', 'prefixItems', 'additionalItems', 'contains', 'unevaluatedItems']
 
-/** With what it says of items that are not evaluated as what it says of those behind the others. */
+/** Replaces `unevaluatedItems` by the keyword for all items after the others, which means the same here. */
 function evaluated(base: SchemaNode, bases: readonly SchemaNode[]): SchemaNode['schema'] {
   const { schema, path } = base
   const { unevaluatedItems: rest } = schema
   if (rest === undefined || rest === true) return schema
   const others = bases.filter((one) => one !== base)
-  // What an 'if' says counts where it holds, with and without a 'then'.
+  // What an 'if' evaluates counts where it holds, with and without a 'then'.
   if (
     schema.contains !== undefined ||
     schema.if !== undefined ||
@@ -117,7 +117,7 @@ export function arrayExpr(bases: readonly SchemaNode[], emission: Emission): Exp
   return listExpr(demands, { item: emission.value, open: emptyText, close }, emission)
 }
 
-/** How an item is written, and what stands around them where there are some. */
+/** How an item is written, and what surrounds the items if there are any. */
 interface Written {
   item(nodes: readonly SchemaNode[]): Expr
   open: Expr
@@ -139,7 +139,7 @@ function listExpr(
     const some = sequence(open, rest, more, close)
     return sequence(begin, min === 0 ? alternatives(some, literal(']')) : some)
   }
-  // Behind the last place; then each place before what follows it.
+  // Built from the end: what follows the last index, then each index before it.
   let tail =
     places < prefix.length
       ? close
@@ -161,7 +161,7 @@ export function someArray(bases: readonly SchemaNode[], emission: Emission, dept
   return true
 }
 
-/** A rule for each count of items and of those that each `contains` asks for, as far as the counts matter. */
+/** A rule for each combination of the number of items and the numbers of matches of each `contains`, as far as these matter. */
 function containingExpr({ prefix, rest, min, max, contains }: ArrayDemands, emission: Emission): Expr {
   const { document } = emission
   const asked = contains.map((one) => {
@@ -170,7 +170,7 @@ function containingExpr({ prefix, rest, min, max, contains }: ArrayDemands, emis
     return {
       ...one,
       isBounded,
-      // Without a bound the last of the counts stands for itself and all above.
+      // Without a maximum, the last count stands for itself and all higher ones.
       last: isBounded ? one.max : one.min,
       inside: document.node(one.schema, path),
       outside: isBounded ? [document.derive({ not: one.schema }, path)] : [],
@@ -192,7 +192,7 @@ function containingExpr({ prefix, rest, min, max, contains }: ArrayDemands, emis
       if (counts.some((count) => count > length)) continue
       const next: Expr[] = []
       const loops: Expr[] = []
-      // What an item is counted for, one question after the other.
+      // Which `contains` an item counts for, decided for one after the other.
       let items: { nodes: SchemaNode[]; to: number[] }[] = [{ nodes: [...nodes], to: [] }]
       for (const [i, { last, isBounded, inside, outside }] of asked.entries()) {
         const count = counts[i] ?? 0
@@ -222,7 +222,7 @@ function containingExpr({ prefix, rest, min, max, contains }: ArrayDemands, emis
   return sequence(literal('['), emission.space, states.get(`0:${none}`) ?? never)
 }
 
-/** All counts up to these, each behind those that it can lead to. */
+/** All combinations of counts up to these, each after those that it can lead to. */
 function countsTo(last: readonly number[]): number[][] {
   return last.reduce<number[][]>(
     (found, most) =>
@@ -231,7 +231,7 @@ function countsTo(last: readonly number[]): number[][] {
   )
 }
 
-/** A rule for each set of values that were written already, where they are few. */
+/** A rule for each set of values that have been written, if there are few values. */
 function uniqueExpr(
   { prefix, rest, min, max, contains }: ArrayDemands,
   emission: Emission,
@@ -263,7 +263,7 @@ function uniqueExpr(
   return sequence(literal('['), emission.space, states[0] ?? never)
 }
 
-/** Who follows the grammar remembers the items. There are always as many different ones as have to be there. */
+/** The code that follows the grammar remembers the items. There are always enough different ones. */
 function rememberedExpr(demands: ArrayDemands, unique: SchemaNode, emission: Emission): Expr {
   const { prefix, rest, min, max, contains } = demands
   const { path } = unique

@@ -4,7 +4,7 @@ import { negations, typeList } from './negation.ts'
 import { excludedBy, type SchemaDocument, type SchemaNode, stepped } from './schema-document.ts'
 import { createToldApart } from './told-apart.ts'
 
-/** Schemas that hold together, none of them with a branch left to take. `values`, when there, are all that fits. */
+/** Schemas that hold together, with all branches chosen. `values`, if present, are the only values that can fit. */
 export interface Case {
   readonly bases: readonly SchemaNode[]
   readonly values?: readonly unknown[]
@@ -17,14 +17,14 @@ export interface Cases {
 
 /** Branches of an `anyOf` that are tried in every combination. */
 const mostTogether = 4
-/** More than a document has; a number for each pair of them is exact. */
+/** More than a document has, so each pair of node ids fits in one exact number. */
 const mostNodes = 2 ** 26
-/** Of references to references; a circle of them is left for those to name who follow it. */
+/** References followed in a row; a cycle is reported by the code that resolves them. */
 const mostSteps = 16
-/** More would be a grammar that nobody meant. */
+/** More would be a grammar that nobody intended. */
 const mostCases = 256
 
-/** Which nodes led to a node, so that a schema which is only itself is found. */
+/** Which nodes led to a node, to detect a schema that is only a reference to itself. */
 type Ancestry = { readonly id: number; readonly parent: Ancestry } | undefined
 
 interface Option {
@@ -49,11 +49,11 @@ export function createCases(
   const known = new Map<string, readonly Case[]>()
   const negated = new Map<number, SchemaNode[]>()
   const exclusive = new Map<number, readonly (readonly SchemaNode[])[]>()
-  /** By both of their numbers as one. */
+  /** By the ids of both nodes, combined in one number. */
   const overlaps = new Map<number, boolean>()
   const areToldApart = createToldApart(document)
 
-  /** What a reference that says nothing else stands for: unions of the same schemas are compared once. */
+  /** What a reference that has no other keywords stands for, so that unions of the same schemas are compared once. */
   const named = (node: SchemaNode): SchemaNode => {
     let target = node
     for (let steps = 0; steps < mostSteps && isReference(target); steps++) target = document.resolve(target)
@@ -65,7 +65,7 @@ export function createCases(
     const key = left.id * mostNodes + right.id
     const before = overlaps.get(key)
     if (before !== undefined) return before
-    // While it is being found out, a recursive schema takes it for possible, which is never wrong.
+    // Until the result is known, a recursive schema counts as overlapping, which is always safe.
     overlaps.set(key, true)
     const found = !areToldApart(left, right) && possible([left, right])
     overlaps.set(key, found)
@@ -85,7 +85,7 @@ export function createCases(
   const branches = (node: SchemaNode, keyword: string): SchemaNode[] =>
     (node.schema[keyword] as unknown[]).map((part, i) => document.node(part, stepped(node.path, keyword, i)))
 
-  /** What several branches evaluate together is more than what each does alone. */
+  /** Several branches together can evaluate more than each does alone. */
   const anyOf = (node: SchemaNode): readonly (readonly SchemaNode[])[] => {
     const parts = branches(node, 'anyOf')
     if (node.schema.unevaluatedProperties === undefined || parts.length > mostTogether) {
@@ -96,7 +96,7 @@ export function createCases(
     return sets.filter((set) => set.length > 0)
   }
 
-  /** Each branch alone: with the negations of those that could hold beside it. */
+  /** Each branch combined with the negations of those that could hold at the same time. */
   const oneOf = (node: SchemaNode): readonly (readonly SchemaNode[])[] => {
     const before = exclusive.get(node.id)
     if (before !== undefined) return before
@@ -245,7 +245,7 @@ function enumerated(bases: readonly SchemaNode[]): readonly unknown[] | undefine
 
 export type TypeName = 'null' | 'boolean' | 'integer' | 'number' | 'string' | 'array' | 'object'
 
-/** What values can be when all of the schemas hold; `integer` only where no other number fits. */
+/** The types that a value can have if all of the schemas hold; `integer` only if no other number fits. */
 export function typesOf(bases: readonly SchemaNode[]): Set<TypeName> {
   let types = new Set<TypeName>(['null', 'boolean', 'number', 'string', 'array', 'object'])
   for (const { schema } of bases) {
@@ -263,13 +263,13 @@ export function typesOf(bases: readonly SchemaNode[]): Set<TypeName> {
   return types
 }
 
-/** The values of the types that have few. */
+/** All values of a type that has few. */
 export function constants(bases: readonly SchemaNode[], type: TypeName): unknown[] {
   const all = type === 'null' ? [null] : type === 'boolean' ? [true, false] : []
   return all.filter((value) => bases.every((base) => !excludedBy(base).includes(value)))
 }
 
-/** All values of a case, where there are few. */
+/** All values of a case, if there are few. */
 export function valuesOf({ bases, values }: Case): readonly unknown[] | undefined {
   if (values !== undefined) return values
   const types = [...typesOf(bases)]

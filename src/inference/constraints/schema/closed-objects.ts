@@ -2,16 +2,16 @@ import type { Emission } from './emission.ts'
 import { requiredBy, type SchemaNode, stepped } from './schema-document.ts'
 import { declaredAmong, someMembers } from './some-member.ts'
 
-/** Whoever uses one of them has thought of other members. */
+/** A schema with one of these keywords has considered other members. */
 const ofOthers = ['additionalProperties', 'patternProperties', 'unevaluatedProperties', 'propertyNames']
 
-/** How far it is looked into a member for what makes it impossible. */
+/** How deep a member is searched for a reason why it is impossible. */
 const lookahead = 2
 
-/** Whether these schemas, which hold together, close an object that needs `least` members without saying so. */
+/** Whether these schemas, which hold together, implicitly close an object that needs `least` members. */
 export function hasNoOthers(bases: readonly SchemaNode[], least: number, emission: Emission): boolean {
   const says = (keyword: string) => bases.some(({ schema }) => schema[keyword] !== undefined)
-  // What was derived by negation names members to rule them out, or to say what they are not.
+  // Schemas derived by negation name members to rule them out, or to restrict their values.
   const written = bases.filter(({ derived }) => !derived)
   switch (emission.closing) {
     case 'told':
@@ -32,7 +32,7 @@ export function hasNoOthers(bases: readonly SchemaNode[], least: number, emissio
   }
 }
 
-/** As many members as are needed can be of those that are named. */
+/** Whether the named members suffice for the required number. */
 function hasRoom(bases: readonly SchemaNode[], least: number, emission: Emission): boolean {
   if (least === 0) return true
   const names = new Set(

@@ -1,7 +1,7 @@
 import { JsonNumber } from '../../../domain/json/lossless.ts'
 import { countOf, isRecord } from './keywords.ts'
 
-/** The drafts of JSON Schema by their numbers; the last two are 2019-09 and 2020-12. */
+/** The drafts of JSON Schema by number; the last two are 2019-09 and 2020-12. */
 export type Draft = 3 | 4 | 6 | 7 | 2019 | 2020
 
 type Schema = Readonly<Record<string, unknown>>
@@ -21,7 +21,7 @@ export function namedDraft(name: unknown): Draft | undefined {
   return published.find(([pattern]) => pattern.test(`${name}/`.replace(/#?\/$/, '/')))?.[1]
 }
 
-/** The draft that one schema gives away by how it is written, where none is named. */
+/** The draft that the way a schema is written suggests, if none is named. */
 export function hintedDraft(schema: Schema): Draft | undefined {
   const { required, id, exclusiveMinimum, exclusiveMaximum } = schema
   if (typeof required === 'boolean' || 'divisibleBy' in schema || 'disallow' in schema) return 3
@@ -35,17 +35,17 @@ const counts = [
   ...['minContains', 'maxContains'],
 ]
 
-/** What of a schema has to be said otherwise, and where the schemas in it stand. */
+/** A schema with its keywords translated, and the original locations of the schemas in it. */
 interface Translation {
-  /** In the words of the latest draft, and with lists of `items` as they are. */
+  /** In the keywords of the latest draft, except that lists of `items` stay as they are. */
   schema: Schema
-  /** Schemas that have moved, by the steps to their place. */
+  /** Schemas that have moved, with the steps of their original path. */
   moved: readonly { schema: unknown; steps: readonly (string | number)[] }[]
 }
 
 /**
- * A schema of any draft in the words that the compiler knows. Keywords of later drafts mean the same in earlier ones, where nothing
- * else could be meant by them.
+ * Translates a schema of any draft to the keywords that the compiler knows. Keywords of later drafts mean the same in
+ * earlier ones, unless they could mean something else there.
  */
 export function translated(schema: Schema, draft: Draft): Translation {
   const given: Record<string, unknown> = { ...schema }
@@ -78,7 +78,7 @@ export function translated(schema: Schema, draft: Draft): Translation {
     }
   }
   if (draft < 2020 && 'prefixItems' in given && isRecord(given.items)) {
-    // In these drafts `items` is about all of them.
+    // In these drafts `items` applies to all items.
     all.push({ items: given.items })
     moved.push({ schema: given.items, steps: ['items'] })
     delete given.items
@@ -95,7 +95,7 @@ export function translated(schema: Schema, draft: Draft): Translation {
   return { schema: given, moved }
 }
 
-/** Until draft 4 it said of the bound whether it is one itself. */
+/** Until draft 4 a boolean specified whether the bound is exclusive. */
 function bounds(given: Record<string, unknown>, bound: string, exclusive: string): void {
   if (!isBoolean(given[exclusive])) return
   if (given[exclusive] === true && bound in given) {
@@ -104,7 +104,7 @@ function bounds(given: Record<string, unknown>, bound: string, exclusive: string
   } else delete given[exclusive]
 }
 
-/** In draft 3 a member says itself that it has to be there. */
+/** In draft 3 a member itself specifies that it is required. */
 function required(given: Record<string, unknown>): void {
   if (isBoolean(given.required)) delete given.required
   if (!isRecord(given.properties)) return
@@ -116,7 +116,7 @@ function required(given: Record<string, unknown>): void {
   }
 }
 
-/** An own member even where the name is `__proto__`. */
+/** An own member even if the name is `__proto__`. */
 function mapped(schemas: Schema, change: (part: unknown) => unknown): Schema {
   return Object.fromEntries(Object.entries(schemas).map(([name, part]) => [name, change(part)]))
 }

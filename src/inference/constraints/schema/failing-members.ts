@@ -2,7 +2,7 @@ import { derived } from './schema-document.ts'
 
 type Raw = Readonly<Record<string, unknown>>
 
-/** The objects that break one of the keywords about members that are not named one by one. */
+/** The objects that violate one of the keywords about members that are not named individually. */
 export function failingMembers(schema: Raw, keyword: string): Raw[] {
   const some = (names: unknown, value: unknown): Raw => ({
     type: 'object',

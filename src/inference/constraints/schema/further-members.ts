@@ -11,27 +11,27 @@ import { memberValue, type SomeMember } from './some-member.ts'
 import { quoted } from './strings.ts'
 import { separated } from './values.ts'
 
-/** Names that are not declared, and what their values are. */
+/** Undeclared names and the schemas of their values. */
 export interface Others {
   /** Undefined for all names. */
   names: Automaton | undefined
   nodes: readonly SchemaNode[]
 }
 
-/** What there is to write behind the declared members of an object. */
+/** What may be written after the declared members of an object. */
 interface Further {
   others: readonly Others[]
-  /** Each of them has to be among these. */
+  /** Each of these has to be found among the undeclared members. */
   asked: readonly SomeMember[]
   min: number
   max: number
-  /** Where none of their names may be written twice. */
+  /** Present if none of their names may be written twice. */
   names: Emission | undefined
 }
 
 const mostStates = 2_000
 
-/** The members that are not declared and the closing brace, when so many members were written. */
+/** The undeclared members and the closing brace, after `written` declared members. */
 export function furtherMembers(further: Further, emission: Emission): (written: number) => Expr {
   const { others, min, max, names } = further
   if (further.asked.length > 0) {
@@ -50,7 +50,7 @@ export function furtherMembers(further: Further, emission: Emission): (written: 
       : sequence(repetition(sequence(comma, other), Math.max(min - written, 0), max - written), close)
 }
 
-/** Who follows the grammar remembers their names. */
+/** The code that follows the grammar remembers the names. */
 function rememberedMembers(
   other: Expr,
   { min, max }: Further,
@@ -75,13 +75,13 @@ function rememberedMembers(
 }
 
 /**
- * A rule for each set of those that were found, as bits. Names may repeat, and then the last value counts: so behind one that
- * was found all members of its names are such members.
+ * A rule for each set of those that were found, as bits. Names may repeat, and then the last value counts. So once one
+ * was found, every later member with a name that qualifies has to be such a member as well.
  */
 function askedMembers({ others, asked, min, max }: Further, emission: Emission): (written: number) => Expr {
   const all = 2 ** asked.length - 1
   const values = asked.map((one) => memberValue(one, emission))
-  /** Those that any value is good for. */
+  /** Those that any value satisfies. */
   const certain = asked.reduce((bits, { value }, i) => (value === true ? bits | (1 << i) : bits), 0)
   const parts = partsOf(others, asked, emission)
   const { comma, close } = ends(emission)
@@ -97,7 +97,7 @@ function askedMembers({ others, asked, min, max }: Further, emission: Emission):
     const count = written < last ? written + 1 : Number.isFinite(max) ? undefined : written
     for (const { names, nodes, within } of count === undefined ? [] : parts) {
       for (let more = 0; more <= all; more++) {
-        // Those that it is counted for: at least all of its names that were found before.
+        // What the entry counts for: at least everything that includes its name and was found before.
         if ((more & ~within) !== 0 || (within & (found | certain) & ~more) !== 0) continue
         const demanded = values.filter((_, i) => (more & (1 << i)) !== 0)
         const entry = sequence(between, entryOf({ names, nodes: [...nodes, ...demanded] }, emission))
@@ -128,7 +128,7 @@ function askedMembers({ others, asked, min, max }: Further, emission: Emission):
   }
 }
 
-/** The names by whether what is asked for may be among them, as bits. */
+/** Splits the names by what is asked for that may be among them, as bits. */
 function partsOf(
   others: readonly Others[],
   asked: readonly SomeMember[],
@@ -150,7 +150,7 @@ function partsOf(
   return parts
 }
 
-/** `alike` where the names are remembered. */
+/** `alike` is given if the names are remembered. */
 function entryOf({ names, nodes }: Others, emission: Emission, alike?: Emission): Expr {
   const any = (alike ?? emission).string
   const key = names === undefined ? any : quoted(emission.write(names, inJsonString))

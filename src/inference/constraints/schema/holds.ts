@@ -16,10 +16,13 @@ import {
 import type { TextLanguages } from './text-languages.ts'
 import { canonicalOf } from './values.ts'
 
-/** Schemas that hold one another for the same value, before it is taken for a circle. */
+/** Schemas that apply to the same value in a row before a cycle is assumed. */
 const longestChain = 100
 
-/** Whether a value that the schema itself lists fits a schema: by this, `enum` and `const` keep only what everything beside them allows. */
+/**
+ * Whether a value that the schema itself lists fits a schema. With it, `enum` and `const` keep only the values that the
+ * other keywords allow.
+ */
 export function createHolds(document: SchemaDocument, texts: TextLanguages, budget: Budget) {
   const child = (schema: unknown, node: SchemaNode, ...keys: (string | number)[]) =>
     document.node(schema, stepped(node.path, ...keys))
@@ -171,7 +174,7 @@ export function createHolds(document: SchemaDocument, texts: TextLanguages, budg
   return (value: unknown, node: SchemaNode): boolean => holds(value, node)
 }
 
-/** The items at the front that have a schema each, and the schema of those behind, in the words of either draft. */
+/** The schemas of the items at the front, and the schema of the items after them, in the keywords of either draft. */
 export function itemSchemas(schema: Readonly<Record<string, unknown>>): { prefix: unknown[]; rest: unknown } {
   if (Array.isArray(schema.items)) return { prefix: schema.items, rest: schema.additionalItems }
   return { prefix: (schema.prefixItems as unknown[] | undefined) ?? [], rest: schema.items }

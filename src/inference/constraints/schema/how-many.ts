@@ -11,7 +11,7 @@ import { canonicalOf } from './values.ts'
 
 const deepest = 4
 
-/** Whether so many different values fit these schemas. When it is not certain, it says no. */
+/** Whether at least `count` different values fit these schemas; false if that is not certain. */
 export function hasAtLeast(
   nodes: readonly SchemaNode[],
   count: number,
@@ -53,7 +53,7 @@ function has(
     case 'array': {
       const { prefix, rest, max, min, contains, unique } = arrayDemands(bases, emission)
       if (contains.length > 0 || max === 0) return max === 0 && min === 0 && count <= 1
-      // Each of so many values can come first.
+      // Each of this many values can come first.
       if (unique !== undefined) {
         return prefix.length === 0 && hasAtLeast(rest, Math.max(count, min), emission, depth - 1)
       }
@@ -92,7 +92,7 @@ function hasNumbers(
   const [step] = steps
   const unit = step === undefined ? (integer ? 1 : 0) : Math.max(number({ value: step }), integer ? 1 : 0)
   if (unit === 0) return width > 0
-  // A step that is not a whole number makes whole numbers rarer.
+  // A step that is not a whole number leaves fewer whole numbers.
   if (integer && step !== undefined && step.scale > 0) return false
   return Math.floor(width / unit) - 1 - excluded.length >= count
 }

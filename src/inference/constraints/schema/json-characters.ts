@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { alternatives, charClass, type Expr, literal, type Range, sequence } from '../grammar/expressions.ts'
 
-/** What may stand in a JSON string as it is: no quote, no backslash, no control character. */
+/** The characters that need no escape in a JSON string: no quote, no backslash, no control character. */
 const plain: readonly Range[] = [
   [0x20, 0x21],
   [0x23, 0x5b],
@@ -22,7 +22,10 @@ const shortEscapes = new Map([
 
 const hex = charClass([0x30, 0x39], [0x41, 0x46], [0x61, 0x66])
 
-/** Any character of a JSON string, in every way that JSON allows to write it; half of a surrogate pair is not a character. */
+/**
+ * Any character of a JSON string, in every way that JSON allows it to be written; half of a surrogate pair is not a
+ * character.
+ */
 export const anyCharacter: Expr = alternatives(
   charClass(...plain),
   sequence(
@@ -56,16 +59,16 @@ export const anyCharacter: Expr = alternatives(
   ),
 )
 
-/** All that a string may have. */
+/** All characters that a string may have. */
 export const allCharacters: readonly Range[] = [
   [0x01, 0xd7ff],
   [0xe000, 0x10ffff],
 ]
 
-/** An automaton has the same few sets of characters at most of its states. */
+/** Most states of an automaton have one of the same few sets of characters. */
 const encoded = new LRUCache<string, Expr>({ max: 1000, maxSize: 100_000 })
 
-/** One of these characters, each in the one way in which JSON.stringify writes it; the same object for the same characters. */
+/** One of these characters, each as JSON.stringify writes it; the same object for the same characters. */
 export function inJsonString(ranges: readonly Range[]): Expr {
   const key = ranges.join()
   const known = encoded.get(key)

@@ -12,7 +12,7 @@ const isFilled = (value: unknown): value is unknown[] => Array.isArray(value) &&
 const byName = (test: (value: unknown) => boolean) => (value: unknown) =>
   isRecord(value) && Object.values(value).every(test)
 
-/** What a keyword's value has to look like before anything is made of it. */
+/** The form that the value of a keyword must have before it is used. */
 const kinds = {
   any: { name: 'anything', fits: () => true },
   boolean: { name: 'true or false', fits: (value) => typeof value === 'boolean' },
@@ -47,8 +47,9 @@ type ValueKind = keyof typeof kinds
 type Keyword = { standing: 'honoured'; takes: ValueKind; note: string } | { standing: 'annotation' }
 
 /**
- * Every keyword that the compiler knows, in the words of the latest draft, and what it does with it;
- * `docs/structured-output.md` is generated from this list. One that is not here is an annotation, as the standard has it.
+ * Every keyword that the compiler knows, in the terms of the latest draft, and how it is treated;
+ * `docs/structured-output.md` is generated from this list. A keyword that is not listed is an annotation, as the standard
+ * defines.
  */
 export const keywords: Readonly<Record<string, Keyword>> = {
   $ref: honoured(
@@ -145,12 +146,12 @@ function honoured(takes: ValueKind, note: string): Keyword {
   return { standing: 'honoured', takes, note }
 }
 
-/** Says what is wrong with the value of a keyword, or nothing. */
+/** What is wrong with the value of a keyword; undefined if nothing is. */
 export function flawOf(kind: ValueKind, value: unknown): string | undefined {
   return kinds[kind].fits(value) ? undefined : `it takes ${kinds[kind].name}`
 }
 
-/** A count, however its number is written: 2.0 counts two. */
+/** A count, whichever way its number is written: 2.0 is two. */
 export function countOf(value: unknown): number {
   return Number(value instanceof JsonNumber ? value.token : value)
 }

@@ -5,7 +5,7 @@ import { stringAutomaton } from './strings.ts'
 
 const mostWords = 64
 
-/** What `propertyNames` leaves of all names; undefined where it says nothing. */
+/** The names that `propertyNames` allows; undefined if it does not restrict them. */
 export function allowedNames(bases: readonly SchemaNode[], emission: Emission): Automaton | undefined {
   const nodes = bases.flatMap((base) => nameNodes(base, emission))
   return nodes.length === 0 ? undefined : namesThat(nodes, emission)
@@ -28,7 +28,7 @@ export function namesThat(nodes: readonly SchemaNode[], { texts, cases }: Emissi
   return allowed
 }
 
-/** The allowed names, where they are few. */
+/** The allowed names, if there are few. */
 export function fewNames(allowed: Automaton | undefined): readonly string[] {
   return allowed === undefined ? [] : (wordsOf(allowed, mostWords) ?? [])
 }

@@ -9,7 +9,7 @@ type Raw = Record<string, unknown>
 
 const allTypes = ['null', 'boolean', 'number', 'string', 'array', 'object']
 
-/** What holds exactly where the keyword with this value does not; nothing where it always holds. */
+/** What holds exactly where the keyword with this value does not; undefined if it always holds. */
 const opposites: Readonly<Record<string, (value: unknown) => Raw | undefined>> = {
   enum: (value) => ({ [derived.notEnum]: value }),
   const: (value) => ({ [derived.notEnum]: [value] }),
@@ -35,8 +35,8 @@ function atMost(type: string, keyword: string, least: unknown): Raw | undefined 
 }
 
 /**
- * Schemas of which at least one holds exactly where the given one does not. Throws the problem of the first keyword
- * whose negation no schema can say.
+ * Schemas of which at least one holds exactly where the given one does not. Throws the error of the first keyword whose
+ * negation no schema can express.
  */
 export function negations(
   node: SchemaNode,
@@ -161,7 +161,7 @@ export function negations(
   return ways
 }
 
-/** What holds where the schema does, and evaluates nothing of a value, as the standard has it below a `not`. */
+/** What holds where the schema does, but evaluates nothing of a value, as the standard defines below a `not`. */
 function twiceNegated(node: SchemaNode, document: SchemaDocument): SchemaNode {
   if (node.never || !document.saysUnevaluated) return node
   const combining = applicators.find((keyword) => node.schema[keyword] !== undefined)
@@ -171,13 +171,13 @@ function twiceNegated(node: SchemaNode, document: SchemaDocument): SchemaNode {
   return document.derive(node.schema, node.path)
 }
 
-/** The types of a schema with the null that `nullable` adds. */
+/** The types of a schema, with the null that `nullable` adds. */
 export function typeList(schema: Readonly<Raw>): string[] {
   const types = Array.isArray(schema.type) ? (schema.type as string[]) : [String(schema.type)]
   return schema.nullable === true && !types.includes('null') ? [...types, 'null'] : types
 }
 
-/** With one of them, what is evaluated is said by more than the schema itself. */
+/** With one of these keywords, what is evaluated depends on more than the schema itself. */
 const applicators = ['$ref', 'allOf', 'anyOf', 'oneOf', 'not', 'if', 'dependentSchemas', 'dependencies']
 
 function alwaysHolds(schema: unknown): boolean {
@@ -197,7 +197,7 @@ function itemFailing(index: number, schema: unknown): Raw {
   }
 }
 
-/** An own member even where the name is `__proto__`. */
+/** An own member even if the name is `__proto__`. */
 function single(name: string, value: unknown): Raw {
   return Object.fromEntries([[name, value]])
 }

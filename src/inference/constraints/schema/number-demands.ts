@@ -5,7 +5,7 @@ import type { Bound, NumberDemands } from '../numbers/number-ranges.ts'
 import { numberFormats } from './formats/formats.ts'
 import { derived, excludedBy, type SchemaNode } from './schema-document.ts'
 
-/** What all of these schemas say about a number. */
+/** What all of these schemas together demand of a number. */
 export function numberDemands(bases: readonly SchemaNode[], integer: boolean): NumberDemands {
   let least: Bound | undefined
   let most: Bound | undefined

@@ -32,10 +32,10 @@ interface ObjectParts {
 /** Schemas that hold together for one object. */
 interface Whole {
   bases: readonly SchemaNode[]
-  /** How many schemas the object was asked to fit, before they were taken apart. */
+  /** How many schemas the object was asked to fit, before they were split into cases. */
   asked: number
   required: ReadonlySet<string>
-  /** Nobody says anything of further members, and so there are none. */
+  /** No schema mentions further members, and so there are none. */
   closed: boolean
 }
 
@@ -69,7 +69,7 @@ export function objectExpr(bases: readonly SchemaNode[], asked: number, emission
   return sequence(literal('{'), emission.space, alternatives(...ways))
 }
 
-/** There is a name for one more member, and a value for it. */
+/** Whether there is always a name for one more member, and a value for it. */
 function canAlwaysGrow({ others, counts }: ObjectParts, emission: Emission): boolean {
   return (
     counts.max === Number.POSITIVE_INFINITY &&
@@ -81,7 +81,7 @@ function canAlwaysGrow({ others, counts }: ObjectParts, emission: Emission): boo
   )
 }
 
-/** What the objects consist of for which all of these schemas hold; undefined where there are none. */
+/** The parts of the objects for which all of these schemas hold; undefined if there are none. */
 export function objectParts(
   bases: readonly SchemaNode[],
   asked: number,
@@ -103,7 +103,7 @@ export function objectParts(
   return { members: possible, others, counts }
 }
 
-/** Whether the members that have to be there can be there. */
+/** Whether the required members are possible. */
 export function someObject(
   bases: readonly SchemaNode[],
   asked: number,
@@ -145,7 +145,7 @@ function isPossible({ nodes }: Member): boolean {
   return !nodes.some((node) => node.never)
 }
 
-/** Undefined when a name is required that cannot be there. */
+/** Undefined if a name is required that is not possible. */
 function membersOf(whole: Whole, allowed: Automaton | undefined, emission: Emission): Member[] | undefined {
   const { bases, required } = whole
   const names = new Set(bases.flatMap(({ schema }) => Object.keys(schema.properties ?? {})))
@@ -176,7 +176,7 @@ function nodesOf(whole: Whole, name: string | ReadonlySet<string>, emission: Emi
     }
   }
   if (evaluated) return nodes
-  // A name that is required is one that was asked for, declared or not.
+  // A required name was asked for, declared or not.
   const wanted = typeof name === 'string' && required.has(name)
   const closed = whole.closed && !(emission.closing === 'silent' && wanted)
   nodes.push(...undeclared({ ...whole, closed }, emission))
@@ -202,7 +202,7 @@ function undeclared({ bases, asked, closed }: Whole, emission: Emission): Schema
   return nodes
 }
 
-/** The names that are not declared, by which patterns they match. */
+/** The undeclared names, split by the patterns that they match. */
 function othersOf(
   whole: Whole,
   members: readonly Member[],
@@ -270,7 +270,7 @@ function membersExpr(
   }
   if (!counted) return plainMembers(members, entries, further, comma, emission)
 
-  // How many members were written, as far as it matters.
+  // How many members have been written, as far as it matters.
   const last = Number.isFinite(max) ? max : min
   if ((members.length + 1) * (last + 1) > mostStates) {
     throw new BudgetExceededError('minProperties or maxProperties has too many combinations')
@@ -279,7 +279,7 @@ function membersExpr(
   for (const [i, member] of members.entries().toArray().reverse()) {
     const entry = entries[i] ?? never
     next = next.map((without, count) => {
-      // Only so many members can have been written before this one.
+      // At most this many members can have been written before this one.
       if (count > i) return never
       const behind = count < last ? next[count + 1] : Number.isFinite(max) ? undefined : next[count]
       const ways: Expr[] = []
@@ -291,13 +291,13 @@ function membersExpr(
   return next[0] ?? never
 }
 
-/** With values that there are. */
+/** Only names whose values are possible count. */
 function hasNames(others: readonly Others[], count: number, emission: Emission): boolean {
   const certain = others.filter(({ nodes }) => emission.hasAtLeast(nodes, 1))
   return certain.some(({ names }) => names === undefined || wordsOf(names, count - 1) === undefined)
 }
 
-/** Without counting: behind the first required member nothing depends on what came before. */
+/** Without counting: after the first required member nothing depends on what came before. */
 function plainMembers(
   members: readonly Member[],
   entries: readonly Expr[],
@@ -306,13 +306,13 @@ function plainMembers(
   emission: Emission,
 ): Expr {
   const firstRequired = members.findIndex(({ required }) => required)
-  // Behind[i]: at least one member is written, and those from i on follow.
+  // behind[i]: at least one member is written, and those from i on follow.
   let behind: Expr = further(1)
   let first: Expr = firstRequired < 0 ? further(0) : never
   for (let i = members.length - 1; i >= 0; i--) {
     const entry = entries[i] ?? never
     const required = members[i]?.required === true
-    // Every optional member up to the first required one may be the one that comes first.
+    // Every optional member up to the first required one may come first.
     const shared = firstRequired < 0 || i <= firstRequired
     if (shared) {
       const rest = isShort(behind) ? behind : emission.named('members', behind)

@@ -3,7 +3,7 @@ import { isRecord } from './keywords.ts'
 
 const read = createRequire(import.meta.url)
 
-/** A schema of JSON Schema itself, from the copies that ajv brings. */
+/** A schema of JSON Schema itself, from the copies in ajv. */
 export function publishedSchema(uri: string): unknown {
   const [, old] = /^https?:\/\/json-schema\.org\/draft-0([3467])\/schema$/.exec(uri) ?? []
   if (old === '3') return draft3
@@ -30,7 +30,7 @@ const vocabularies = new Set([
   'meta/content',
 ])
 
-/** Nothing extends these, so what they leave to those who do is the whole schema. */
+/** Nothing extends these schemas, so where they allow for extensions, the schema itself is meant. */
 function settled(part: unknown, whole: string): unknown {
   if (Array.isArray(part)) return part.map((item) => settled(item, whole))
   if (!isRecord(part)) return part
@@ -54,7 +54,7 @@ const text = { type: 'string' }
 const yes = { type: 'boolean' }
 const oneOrMore = { anyOf: [itself, { type: 'array', items: itself }] }
 const orBoolean = { anyOf: [itself, yes] }
-/** Names only: whether two schemas in a list are the same is not remembered within schemas. */
+/** Names only: whether two schemas in a list are equal is not remembered within schemas. */
 const namesOfTypes = { anyOf: [text, { type: 'array', items: text, uniqueItems: true }] }
 
 const draft3 = {

@@ -3,13 +3,13 @@ import { type Draft, hintedDraft, namedDraft } from './drafts.ts'
 import { isRecord } from './keywords.ts'
 import { publishedSchema } from './published-schemas.ts'
 
-/** A schema with an identifier of its own, and all that stands in it up to the next one. */
+/** A schema with an identifier of its own, and everything in it up to the next one. */
 interface Resource {
   readonly uri: string
   readonly schema: unknown
   readonly path: string
   readonly draft: Draft
-  /** No schema says which draft it is of. */
+  /** No schema names its draft. */
   readonly isGuess: boolean
 }
 
@@ -19,13 +19,13 @@ interface Place {
 }
 
 interface Resources {
-  /** The one that a schema stands in. */
+  /** The resource that contains a schema. */
   of(schema: object): Resource
-  /** What is named by a reference that stands in a resource. */
+  /** What a reference in a resource refers to. */
   find(reference: string, from: Resource, place: { keyword: string; path: string }): Place
 }
 
-/** What schemas without an identifier are relative to. */
+/** The base of schemas without an identifier. */
 const nowhere = 'schema:///'
 /** Their values are data, which may look like a schema. */
 const data = new Set(['const', 'enum', 'default', 'examples', 'example'])
@@ -75,7 +75,8 @@ export function createResources(root: unknown): Resources {
 
   function entered(schema: Record<string, unknown>, at: Step): Resource {
     let { resource } = at
-    // Up to draft 7 nothing beside a reference counts; other keywords do no harm there, but this would rename what it refers to.
+    // Up to draft 7 the keywords next to a reference are ignored. Most do no harm there, but an identifier would change
+    // what the reference refers to.
     const isReference = resource.draft <= 7 && typeof schema.$ref === 'string'
     for (const id of [schema.$id, resource.draft <= 4 ? schema.id : undefined]) {
       if (typeof id !== 'string' || at.from === undefined || isReference) continue
@@ -122,7 +123,7 @@ export function createResources(root: unknown): Resources {
         fragment === '' || fragment.startsWith('/')
           ? pointed(one, fragment)
           : anchors.get(`${one.uri}#${fragment}`)
-      // What was taken for an identifier may be a label.
+      // What looked like an identifier may be a label.
       const target =
         within(resource) ?? (from.isGuess && reference.startsWith('#') ? within(main) : undefined)
       if (target === undefined) throw refused(`there is nothing at ${shown(reference)}`, 'invalid')

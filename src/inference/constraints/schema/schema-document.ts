@@ -5,31 +5,31 @@ import { flawOf, isRecord, keywords } from './keywords.ts'
 import { createResources } from './resources.ts'
 import { slipOf } from './slips.ts'
 
-/** A schema somewhere in the document, or one that was derived from it. The same object is the same node. */
+/** A schema somewhere in the document, or one that was derived from it. The same object is always the same node. */
 export interface SchemaNode {
   readonly id: number
   readonly path: string
-  /** Empty for `true`; and see `never`. */
+  /** Empty for `true`; for `false` see `never`. */
   readonly schema: Readonly<Record<string, unknown>>
   /** The schema `false`. */
   readonly never: boolean
-  /** Made by negation, instead of written in the document. */
+  /** Derived by negation instead of written in the document. */
   readonly derived: boolean
 }
 
 export interface SchemaDocument {
   readonly root: SchemaNode
-  /** A schema that the document contains, checked when it is first seen. */
+  /** A schema that the document contains, checked when it is first used. */
   node(schema: unknown, path: string): SchemaNode
-  /** A schema of the compiler's own, which may use the keywords of `derived`. */
+  /** A schema that the compiler derives, which may use the keywords of `derived`. */
   derive(schema: Readonly<Record<string, unknown>>, path: string): SchemaNode
-  /** It asks somewhere what is evaluated. */
+  /** Some schema asks what is evaluated. */
   readonly saysUnevaluated: boolean
-  /** What a node's `$ref` names. */
+  /** The schema that a node's `$ref` names. */
   resolve(node: SchemaNode): SchemaNode
 }
 
-/** Keywords that schemas derived by negation use, beside those of JSON Schema. */
+/** Keywords that schemas derived by negation use, in addition to those of JSON Schema. */
 export const derived = {
   notPattern: '!pattern',
   notFormat: '!format',
@@ -39,14 +39,14 @@ export const derived = {
   someMember: '!member',
 } as const
 
-/** What becomes of a name that is not a keyword. */
+/** How names that are not keywords are treated. */
 export interface UnknownNames {
   refused: boolean
-  /** Takes those that are nearly one that is known. */
+  /** Receives those that are nearly a known keyword. */
   note(note: string): unknown
 }
 
-/** No schema that a person writes is nested so deeply. */
+/** No schema that a person writes is nested this deeply. */
 const deepest = 128
 
 export function createSchemaDocument(
@@ -57,7 +57,7 @@ export function createSchemaDocument(
   const nodes = new Map<object, SchemaNode>()
   const constants = new Map<boolean, SchemaNode>()
   const resources = createResources(schema)
-  /** As they were written, of those that were. */
+  /** The objects that the nodes were written as; derived nodes have none. */
   const written = new Map<SchemaNode, object>()
   const resolved = new Map<SchemaNode, SchemaNode>()
   let count = 0
@@ -133,7 +133,7 @@ export function countsOf(
   }
 }
 
-/** The values that a schema rules out one by one. */
+/** The values that a schema excludes individually. */
 export function excludedBy({ schema }: SchemaNode): readonly unknown[] {
   return (schema[derived.notEnum] as unknown[] | undefined) ?? []
 }
@@ -142,7 +142,7 @@ export function requiredBy({ schema }: SchemaNode): readonly string[] {
   return (schema.required as string[] | undefined) ?? []
 }
 
-/** One step further down, as a JSON Pointer says it. */
+/** One step further down, as a JSON Pointer. */
 export function stepped(path: string, ...keys: (string | number)[]): string {
   return [path, ...keys.map((key) => String(key).replaceAll('~', '~0').replaceAll('/', '~1'))].join('/')
 }

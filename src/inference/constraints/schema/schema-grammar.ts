@@ -35,22 +35,22 @@ import { createRanks, valuesExpr } from './values.ts'
 import { writtenAutomaton } from './written-automata.ts'
 
 export interface SchemaSettings {
-  /** Between the parts of objects and lists, and behind colons. */
+  /** Between the parts of objects and lists, and after colons. */
   space: Expr
   gap: Expr
   closing: Closing
   unknownNames: UnknownNames
   anyOrder: boolean
-  /** Who follows the grammar remembers what was written. */
+  /** The code that follows the grammar remembers what was written. */
   remembers: boolean
 }
 
-/** How far it is looked ahead for branches that cannot hold together. */
+/** How deep the search for branches that cannot hold together goes. */
 const lookahead = 3
 
 /**
- * Adds the rules of a schema to a grammar, their names beginning with the prefix, and gives what stands for a value
- * that fits. Each rule is of a set of schemas that hold together for one value; that is how allOf and references are
+ * Adds the rules of a schema to a grammar, with names that begin with the prefix, and returns the piece for a value that
+ * fits. Each rule stands for a set of schemas that hold together for one value; that is how allOf and references are
  * merged, and why recursion ends.
  */
 export function addSchema(
@@ -63,7 +63,7 @@ export function addSchema(
   return addWritten(schema, grammar, prefix, settings, budget, (root, { value }) => value([root]))
 }
 
-/** The same for values that are not written as JSON as a whole: `write` says what stands for one. */
+/** The same for values that as a whole are not written as JSON: `write` returns the piece for one. */
 export function addWritten(
   schema: unknown,
   grammar: Grammar,
@@ -212,7 +212,7 @@ export function addWritten(
   return root
 }
 
-/** Without those that always hold, and without references that say nothing else. */
+/** Without schemas that always hold, and without references that have no other keywords. */
 function plain(
   nodes: readonly SchemaNode[],
   resolve: (node: SchemaNode) => SchemaNode,
@@ -220,7 +220,7 @@ function plain(
   const found = new Map<number, SchemaNode>()
   for (const given of nodes) {
     let node = given
-    // A circle of references is left for those to name who follow them.
+    // A cycle of references is reported by the code that follows them.
     for (let steps = 0; steps < 16 && isReference(node); steps++) node = resolve(node)
     if (node.never || Object.keys(node.schema).length > 0) found.set(node.id, node)
   }
@@ -261,7 +261,7 @@ function casesExpr(all: readonly Case[], asked: number, emission: Emission): Exp
   return alternatives(...(values.length > 0 ? [valuesExpr(unique(values), emission)] : []), ...ways.values())
 }
 
-/** A rule of its own, so that a kind of objects that is a branch of many unions is written once. */
+/** A rule of its own, so that a kind of object that is a branch of many unions is written once. */
 function sharedExpr(
   type: 'array' | 'object',
   bases: readonly SchemaNode[],
@@ -269,13 +269,13 @@ function sharedExpr(
   emission: Emission,
 ): Expr {
   const { alike, document } = emission
-  // Where it matters what else is evaluated, it matters where a schema stands, too.
+  // Where it matters what else is evaluated, the path of a schema matters too.
   const saying = document.saysUnevaluated ? bases : bases.filter(saysSomething)
   const notation = `${type} ${asked}${alike === undefined ? '' : ' alike'}`
   return emission.valueIn(notation, saying, (nodes) => typeExpr(type, nodes, asked, emission))
 }
 
-/** Beside which schemas hold together, and that is known of its case. */
+/** Whether the schema demands anything apart from combining others, which the case already covers. */
 function saysSomething({ schema, never: none }: SchemaNode): boolean {
   const isAsked = (keyword: string) => (keywords[keyword]?.standing ?? 'derived') !== 'annotation'
   return none || Object.keys(schema).some((keyword) => !combining.has(keyword) && isAsked(keyword))
@@ -310,7 +310,7 @@ function typeExpr(type: TypeName, bases: readonly SchemaNode[], asked: number, e
   }
 }
 
-/** Most characters of numbers are one of a few sets of digits. */
+/** Most characters of numbers belong to one of a few sets of digits. */
 const classes = new LRUCache<string, Expr, readonly Range[]>({
   max: 1000,
   memoMethod: (_key, _stale, { context }) => charClass(...context),

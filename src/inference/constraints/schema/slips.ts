@@ -1,10 +1,10 @@
-/** The known name that a name becomes by one letter more or less, another letter, other capitals, or two letters that change places. */
+/** The known name that differs from a name by one letter added, removed or replaced, by capitals, or by two swapped letters. */
 export function slipOf(name: string, known: readonly string[]): string | undefined {
   if (name.length < shortest || name.length > longest) return undefined
   return known.find((other) => other.length >= shortest && isSlip(name, other))
 }
 
-/** Shorter names are too like each other. */
+/** Shorter names are too similar to each other. */
 const shortest = 4
 const longest = 40
 

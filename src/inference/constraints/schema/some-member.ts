@@ -4,7 +4,7 @@ import { isRecord } from './keywords.ts'
 import { allowedNames, fewNames } from './names.ts'
 import { derived, requiredBy, type SchemaNode, stepped } from './schema-document.ts'
 
-/** What a schema made by negation asks of an object: at least one member of these names has such a value. */
+/** What a schema derived by negation demands of an object: at least one member of these names has such a value. */
 export interface SomeMember {
   /** A schema of strings. */
   names: SchemaNode
@@ -12,7 +12,7 @@ export interface SomeMember {
   path: string
 }
 
-/** Schemas of one object, and what is asked of a member that none of them declares. */
+/** Schemas of one object, and the demands on members that none of them declares. */
 interface Way {
   bases: readonly SchemaNode[]
   open: readonly SomeMember[]
@@ -40,7 +40,7 @@ export function someMembers(
   return asked
 }
 
-/** Each such member is one that is declared, or one that is not. */
+/** Each such member is either a declared one or an undeclared one. */
 export function waysToHave(bases: readonly SchemaNode[], emission: Emission): Way[] {
   const asked = someMembers(bases, emission)
   let ways: Way[] = [{ bases, open: [] }]
@@ -64,7 +64,7 @@ export function waysToHave(bases: readonly SchemaNode[], emission: Emission): Wa
   return ways
 }
 
-/** The declared names among which it may be. */
+/** The declared names that the member may have. */
 export function declaredAmong(
   { names }: SomeMember,
   bases: readonly SchemaNode[],

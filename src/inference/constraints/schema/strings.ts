@@ -9,11 +9,11 @@ import type { TextLanguages } from './text-languages.ts'
 interface StringDemands {
   min: number
   max: number
-  /** What patterns, formats and forbidden values leave; undefined when there are none. */
+  /** What patterns, formats and forbidden values leave; undefined if there are none. */
   language: Automaton | undefined
 }
 
-/** Above it an automaton is not written as a grammar. */
+/** A larger automaton is not written as a grammar. */
 const mostStates = 4000
 
 /** The JSON strings for which all of these schemas hold. */
@@ -33,7 +33,7 @@ export function stringExpr(bases: readonly SchemaNode[], emission: Emission): Ex
   return quoted(emission.write(automaton, inJsonString))
 }
 
-/** The texts for which all of these schemas hold, or undefined for all. */
+/** The texts for which all of these schemas hold; undefined for all texts. */
 export function stringAutomaton(bases: readonly SchemaNode[], texts: TextLanguages): Automaton | undefined {
   const demands = demandsOf(bases, texts)
   if (demands.language !== undefined) return limited(demands, demands.language, texts)
@@ -51,7 +51,7 @@ export function quoted(text: Expr): Expr {
   return sequence(literal('"'), text, literal('"'))
 }
 
-/** Lengths that the language has anyway demand nothing of it. */
+/** Length limits that every text of the language meets add nothing. */
 function limited({ min, max }: StringDemands, language: Automaton, texts: TextLanguages): Automaton {
   if (isEmpty(language)) return language
   const { shortest, longest } = extent(language)
@@ -91,8 +91,8 @@ function demandsOf(bases: readonly SchemaNode[], texts: TextLanguages): StringDe
 }
 
 /**
- * What a schema says by `pattern` and `format`. Where they exclude each other the pattern decides, as the standard lets a format
- * only describe: zod writes the format `time` beside the pattern of a time without a zone.
+ * What a schema demands by `pattern` and `format`. If they exclude each other, the pattern decides, because the standard
+ * lets a format only describe: zod writes the format `time` next to the pattern of a time without a zone.
  */
 function patternAndFormat({ schema, path }: SchemaNode, most: number, texts: TextLanguages) {
   const { pattern, format } = schema
@@ -105,7 +105,7 @@ function patternAndFormat({ schema, path }: SchemaNode, most: number, texts: Tex
   return isEmpty(both) ? matched : both
 }
 
-/** A language that says only how many characters of one class there are: it is counted instead of unrolled. */
+/** Recognises a language that only limits the number of characters of one class. It is counted instead of unrolled. */
 export function runOf({
   edges,
   accepting,

@@ -16,11 +16,11 @@ import { formats } from './formats/formats.ts'
 
 /** The languages of patterns and formats, each compiled once. */
 export interface TextLanguages {
-  /** What a `pattern` says: anywhere in the text unless it is anchored. */
+  /** The texts that a `pattern` matches: anywhere in the text unless it is anchored. */
   pattern(source: string, path: string): Automaton
   /** Undefined for a format that says nothing about texts. */
   format(name: string): Automaton | undefined
-  /** Narrower where that is needed to keep to a length. */
+  /** The same, but narrower if that is needed to keep to a length. */
   formatWithin(name: string, most: number): Automaton | undefined
   /** Whether every text of the format matches the pattern, as far as that is known without compiling it. */
   implies(format: string, pattern: string): boolean
@@ -38,17 +38,17 @@ const patternAutomata = new LRUCache<string, { automaton: Automaton; steps: numb
   sizeCalculation: ({ automaton: { edges } }) => edges.reduce((sum, out) => sum + 1 + out.length, 1),
 })
 
-/** So that what is made of one of them is made once. */
+/** Cached so that what is derived from one of them is derived once. */
 const lengthAutomata = new LRUCache<string, { automaton: Automaton; steps: number }>({
   max: 200,
   maxSize: 200_000,
   sizeCalculation: ({ automaton }) => automaton.accepting.length + 1,
 })
 
-/** The formats are few and the same for everybody. */
+/** The formats are few and the same for every caller. */
 const formatAutomata = new Map<string, Automaton>()
 const formatSteps = 10_000_000
-/** As many as are worth it for a format that is counted exactly. */
+/** How many states a format that is counted exactly may have. */
 const fewStates = 2000
 
 export function createTextLanguages(budget: Budget): TextLanguages {
@@ -56,7 +56,7 @@ export function createTextLanguages(budget: Budget): TextLanguages {
 
   const format = (name: string): Automaton | undefined => {
     const { pattern } = (Object.hasOwn(formats, name) ? formats[name] : undefined) ?? {}
-    // As the standard has it, one that is not known only describes.
+    // As the standard defines, an unknown format only describes.
     if (pattern === undefined) return undefined
     const automaton =
       formatAutomata.get(name) ??
@@ -114,7 +114,7 @@ export function createTextLanguages(budget: Budget): TextLanguages {
   }
 }
 
-/** The same budget, and what has been spent of it from here on. */
+/** The same budget, with a count of what is spent from here on. */
 function counted(budget: Budget): { counting: Budget; spent(): number } {
   let steps = 0
   const counting: Budget = {

@@ -2,9 +2,9 @@ import { isRecord } from './keywords.ts'
 import { typeList } from './negation.ts'
 import { type SchemaDocument, type SchemaNode, stepped } from './schema-document.ts'
 
-/** What tells kinds of objects apart at a glance: members that each of them has, with one of a few texts. */
+/** What distinguishes kinds of objects at a glance: members that each of them has, with one of a few texts. */
 interface Tags {
-  /** Nothing but objects fits. */
+  /** Only objects fit. */
   readonly isObject: boolean
   readonly texts: ReadonlyMap<string, ReadonlySet<string>>
 }
@@ -13,8 +13,8 @@ interface Tags {
 const mostParts = 16
 
 /**
- * Whether two schemas are told apart by a member that both require, such as a `type` with one text of its own. Unions of many kinds
- * mostly are, and then nothing else of them has to be looked at. A true one is sure, a false one may be wrong.
+ * Whether two schemas are distinguished by a member that both require, such as a `type` with one text of its own. Unions
+ * of many kinds mostly are, and then nothing else in them has to be examined. True is certain, false may be wrong.
  */
 export function createToldApart(document: SchemaDocument): (left: SchemaNode, right: SchemaNode) => boolean {
   const known = new Map<number, Tags>()
@@ -69,7 +69,7 @@ function tagsIn(parts: readonly SchemaNode[]): Tags {
   return { isObject, texts }
 }
 
-/** The texts that a schema lists, where it lists nothing else. */
+/** The texts that a schema lists, if it lists nothing else. */
 function textsOf(schema: unknown): Set<string> | undefined {
   if (!isRecord(schema)) return undefined
   const listed = Object.hasOwn(schema, 'const') ? [schema.const] : schema.enum

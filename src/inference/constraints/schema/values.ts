@@ -7,7 +7,7 @@ import { isRecord } from './keywords.ts'
 
 const longestPlain = 40
 
-/** Exactly these values, in the text that JSON.stringify gives them, but for the space between their parts. */
+/** Exactly these values, as JSON.stringify writes them, apart from the white space between their parts. */
 export function valuesExpr(
   given: readonly unknown[],
   emission: Pick<Emission, 'space' | 'gap' | 'alike'>,
@@ -22,9 +22,7 @@ export function valuesExpr(
   )
 }
 
-/**
- * What follows an opening bracket and its space: `min` to `max` of these with commas between them, and the closing bracket.
- */
+/** What follows an opening bracket and its space: `min` to `max` items with commas between them, and the closing bracket. */
 export function separated(item: Expr, min: number, max: number, close: ']' | '}', space: Expr): Expr {
   const more = repetition(sequence(literal(','), space, item), Math.max(min - 1, 0), max - 1)
   const some = sequence(item, more, space, literal(close))
@@ -56,7 +54,7 @@ function partsExpr(value: unknown, emission: Pick<Emission, 'space' | 'gap' | 'a
   return emission.alike === undefined ? trieOf(spellings(value)) : literal(JSON.stringify(value))
 }
 
-/** As it was given, and a number also without an exponent or zeros behind a fraction. */
+/** The text as it was given; for a number also the one without an exponent or trailing zeros of a fraction. */
 function spellings(value: unknown): string[] {
   const given = JSON.stringify(value)
   const decimal = value instanceof JsonNumber ? decimalOf(value) : undefined
@@ -64,7 +62,7 @@ function spellings(value: unknown): string[] {
   return plain.length <= longestPlain ? [given, plain] : [given]
 }
 
-/** As all that are equal to it are written. */
+/** In the form in which all equal values are written. */
 function alikeValue(value: unknown, rankOf: (name: string) => number): unknown {
   if (Array.isArray(value)) return value.map((item) => alikeValue(item, rankOf))
   if (isRecord(value)) {
@@ -98,7 +96,7 @@ export function byRank(rankOf: (name: string) => number, one: string, other: str
   return rankOf(one) - rankOf(other) || (one < other ? -1 : one > other ? 1 : 0)
 }
 
-/** A text that two JSON values share exactly when JSON Schema calls them equal: 1 and 1.0, or members in another order. */
+/** A text that two JSON values share exactly if JSON Schema calls them equal: 1 and 1.0, or members in another order. */
 export function canonicalOf(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalOf).join()}]`
   if (isRecord(value)) {

@@ -13,8 +13,8 @@ const known = new WeakMap<Automaton, Map<Encode, Written>>()
 let count = 0
 
 /**
- * An automaton as rules, which have the same names wherever it is written: a format that many schemas of one grammar have is in it
- * once.
+ * An automaton as rules that have the same names wherever they are written, so that a format that many schemas of one
+ * grammar use is included once.
  */
 export function writtenAutomaton(automaton: Automaton, encode: Encode): Written {
   const byEncode = known.get(automaton) ?? new Map<Encode, Written>()

@@ -10,7 +10,7 @@ export interface Stop {
 
 interface FreeText {
   readonly stops: readonly Stop[]
-  /** Whether the text may also be over without one of the stops. */
+  /** Whether the text may also end without one of the stops. */
   readonly mayEnd: boolean
 }
 
@@ -18,8 +18,8 @@ interface FreeText {
 const mostCharacters = 1000
 
 /**
- * Any text up to the first place where one of the stops is complete, and then what comes next after that stop; of several that
- * are, the longest. There is one way to read a text. The start is the rule that is named as the prefix.
+ * Any text up to the first position where a stop is complete, followed by what belongs to that stop; if several are
+ * complete, to the longest. There is one way to read a text. The start is the rule with the prefix as its name.
  */
 export function addFreeText({ stops, mayEnd }: FreeText, prefix: string, rules: Map<string, Expr>): Expr {
   const known = new Map(stops.toReversed().map((stop) => [stop.text, stop]))
@@ -32,7 +32,7 @@ export function addFreeText({ stops, mayEnd }: FreeText, prefix: string, rules: 
   return rule(prefix)
 }
 
-/** What callers send has no markers: each of its characters is one. */
+/** The texts that callers send have no markers: each of their characters is one. */
 function pathOf({ text, next }: Stop): Path {
   return Array.from(text, (character) => character.codePointAt(0) ?? 0).reduceRight<Path>(
     (behind, point) => path([[point, behind]]),

@@ -22,11 +22,11 @@ const deepest = 32
 const longestText = 1000
 const mostTags = 1000
 
-/** Compiles a JSON Schema; the rules that it needs go into the grammar, with names that begin with the prefix. */
+/** Compiles a JSON Schema; its rules are added to the grammar, with names that begin with the prefix. */
 export type CompileSchema = (schema: unknown, into: Grammar, prefix: string, path: string) => Expr
 
 /**
- * Free text with constrained parts. Both forms of the wire: `structures` with `triggers`, and `format`, whose kinds are
+ * Free text with constrained parts. Two forms are accepted: `structures` with `triggers`, and `format`, whose kinds are
  * those of XGrammar.
  */
 export function structuralTagGrammar(tag: unknown, compileSchema: CompileSchema, budget: Budget): Grammar {
@@ -61,7 +61,7 @@ function createTags(grammar: Grammar, compileSchema: CompileSchema, budget: Budg
   let depth = 0
   const newPrefix = () => `part-${++count}`
 
-  /** The format, and then one of the ends; without ends it goes on to wherever it may. */
+  /** The format, followed by one of the ends; without ends it continues as far as it may. */
   const format = (value: unknown, path: string, ends: readonly string[]): Expr => {
     const fields = objectAt(value, path)
     if (++depth > deepest)

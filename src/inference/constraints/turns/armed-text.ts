@@ -13,19 +13,19 @@ import { isSymbol, otherControlToken } from '../grammar/symbols.ts'
 import { type Path, path } from './paths.ts'
 
 interface ArmedText {
-  /** What may be armed anywhere in the text. */
+  /** The paths that may begin anywhere in the text. */
   anywhere: Path
-  /** What may be armed where the text starts, for each start that it has. */
+  /** The paths that may begin at the start of the text, for each named start. */
   starts: Readonly<Record<string, Path>>
-  /** Whether the text may also be over, wherever it is. */
+  /** Whether the text may end at any point. */
   mayEnd: boolean
-  /** Whether control tokens that no path begins with may stand in it. */
+  /** Whether control tokens that begin no path may appear in it. */
   hasControlTokens?: boolean
 }
 
 /**
- * What has been read of the paths: a place on one of them, and what has been read of those that began later (Aho and
- * Corasick's failure link).
+ * What has been read of the paths: a position on one of them, and the state of those that began later (the failure link
+ * of Aho and Corasick).
  */
 interface State {
   readonly place: Path
@@ -35,9 +35,9 @@ interface State {
 }
 
 /**
- * Any text up to the first place where one of the paths is complete, and then what has to follow there. Markers stand in
- * it where a path begins with them only; other control tokens may stand anywhere unless they are ruled out. The rule that is named as the prefix is the text
- * without a start; each start is named with a hyphen behind it.
+ * Any text up to the first position where a path is complete, followed by what that path demands. Markers appear in it
+ * only where a path begins with them; other control tokens may appear anywhere unless they are ruled out. The rule with
+ * the prefix as its name is the text without a start. The rule of each start has its name appended after a hyphen.
  */
 export function addArmedText(
   { anywhere, starts, mayEnd, hasControlTokens = true }: ArmedText,
@@ -76,7 +76,7 @@ export function addArmedText(
 
   const text = stateOf(anywhere, undefined, prefix)
   for (const [name, start] of Object.entries(starts)) {
-    // A copy, so that equal starts are two.
+    // A copy, so that equal starts stay separate.
     stateOf(path(start.steps), text, `${prefix}-${name}`)
   }
   for (const state of states) {

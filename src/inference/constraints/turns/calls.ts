@@ -6,15 +6,15 @@ import { leadsOf } from './leads.ts'
 import { isWhite, literalExpr, literalPath, type Placed, space, spaced, withoutLead } from './literals.ts'
 import { type Path, path, pathExpr } from './paths.ts'
 
-/** A tool that may be called, with the rule of its arguments. */
+/** A tool that may be called, with the piece for its arguments. */
 interface CalledTool {
   name: string
   arguments: Expr
 }
 
-/** What the grammar of a turn is made of. */
+/** The parts of the grammar of a turn. */
 export interface TurnParts {
-  /** What the content has to be; any text without it. */
+  /** What the content has to be; if undefined, any text. */
   content: Expr | undefined
   tools: readonly CalledTool[]
   /** Other ways in which an answer may begin with a call. */
@@ -22,13 +22,13 @@ export interface TurnParts {
 }
 
 interface Calling {
-  /** The first call and all that follows it. */
+  /** The first call and everything after it. */
   start: Expr
-  /** In a text: what has to be read until nothing but a call can follow. */
+  /** In a text: what has to be read until only a call can follow. */
   armed: Path
-  /** The same right behind calls, where a call may follow that begins otherwise than the first one. */
+  /** The same directly after calls, where a call may begin differently from the first one. */
   behind?: Path
-  /** Where the mark that opens the calls of a turn is left out. */
+  /** The same where the mark that opens the calls of a turn is left out. */
   unmarked?: Path
 }
 
@@ -38,7 +38,7 @@ interface CallsGiven {
   /** Any text may follow the calls. */
   isFree: boolean
   mayRepeat: boolean
-  /** What stands around thoughts. */
+  /** The marks around thoughts. */
   marks: readonly string[] | undefined
 }
 
@@ -56,7 +56,7 @@ export function addCalls(
   })
   const open = placed(withoutLead(format.open), false, true)
   const start = sequence(literalExpr(open), rule('names'))
-  // What follows the end of the calls where another call follows.
+  // What separates the end of the calls from another call.
   const again = mayRepeat && gap !== undefined ? behindClose(gap, close) : undefined
   const isSame = again !== undefined && plainOf(again) === plainOf(format.open)
   const further = () => {
@@ -99,8 +99,8 @@ export function addCalls(
 }
 
 /**
- * The names, and what follows each. A call is certain with the first character behind an offered name, so that one name may be
- * the beginning of another one. Where white space stands behind the name, a text may have other white space there.
+ * The names, and what follows each. A call is certain with the first character after an offered name, so one name may be
+ * the beginning of another. If white space follows the name, a text may have other white space there.
  */
 function namesPath(
   tools: readonly { name: string; rest: Expr }[],
@@ -131,7 +131,7 @@ function addName(
   }
 }
 
-/** The place behind a name. */
+/** The position after a name. */
 export function nameIn(names: Path, name: string): Path {
   let at = names
   for (const character of name) {
@@ -156,7 +156,7 @@ function firmLeads(expr: Expr, rules: ReadonlyMap<string, Expr>): Map<number, Ex
   return firm
 }
 
-/** The token that the vocabulary has for the calls is enough, or as much as tells it from the marks of thoughts. */
+/** The control token that opens calls is enough, or as much of the opening as distinguishes it from the marks of thoughts. */
 function markedPath(
   first: string,
   start: Expr,
@@ -175,7 +175,7 @@ function markedPath(
   return begun.reduceRight<Path>((next, point) => path([[point, next]]), path([], rest))
 }
 
-/** What of a gap stands behind what closes the calls; undefined where the gap begins otherwise. */
+/** The part of a gap after what closes the calls; undefined if the gap begins differently. */
 function behindClose(gap: Literal, close: Literal): Literal | undefined {
   const rest = [...gap]
   for (const piece of close) {

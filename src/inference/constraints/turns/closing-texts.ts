@@ -2,11 +2,11 @@ import { type Automaton, type Edge, everyCodePoint, trimmed } from '../automaton
 import { isSymbol, pointsOf } from '../grammar/symbols.ts'
 
 /**
- * The texts that end where one of these marks stands behind them for the first time: a reader that looks for the mark finds the
- * end of the text, and nothing before it.
+ * The texts before the first occurrence of one of these marks: a reader that searches for the mark finds it right after
+ * such a text, and no earlier.
  */
 export function closedBy(marks: readonly string[]): Automaton {
-  // What holds a control token is in no text.
+  // A mark with a control token appears in no text.
   const ends = marks.map(pointsOf)
   const sought = ends.filter((points) => !points.some(isSymbol))
   const states: (readonly number[])[] = [[]]
@@ -53,7 +53,7 @@ export function closedBy(marks: readonly string[]): Automaton {
   )
 }
 
-/** No mark is complete before the whole of this one is. */
+/** Whether no mark is complete before the whole of this one is. */
 function endsFirst(
   read: readonly number[],
   end: readonly number[],

@@ -13,8 +13,8 @@ import { nothing, plainList } from './plain-list.ts'
 import { classOf, rawText } from './raw-text.ts'
 
 /**
- * Arguments as elements, and objects and lists in them as elements again. `parameters` are the schema as it was given, by which values
- * are read.
+ * Arguments as elements, in which objects and lists are elements again. `parameters` is the schema as it was given, which
+ * determines how values are read.
  */
 export function elementsExpr(
   { prefix, item }: ElementArguments,
@@ -26,7 +26,7 @@ export function elementsExpr(
   const known = new Map<unknown, number>()
   return membersExpr([root], parameters, emptyText, ({ name }) => isTag(name ?? ''))
 
-  /** `isWritten` tells of the members that are required whether their names can be tags. */
+  /** `isWritten` tells whether the name of a required member can be a tag. */
   function membersExpr(
     nodes: readonly SchemaNode[],
     schema: unknown,
@@ -50,7 +50,7 @@ export function elementsExpr(
     const { name, names, nodes } = entry
     if (name !== undefined && !isWritten(entry)) return never
     const key = name === undefined ? emission.write(otherNames(names), classOf) : literal(name)
-    // What the schema does not name is read by what it says of all others.
+    // Members that the schema does not name are read by what it says about all others.
     return elementExpr(key, nodes, propertyOf(schema, name ?? '\0', parameters))
   }
 
@@ -88,7 +88,7 @@ export function elementsExpr(
     })
   }
 
-  /** Nothing at all is a text where it can be one, and else an object before it is a list. */
+  /** Empty content is a text if a text is possible; otherwise an object rather than a list. */
   function objectExpr(nodes: readonly SchemaNode[], schema: unknown, types: ReadonlySet<ValueType>): Expr {
     const empty = types.has('string') ? literal('{}') : emptyText
     return orJson(nodes, emission, () =>

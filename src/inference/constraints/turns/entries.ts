@@ -9,13 +9,13 @@ import { someMembers } from '../schema/some-member.ts'
 /** An argument, or all those that the schema does not name. */
 export interface NamedEntry {
   name: string | undefined
-  /** Of those without a name, the names that they may have; undefined for all. */
+  /** For an entry without a name: the names that it may have; undefined for all names. */
   names?: Automaton | undefined
   nodes: readonly SchemaNode[]
   isRequired: boolean
 }
 
-/** What arguments that are not written as one JSON object consist of, for each way in which the schema may be met. */
+/** The entries of arguments that are not written as one JSON object, for each way in which the schema can be met. */
 export function objectEntries(
   nodes: readonly SchemaNode[],
   emission: Emission,

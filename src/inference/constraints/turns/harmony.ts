@@ -7,8 +7,8 @@ import type { TurnParts } from './calls.ts'
 import { addMessageText } from './message-text.ts'
 
 /**
- * A turn in the channels of gpt-oss: thoughts and what precedes a call are messages, then comes the last one, which is a call or
- * what is said. As it is all headers and messages, it is followed from its first character on.
+ * A turn in the channels of gpt-oss. Thoughts and what precedes a call are messages; the last message is a call or the
+ * content. As all of it is headers and messages, the grammar applies from the first character on.
  */
 export function addHarmonyTurn(
   { calls, thought }: { calls: TurnConstraint['calls'] | undefined; thought: ThoughtStart },

@@ -2,7 +2,7 @@ import { alternatives, type Expr, emptyText, literal, repetition, sequence } fro
 
 type Rules = ReadonlyMap<string, Expr>
 
-/** More characters than this are no lead: nothing can be told by them. */
+/** A range of more characters than this is not a lead: it distinguishes nothing. */
 const mostPoints = 64
 
 /** The code points and symbols that an expression may begin with, and what follows each. */

@@ -3,12 +3,12 @@ import { charClass, type Expr, optional, type Range, repetition, sequence } from
 import { marked, pointsOf } from '../grammar/symbols.ts'
 import { type Path, path } from './paths.ts'
 
-/** A literal of a format, and what stands beside it. */
+/** A literal of a format, and what is next to it. */
 export interface Placed {
   literal: Literal
   isBeforeName: boolean
   isAfterName: boolean
-  /** JSON: its punctuation may have white space beside it. */
+  /** JSON: its punctuation may have white space around it. */
   isJson: boolean
   ids: 'any' | 'nine'
 }
@@ -16,7 +16,7 @@ export interface Placed {
 type Part =
   | { kind: 'text'; text: string }
   | { kind: 'hole'; hole: 'id' | 'counter' }
-  /** White space, as the template writes it. Where it stands between words it cannot be left out. */
+  /** White space, as the template writes it. Between words it cannot be left out. */
   | { kind: 'space'; text: string; isNeeded: boolean }
 
 const digits: readonly Range[] = [[0x30, 0x39]]
@@ -29,7 +29,7 @@ const white = [0x20, 0x0a, 0x0d, 0x09]
 /** Between thought, content and calls. */
 export const space = repetition(charClass([0x09, 0x0a], [0x0d, 0x0d], [0x20, 0x20]), 0, 8)
 
-/** The literal as the template writes it; that of JSON also without its white space, as many models write it. */
+/** The literal as the template writes it; a JSON literal also without its white space, as many models write it. */
 export function literalExpr(placed: Placed): Expr {
   return sequence(
     ...partsOf(placed).map((part) => {
@@ -48,8 +48,8 @@ function holeExpr(hole: 'id' | 'counter', ids: Placed['ids']): Expr {
 }
 
 /**
- * The path of a literal that leads to another path, with any white space between its marks: all that is read as the literal
- * (`tools/reading/literals.ts`) has to be taken for it.
+ * The path of a literal that leads to another path, with any white space between its marks: everything that is read as
+ * the literal (`tools/reading/literals.ts`) has to be recognised as it.
  */
 export function literalPath(placed: Placed, to: Path): Path {
   return partsOf(placed).reduceRight<Path>((next, part) => {
@@ -65,7 +65,7 @@ export function textPath(text: string, to: Path): Path {
   return pointsOf(text).reduceRight<Path>((next, point) => path([[point, next]]), to)
 }
 
-/** A hole is over where the text goes on with what follows it. */
+/** A hole ends where the text continues with what follows it. */
 function holePath(hole: 'id' | 'counter', next: Path, ids: Placed['ids']): Path {
   const points = pointsIn(hole === 'counter' ? digits : ids === 'nine' ? ofNine : ofAny)
   if (hole === 'id' && ids === 'nine') {
@@ -108,7 +108,7 @@ export function isWhite(point: number): boolean {
   return white.includes(point)
 }
 
-/** With white space before, as often as it comes. */
+/** With any amount of white space before it. */
 export function spaced(given: Path): Path {
   const start = path(given.steps)
   for (const point of white) if (!start.steps.has(point)) start.steps.set(point, start)

@@ -4,7 +4,7 @@ import { addArmedText } from './armed-text.ts'
 import { textPath } from './literals.ts'
 import { mergedPaths, path } from './paths.ts'
 
-/** The marks of turns that are messages. */
+/** The marks of turns that consist of messages. */
 interface MessageMarks {
   start: string
   ends: readonly string[]
@@ -12,16 +12,16 @@ interface MessageMarks {
 
 interface MessageText {
   name: string
-  /** What may follow the text, behind the mark of the next message. */
+  /** What may follow the text, after the mark of the next message. */
   message: Expr
-  /** Marks behind which nothing follows. */
+  /** Marks after which nothing follows. */
   lasts: readonly string[]
   mayEnd: boolean
 }
 
 /**
- * The text of a message, which ends where it is read to end: where one of the marks stands for the first time. As control tokens the
- * other marks do not come up in it; in letters they could, and end it too.
+ * The text of a message. It ends where it is read to end: at the first of the marks. As control tokens the other marks do
+ * not occur in it; in letters they could, and they would end it too.
  */
 export function addMessageText(
   { start, ends }: MessageMarks,

@@ -20,7 +20,7 @@ import { addMessageText } from './message-text.ts'
 /** Names of recipients that are not tools. */
 const taken = new Set(['self', 'user', 'assistant'])
 
-/** A turn of Muse: messages to itself, to the user and to tools. It is followed from its first character on. */
+/** A turn of Muse: messages to itself, to the user and to tools. The grammar applies from the first character on. */
 export function addMuseTurn(
   { calls, thought }: { calls: TurnConstraint['calls'] | undefined; thought: ThoughtStart },
   { content, tools }: TurnParts,

@@ -14,21 +14,21 @@ import {
 } from '../grammar/expressions.ts'
 import { pointsOf } from '../grammar/symbols.ts'
 
-/** Texts with more kinds of white space before them than this are left out. */
+/** Texts that begin with more kinds of white space than this are left out. */
 const mostStates = 64
 
 /** Rules that begin with one another. */
 const deepest = 1_000
 
 const white = /\s/u
-/** White space as `trimStart` has it. */
+/** White space as `trimStart` defines it. */
 const spaces: readonly number[] = Array.from({ length: 0x10000 }, (_, point) => point).filter((point) =>
   white.test(String.fromCharCode(point)),
 )
 
 /**
- * The texts of an expression that do not begin with a mark, with or without white space before it: what begins so is read as what
- * the mark opens. Rules that it needs are added, with names that begin with the prefix.
+ * The texts of an expression that do not begin with a mark, with or without white space before it: such a beginning is
+ * read as what the mark opens. Rules that it needs are added, with names that begin with the prefix.
  */
 export function notBeginning(expr: Expr, mark: string, prefix: string, rules: Map<string, Expr>): Expr {
   const points = pointsOf(mark)
@@ -46,7 +46,7 @@ export function notBeginning(expr: Expr, mark: string, prefix: string, rules: Ma
     if (names.size === mostStates) return never
     const name = `${prefix}-${names.size}`
     names.set(source, name)
-    // What one rest follows is one class: there may be two dozen kinds of white space.
+    // Characters with the same rest form one class: there may be two dozen kinds of white space.
     const classes = new Map<Expr, Range[]>()
     for (const [point, next] of behind) {
       const key = point === points[at] ? without(next, at + 1) : without(next, 0)
@@ -70,7 +70,7 @@ export function notBeginning(expr: Expr, mark: string, prefix: string, rules: Ma
 interface Parts {
   /** What follows each of the characters that are asked for. */
   behind: ReadonlyMap<number, Expr>
-  /** The texts that begin with another. */
+  /** The texts that begin with another character. */
   others: Expr
   /** Whether the empty text is one of them. */
   isEmpty: boolean
@@ -116,7 +116,7 @@ function createParts(rules: ReadonlyMap<string, Expr>) {
         const key = `${kind} ${expr.name}`
         const before = known.get(key)
         if (before !== undefined) return before
-        // A rule that begins with itself is refused where the grammar is packed.
+        // A rule that begins with itself is refused when the grammar is packed.
         if (open.has(key)) return { behind: new Map(), others: expr, isEmpty: false }
         if (open.size === deepest)
           throw new ConstraintError('unsupported', `more than ${deepest} rules begin with one another`)
@@ -140,7 +140,7 @@ function followed({ behind, others, isEmpty }: Parts, rest: Expr): Parts {
   }
 }
 
-/** Of a sequence whose head may be empty, only what follows says whether all of it may be. */
+/** In a sequence whose head may be empty, only the tail determines whether the whole may be empty. */
 function either(all: readonly Parts[], isChoice = false): Parts {
   const behind = new Map<number, Expr>()
   for (const one of all) {

@@ -3,7 +3,7 @@ import type { Expr } from '../grammar/expressions.ts'
 import type { Emission } from '../schema/emission.ts'
 import type { SchemaNode } from '../schema/schema-document.ts'
 
-/** A part of the arguments that its notation cannot be held to is JSON, which is read there too. */
+/** A part of the arguments that cannot be constrained in its notation is written as JSON, which is accepted there too. */
 export function orJson(nodes: readonly SchemaNode[], emission: Emission, write: () => Expr): Expr {
   try {
     return write()

@@ -9,23 +9,23 @@ export interface Entry {
   mayRepeat: boolean
 }
 
-/** What stands around arguments. */
+/** What surrounds arguments. */
 interface Marks {
   head: Expr
   between: Expr
   tail: Expr
-  /** All of it where there are no arguments. */
+  /** Replaces all of it if there are no arguments. */
   empty: Expr
 }
 
-/** As many required keys may come in any order: two to the power of it are the sets of those that were written. */
+/** Up to this many required keys may come in any order: the sets of written keys grow as powers of two. */
 const mostRequired = 6
-/** Of so few keys also those that may be left out are told apart. */
+/** With so few keys, optional ones are tracked too. */
 const mostKeys = 4
 
 /**
- * Arguments in any order. Of few each is written at most once; where there are more, those that are required are, and in the order
- * of the schema if even they are many. What may be left out may stand anywhere.
+ * Arguments in any order. Of few arguments, each is written at most once. Of more, only each required one is, in the
+ * order of the schema if even these are many; optional ones may appear anywhere.
  */
 export function inAnyOrder(
   entries: readonly Entry[],
@@ -41,7 +41,10 @@ export function inAnyOrder(
   const isOrdered = counted.length > mostRequired
   const states = new Map<number, Expr>()
 
-  /** Which may come next where these have been written, by their bits or, in the order of the schema, by their number. */
+  /**
+   * The entries that may come next after these, which are given by their bits or, in the order of the schema, by their
+   * number.
+   */
   const nexts = (written: number): [entry: Expr, next: number][] =>
     isOrdered
       ? counted.slice(written, written + 1).map(({ expr }) => [expr, written + 1])

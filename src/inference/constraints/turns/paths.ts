@@ -1,10 +1,10 @@
 import { alternatives, type Expr, sequence } from '../grammar/expressions.ts'
 import { ofPoints } from '../grammar/symbols.ts'
 
-/** Where one is in texts that are read character by character: steps by code point or symbol. */
+/** The position in texts that are read character by character: steps by code point or symbol. */
 export interface Path {
   readonly steps: Map<number, Path>
-  /** What has to follow, where one of the texts is complete. */
+  /** What has to follow once one of the texts is complete. */
   armed?: Expr
 }
 
@@ -12,7 +12,7 @@ export function path(steps: Iterable<readonly [number, Path]> = [], armed?: Expr
   return { steps: new Map(steps), ...(armed && { armed }) }
 }
 
-/** The paths of all of these. Where a text is complete that begins longer ones, the shorter counts. */
+/** The union of all these paths. If a complete text is the beginning of longer ones, the shorter counts. */
 export function mergedPaths(paths: readonly Path[]): Path {
   const [first, ...others] = paths
   if (first === undefined) return path()
@@ -28,7 +28,7 @@ export function mergedPaths(paths: readonly Path[]): Path {
   )
 }
 
-/** One of the texts and what follows it, with nothing else before. The paths do not lead back. */
+/** One of the texts and what follows it, with nothing else before. The paths have no loops. */
 export function pathExpr(from: Path): Expr {
   if (from.armed !== undefined) return from.armed
   return alternatives(

@@ -1,7 +1,7 @@
 import type { Expr, Grammar } from '../grammar/expressions.ts'
 import { rule } from '../grammar/expressions.ts'
 
-/** Puts a whole grammar into another one, its rules under names that begin with the prefix. */
+/** Adds a whole grammar to another one, with its rules under names that begin with the prefix. */
 export function addPiece(piece: Grammar, prefix: string, into: Grammar): Expr {
   for (const [name, expr] of piece.rules) into.rules.set(`${prefix}${name}`, renamed(expr, prefix))
   return rule(`${prefix}root`)

@@ -8,11 +8,14 @@ interface ListMarks {
   open: Expr
   between: Expr
   close: Expr
-  /** The whole list where it has no items. */
+  /** The whole list if it has no items. */
   empty: Expr
 }
 
-/** The lists for which all of these schemas hold, as far as they are about all items alike and how many there are. */
+/**
+ * The lists for which all of these schemas hold. Supported are schemas that apply to all items alike and limit their
+ * number.
+ */
 export function plainList(
   nodes: readonly SchemaNode[],
   emission: Emission,

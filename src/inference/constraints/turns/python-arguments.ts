@@ -16,7 +16,7 @@ import { stringAutomaton } from '../schema/strings.ts'
 import { objectEntries } from './entries.ts'
 import { inAnyOrder } from './orders.ts'
 
-/** Keyword arguments: JSON, which is read there too, and texts and words as Python writes them. */
+/** Keyword arguments: JSON, which is accepted there too, and texts and words as Python writes them. */
 export function pythonExpr(root: SchemaNode, emission: Emission): Expr {
   return objectEntries([root], emission, (entries) =>
     inAnyOrder(
@@ -62,7 +62,7 @@ function valueExpr(nodes: readonly SchemaNode[], emission: Emission): Expr {
 const quote = 0x27
 const backslash = 0x5c
 
-/** Where JSON escapes a quote, this does not, and the other way round. */
+/** JSON escapes the double quote and not the single one; here it is the other way round. */
 function inSingleQuotes(ranges: readonly Range[]): Expr {
   const has = (point: number) => ranges.some(([first, last]) => first <= point && point <= last)
   return alternatives(

@@ -9,10 +9,10 @@ import { inAnyOrder } from './orders.ts'
 import { plainList } from './plain-list.ts'
 import { classOf, rawText } from './raw-text.ts'
 
-/** How far it is looked for types that a value cannot have. */
+/** How deep the search for types that a value cannot have goes. */
 const lookahead = 2
 
-/** Values as JSON but for texts, which stand between these quotes as they are, and keys without any. */
+/** Values as JSON, except that texts are written between these quotes without escapes, and keys without quotes. */
 export function quotedValue(nodes: readonly SchemaNode[], quote: string, emission: Emission): Expr {
   return emission.valueIn(`quoted ${quote}`, nodes, (held) => {
     const ofTypes = (...type: string[]) => [...held, emission.document.derive({ type }, held[0]?.path ?? '#')]
@@ -63,7 +63,7 @@ export function quotedValue(nodes: readonly SchemaNode[], quote: string, emissio
   }
 }
 
-/** Keys that nothing has to stand around. */
+/** Keys that need no quotes. */
 const bareName = '^[A-Za-z_][A-Za-z0-9_.$-]*$'
 const bare = new RegExp(bareName)
 const mostOfKey = 128

@@ -1,6 +1,6 @@
 import { alternatives, charClass, type Expr, literal, type Range, sequence } from '../grammar/expressions.ts'
 
-/** The characters that a JSON text has and that are escaped where it is itself a JSON string. */
+/** The characters of a JSON text that are escaped if it is itself written as a JSON string. */
 const escapes = new Map([
   [0x09, '\\t'],
   [0x0a, '\\n'],
@@ -9,7 +9,7 @@ const escapes = new Map([
   [0x5c, '\\\\'],
 ])
 
-/** JSON texts as a JSON string has them, without its quotes. */
+/** JSON texts as the contents of a JSON string, without its quotes. */
 export function inString(expr: Expr): Expr {
   switch (expr.kind) {
     case 'literal':

@@ -9,24 +9,24 @@ import { countsOf, type SchemaNode } from '../schema/schema-document.ts'
 import { runOf, stringAutomaton } from '../schema/strings.ts'
 import { closedBy } from './closing-texts.ts'
 
-/** How a text stands between marks, where nothing is escaped. */
+/** A text between marks, where nothing is escaped. */
 interface Between {
-  /** What may stand behind it: it ends at the first of them. */
+  /** The marks that may follow the text, which ends at the first of them. */
   marks: readonly string[]
-  /** The value may be of one of these types too: a text that reads like one is one. */
+  /** The value may also be of one of these types: a text that looks like such a value is read as one. */
   others?: readonly ValueType[]
-  /** What begins so, but for white space, is read as something else. */
+  /** A text that begins with one of these, ignoring white space, is read as something else. */
   begins?: readonly string[]
 }
 
-/** A length is counted by states, as many as it has characters times those that look for the mark behind the text. */
+/** Counting a length takes a state for each character, multiplied by the states that look for the mark after the text. */
 const mostStates = 4000
 
-/** The same for all tools of a catalogue, so that they are written once. */
+/** Shared by all tools of a catalogue, so that they are compiled once. */
 const readableTexts = new LRUCache<string, Automaton>({ max: 200 })
 const readableLanguages = new WeakMap<Automaton, Map<string, Automaton>>()
 
-/** The characters of a text as they are, but for those that would be read as something else. */
+/** The texts as they are, except for those that would be read as something else. */
 export function rawText(
   nodes: readonly SchemaNode[],
   { marks, others = [], begins = [] }: Between,
@@ -86,7 +86,7 @@ function counted(bases: readonly SchemaNode[], marks: readonly string[]): readon
   return bases
 }
 
-/** What a text must not look like where the value may be of the type. */
+/** What a text must not look like if the value may be of the type. */
 const jsonOf: Readonly<Record<ValueType, string>> = {
   string: '^"',
   number: '^-?(0|[1-9][0-9]*)(\\.[0-9]+)?([eE][+-]?[0-9]+)?$',

@@ -5,16 +5,16 @@ import { leadsOf } from './leads.ts'
 import { literalExpr, literalPath, type Placed } from './literals.ts'
 import { type Path, path } from './paths.ts'
 
-/** A tool with the rule of its arguments as JSON. */
+/** A tool with the piece for its arguments as JSON. */
 interface SecondTool {
   name: string
   json: Expr
 }
 
-/** What has to be read at the start of an answer until it can be nothing but a call in one of these spellings. */
+/** What has to be read at the start of an answer until it can only be a call in one of these spellings. */
 export function secondPaths(spellings: readonly SecondSpelling[], tools: readonly SecondTool[]): Path[] {
   return spellings.flatMap(({ opens, certain, mids, close }) => {
-    // One for all of them: each name of each tool is a path of its own.
+    // Shared by all spellings: each name of each tool is a path of its own.
     const names = path()
     for (const tool of tools) {
       const rest = sequence(

@@ -13,13 +13,13 @@ import { classOf, rawText } from './raw-text.ts'
 /** What tagged arguments are written with. */
 interface Writing {
   format: TaggedArguments
-  /** What may stand behind an argument that has no mark of its own there. */
+  /** What may follow an argument that has no closing mark of its own. */
   ends: readonly string[]
   parameters: unknown
   emission: Emission
 }
 
-/** Arguments that have marks of their own. `close` is what stands behind the last of them. */
+/** Arguments that have marks of their own. `close` is what follows the last of them. */
 export function taggedExpr(
   format: TaggedArguments,
   close: string,
@@ -46,12 +46,15 @@ function entryOf({ name, names, nodes, isRequired }: NamedEntry, writing: Writin
   const { emission } = writing
   const key = name === undefined ? emission.write(undeclaredNames(names, writing), classOf) : literal(name)
   const isWritten = name === undefined || isKey(name, writing)
-  // No schema names a property so.
+  // No schema names a property this way.
   const expr = isWritten ? argumentExpr(key, name ?? '\0', nodes, writing) : never
   return { expr: emission.named('argument', expr), isRequired, mayRepeat: name === undefined }
 }
 
-/** Before the key, the key, what stands between, the value, and what stands behind it, by the types that it may have. */
+/**
+ * The text before the key, the key, the text in between, the value, and the text after it, by the types that the value
+ * may have.
+ */
 function argumentExpr(key: Expr, name: string, nodes: readonly SchemaNode[], writing: Writing): Expr {
   const types = typesOf(propertyOf(writing.parameters, name, writing.parameters), writing.parameters)
   const groups = Map.groupBy(
@@ -62,7 +65,7 @@ function argumentExpr(key: Expr, name: string, nodes: readonly SchemaNode[], wri
     ...[...groups.values()].map((group) => {
       const fitting = group.filter(([type]) => types.has(type))
       const [[, { before, mid, after }] = group[0] as [ValueType, TaggedValue]] = group
-      // What the schema says nothing of is read as the marks say.
+      // If the schema says nothing about the types, the marks decide how the value is read.
       const value = valueExpr(new Map(fitting.length === 0 ? group : fitting), nodes, after, writing)
       return sequence(marked(before), key, marked(mid), value, marked(after))
     }),
@@ -99,7 +102,7 @@ function valueExpr(
   }
 }
 
-/** Names are written as they are, and end where the mark behind them begins. */
+/** Names are written as they are, and end where the mark after them begins. */
 function isKey(name: string, { format }: Writing): boolean {
   if (name === '' || name !== name.trim() || !name.isWellFormed()) return false
   return Object.values(format.values).every(({ mid }) => mid.trim() === '' || !name.includes(mid.trim()))

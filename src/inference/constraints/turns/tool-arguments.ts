@@ -13,18 +13,18 @@ import { inString } from './quoted.ts'
 import { taggedExpr } from './tagged-arguments.ts'
 import { widened } from './widening.ts'
 
-/** The arguments of one tool as a piece of grammar, which goes into every grammar that offers the tool. */
+/** The arguments of one tool as a piece of grammar, which is added to every grammar that offers the tool. */
 interface ArgumentsGrammar {
   start: Expr
   rules: ReadonlyMap<string, Expr>
-  /** What of the schema was widened: the path and the keyword. */
+  /** What was widened in the schema: the path and the keyword. */
   widened: readonly string[]
-  /** Names in it that are nearly a keyword. */
+  /** Names in the schema that are nearly a keyword. */
   notes: readonly string[]
 }
 
 export interface ToolArguments {
-  /** Throws what is wrong with the schema. `allowance` is for all tools of a request. */
+  /** Throws what is wrong with the schema. `allowance` is shared by all tools of a request. */
   of(
     tool: OfferedTool,
     format: Pick<CallFormat, 'arguments' | 'close'>,
@@ -41,10 +41,10 @@ interface Allowance {
 const mostKept = 2048
 const mostRules = 200_000
 const mostSteps = 100_000
-/** Keywords of one tool that are given up one by one. */
+/** Keywords of one tool that are dropped one by one. */
 const mostWidened = 32
 
-/** Agents send the same tools with every turn, and add or leave out a few. */
+/** Agents send the same tools with every turn, and add or remove a few. */
 export function createToolArguments(): ToolArguments {
   const cache = new LRUCache<string, ArgumentsGrammar>({
     max: mostKept,
@@ -73,7 +73,7 @@ export function createToolArguments(): ToolArguments {
     })
     if (of.arguments.kind !== 'json' || !of.arguments.isQuoted)
       return { start, rules: grammar.rules, widened: [], notes: [...notes] }
-    // The same rules mean other texts here, so they have other names.
+    // The same rules mean other texts here, so they need other names.
     const quoted: Grammar = { rules: new Map() }
     const inside = addPiece(
       { rules: new Map([...grammar.rules, ['root', start]]) },
@@ -89,7 +89,7 @@ export function createToolArguments(): ToolArguments {
     }
   }
 
-  /** The smallest part that cannot be kept is widened, again and again. */
+  /** Widens the smallest part that cannot be kept, until the rest can be. */
   function widenedUntilKept(
     given: Record<string, unknown>,
     of: Written,
@@ -131,7 +131,7 @@ export function createToolArguments(): ToolArguments {
       if (known !== undefined) return known
       const schema = schemaOf(parameters)
       const fresh = strict ? compiled(schema, of, allowance) : widenedUntilKept(schema, of, allowance)
-      // What was short of steps only because of other tools may be kept the next time.
+      // A schema that only ran out of steps because of other tools may be kept the next time.
       if (allowance.steps > 0) cache.set(source, fresh)
       return fresh
     },
@@ -142,12 +142,12 @@ export function createToolArguments(): ToolArguments {
 interface Written {
   arguments: CallFormat['arguments']
   close: string
-  /** As they were given: it is by these that they are read. */
+  /** The schema as it was given, which determines how arguments are read. */
   parameters: unknown
   settings: SchemaSettings
 }
 
-/** The properties by their types. */
+/** The properties with only their types. */
 function shallow({ properties, required, additionalProperties }: Record<string, unknown>) {
   if (!isRecord(properties)) return undefined
   const types = Object.entries(properties).map(([name, schema]) => [
@@ -164,7 +164,7 @@ function shallow({ properties, required, additionalProperties }: Record<string, 
   }
 }
 
-/** Arguments are an object, and a schema without any allows none. */
+/** Arguments are an object, and a tool without a schema accepts none. */
 function schemaOf(parameters: unknown): Record<string, unknown> {
   if (parameters === undefined || parameters === null) return none
   if (parameters === true) return { type: 'object' }
@@ -182,7 +182,7 @@ function schemaOf(parameters: unknown): Record<string, unknown> {
 
 const none = { type: 'object', properties: {}, additionalProperties: false }
 
-/** Beside these a schema with no properties means that there are none. */
+/** With only these keywords, a schema without properties means that there are none. */
 const sayNothing = new Set([
   'type',
   'properties',

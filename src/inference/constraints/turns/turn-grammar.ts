@@ -10,7 +10,7 @@ import { addMuseTurn } from './muse.ts'
 import { notBeginning } from './not-beginning.ts'
 import { mergedPaths, path } from './paths.ts'
 
-/** Puts the rules of a turn into a grammar that has those of its parts. */
+/** Adds the rules of a turn to a grammar that already has those of its parts. */
 export function addTurn(
   { calls, reasoning, thought, own }: Omit<TurnConstraint, 'kind' | 'content'>,
   { content, tools, second = [] }: TurnParts,
@@ -57,7 +57,7 @@ export function addTurn(
         ...(calling === undefined ? [] : [sequence(space, calling.start)]),
         ...(isAuto && said !== undefined ? [said] : []),
       )
-    // Content that begins with a mark of thoughts would be read as that.
+    // Content that begins with a mark of thoughts would be read as a thought.
     const behind = content && marks ? notBeginning(content, marks.close, 'content-behind', rules) : content
     const first = behind && marks?.open ? notBeginning(behind, marks.open, 'content-first', rules) : behind
     const opening = mayOpen ? [sequence(space, marked(marks.open), rule('thought'))] : []
@@ -66,7 +66,7 @@ export function addTurn(
   }
   if (marks !== undefined) {
     const closing = textPath(marks.close, path([], rule('text-behind')))
-    // Where the model does not close its thought but calls, the thought ends there.
+    // If the model makes a call without closing its thought, the thought ends there.
     addArmedText(
       { anywhere: mergedPaths([closing, ...anywhere]), starts: {}, mayEnd: isFree },
       'thought',
@@ -76,7 +76,7 @@ export function addTurn(
   rules.set('root', rule(marks !== undefined && thought === 'open' ? 'thought' : 'text-first'))
 }
 
-/** White space around the marks belongs to nobody. */
+/** White space around the marks belongs to neither side. */
 function marksOf(reasoning: ReasoningFormat | undefined): { open: string; close: string } | undefined {
   const close = reasoning?.close.trim()
   return reasoning && close ? { open: reasoning.open.trim(), close } : undefined

@@ -3,7 +3,7 @@ import { isRecord } from '../schema/keywords.ts'
 
 type Schema = Readonly<Record<string, unknown>>
 
-/** A schema that allows all that the given one does, and what of it was given up: the path and the keyword. */
+/** A schema that allows everything that the given one does, and what was dropped: the path and the keyword. */
 interface Widened {
   schema: Schema
   what: string
@@ -35,7 +35,7 @@ const single = new Set([
   'unevaluatedProperties',
   'unevaluatedItems',
 ])
-/** What stands or falls together. */
+/** Keywords that only make sense together. */
 const together = [
   ['if', 'then', 'else'],
   ['contains', 'minContains', 'maxContains'],
@@ -48,8 +48,8 @@ const ofOthers = new Set([
 ])
 
 /**
- * Gives up the keyword that cannot be kept, and nothing else. Where less of a schema would allow less of the whole, because it stands
- * below `not`, `if` or `oneOf`, that one is given up instead.
+ * Drops the keyword that cannot be kept, and nothing else. Below `not`, `if` or `oneOf`, where a wider schema would
+ * narrow the whole, that keyword is dropped instead.
  */
 export function widened(root: Schema, { keyword, path }: SchemaError): Widened {
   const steps = stepsOf(path)
@@ -69,21 +69,21 @@ export function widened(root: Schema, { keyword, path }: SchemaError): Widened {
     passed.push(...steps.slice(passed.length, passed.length + (isMany ? 2 : 1)))
     at = inner
   }
-  // What has no schema of its own is named by the keyword that has it.
+  // If the path continues below a keyword without a schema of its own, that keyword is the one to drop.
   const step = steps[passed.length]
   return without(root, passed, step !== undefined && isRecord(at) && Object.hasOwn(at, step) ? step : keyword)
 }
 
 function without(root: Schema, path: readonly string[], keyword: string): Widened {
   const changed = replaced(root, path, (schema) => given(schema, keyword))
-  // What is named may be referred to from below `not` or `oneOf`.
+  // The schema that changes may be referred to from below `not` or `oneOf`.
   const schema = JSON.stringify(root).includes('"$ref"') ? positive(changed) : changed
   return { schema, what: `#${path.map((step) => `/${escaped(step)}`).join('')} ${keyword}` }
 }
 
-/** The schema without the keyword, and with nothing instead that the keyword allowed. */
+/** The schema without the keyword, and without losing anything that the keyword allowed. */
 function given(schema: Schema, keyword: string): Schema {
-  // A keyword that was asked for by another one: nothing but the type is certain.
+  // If another keyword led to this one, only the type is certain.
   if (!Object.hasOwn(schema, keyword)) return schema.type === undefined ? {} : { type: schema.type }
   const others: Record<string, unknown> = { ...schema }
   for (const name of together.find((names) => names.includes(keyword)) ?? [keyword]) delete others[name]
@@ -92,7 +92,7 @@ function given(schema: Schema, keyword: string): Schema {
   return others
 }
 
-/** Without references below what turns them round. */
+/** Without references below keywords that negate. */
 function positive(schema: unknown): Schema {
   if (!isRecord(schema)) return schema as Schema
   let own: Schema = schema
@@ -111,7 +111,7 @@ function positive(schema: unknown): Schema {
   )
 }
 
-/** Names that were given may be `__proto__`, so objects are made of entries. */
+/** Given names may be `__proto__`, so objects are built from entries. */
 function replaced(at: Schema, path: readonly string[], change: (schema: Schema) => Schema): Schema {
   const [step, ...further] = path
   if (step === undefined) return change(at)

@@ -28,7 +28,7 @@ const fraction = '(?:\\.\\d{1,9})?'
 const zone = '[+\\-](?:[01]\\d|2[0-3]):[0-5]\\d'
 const clock = `(?:[01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d${fraction}(?:[Zz]|${zone})|${leapSeconds()}`
 
-/** The last second of a day in UTC may be a 61st one, whatever the hour is elsewhere. */
+/** The last second of a day in UTC may be a 61st one, whatever the local hour is. */
 function leapSeconds(): string {
   const two = (value: number) => String(value).padStart(2, '0')
   const ways = [`23:59:60${fraction}(?:[Zz]|[+\\-]00:00)`]
@@ -47,25 +47,25 @@ const minutes = `${span}M(?:${seconds})?`
 const hours = `${span}H(?:${minutes})?`
 const timeSpan = `T(?:${hours}|${minutes}|${seconds})`
 
-/** Two hyphens at the third and fourth place are for encoded labels (RFC 5891), which no expression can check. */
+/** Two hyphens at the third and fourth position mark encoded labels (RFC 5891), which no expression can check. */
 function label(longest: number): string {
   const own = '[A-Za-z0-9]'
   const any = '[A-Za-z0-9\\-]'
   if (longest < 5) return longest < 2 ? own : `${own}(?:${any}{0,${longest - 2}}${own})?`
   return `${own}(?:${any}{0,2}${own}|${any}(?:${own}${any}|-${own})${any}{0,${longest - 5}}${own})?`
 }
-/** However long it is. */
+/** A label of any length. */
 const anyLabel =
   '[A-Za-z0-9](?:[A-Za-z0-9\\-]{0,2}[A-Za-z0-9]|[A-Za-z0-9\\-](?:[A-Za-z0-9][A-Za-z0-9\\-]|-[A-Za-z0-9])[A-Za-z0-9\\-]*[A-Za-z0-9])?'
 const hostname = `${label(63)}(?:\\.${label(63)}){0,2}|${label(24)}(?:\\.${label(24)}){3,9}`
 const atom = "[A-Za-z0-9!#$%&'*+/=?^_`{|}~\\-]"
 
-/** A dot stands between characters only, so there are at most one more than twice so many. */
+/** A dot stands between characters only, so the name has at most one character more than twice this number. */
 const name = (pairs: number) => `${atom}(?:\\.?${atom}){0,${pairs}}`
 
 const percent = '%[0-9A-Fa-f]{2}'
 const unreserved = 'A-Za-z0-9\\-._~'
-/** RFC 3987: what may stand beside `unreserved`. */
+/** RFC 3987: what is allowed in addition to `unreserved`. */
 const international = `${unreserved}\\u{a0}-\\u{d7ff}\\u{f900}-\\u{fdcf}\\u{fdf0}-\\u{ffef}\\u{10000}-\\u{1fffd}\\u{20000}-\\u{2fffd}\\u{30000}-\\u{3fffd}`
 const delimiters = "!$&'()*+,;="
 const literalAddress = `\\[(?:${ipv6}|[vV][0-9A-Fa-f]+\\.[${unreserved}${delimiters}:]+)\\]`
@@ -100,7 +100,7 @@ const variable = `(?:\\w|${percent})(?:\\.?(?:\\w|${percent}))*(?::[1-9]\\d{0,3}
 const templated = `\\{[+#./;?&=,!@|]?${variable}(?:,${variable})*\\}`
 const pointer = '(?:/(?:[^~/]|~[01])*)*'
 
-/** One character of an expression, or what stands for some. */
+/** One character of an expression, or a class of characters. */
 const inClass = '[A-Za-z0-9_ .,:;@#%&=+*/]|\\\\[dswDSW.\\-]|a-z|A-Z|0-9|a-f|A-F'
 const single =
   '(?:[^\\\\^$.*+?()\\[\\]{}|/\\u{0}-\\u{1f}]|\\\\[dDsSwWtnr.*+?^$(){}|/\\[\\]\\\\]|\\.|' +
@@ -139,7 +139,7 @@ const ofStandards: Readonly<Record<string, Format>> = {
     bound: 'no quoted names, no addresses in brackets, a domain of two to four labels of 40 characters',
     implied: [String.raw`^[^\s@"]{1,64}@[^\s@]{1,255}$`],
     within: (most) => {
-      // In so few characters no part can be longer than it may be.
+      // In so few characters no part can exceed its own limit.
       if (most <= 66) return `${atom}+(?:\\.${atom}+)*@${anyLabel}(?:\\.${anyLabel})+`
       const quarter = Math.floor(most / 4)
       const domain = label(Math.min(quarter - 1, 63))
@@ -199,7 +199,7 @@ const ofStandards: Readonly<Record<string, Format>> = {
   },
 }
 
-/** Others go by the rules of one of these. */
+/** Formats that follow the rules of another one. */
 const sameAs: Readonly<Record<string, string>> = {
   'idn-email': 'email',
   'name-email': 'email',
@@ -223,7 +223,7 @@ export const formats: Readonly<Record<string, Format>> = {
   ),
 }
 
-/** Formats of numbers, as their least and most. */
+/** Formats of numbers, with their minimum and maximum. */
 export const numberFormats: Readonly<Record<string, readonly [least: string, most: string]>> = {
   int8: ['-128', '127'],
   uint8: ['0', '255'],

@@ -1,6 +1,6 @@
 import type { Format } from './format.ts'
 
-/** What the formats of the libraries are made of that are not of JSON Schema. */
+/** The building blocks of the formats that libraries add to those of JSON Schema. */
 interface AddressPatterns {
   ipv4: string
   ipv6: string
@@ -79,13 +79,13 @@ function uuid(version: number): string {
   return `[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-${version}[0-9A-Fa-f]{3}-${variant}[0-9A-Fa-f]{3}-[0-9A-Fa-f]{12}`
 }
 
-/** The bits of the last digit that stand for nothing are zero. */
+/** The unused bits of the last digit are zero. */
 function base64(others: string): string {
   const digit = `[A-Za-z0-9${others}]`
   return `(?:${digit}{4})*(?:${digit}[AQgw]==|${digit}{2}[AEIMQUYcgkosw048]=)?`
 }
 
-/** Networks by the length of their prefix. */
+/** Networks, by the length of their prefix. */
 function networks(address: string): string {
   const byte = '(?:25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)'
   const ways = [`${address}/32`]
