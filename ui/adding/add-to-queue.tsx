@@ -9,12 +9,12 @@ import { DoneAdding } from './done-adding.tsx'
 
 interface Props {
   project: string
-  /** Their ids. */
+  /** Ids of the calls. */
   calls: readonly string[]
   onClose(): void
 }
 
-/** Puts calls into a queue that is chosen or made here, and says what became of them. */
+/** Adds calls to an existing or a new queue and shows the result. */
 export function AddToQueue({ project, calls, onClose }: Props) {
   const [text, setText] = useState('')
   const name = text.trim()
@@ -108,7 +108,7 @@ export function AddToQueue({ project, calls, onClose }: Props) {
   )
 }
 
-/** The newest queues, and where there are more, those whose names have `name` in them. */
+/** The newest queues; if there are more, also those whose names contain `name`. */
 function useQueuesOf(project: string, name: string) {
   const newest = useLoading((signal) => readQueues(project, signal), [project])
   const isPart = newest.value?.length === mostQueues
@@ -122,7 +122,7 @@ function useQueuesOf(project: string, name: string) {
   )
   const error = newest.error ?? named.error
   if (asked === '') return { queues: newest.value, isSought: newest.value !== undefined, error }
-  // Until the server has answered, those that are here are offered, and no new one.
+  // Until the server answers, offer the queues that are loaded and no new one.
   const isSought = named.value?.asked === asked
   return { queues: isSought ? named.value?.queues : newest.value, isSought, error }
 }

@@ -33,20 +33,20 @@ import { tokensIn } from './recorded-tokens.ts'
 const tabs = ['chat', 'surprise', 'input', 'output', 'attributes', 'feedback'] as const
 type Tab = (typeof tabs)[number]
 
-/** What is on the first tab depends on the call; what somebody chose stays for the next. */
+/** The first tab depends on the call; a tab that the user chose is kept for the next call. */
 let chosen: Tab | undefined
 
 interface Props {
   project: string
   call: string
-  /** Present where the call has a place in a trace that is not on the screen. */
+  /** Show a link to the trace, where the screen does not already show it. */
   withTrace?: boolean
-  /** Beside a form, which has the keys and says what there is to say. */
+  /** The call is shown next to a form, which handles the keys and the feedback. */
   isBeside?: boolean
   onChanged?: () => void
 }
 
-/** One call, whole. */
+/** A whole call. */
 export function CallDetail({ project, call: id, withTrace = false, isBeside = false, onChanged }: Props) {
   const { value: call, error, again } = useLoading((signal) => readCall(project, id, signal), [project, id])
   const [tab, setTab] = useState(chosen)
@@ -93,13 +93,13 @@ interface ShownProps {
   isBeside: boolean
   tab: Tab | undefined
   choose(tab: Tab): void
-  /** Asks where the call is to be put. */
+  /** Opens the dialog that adds the call to a queue or a dataset. */
   add(to: 'queue' | 'dataset'): void
   onChanged: (() => void) | undefined
 }
 
 function Shown({ project, id, call, withTrace, isBeside, tab: wanted, choose, add, onChanged }: ShownProps) {
-  // Small members, without numbers that could lose digits: sizes and times.
+  // These members are small, and their numbers (sizes and times) lose no digits.
   const row = JSON.parse(`{${lightText(call)}}`) as CallRow
   const [inputs, output] = [nodeAt(call, 'inputs'), nodeAt(call, 'output')]
   const asked = useMemo(() => askedIn(inputs), [inputs])
@@ -177,7 +177,7 @@ function Shown({ project, id, call, withTrace, isBeside, tab: wanted, choose, ad
   )
 }
 
-/** Its code comes when somebody looks. */
+/** Its code is loaded when the tab is opened. */
 function SurpriseTab(props: { project: string; inputs: JsonNode | undefined; choices: JsonNode[] }) {
   const { value, error, again } = useLoading(() => import('./surprise.tsx'), [])
   if (error) return <Failed error={error} again={again} />

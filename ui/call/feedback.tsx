@@ -15,7 +15,7 @@ interface Props {
   onChanged: (() => void) | undefined
 }
 
-/** What people and judges said of a call, and a place to say something. */
+/** Feedback on a call from people and scorers, with a form to add some. */
 export function Feedback({ project, call, onChanged }: Props) {
   const { value, error, again } = useLoading((signal) => feedbackOf(project, call, signal), [project, call])
   const [failure, setFailure] = useState<Error>()

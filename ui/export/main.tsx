@@ -17,7 +17,7 @@ import { SearchScreen } from '../screens/search/screen.tsx'
 import { TraceScreen } from '../screens/trace/screen.tsx'
 import { type Contents, contents } from './contents.ts'
 
-/** An exported screen: the page's own, without what asks or changes anything. */
+/** An exported screen: the screen of the page, without what sends requests or changes anything. */
 function File({ within }: { within: Contents }) {
   const [isShowingKeys, setShowingKeys] = useState(false)
   const here = place.value
@@ -50,7 +50,7 @@ function File({ within }: { within: Contents }) {
 }
 
 function Screen({ here, within: { project, path } }: { here: Place; within: Contents }) {
-  // Of another screen, or one of another project, nothing is within.
+  // Other screens and other projects are not in the file.
   const { screen } = placeOf(new URL(path, location.href).pathname)
   const isWithin = here.screen === 'call' || here.screen === screen
   if (isWithin && 'project' in here && here.project === project) {

@@ -3,7 +3,7 @@ import { readCall } from '../server/calls.ts'
 import { feedbackOf } from '../server/feedback.ts'
 import type { Exported } from './make.ts'
 
-/** One call, whole, with what was said of it. */
+/** One whole call with its feedback. */
 export function exportOfCall(project: string, call: string, name: string): Exported {
   return {
     title: name,

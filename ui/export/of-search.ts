@@ -3,7 +3,7 @@ import { readHits } from '../screens/search/hits.ts'
 import type { Exported } from './make.ts'
 import { keepList } from './whole-calls.ts'
 
-/** As many of the calls that were found as are on the screen. */
+/** The calls found, as many as are on the screen. */
 export function exportOfSearch(project: string, text: string, shown: number): Exported {
   return {
     title: `Calls with ${text}`,

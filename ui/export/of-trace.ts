@@ -4,7 +4,7 @@ import { countText } from '../value/units.ts'
 import type { Exported } from './make.ts'
 import { keepWhole } from './whole-calls.ts'
 
-/** A trace with the values of its calls: first of the one that is looked at, then from the top. */
+/** A trace with the values of its calls: first the selected one, then from the top. */
 export function exportOfTrace(
   project: string,
   trace: string,

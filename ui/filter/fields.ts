@@ -1,6 +1,6 @@
 import { FilterError } from './filter.ts'
 
-/** What the value of a field is, beside a text. */
+/** What kind of value a field has, other than text. */
 type Kind =
   | 'status'
   | 'duration'
@@ -15,7 +15,7 @@ type Kind =
   | 'any'
 
 export interface Field {
-  /** As the record calls it; several where any of them may be meant. */
+  /** Names of the field in the record; where there are several, any of them may match. */
   names: readonly string[]
   kind: Kind
 }
@@ -27,7 +27,7 @@ interface Described {
   means: string
 }
 
-/** The words of the bar for what the record calls otherwise. */
+/** Names in the filter bar of fields that are named otherwise in the record. */
 export const described: readonly Described[] = [
   {
     field: 'status',
@@ -99,7 +99,7 @@ export const described: readonly Described[] = [
   },
 ]
 
-/** Where a path goes on by itself. */
+/** Prefixes that a path follows. */
 export const openFields: readonly Omit<Described, 'name' | 'kind'>[] = [
   { field: 'inputs.', means: 'a value in the inputs: inputs.question:"refund"' },
   { field: 'output.', means: 'a value in the output' },
@@ -114,7 +114,7 @@ const known = new Map(described.map(({ field, kind, name }) => [field, { names: 
 const columns =
   /^(?:trace_id|parent_id|thread_id|turn_id|op_name|display_name|started_at|ended_at|expire_at|svc_user_id|svc_run_id|svc_run_step|svc_run_step_end|storage_size_bytes)$/
 
-/** What a field of the bar means. */
+/** The field that a name in the filter bar stands for. */
 export function fieldOf(field: string): Field {
   const found = known.get(field)
   if (found) return found
@@ -123,7 +123,7 @@ export function fieldOf(field: string): Field {
   if (score) {
     const [, name = '', path] = score
     const at = `feedback.[wandb.runnable.${name.replace(/\\(.)/g, '$1')}].payload.output`
-    // A score may be a value of its own, or stand beside its reason.
+    // A score is either a value of its own or has its reason next to it.
     return { names: path === undefined ? [at, `${at}.score`] : [`${at}.${path}`], kind: 'value' }
   }
   const annotation = /^annotation\.(.+)$/.exec(field)
@@ -144,14 +144,14 @@ const saidPrefixes = [
   ['annotation.', 'wandb.annotation.'],
 ] as const
 
-/** The type of feedback that a word of the bar names; any other word is a type itself. */
+/** The type of feedback that a word of the filter bar names; any other word is itself a type. */
 export function typeOfSaid(word: string): string {
   const prefix = saidPrefixes.find(([short]) => word.startsWith(short) && word.length > short.length)
   if (prefix) return prefix[1] + word.slice(prefix[0].length)
   return saidTypes[word] ?? word
 }
 
-/** The word of the bar for a type of feedback. */
+/** The word of the filter bar for a type of feedback. */
 export function wordOfSaid(type: string): string {
   const prefix = saidPrefixes.find(([, long]) => type.startsWith(long) && type.length > long.length)
   if (prefix) return prefix[0] + type.slice(prefix[1].length)

@@ -5,7 +5,7 @@ import { exactNumber, readDuration, readSize, readTime } from './quantities.ts'
 /** An expression of the record's query language (docs/queries.md). */
 export type Expression = { readonly [operator: string]: unknown }
 
-/** The query that a filter means; undefined where everything is looked for. `now` is what an age counts from. */
+/** The query for a filter; undefined where every call matches. `now` is the time from which ages count. */
 export function queryOf(filter: Filter, now = Date.now()): Expression | undefined {
   if (filter.kind === 'all' && filter.of.length === 0) return undefined
   return expressionOf(filter, now)
@@ -32,7 +32,7 @@ function expressionOf(filter: Filter, now: number): Expression {
   }
 }
 
-/** The op of a client in all its versions, as facets name it. */
+/** Matches every version of a client's op, as facets name it. */
 const isAnyVersion = ({ field: name, sign, value }: OfField) =>
   name === 'op' && sign === '=' && value.endsWith(':*')
 
@@ -99,7 +99,7 @@ function compared(name: string, kind: Field['kind'], given: OfField, now: number
         return compare(value === 'true')
       const number = exactNumber(value)
       if (number !== undefined) return compare(number)
-      // Digits that a number of the browser would lose are compared as they are written.
+      // Values whose digits a JavaScript number would lose are compared as text.
       if (/^-?\d+(?:\.\d+)?$/.test(value)) {
         if (sign === '' || sign === '=') return compare(value)
         throw new FilterError(`${value} has more digits than can be compared by ${sign}.`)

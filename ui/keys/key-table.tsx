@@ -8,7 +8,7 @@ import { useLoading } from '../server/loading.ts'
 import { addKey, type KeyRow, readKeys, revokeKey } from '../server/people.ts'
 import { NewKeyDialog } from './new-key.tsx'
 
-/** The keys of a user: its own, or for admins those of anybody. */
+/** The keys of a user: its own, or, for admins, those of any user. */
 export function KeyTable({ user, isOwn }: { user: string; isOwn: boolean }) {
   const about = isOwn ? undefined : user
   const { value, error, again } = useLoading((signal) => readKeys(about, signal), [user])

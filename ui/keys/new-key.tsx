@@ -1,7 +1,7 @@
 import { Copied } from '../parts/copied.tsx'
 import { Dialog } from '../parts/dialog.tsx'
 
-/** A key that was just made. Nobody can show it again. */
+/** A key that was just made, shown this once. */
 export function NewKeyDialog({ user, secret, onClose }: { user: string; secret: string; onClose(): void }) {
   return (
     <Dialog label={`The new key of ${user}`} onClose={onClose}>

@@ -20,11 +20,11 @@ interface Props {
   onClose(): void
   showKeys(): void
   signOut(): void
-  /** What was pasted where nobody was typing. */
+  /** Text that was pasted while no field had the focus. */
   pasted?: string
 }
 
-/** Goes anywhere, does anything, and finds what a pasted id means. */
+/** The command palette: goes anywhere, runs any command, and finds what a pasted id names. */
 export function Palette({ onClose, showKeys, signOut, pasted = '' }: Props) {
   const [text, setText] = useState(pasted)
   const [at, setAt] = useState(0)
@@ -90,7 +90,7 @@ export function Palette({ onClose, showKeys, signOut, pasted = '' }: Props) {
     onClose()
     choice.run()
   }
-  // Until an id is found it means nothing yet. Whoever has pressed Enter meanwhile need not do so again.
+  // An id leads nowhere until it is found. Enter that is pressed before then takes effect once it is.
   const [isAwaited, setAwaited] = useState(false)
   const isKnown = projects !== undefined && !isLookedFor
   const enter = () => (choices.length === 0 ? setAwaited(!isKnown) : run(choices[chosen]))
@@ -155,7 +155,7 @@ const screensOf = (project: string) => [
   { text: 'Objects', path: paths.objects(project) },
 ]
 
-/** First the project that the text speaks of, then the one that is open, then the others. */
+/** First the project that the text names, then the open one, then the others. */
 function inOrder({ project: named }: Names, here: string | undefined, all: readonly ProjectRow[]): string[] {
   const reached = all.map(({ project }) => project)
   const first = [named, here].filter((one) => one !== undefined && reached.includes(one))
@@ -167,10 +167,10 @@ const nothingOf = (ids: readonly string[]) =>
     ? 'Nothing that you reach has this id.'
     : `Nothing that you reach has one of these ${ids.length} ids.`
 
-/** Words are no longer. */
+/** Longer texts are not searched for. */
 const longestSearch = 200
 
-/** Whatever was typed may be words of a call. */
+/** Any text may be words of a call. */
 function searchFor(text: string, project: string | undefined): Choice[] {
   if (project === undefined || text.length > longestSearch || !/[\p{L}\p{N}]/u.test(text)) return []
   return [
@@ -178,7 +178,7 @@ function searchFor(text: string, project: string | undefined): Choice[] {
   ]
 }
 
-/** Ids may have other forms than ours; whether there is such a call or trace is seen there. */
+/** Ids may have other forms than Heddle's; the screen itself says whether such a call or trace exists. */
 function perhaps(text: string, project: string | undefined, { ids, named }: Names): Choice[] {
   if (project === undefined || ids.length + named.length > 0) return []
   if (!/^[\w-]{8,128}$/.test(text) || !/\d/.test(text)) return []

@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import { Icon } from './icon.tsx'
 
-/** Copies a text, and says so. */
+/** A button that copies a text and says so. */
 export function Copied({ text, label, children }: { text: string; label: string; children?: string }) {
   const [state, setState] = useState<'no' | 'yes' | 'failed'>('no')
   useEffect(() => {

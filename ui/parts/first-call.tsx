@@ -6,11 +6,11 @@ import { Empty } from './states.tsx'
 
 interface FirstCallProps {
   title: string
-  /** Without one, where the server puts what names none. */
+  /** Without one, the project that the server uses for requests that name none. */
   project?: string
 }
 
-/** No call is there yet: how one comes depends on whether a model is served and on what is recorded. */
+/** Shown before the first call. How to make one depends on whether a model is served and on what is recorded. */
 export function FirstCall({ title, project }: FirstCallProps) {
   const { value: engine } = useLoading(readEngine, [])
   const others = 'Clients of Weave and OpenTelemetry write here as well.'
@@ -48,7 +48,7 @@ function question(project: string | undefined, further: string): string {
   -d '{"messages": [{"role": "user", "content": "Hello"}]${further}}'`
 }
 
-/** Of somebody who reaches all entities it may be any. */
+/** A user with access to all entities may use any of them. */
 const ownProject = () => `${who.value?.entities.find((entity) => entity !== '*') ?? 'main'}/default`
 
 function start(project_id = ownProject()): string {

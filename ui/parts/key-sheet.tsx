@@ -1,7 +1,7 @@
 import { Dialog } from './dialog.tsx'
 import { aliveKeys } from './keys.ts'
 
-/** The keys that work here. */
+/** The keyboard shortcuts of the current screen. */
 export function KeySheet({ onClose }: { onClose(): void }) {
   return (
     <Dialog label="Keys" onClose={onClose}>

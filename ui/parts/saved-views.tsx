@@ -6,10 +6,10 @@ import { changeView, deleteView, readSavedViews, type SavedView, saveView } from
 import { Dialog } from './dialog.tsx'
 import { Icon } from './icon.tsx'
 
-/** What is only about the moment. */
+/** Parameters that are not part of a view. */
 const passing = ['peek', 'key']
 
-/** What the screen shows, as it is kept. */
+/** The state of the screen, as a view stores it. */
 function keptSearch(params: URLSearchParams): string {
   const kept = new URLSearchParams(params)
   for (const name of passing) kept.delete(name)
@@ -35,7 +35,7 @@ export function viewPath(
   }
 }
 
-/** The views of a screen that are kept: opened, made, renamed, shared and deleted. */
+/** The saved views of a screen: open, save, rename, share and delete them. */
 export function SavedViews({ project, screen }: { project: string; screen: 'calls' | 'charts' }) {
   const [isOpen, setOpen] = useState(false)
   return (

@@ -7,11 +7,11 @@ import { useTryingAgain } from './trying-again.ts'
 interface EmptyProps {
   title: string
   children?: ComponentChildren
-  /** The first step, ready to be copied. */
+  /** The first step, as a command to copy. */
   command?: string
 }
 
-/** Nothing is here yet, and this is how something gets here. */
+/** Says that nothing is here yet, and how to get something here. */
 export function Empty({ title, children, command }: EmptyProps) {
   return (
     <div class="state">
@@ -27,11 +27,11 @@ export function Empty({ title, children, command }: EmptyProps) {
   )
 }
 
-/** What is said of something that is not there, and where somebody goes on from it. */
+/** The text for something that does not exist, and a link to go on from it. */
 export interface Gone {
   title: string
   href: string
-  /** What is behind the link. */
+  /** Text of the link. */
   to: string
 }
 
@@ -41,7 +41,7 @@ interface FailedProps {
   gone?: Gone
 }
 
-/** What will pass is tried again by itself, and by hand. */
+/** An error. What may pass is retried automatically, and by a button. */
 export function Failed({ error, again, gone }: FailedProps) {
   const isTried = useTryingAgain(error, again)
   if (isForbidden(error)) return <Forbidden why={error.message} />
@@ -63,7 +63,7 @@ export function Failed({ error, again, gone }: FailedProps) {
   )
 }
 
-/** A failure in place of a whole screen. */
+/** An error in place of a whole screen. */
 export function FailedScreen({ name, ...failed }: FailedProps & { name: string }) {
   return (
     <main class="screen">
@@ -99,7 +99,7 @@ function Forbidden({ why }: { why: string }) {
   )
 }
 
-/** The shape of what is coming, so that nothing jumps when it is there. */
+/** A placeholder of the same shape as what is loading, so that nothing jumps. */
 export function Skeleton({ rows = 8 }: { rows?: number }) {
   return (
     <div class="skeleton" role="status" aria-label="Loading">

@@ -7,7 +7,7 @@ const words: Record<CallStatus, string> = {
   descendant_error: 'failed within',
 }
 
-/** Never by its colour alone. */
+/** The state is never shown by colour alone. */
 export function Status({ status, isShort = false }: { status: CallStatus; isShort?: boolean }) {
   return (
     <span class="status" data-status={status} title={words[status]}>
