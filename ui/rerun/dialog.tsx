@@ -13,12 +13,12 @@ import { findAsked, mostCalls, type Progress, runAgain } from './run.ts'
 interface Props {
   view: CallsView
   part: Part
-  /** How many calls the view has. */
+  /** Calls of the view. */
   count: number | undefined
   onClose(): void
 }
 
-/** Asks recorded questions again with other settings, and leads to the comparison with what was recorded. */
+/** Asks recorded questions again with other settings, and links to the comparison with what was recorded. */
 export function RunAgain({ view, part, count, onClose }: Props) {
   const { project } = view
   const { value, error, again } = useLoading((signal) => findAsked(view, part, signal), [view])

@@ -1,10 +1,10 @@
 import { type JsonNode, membersOf, nodeAt, sourceOf, stringOf } from '../value/json-index.ts'
 import type { Field } from './field.ts'
 
-/** What a reviewer has entered so far: a text or an option, some options, or what is in a group. */
+/** What a reviewer has entered so far: a text or an option, several options, or the members of a group. */
 export type Draft = string | readonly string[] | { readonly [name: string]: Draft } | undefined
 
-/** As JSON, with the digits that were typed. Without `json` nothing was said. */
+/** As JSON, with the digits that were typed. Without `json` there is no answer. */
 interface Judged {
   json?: string
   problem?: string
@@ -79,7 +79,7 @@ export const textOf = (draft: Draft): string => (typeof draft === 'string' ? dra
 export const groupOf = (draft: Draft): { readonly [name: string]: Draft } =>
   typeof draft === 'object' && !Array.isArray(draft) ? (draft as { [name: string]: Draft }) : {}
 
-/** What was said before, to be changed. */
+/** An earlier answer, to be changed. */
 export function draftOf(field: Field, node: JsonNode | undefined): Draft {
   if (node === undefined) return undefined
   switch (field.kind) {

@@ -12,7 +12,7 @@ interface Props {
   onChange(refs: readonly string[]): void
 }
 
-/** What reviewers are asked: annotation specs that are there, and new ones. */
+/** The questions for reviewers: existing annotation specs, and new ones. */
 export function SpecsChoice({ project, chosen, onChange }: Props) {
   const { value, error, again } = useLoading((signal) => readSpecs(project, signal), [project])
   const [isMaking, setMaking] = useState(false)

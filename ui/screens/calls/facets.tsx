@@ -22,20 +22,20 @@ const own = Object.keys(titles)
 
 const isCounted = (kind: string) => kind === 'call' || kind === 'feedback'
 
-/** Counted again at most so often while calls come. */
+/** Pause between counts while calls arrive. */
 const restMs = 5_000
-/** Values that are shown before somebody asks for the rest. */
+/** Values that a facet shows at first. */
 const fewValues = 8
 
 interface Props {
   meant: Meant
   /** The filter as the address has it. */
   text: string
-  /** Values inside of calls that are counted, too. */
+  /** Values inside calls that are counted as well. */
   pinned: readonly string[]
 }
 
-/** What the calls of the list have in common, with counts; a click filters by it. */
+/** What the calls of the list have in common, with counts; a click filters by a value. */
 export function Facets({ meant, text, pinned }: Props) {
   const [turn, setTurn] = useState(0)
   useEffect(() => {
@@ -75,7 +75,7 @@ export function Facets({ meant, text, pinned }: Props) {
 
 const pin = (fields: readonly string[]) => setSearch({ facet: fields.map(encodeURIComponent).join(',') })
 
-/** Each facet leaves out what the filter says of it. */
+/** Each facet is counted without the filter's own conditions on it. */
 async function countedBy(
   meant: Meant,
   text: string,
@@ -104,7 +104,7 @@ function FacetGroup({ field, text, facet, onUnpin }: GroupProps) {
   const isJson = titles[field] === undefined
   const values = facet?.values ?? []
   const chosen = (value: string | null) => isChosen(text, { field, value, isJson })
-  // Most records have no feedback, and who filters by it there wants to see why nothing is left.
+  // Most projects have no feedback; a user who filters by it still has to see why nothing is left.
   const isSaid = field === 'reaction' || field === 'feedback'
   if (isSaid && values.every(({ value }) => value === null && !chosen(value)) && !facet?.others) return null
   const shown = isLong ? values : values.filter(({ value }, index) => index < fewValues || chosen(value))
@@ -177,7 +177,7 @@ function nameOf({ field, value, isJson }: FacetValue): string {
   return (JSON.parse(value) as string) || '(empty)'
 }
 
-/** Values inside of calls that could be counted. */
+/** Values inside calls that could become facets. */
 function AddFacet({ meant, pinned }: Pick<Props, 'meant' | 'pinned'>) {
   const [isAsked, setAsked] = useState(false)
   const { value } = useLoading(

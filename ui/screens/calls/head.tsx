@@ -11,7 +11,7 @@ interface Props {
   sort: Sort
 }
 
-/** Names the columns; a click on one of them sorts by it. */
+/** The names of the columns; a click on one sorts by it. */
 export function GridHead({ shown, sort }: Props) {
   return (
     <div class="grid-head" role="row" aria-rowindex={1}>
@@ -55,7 +55,7 @@ export function GridHead({ shown, sort }: Props) {
   )
 }
 
-/** First the largest, then the smallest, then as usual. */
+/** First the largest, then the smallest, then the usual order. */
 function next(field: string, { field: by, direction }: Sort): string | undefined {
   if (field !== by) return `${field}.desc`
   if (direction === 'desc') return `${field}.asc`
@@ -70,7 +70,7 @@ export function sortIn(text: string | null): Sort {
   return found && isKnown ? { field: found[1] as string, direction: found[2] as 'asc' } : newestFirst
 }
 
-/** Which columns are shown, in which order; values inside of calls are looked for when it opens. */
+/** Chooses the columns and their order; values inside calls are looked up when it opens. */
 export function ColumnChooser({ shown, meant }: Pick<Props, 'shown'> & { meant: Meant }) {
   const [isOpen, setOpen] = useState(false)
   const found = useLoading(
@@ -81,7 +81,7 @@ export function ColumnChooser({ shown, meant }: Pick<Props, 'shown'> & { meant: 
   const others: readonly Column[] = columns.filter(({ name }) => !names.includes(name))
   const choose = (chosen: readonly string[]) => setSearch({ cols: columnsText(chosen) })
   const isFull = shown.filter(({ path }) => path !== undefined).length >= mostPaths
-  // A comma stands between two names in the address.
+  // A comma separates two names in the address.
   const values = found.value?.columns.filter(
     ({ field }) => isPath(field) && !field.includes(',') && !names.includes(field),
   )

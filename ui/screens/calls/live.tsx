@@ -2,10 +2,10 @@ import { useEffect, useState } from 'preact/hooks'
 import { hearing } from '../../server/events.ts'
 import type { Rows } from './rows.ts'
 
-/** News are said aloud at most so often. */
+/** Pause between announcements of new calls to screen readers. */
 const sayMs = 5_000
 
-/** Whether the list follows the record, and a switch for it. */
+/** Shows whether the list follows the record, and turns that on and off. */
 export function LiveSwitch({ list }: { list: Rows }) {
   const isPaused = list.isPaused.value
   const state = isPaused ? 'paused' : hearing.value === 'no' ? 'away' : 'live'
@@ -34,7 +34,7 @@ export function LiveSwitch({ list }: { list: Rows }) {
   )
 }
 
-/** The server cannot be heard: what is shown may be old. */
+/** Shown when events do not arrive, so that the list may be out of date. */
 export function AwayNote() {
   if (hearing.value !== 'no') return null
   return (

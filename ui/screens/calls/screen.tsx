@@ -27,13 +27,13 @@ import { queryIn } from './reading.ts'
 import { createRows, pageSize } from './rows.ts'
 import { AskAgain, Export, Selection } from './selection.tsx'
 
-/** What one call shows is half of the code of the list, and comes with the first call that is opened. */
+/** The view of a call is half of the code of this screen, so it is loaded when the first call is opened. */
 const CallDetail = lazily(async () => (await import('../../call/detail.tsx')).CallDetail, { isPart: true })
 
-/** From this width on there is room for facets beside the list, unless somebody has closed them. */
+/** From this width on the facets are shown next to the list, unless the user has closed them. */
 const roomy = matchMedia('(min-width: 90rem)')
 
-/** All calls of a project, newest first, and the one that is looked at beside them. */
+/** All calls of a project, newest first, and next to them the call that is previewed. */
 export function CallsScreen({ project }: { project: string }) {
   const asked = search.value
   const roots = asked.get('all') !== '1'
@@ -41,7 +41,7 @@ export function CallsScreen({ project }: { project: string }) {
   const [sortText, colsText] = [asked.get('sort'), asked.get('cols')]
   const peek = asked.get('peek') ?? undefined
   const read = useMemo(() => queryIn(text), [text])
-  // As long as the filter cannot be read, the list is that of the last one that could.
+  // While the filter cannot be parsed, the list keeps the last filter that could.
   const query = useRef<Expression>(undefined)
   if (!('problem' in read && read.problem)) query.current = (read as { query: Expression | undefined }).query
   const shown = useMemo(() => chosenColumns(colsText), [colsText])

@@ -16,7 +16,7 @@ interface Props {
   onDeleted(): void
 }
 
-/** What can be done with the calls that are chosen. */
+/** What can be done with the selected calls. */
 export function Selection({ view, ids, onClear, onDeleted }: Props) {
   const [front, setFront] = useState<'queue' | 'dataset' | 'delete'>()
   const what = ids.length === 1 ? '1 call' : `${countText(ids.length)} calls`
@@ -72,12 +72,12 @@ const RunAgain = lazily(async () => (await import('../../rerun/dialog.tsx')).Run
 
 interface AgainProps {
   view: CallsView
-  /** Of the view, where some are chosen. */
+  /** The selected calls; all of the view where none are given. */
   ids?: readonly string[]
   count: number | undefined
 }
 
-/** Asks the questions of the view, or of the calls that are chosen, with other settings. */
+/** Asks the questions of the view, or of the selected calls, again with other settings. */
 export function AskAgain({ view, ids, count }: AgainProps) {
   const [part, setPart] = useState<Part>()
   return (
@@ -90,7 +90,7 @@ export function AskAgain({ view, ids, count }: AgainProps) {
   )
 }
 
-/** Whole calls as a file: those that are chosen, or all of the view. */
+/** Downloads whole calls: the selected ones, or all of the view. */
 export function Export({ view, ids }: { view: CallsView; ids?: readonly string[] }) {
   const running = useRef<AbortController>(undefined)
   const [state, setState] = useState<{ count: number } | { failure: string }>()

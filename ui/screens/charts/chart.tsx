@@ -11,14 +11,14 @@ interface Props {
   times: readonly Date[]
   /** Where the last bucket ends. */
   end: Date
-  /** The calls of one bucket. */
+  /** Link to the calls of one bucket. */
   linkOf(bucket: number): string
   onChoose(first: number, last: number): void
   /** What the numbers leave out. */
   note?: string | undefined
 }
 
-/** One quantity over time, a line for each group. Who draws over it chooses a time; the table has the numbers, and links. */
+/** One quantity over time, with a line for each group. Drawing over it selects a time; the table has the numbers, and links. */
 export function Chart({ panel, drawn: { series, left }, times, end, linkOf, onChoose, note }: Props) {
   const [held, setHeld] = useState<{ from: number; to: number }>()
   const [pointed, setPointed] = useState<number>()
@@ -132,7 +132,7 @@ function saidAt(panel: Panel, series: readonly Series[], bucket: number): string
   return said.join(', ') || 'none'
 }
 
-/** A line with a step for each bucket; where there is no value there is no line. */
+/** A step line, with one step for each bucket; buckets without a value leave a gap. */
 function pathOf(values: Series['values'], highest: number, bar: number): string {
   let path = ''
   let isOpen = false

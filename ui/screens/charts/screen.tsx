@@ -26,7 +26,7 @@ const groupings: readonly { by: GroupField | undefined; label: string }[] = [
   { by: 'user', label: 'By user' },
 ]
 
-/** How many calls, how fast and how well, over time. */
+/** Calls, errors, tokens, cost, latency and feedback over time. */
 export function ChartsScreen({ project }: { project: string }) {
   const asked = search.value
   const [rangeGiven, byGiven, text] = [asked.get('range'), asked.get('by'), asked.get('q') ?? '']

@@ -25,7 +25,7 @@ const wayNames: Record<Way, string> = {
 export function FilterLine({ view, way, field, fields, count }: Props) {
   const input = useRef<HTMLInputElement>(null)
   const [text, setText] = useState(view.filter)
-  // Not after the next paint, when somebody may have begun to type.
+  // A layout effect, because the user may have begun to type before the next paint.
   useLayoutEffect(() => setText(view.filter), [view.filter])
   useKeys(
     'Filter',

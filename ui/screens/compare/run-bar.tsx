@@ -10,7 +10,7 @@ interface Props {
   counts: ReadonlyMap<string, string>
 }
 
-/** The runs that are compared; the first is what the others are compared with. */
+/** The compared runs; the first is the baseline of the others. */
 export function RunBar({ view: { project, ids, base, side }, letters, names, counts }: Props) {
   const without = (id: string) =>
     setSearch({

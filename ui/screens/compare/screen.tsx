@@ -20,7 +20,7 @@ import { CompareTable } from './table.tsx'
 import { comparedIn, letterOf, orderOf, usualWay, viewOf } from './view.ts'
 import { useWalk } from './walk.ts'
 
-/** Runs of an evaluation side by side. */
+/** Runs of an evaluation next to each other. */
 export function CompareScreen({ project }: { project: string }) {
   const view = viewOf(project)
   if (view.ids.length === 0) {
@@ -49,7 +49,7 @@ function Comparison({ view }: { view: ReturnType<typeof viewOf> }) {
   const way = view.way ?? usualWay(view)
   const order = orderOf(way === 'diff' && ids.length < 2 ? 'low' : way, field)
   const orderKey = JSON.stringify(order)
-  // Without the scores it is not known what the rows are sorted by.
+  // Without the scores the order of the rows is not known.
   const isKnown = view.field !== undefined || value !== undefined
   const list = useMemo(() => (isKnown ? createRows(compared, order) : undefined), [key, orderKey, isKnown])
   useEffect(() => () => list?.close(), [list])

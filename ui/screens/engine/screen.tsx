@@ -6,7 +6,7 @@ import { Time } from '../../parts/time.tsx'
 import { type Engine, readEngine } from '../../server/engine.ts'
 import { countText, sizeText } from '../../value/units.ts'
 
-/** How often it is asked; the server looks once a second itself. */
+/** Pause between requests; the server itself measures once a second. */
 const pauseMs = 1_000
 
 /** What the server is doing at the moment. */
@@ -17,7 +17,7 @@ export function EngineScreen() {
   }
   const { models, answers, answers_in_all: all, server, recording } = engine
   return (
-    // It scrolls, and nothing in it may take the focus.
+    // It scrolls by keys, and nothing in it takes the focus.
     <main class="screen narrow wide" tabIndex={0}>
       <h1>Engine</h1>
       {error && (
@@ -113,10 +113,10 @@ function ModelPanel({ model }: { model: Engine['models'][number] }) {
   )
 }
 
-/** Of a model that another server runs, not everything is told. */
+/** Another server that runs a model does not report everything about it. */
 const known = (value: number, text: (value: number) => string) => (value === 0 ? 'not known' : text(value))
 
-/** A box for each slot, filled where it works, and in words. A model of another server has its slots there. */
+/** A box for each slot, filled where it is in use, and in words. Slots of another server are not shown. */
 function Slots({ total, running, waiting }: { total: number; running: number; waiting: number }) {
   const waits = waiting === 0 ? 'nobody waits' : `${countText(waiting)} ${waiting === 1 ? 'waits' : 'wait'}`
   if (total === 0) {
@@ -178,7 +178,7 @@ function Fact({ name, children }: { name: string; children: ComponentChildren })
   )
 }
 
-/** Asked again and again while somebody looks; one question at a time. */
+/** Polls while the screen is shown, one request at a time. */
 function useWatched(): { engine?: Engine; error?: Error } {
   const [seen, setSeen] = useState<{ engine?: Engine; error?: Error }>({})
   useEffect(() => {
