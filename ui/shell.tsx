@@ -32,7 +32,7 @@ const ReviewScreen = lazily(async () => (await import('./screens/review/screen.t
 const ObjectsScreen = lazily(async () => (await import('./screens/objects/screen.tsx')).ObjectsScreen)
 const ObjectScreen = lazily(async () => (await import('./screens/object/screen.tsx')).ObjectScreen)
 
-/** The screens whose code comes later. */
+/** Screens whose code is loaded on demand. */
 const later: Partial<Record<Place['screen'], { ahead(): void }>> = {
   ...{ trace: TraceScreen, play: PlayScreen, engine: EngineScreen, people: PeopleScreen, me: MeScreen },
   ...{ charts: ChartsScreen, search: SearchScreen, evals: EvalsScreen, compare: CompareScreen },
@@ -40,12 +40,12 @@ const later: Partial<Record<Place['screen'], { ahead(): void }>> = {
   ...{ objects: ObjectsScreen, object: ObjectScreen },
 }
 
-/** While it is found out who this is, the code of the screen comes. */
+/** Loads the code of the current screen while the session is being checked. */
 export function fetchScreen(): void {
   later[place.value.screen]?.ahead()
 }
 
-/** What is around every screen. */
+/** The frame around every screen. */
 export function Shell() {
   const [front, setFront] = useState<'palette' | 'keys' | undefined>()
   const [pasted, setPasted] = useState('')
@@ -62,7 +62,7 @@ export function Shell() {
   ])
   useEffect(() => hearPasted(openPalette), [])
   const sectionLinks = useRef<HTMLElement>(null)
-  // On a narrow screen not all of them have room.
+  // On a narrow screen the sections do not all fit.
   useLayoutEffect(() => {
     const current = sectionLinks.current?.querySelector('[aria-current]')
     current?.scrollIntoView({ block: 'nearest', inline: 'nearest' })
@@ -151,7 +151,7 @@ export function Shell() {
   )
 }
 
-/** The project that the bar is about. On a screen of the server it is the one that somebody comes from, and goes back to. */
+/** The project that the bar shows. Screens of the server keep the one that the user came from. */
 function useProject(here: Place): string | undefined {
   const last = useRef<string | undefined>(undefined)
   if ('project' in here) last.current = here.project

@@ -13,12 +13,12 @@ import { inQuotedJson, projectInAddress } from '../../value/shell.ts'
 import { costText, countText, durationText } from '../../value/units.ts'
 import { commonScores, createRuns } from './runs.ts'
 
-/** As many as a comparison takes. */
+/** As many as a comparison accepts. */
 const mostChosen = 100
-/** Scores that have a column; a comparison shows all of them. */
+/** Scores with a column of their own; a comparison shows all scores. */
 const mostColumns = 4
 
-/** The evaluations of a project, to choose some and compare them. */
+/** The evaluations of a project; several can be selected for a comparison. */
 export function EvalsScreen({ project }: { project: string }) {
   const kept = useKeptPlace(project)
   const runs = useMemo(() => createRuns(project, kept.left?.rows), [project])
@@ -142,7 +142,7 @@ export function EvalsScreen({ project }: { project: string }) {
   )
 }
 
-/** The oldest is the baseline unless somebody says otherwise. */
+/** By start time, so that the oldest run is the baseline unless the user chooses another. */
 function inTime(ids: readonly string[], rows: readonly EvaluationRow[]): string[] {
   const place = new Map(rows.map(({ evaluation_call_id }, index) => [evaluation_call_id, index]))
   return ids.toSorted((a, b) => (place.get(b) ?? 0) - (place.get(a) ?? 0))
@@ -166,7 +166,7 @@ function RunLine({ project, row, scores, summary, cost, isActive, isChosen, onTo
     <tr
       class={`${isActive ? 'is-active' : ''} ${isChosen ? 'is-chosen' : ''}`}
       onClick={({ target }) => {
-        // Links go where they lead.
+        // A click on a link follows the link.
         if (!(target as Element).closest('a')) onToggle()
       }}
     >

@@ -4,7 +4,7 @@ import { KeySheet } from '../../parts/key-sheet.tsx'
 import { theme, themes } from '../../parts/theme.ts'
 import { who } from '../../server/session.ts'
 
-/** Who is signed in: what it may use, its keys, and how the page looks. */
+/** The signed-in user: its access, its keys, and the theme of the page. */
 export function MeScreen() {
   const [isSheet, setSheet] = useState(false)
   const me = who.value

@@ -13,10 +13,10 @@ import { JsonTree } from '../../value/json-tree.tsx'
 import { lineOf } from '../../value/messages.ts'
 import { countText } from '../../value/units.ts'
 
-/** As style/objects.css has it. */
+/** As in style/objects.css. */
 const rowHeight = 2
 
-/** Beside each other; the rest of a row is in the row itself. */
+/** Columns in the table; the row view shows all of them. */
 const mostColumns = 40
 
 /** A table, with the columns of the rows that were read so far. */

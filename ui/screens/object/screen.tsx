@@ -21,12 +21,12 @@ import { Difference } from './difference.tsx'
 import { ObjectValue } from './object-value.tsx'
 import { VersionMarks } from './version-marks.tsx'
 
-/** So many versions are listed. */
+/** Versions in the list. */
 const mostVersions = 500
 
 interface Read {
   versions: ObjectVersion[]
-  /** Older ones are not listed. */
+  /** Whether older versions are left out. */
   isPart: boolean
   shown: ObjectRead
 }
@@ -44,7 +44,7 @@ async function readAll(project: string, object: string, version: string, signal:
   }
 }
 
-/** One object: its value in one version, and what has changed since another. */
+/** One object: its value in one version, and the changes since another. */
 export function ObjectScreen({ project, object }: { project: string; object: string }) {
   const asked = search.value
   const version = asked.get('v') ?? 'latest'
@@ -157,7 +157,7 @@ export function ObjectScreen({ project, object }: { project: string; object: str
           yes="Delete"
           onYes={async () => {
             const digests = leaving === 'version' ? [shown.digest] : undefined
-            // Without it the screen says that it is gone, and leads on.
+            // If it is gone, the screen reads it again, says so, and links on.
             if (!(await wasThere(deleteObject(project, object, digests)))) again()
             else if (leaving === 'version' && versions.length > 1) {
               setSearch({ v: undefined, with: undefined })

@@ -12,13 +12,13 @@ import { projectInAddress } from '../../value/shell.ts'
 import { countText, sizeText } from '../../value/units.ts'
 import { VersionMarks } from '../object/version-marks.tsx'
 
-/** Of ops, and of all else. */
+/** Limit for ops, and the same for all other objects. */
 const mostObjects = 1_000
 
 const classOf = ({ kind, base_object_class: base }: ObjectVersion) =>
   kind === 'op' ? 'Op' : (base ?? 'Other')
 
-/** Ops by themselves: a client has many of them. */
+/** Ops are read separately, because a client may have many of them. */
 async function readAll(
   project: string,
   signal: AbortSignal,
@@ -28,7 +28,7 @@ async function readAll(
   return { all: found.flat(), isPart: found.some(({ length }) => length === mostObjects) }
 }
 
-/** What is kept under a name: datasets, prompts, scorers, models, annotation specs, ops. */
+/** The objects of a project: datasets, prompts, scorers, models, annotation specs, ops. */
 export function ObjectsScreen({ project }: { project: string }) {
   const { value, error, again } = useLoading((signal) => readAll(project, signal), [project])
   const chosen = search.value.get('class') ?? undefined

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import { addUser, type User } from '../../server/people.ts'
 
-/** A user needs entities: nobody is given all of them by silence. */
+/** The field for entities is required, so that no user gets all of them by mistake. */
 export function NewUserForm({ onMade }: { onMade(user: string, secret: string): void }) {
   const [name, setName] = useState('')
   const [entities, setEntities] = useState('')

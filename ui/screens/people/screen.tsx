@@ -14,7 +14,7 @@ import { who } from '../../server/session.ts'
 import { countText } from '../../value/units.ts'
 import { NewUserForm } from './new-user.tsx'
 
-/** Who may come in. For admins. */
+/** The users of the server, for admins. */
 export function PeopleScreen() {
   const { value, error, again } = useLoading(readUsers, [])
   const [made, setMade] = useState<{ user: string; secret: string }>()

@@ -22,7 +22,7 @@ interface Props {
   project: string
 }
 
-/** What one side has answered, while it is written and after. */
+/** The answer of one side, while it is written and afterwards. */
 export function AnswerView({ play, side, project }: Props) {
   const run = side.run.value
   const [front, setFront] = useState<'queue' | 'dataset'>()

@@ -7,11 +7,11 @@ import { isJson } from './settings.ts'
 
 interface Props {
   calls: readonly ToolCall[]
-  /** Present when the answer is over. */
+  /** Present once the answer is complete. */
   onResults: ((results: string[]) => void) | undefined
 }
 
-/** Calls of tools, and a place to say what each of them answers. */
+/** Calls of tools, with a field for the result of each. */
 export function CallResults({ calls, onResults }: Props) {
   const [results, setResults] = useState<string[]>([])
   return (

@@ -8,7 +8,7 @@ import { newTurn, type Turn } from './turns.ts'
 
 const roles = ['system', 'user', 'assistant', 'tool']
 
-/** The messages that A and B are both asked, each of them to be changed. */
+/** The messages that A and B are both asked, each editable. */
 export function Conversation({ play }: { play: Play }) {
   const turns = play.turns.value
   const wrong = play.shown.value

@@ -10,7 +10,7 @@ import { bodyOf, openFields } from './turns.ts'
 /** Nobody reads more of it here, and a browser takes seconds to lay out a few megabytes. */
 const longestShown = 20_000
 
-/** The question as a program would ask it. */
+/** The request as a program would send it. */
 export function CopyDialog({ play, project, onClose }: { play: Play; project: string; onClose(): void }) {
   const [form, setForm] = useState<(typeof forms)[number]>('curl')
   const [name, setName] = useState(play.shown.value[0]?.name)

@@ -4,7 +4,7 @@ import { requestFields } from './request-fields.ts'
 export interface FieldGroup {
   name: string
   fields: readonly RequestField[]
-  /** Closed until somebody looks for something. */
+  /** Closed until something is searched for or set in it. */
   isRare: boolean
 }
 
@@ -23,7 +23,7 @@ const named: [name: string, fields: string][] = [
 
 const usual = new Set(['Model', 'Sampling', 'Length and end', 'Probabilities'])
 
-/** Every field is in one of them: those that are named nowhere come last. */
+/** Every field is in one group; fields that are named above nowhere come last. */
 export const fieldGroups: readonly FieldGroup[] = (() => {
   const left = new Map(requestFields.map((field) => [field.name, field]))
   const groups: FieldGroup[] = []

@@ -18,7 +18,7 @@ const nameless = () => {
 
 const projectName = /^[^/\s]+\/[^/\s]+$/
 
-/** Asks the model. Each question is a call of the project. */
+/** Asks the model. Each answer is a call of the project. */
 export function PlayScreen() {
   const project = search.value.get('p') ?? ''
   useEffect(() => {
@@ -49,7 +49,7 @@ function Playground({ project }: { project: string }) {
     },
     { keys: ['y'], does: 'Copy as curl or code', run: () => setCopying(true) },
   ])
-  // What it can be asked for is known when it is loaded.
+  // Which models can answer is known once they are loaded.
   const answering = engine?.models.filter(
     ({ names, tasks }) => names.length === 0 || tasks.includes('answers'),
   )
@@ -142,7 +142,7 @@ function PlayBar({ play, project, isBusy, isEmpty, ask, copy }: BarProps) {
   )
 }
 
-/** Before anything is asked: whether it will be found again. */
+/** Says before anything is asked whether it will be recorded. */
 function RecordNotice({ play, recording }: { play: Play; recording: string | undefined }) {
   if (recording === 'off') {
     return <p class="notice">Recording is off for you: what is asked here becomes no call.</p>

@@ -12,7 +12,7 @@ interface Props {
   models: readonly string[]
 }
 
-/** Everything that a request may say, of A or of B. What is at its default is not sent. */
+/** Every field of the request, for A or for B. Fields at their default are not sent. */
 export function SettingsPanel({ play, models }: Props) {
   const [chosen, setChosen] = useState<'a' | 'b'>('a')
   const [wanted, setWanted] = useState('')
@@ -73,7 +73,7 @@ export function SettingsPanel({ play, models }: Props) {
   )
 }
 
-/** What differs from the default, in one look. */
+/** The settings that differ from the default. */
 function Changed({ play, side }: { play: Play; side: Side }) {
   const settings = side.settings.value
   const { leftOut } = linkOf(settings)
@@ -119,7 +119,7 @@ function Group({ play, side, models, wanted, group: { name, fields, isRare } }: 
   const fitting = fields.filter(
     (field) => `${field.name} ${field.says}`.toLowerCase().includes(wanted) || field.name === wrong,
   )
-  // It stays open when what was set in it is taken away.
+  // The group stays open when a setting in it is removed.
   const wasTold = useRef(false)
   wasTold.current ||= fitting.some((field) => settings.has(field.name) || field.name === wrong)
   if (fitting.length === 0) return null

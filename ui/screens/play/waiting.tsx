@@ -3,7 +3,7 @@ import { mostAnswers } from '../../server/answers-at-once.ts'
 import { type Engine, readEngine } from '../../server/engine.ts'
 import { durationText } from '../../value/units.ts'
 
-/** The question has not left the browser. */
+/** The request has not been sent yet. */
 export function Held() {
   return (
     <p class="muted waiting" role="status">
@@ -13,10 +13,10 @@ export function Held() {
   )
 }
 
-/** How often it is asked what others do. */
+/** Pause between requests for the state of the engine. */
 const pauseMs = 1_000
 
-/** Why there is no word of the answer yet. */
+/** Why nothing of the answer has arrived yet. */
 export function Waiting({ askedAt }: { askedAt: number }) {
   const [engine, setEngine] = useState<Engine>()
   const [now, setNow] = useState(askedAt)
@@ -28,7 +28,7 @@ export function Waiting({ askedAt }: { askedAt: number }) {
       if (isLooking) return
       isLooking = true
       readEngine(controller.signal)
-        // What matters is the answer; it says by itself when it fails.
+        // Failures are ignored: if the answer fails, it says so itself.
         .then(setEngine, () => undefined)
         .finally(() => {
           isLooking = false

@@ -9,7 +9,7 @@ interface ServedModel {
   max_model_len?: number
 }
 
-/** What is served, in one line. */
+/** The served model, in one line. */
 export function EngineStrip() {
   const { value, error, again } = useLoading(readModels, [])
   useTryingAgain(error, again)

@@ -8,7 +8,7 @@ import { projectsAtOnce, readProjects } from '../../server/projects.ts'
 import { countText } from '../../value/units.ts'
 import { EngineStrip } from './engine-strip.tsx'
 
-/** Where everybody begins: the projects there are, and whether the model is there. */
+/** The first screen: the projects, and whether a model is served. */
 export function ProjectsScreen() {
   const [wanted, setWanted] = useState(projectsAtOnce)
   const { value, error, again, isLoading } = useLoading((signal) => readProjects(wanted, signal), [wanted])
@@ -44,7 +44,7 @@ export function ProjectsScreen() {
   )
 }
 
-/** A project needs no registration, so one may be opened before anything is in it. */
+/** A project needs no registration, so one may be opened before it contains anything. */
 function OpenProject() {
   const [name, setName] = useState('')
   const isName = /^[^/\s]+\/[^/\s]+$/.test(name.trim())

@@ -21,11 +21,11 @@ interface Props {
 
 const states = Object.keys(stateNames) as ItemState[]
 
-/** As the address says it; undefined is all. */
+/** As the address has it; undefined means all. */
 export const stateIn = (asked: URLSearchParams): ItemState | undefined =>
   states.find((one) => one === asked.get('state'))
 
-/** The calls of the queue, in its order. */
+/** The items of the queue, in its order. */
 export function Items({ project, queue, stats }: Props) {
   const state = stateIn(search.value)
   const inQueue = state === undefined ? stats.total_items : stats.by_state[state]

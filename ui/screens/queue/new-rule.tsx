@@ -18,7 +18,7 @@ const first = {
   ops: '',
 }
 
-/** A rule, by what it picks. */
+/** A form for a rule, by what it picks. */
 export function NewRuleForm({ onMake }: { onMake(rule: NewRule): Promise<void> }) {
   const [draft, setDraft] = useState(first)
   const [failure, setFailure] = useState<Error>()
@@ -129,7 +129,7 @@ export function NewRuleForm({ onMake }: { onMake(rule: NewRule): Promise<void> }
   )
 }
 
-/** Undefined as long as something is missing. */
+/** Undefined while something is missing. */
 function ruleOf({ kind, n, scorer, path, side, bound, ops }: typeof first): NewRule | undefined {
   const names = ops
     .split(',')

@@ -1,7 +1,7 @@
 import type { QueueStats } from '../../server/queues.ts'
 import { countText } from '../../value/units.ts'
 
-/** Who has done how much. */
+/** How much each reviewer has done. */
 export function Reviewers({ stats }: { stats: QueueStats }) {
   if (stats.by_user.length === 0) return <p class="muted in-panel">Nobody has begun yet.</p>
   return (

@@ -9,7 +9,7 @@ import { deleteRule, makeRule, pauseRule, type QueueRule, readRules } from '../.
 import { countText } from '../../value/units.ts'
 import { NewRuleForm } from './new-rule.tsx'
 
-/** What puts calls into the queue as they end. */
+/** The rules that add calls to the queue as they end. */
 export function Rules({ project, queue }: { project: string; queue: string }) {
   const { value, error, again } = useLoading((signal) => readRules(project, queue, signal), [project, queue])
   const [failure, setFailure] = useState<Error>()

@@ -27,7 +27,7 @@ async function readAll(project: string, queue: string, signal: AbortSignal) {
   return { found, stats: stats.get(queue) }
 }
 
-/** One queue: its calls, what puts calls into it, and who reviews them. */
+/** One queue: its items, its rules and its reviewers. */
 export function QueueScreen({ project, queue }: { project: string; queue: string }) {
   const { value, error, again } = useLoading((signal) => readAll(project, queue, signal), [project, queue])
   const [front, setFront] = useState<'change' | 'delete'>()
@@ -128,7 +128,7 @@ export function QueueScreen({ project, queue }: { project: string; queue: string
           yes="Delete the queue"
           onYes={async () => {
             if (await wasThere(deleteQueue(project, queue))) go(paths.queues(project), { replaces: true })
-            // The screen says that it is gone, and leads on.
+            // The screen reads it again, says that it is gone, and links on.
             else again()
           }}
           onClose={() => setFront(undefined)}

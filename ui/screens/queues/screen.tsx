@@ -11,7 +11,7 @@ import { QueueLine, queueHeight } from './line.tsx'
 import { NewQueue } from './new-queue.tsx'
 import { createQueueRows } from './rows.ts'
 
-/** What people review together, and how far they are. */
+/** The queues of a project and their progress. */
 export function QueuesScreen({ project }: { project: string }) {
   const list = useMemo(() => createQueueRows(project), [project])
   useEffect(() => () => list.close(), [list])

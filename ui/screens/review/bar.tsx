@@ -7,7 +7,7 @@ import { who } from '../../server/session.ts'
 import { countText, durationText } from '../../value/units.ts'
 import type { Review } from './review.ts'
 
-/** The last of a lease is counted before the eye. */
+/** The countdown of a lease is shown in its last minutes. */
 const shownFromMs = 2 * 60_000
 
 interface Props {
@@ -16,7 +16,7 @@ interface Props {
   queue: Queue
 }
 
-/** How far everybody is, and whether everything is saved. */
+/** The progress of all reviewers, and whether everything is saved. */
 export function Bar({ review, project, queue }: Props) {
   const stats = review.stats.value
   const mine = stats?.by_user.find(({ user }) => user === who.value?.user)

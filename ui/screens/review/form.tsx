@@ -11,17 +11,17 @@ interface Props {
   held: Held
   questions: Questions
   guidelines: string
-  /** This reviewer is done with the item. */
+  /** This reviewer has completed or skipped the item. */
   isFinished: boolean
 }
 
 const digits = ['1', '2', '3', '4', '5', '6', '7', '8', '9', '0']
 
-/** The questions, and what becomes of the item. */
+/** The questions, and the buttons that complete or skip the item. */
 export function Form({ review, held, questions, guidelines, isFinished }: Props) {
   const form = useRef<HTMLFormElement>(null)
   useLayoutEffect(() => {
-    // A field of text would take the keys away.
+    // In a text field, keys would type instead of choosing.
     form.current?.querySelector<HTMLElement>('.question:first-child .chip[tabindex="0"]')?.focus()
   }, [])
   const choose = (key: string) => {
@@ -40,7 +40,7 @@ export function Form({ review, held, questions, guidelines, isFinished }: Props)
       class="review-form"
       aria-label="Your answers"
       ref={form}
-      // Enter in a box is no end of the item.
+      // Enter in a field does not complete the item.
       onSubmit={(event) => event.preventDefault()}
     >
       <div class="questions">

@@ -17,7 +17,7 @@ interface Props {
   onWhole(isWhole: boolean): void
 }
 
-/** What the reviewer judges: the fields that the item names, or all of the call. */
+/** What the reviewer judges: the fields that the item names, or the whole call. */
 export function Reading({ project, held: { item, call }, isWhole, onWhole }: Props) {
   return (
     <section class="reading" aria-label="The call" tabIndex={0}>

@@ -18,7 +18,7 @@ async function readAll(project: string, queue: string, signal: AbortSignal) {
   return { found, questions: await readQuestions(project, found.scorer_refs, signal) }
 }
 
-/** Reviews a queue by keys: an item is before the eye, the next one is there already. */
+/** Reviews a queue by keys: one item is shown, the next is already loaded. */
 export function ReviewScreen({ project, queue }: { project: string; queue: string }) {
   const { value, error, again } = useLoading((signal) => readAll(project, queue, signal), [project, queue])
   if (error) {
@@ -72,7 +72,7 @@ function Reviewing({ project, queue, questions }: Props) {
       does: 'Complete, and next',
       whileTyping: true,
       run: () => {
-        // What is being typed is taken as it would be on leaving the field.
+        // Leaving the field commits what is being typed.
         if (document.activeElement instanceof HTMLElement) document.activeElement.blur()
         void review.finish('completed')
       },
@@ -131,7 +131,7 @@ function Done({
   const others = review.othersOn.value
   const isEmpty = review.stats.value?.total_items === 0
   useEffect(() => {
-    // An item that somebody gives back is open again.
+    // An item that another reviewer releases is available again.
     if (others === 0) return
     const timer = setInterval(() => void review.lookFurther(), 15_000)
     return () => clearInterval(timer)

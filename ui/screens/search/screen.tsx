@@ -16,14 +16,14 @@ import { FilterText } from '../calls/filter-bar.tsx'
 import { pathOfCall } from '../calls/line.tsx'
 import { type Hit, type Hits, readHits } from './hits.ts'
 
-/** How long somebody has not typed before the record is searched. */
+/** Pause in typing after which the search runs. */
 const pauseMs = 250
 
 interface State extends Hits {
   of: string
 }
 
-/** Calls by the words in them, with the places where the words are. */
+/** Finds calls by words in them, and shows where the words occur. */
 export function SearchScreen({ project }: { project: string }) {
   const text = search.value.get('q') ?? ''
   const field = useRef<HTMLInputElement>(null)
@@ -40,7 +40,7 @@ export function SearchScreen({ project }: { project: string }) {
     if (text !== written.current) setDraft(text)
     written.current = text
   }, [text])
-  // Not after the next paint: who comes here goes on typing. Who comes back goes on reading.
+  // A layout effect, because the user may type before the next paint. On a return the focus stays with the results.
   useLayoutEffect(() => {
     if (kept.left === undefined && !isFile) field.current?.focus()
     return () => clearTimeout(timer.current)
@@ -207,7 +207,7 @@ interface LineProps {
   project: string
   hit: Hit
   isActive: boolean
-  /** Somebody follows its link. */
+  /** Called before its link is followed. */
   onLeave(): void
 }
 

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import { signIn } from '../../server/session.ts'
 
-/** One field: the key that programs use as well. */
+/** One field, for the same key that programs use. */
 export function SignIn() {
   const [key, setKey] = useState('')
   const [problem, setProblem] = useState<string>()

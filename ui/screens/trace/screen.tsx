@@ -17,11 +17,11 @@ import { lineHeight, TimeRuler, TraceLine } from './line.tsx'
 import { evenScale, gapsIn, shortenedScale } from './time-scale.ts'
 import { type Branch, costOfTrace, linesOf, type Span, spanOf, treeOf } from './tree.ts'
 
-/** Where all of its calls are, filtered and exported. */
+/** The list of its calls, where they can be filtered and exported. */
 const asList = (project: string, trace: string) =>
   paths.calls(project, { q: toggled('', { field: 'trace', value: trace, isJson: false }), all: '1' })
 
-/** One trace: who called whom and when, and the call that is looked at. */
+/** One trace: who called whom and when, and the selected call. */
 export function TraceScreen({ project, trace }: { project: string; trace: string }) {
   const {
     value: rows,
@@ -34,7 +34,7 @@ export function TraceScreen({ project, trace }: { project: string; trace: string
   const all = useMemo(() => linesOf(tree, new Set()), [tree])
   const lines = useMemo(() => (closed.size === 0 ? all : linesOf(tree, closed)), [tree, closed])
   const span = useMemo(() => spanOf(all), [all])
-  // What the trace waited for, and when nothing ran, is known when all of it is there.
+  // The critical path and the gaps are known once all of the trace is loaded.
   const gaps = useMemo(() => (isPart ? [] : gapsIn(all, span)), [all, isPart])
   const isEven = search.value.get('gaps') === 'all'
   const scale = useMemo(() => (isEven ? evenScale(span) : shortenedScale(span, gaps)), [gaps, isEven])
@@ -50,7 +50,7 @@ export function TraceScreen({ project, trace }: { project: string; trace: string
   const kept = useKeptPlace(trace)
   const keepPlace = useKeptScroll(kept, { scroller, isThere: rows !== undefined && !isPart, active: at })
 
-  // A call below a closed one that is named in the address has to be seen.
+  // A call in the address has to be visible, even if it is below a closed one.
   useEffect(() => {
     if (at === -1 && rows?.some(({ id }) => id === chosen)) setClosed(new Set())
   }, [at, rows])
@@ -218,7 +218,7 @@ export function TraceScreen({ project, trace }: { project: string; trace: string
   )
 }
 
-/** What is left of a gap is no measure of it. */
+/** The length in time, since a shortened gap no longer shows it. */
 function gapsText(gaps: readonly Span[]): string {
   const long = durationText(gaps.reduce((sum, { start, end }) => sum + end - start, 0))
   return gaps.length === 1 ? `A gap of ${long}` : `${gaps.length} gaps of ${long}`
