@@ -57,8 +57,8 @@ export function Shell() {
   const project = useProject(here)
   const leave = () => void signOut().catch(() => undefined)
   useKeys('Everywhere', [
-    { keys: ['Ctrl+k'], does: 'Go to, or paste an id', whileTyping: true, run: () => openPalette() },
-    { keys: ['?'], does: 'Keys that work here', run: () => setFront('keys') },
+    { keys: ['Ctrl+k'], does: 'Go to, or paste an ID', whileTyping: true, run: () => openPalette() },
+    { keys: ['?'], does: 'Keyboard shortcuts', run: () => setFront('keys') },
   ])
   useEffect(() => hearPasted(openPalette), [])
   const sectionLinks = useRef<HTMLElement>(null)
@@ -82,7 +82,7 @@ export function Shell() {
             <a class="project-here" href={paths.calls(project)}>
               {project}
             </a>
-            <nav class="sections" aria-label="Of the project" ref={sectionLinks}>
+            <nav class="sections" aria-label="Project" ref={sectionLinks}>
               {sections.map(({ name, path, screens }) => (
                 <a
                   key={name}
@@ -95,7 +95,7 @@ export function Shell() {
             </nav>
           </>
         )}
-        <nav aria-label="Of the server" class="server-nav">
+        <nav aria-label="Server" class="server-nav">
           {[
             ['play', paths.play(project === undefined ? {} : { p: project })] as const,
             ['engine', paths.engine] as const,
@@ -112,11 +112,16 @@ export function Shell() {
             <span>Go to</span>
             <kbd>{shown('Ctrl+k')}</kbd>
           </button>
-          <button type="button" class="icon-button" aria-label="Keys" onClick={() => setFront('keys')}>
+          <button
+            type="button"
+            class="icon-button"
+            aria-label="Keyboard shortcuts"
+            onClick={() => setFront('keys')}
+          >
             <Icon name="keyboard" />
           </button>
           <ThemeButton />
-          <a class="who" href={paths.me} title="Your keys and the look of the page">
+          <a class="who" href={paths.me} title="Your keys and theme">
             {who.value?.user}
           </a>
           <button type="button" class="icon-button" aria-label="Sign out" title="Sign out" onClick={leave}>
@@ -199,7 +204,7 @@ function Screen({ here }: { here: Place }) {
     case 'nowhere':
       return (
         <main class="screen">
-          <Empty title="There is nothing at this address">
+          <Empty title="Page not found">
             <a class="button" href={paths.projects}>
               Projects
             </a>

@@ -97,7 +97,7 @@ export function AddToDataset({ project, calls, onClose }: Props) {
             value={dataset}
             onChange={({ currentTarget }) => setDataset(currentTarget.value)}
           >
-            <option value="">A new one</option>
+            <option value="">New dataset</option>
             {value.datasets.map(({ object_id: id }) => (
               <option key={id} value={id}>
                 {id}
@@ -106,7 +106,7 @@ export function AddToDataset({ project, calls, onClose }: Props) {
           </select>
           {dataset === '' && (
             <>
-              <label for="dataset-name">Its name</label>
+              <label for="dataset-name">Dataset name</label>
               <input
                 id="dataset-name"
                 maxLength={128}
@@ -142,7 +142,7 @@ export function AddToDataset({ project, calls, onClose }: Props) {
           {isTwice && <p class="problem">Two columns have the same name.</p>}
           {value.found.length < calls.length && (
             <p class="muted">
-              {countText(calls.length - value.found.length)} of the calls are not there: deleted or expired.
+              {countText(calls.length - value.found.length)} of the calls no longer exist: deleted or expired.
             </p>
           )}
           <FormFoot {...{ failure, onClose }} canSubmit={isReady && !isWorking}>

@@ -59,9 +59,9 @@ export function AddToQueue({ project, calls, onClose }: Props) {
           autofocus
           aria-expanded="true"
           aria-controls="queue-choices"
-          aria-label="Name of a queue"
+          aria-label="Queue name"
           aria-activedescendant={chosen === -1 ? undefined : `queue-choice-${chosen}`}
-          placeholder="Find a queue, or name a new one"
+          placeholder="Find or create a queue"
           maxLength={1024}
           value={text}
           onInput={({ currentTarget }) => {
@@ -79,7 +79,7 @@ export function AddToQueue({ project, calls, onClose }: Props) {
         />
         {queues === undefined && !error && <Skeleton rows={3} />}
         {queues !== undefined && choices.length === 0 && (
-          <p class="muted">There is no queue yet. Type a name, and it is made.</p>
+          <p class="muted">No queues yet. Type a name to create one.</p>
         )}
         <div role="listbox" id="queue-choices" aria-label="Queues">
           {choices.map((queue, index) => (
@@ -90,13 +90,15 @@ export function AddToQueue({ project, calls, onClose }: Props) {
               aria-selected={index === chosen}
               onClick={() => !isWorking && void add(queue)}
             >
-              <span>{queue?.name ?? `Make “${name}”`}</span>
+              <span>{queue?.name ?? `Create “${name}”`}</span>
               <span class="muted">{queue ? queue.created_by : 'new queue'}</span>
             </div>
           ))}
         </div>
         {found.length > 8 && (
-          <p class="muted">The first 8 of {countText(found.length)}; type more of the name.</p>
+          <p class="muted">
+            The first 8 of {countText(found.length)}; type more of the name to narrow them down.
+          </p>
         )}
         {(failure ?? error) && (
           <p class="problem" role="alert">
@@ -129,7 +131,7 @@ function useQueuesOf(project: string, name: string) {
 
 function addedText({ added, before, unknown }: Added): string {
   const parts = [`${countText(added)} added`]
-  if (before > 0) parts.push(`${countText(before)} there before`)
+  if (before > 0) parts.push(`${countText(before)} already there`)
   if (unknown > 0) parts.push(`${countText(unknown)} not found: deleted or expired`)
   return `${parts.join(', ')}.`
 }

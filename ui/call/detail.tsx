@@ -62,7 +62,7 @@ export function CallDetail({ project, call: id, withTrace = false, isBeside = fa
   ]
   const bindings: KeyBinding[] = [
     { keys: ['c'], does: 'Conversation', run: () => choose('chat') },
-    { keys: ['s'], does: 'Surprise, where it has probabilities', run: () => choose('surprise') },
+    { keys: ['s'], does: 'Surprise (needs log-probabilities)', run: () => choose('surprise') },
     { keys: ['i'], does: 'Input', run: () => choose('input') },
     { keys: ['u'], does: 'Output', run: () => choose('output') },
     { keys: ['m'], does: 'Attributes', run: () => choose('attributes') },
@@ -116,7 +116,7 @@ function Shown({ project, id, call, withTrace, isBeside, tab: wanted, choose, ad
     <article class="detail" aria-label={nameOf(row)}>
       <header class="detail-head">
         <h2>{nameOf(row)}</h2>
-        <Copied text={id} label="Copy the id of the call" />
+        <Copied text={id} label="Copy call ID" />
         <span class="detail-tools">
           {!isBeside && !isFile && (
             <>
@@ -150,7 +150,7 @@ function Shown({ project, id, call, withTrace, isBeside, tab: wanted, choose, ad
       </header>
       <Facts row={row} />
       {row.exception !== null && <PlainText class="exception" text={row.exception} />}
-      <div class="tabs" role="tablist" aria-label="Parts of the call">
+      <div class="tabs" role="tablist" aria-label="Call sections">
         {tabs.filter(isThere).map((one) => (
           <button
             key={one}
@@ -225,7 +225,7 @@ function Facts({ row }: { row: CallRow }) {
       <Fact name="Status">
         <Status status={statusOf(row)} />
       </Fact>
-      {latency !== undefined && <Fact name="Took">{durationText(latency)}</Fact>}
+      {latency !== undefined && <Fact name="Latency">{durationText(latency)}</Fact>}
       {tokens && (
         <Fact name="Tokens">
           {countText(tokens.input)} in, {countText(tokens.output)} out
@@ -235,7 +235,7 @@ function Facts({ row }: { row: CallRow }) {
       <Fact name="Started">
         <Time at={row.started_at} />
       </Fact>
-      {row.svc_user_id !== null && <Fact name="By">{row.svc_user_id}</Fact>}
+      {row.svc_user_id !== null && <Fact name="User">{row.svc_user_id}</Fact>}
       {models.length > 0 && <Fact name="Model">{models.join(', ')}</Fact>}
       {row.storage_size_bytes !== null && <Fact name="Size">{sizeText(row.storage_size_bytes)}</Fact>}
     </dl>
@@ -252,12 +252,12 @@ function Fact({ name, children }: { name: string; children: ComponentChildren })
 }
 
 export function Value({ node, name }: { node: JsonNode | undefined; name: string }) {
-  if (node === undefined || node.kind === 'null') return <p class="muted">Nothing was written.</p>
+  if (node === undefined || node.kind === 'null') return <p class="muted">Nothing recorded.</p>
   const text = stringOf(node)
   return (
     <>
       <div class="value-tools">
-        <Copied text={text ?? sourceOf(node)} label="Copy the whole value">
+        <Copied text={text ?? sourceOf(node)} label="Copy value">
           Copy
         </Copied>
         <DownloadButton

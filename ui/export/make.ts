@@ -44,7 +44,7 @@ export async function exportScreen(exported: Exported, signal: AbortSignal): Pro
     answers: [...answers],
   }
   const response = await fetch(exportTemplate, { signal })
-  if (!response.ok) throw new Error('The server was updated meanwhile: load the page again.')
+  if (!response.ok) throw new Error('The server has been updated. Reload the page.')
   const template = await response.text()
   const at = template.indexOf(opening) + opening.length
   // No text may close the script element that contains it.

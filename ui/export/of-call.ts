@@ -13,7 +13,7 @@ export function exportOfCall(project: string, call: string, name: string): Expor
     async collect(_, signal) {
       await readCall(project, call, signal)
       await feedbackOf(project, call, signal)
-      return { holds: ['It holds one call, whole, and what was said of it.'] }
+      return { holds: ['It contains one call in full, with its feedback.'] }
     },
   }
 }

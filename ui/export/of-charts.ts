@@ -21,7 +21,7 @@ export function exportOfCharts(
     name: 'charts',
     async collect(_, signal) {
       await readCharts(viewOf(range), signal)
-      return { holds: ['It holds the charts of one time; calls are not within.'] }
+      return { holds: ['It contains the charts of one time range, without the calls.'] }
     },
   }
 }

@@ -43,7 +43,7 @@ export function exportOfComparison(shown: Shown): Exported {
         rows === total
           ? `all ${countText(total)} rows`
           : `the first ${countText(rows)} of ${countText(total)} rows`
-      return { rows, holds: [`It holds ${of} of ${runs} in this order; traces are not within.`] }
+      return { rows, holds: [`It contains ${of} of ${runs} in this order, without traces.`] }
     },
   }
 }

@@ -14,7 +14,7 @@ export function exportOfSearch(project: string, text: string, shown: number): Ex
       const { hits, next } = await readHits({ project, text, after: undefined, wanted: shown }, signal)
       const calls = hits.map(({ call }) => call)
       const all = next === null ? calls.length : undefined
-      return keepList({ project, calls, all, what: 'calls that were found' }, kept, signal)
+      return keepList({ project, calls, all, what: 'matching calls' }, kept, signal)
     },
   }
 }

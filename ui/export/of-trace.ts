@@ -28,6 +28,6 @@ export function exportOfTrace(
 
 function holds(all: number, whole: number): string[] {
   const ofTrace = all === mostOfTrace ? `the first ${countText(all)} calls` : `all ${countText(all)} calls`
-  if (whole === all) return [`It holds ${ofTrace} of the trace, whole, and what was said of them.`]
-  return [`It holds ${ofTrace} of the trace, and the values of ${countText(whole)} of them.`]
+  if (whole === all) return [`It contains ${ofTrace} of the trace in full, with their feedback.`]
+  return [`It contains ${ofTrace} of the trace, and the values of ${countText(whole)} of them.`]
 }

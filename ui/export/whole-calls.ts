@@ -69,6 +69,6 @@ export async function keepList(
     all === rows
       ? `all ${countText(rows)} ${what}`
       : `the first ${countText(rows)}${all === undefined ? '' : ` of ${countText(all)}`} ${what}`
-  const values = whole === rows ? 'whole, and what was said of them' : `and the values of ${countText(whole)}`
-  return { rows, holds: [`It holds ${shown}, ${values}.`] }
+  const values = whole === rows ? ' in full, with their feedback' : `, and the values of ${countText(whole)}`
+  return { rows, holds: [`It contains ${shown}${values}.`] }
 }

@@ -51,7 +51,7 @@ const having = (word: string): Expression => anyOf(fieldOf(word).names.map(exist
 
 function said({ sign, value }: OfField): Expression {
   if (sign !== '' && sign !== '=') {
-    throw new FilterError(`feedback names what was said, as in feedback:note; ${sign} compares nothing.`)
+    throw new FilterError(`feedback takes a kind, as in feedback:note; it cannot be compared with ${sign}.`)
   }
   return exists(`feedback.[${typeOfSaid(value)}].payload`)
 }
@@ -69,7 +69,8 @@ function compared(name: string, kind: Field['kind'], given: OfField, now: number
   })
   switch (kind) {
     case 'status':
-      if (!statuses.includes(value)) throw new FilterError(`${value} is no status: ${statuses.join(', ')}.`)
+      if (!statuses.includes(value))
+        throw new FilterError(`${value} is not a status: ${statuses.join(', ')}.`)
       return compare(value)
     case 'duration':
       return compare(readDuration(value))
@@ -88,8 +89,7 @@ function compared(name: string, kind: Field['kind'], given: OfField, now: number
       return compare(value)
     case 'number': {
       const number = exactNumber(value)
-      if (number === undefined)
-        throw new FilterError(`${name} is compared with a number such as 500, not with ${value}.`)
+      if (number === undefined) throw new FilterError(`${name} takes a number such as 500, not ${value}.`)
       return compare(number)
     }
     default: {
@@ -102,7 +102,7 @@ function compared(name: string, kind: Field['kind'], given: OfField, now: number
       // Values whose digits a JavaScript number would lose are compared as text.
       if (/^-?\d+(?:\.\d+)?$/.test(value)) {
         if (sign === '' || sign === '=') return compare(value)
-        throw new FilterError(`${value} has more digits than can be compared by ${sign}.`)
+        throw new FilterError(`${value} has too many digits to compare with ${sign}.`)
       }
       return sign === '' ? containing(name, value) : compare(value)
     }

@@ -10,10 +10,10 @@ interface Suggestion {
 }
 
 const statuses = [
-  ['success', 'it is done'],
-  ['error', 'it failed'],
+  ['success', 'ended without an error'],
+  ['error', 'failed'],
   ['descendant_error', 'a call below it failed'],
-  ['running', 'it has not ended'],
+  ['running', 'still running'],
 ] as const
 
 const most = 8

@@ -58,7 +58,7 @@ function tokensOf(text: string): Token[] {
             ? { text: word[0], isQuoted: false }
             : undefined
         if (value === undefined && text[at] !== '(') {
-          throw new FilterError(`What ${field} should be is missing: ${field}:value`, from, at)
+          throw new FilterError(`${field} needs a value: ${field}:value`, from, at)
         }
         tokens.push({ kind: 'field', field, sign: sign as Sign, value, from, to: at })
         continue
@@ -95,7 +95,7 @@ export function readFilter(text: string): Filter {
       const token = next()
       if (token === undefined || token.kind === ')' || token.kind === 'or') break
       if (token.kind === 'and') {
-        if (of.length === 0) throw new FilterError('AND stands between two conditions.', token.from, token.to)
+        if (of.length === 0) throw new FilterError('AND goes between two conditions.', token.from, token.to)
         at++
       }
       of.push(one(depth))
@@ -114,7 +114,7 @@ export function readFilter(text: string): Filter {
       const { from, to } = token ?? (tokens.at(-1) as Token)
       throw new FilterError('A condition is missing here.', from, to)
     }
-    if (depth > deepest) throw new FilterError('This is nested too deep.', token.from, token.to)
+    if (depth > deepest) throw new FilterError('This is nested too deeply.', token.from, token.to)
     at++
     switch (token.kind) {
       case '-':
@@ -154,7 +154,7 @@ function inField(filter: Filter, token: Token & { kind: 'field' }): Filter {
     case 'not':
       return { kind: 'not', of: inField(filter.of, token) }
     case 'field':
-      throw new FilterError(`There is a field within ${token.field}:(…).`, token.from, token.to)
+      throw new FilterError(`${token.field}:(…) cannot contain another field.`, token.from, token.to)
     default:
       return { kind: filter.kind, of: filter.of.map((one) => inField(one, token)) }
   }

@@ -55,11 +55,11 @@ export function Palette({ onClose, showKeys, signOut, pasted = '' }: Props) {
       run: goTo(viewPath(project as string, view)),
     })),
     { text: 'Playground', hint: 'ask the model', run: goTo(paths.play(project ? { p: project } : {})) },
-    { text: 'Engine', hint: 'what runs', run: goTo(paths.engine) },
-    { text: 'My keys', hint: 'and the look of the page', run: goTo(paths.me) },
+    { text: 'Engine', hint: 'models and running answers', run: goTo(paths.engine) },
+    { text: 'My keys', hint: 'and the theme', run: goTo(paths.me) },
     { text: 'People', hint: 'users and keys, for admins', run: goTo(paths.people) },
-    { text: 'Change the theme', hint: 'light, dark, as the system', run: nextTheme },
-    { text: 'Keys', hint: 'what works here', run: showKeys },
+    { text: 'Change the theme', hint: 'light, dark or system', run: nextTheme },
+    { text: 'Keyboard shortcuts', hint: 'for this screen', run: showKeys },
     { text: 'API reference', hint: '/docs', run: () => location.assign('/docs') },
     { text: 'Sign out', hint: '', run: signOut },
   ]
@@ -104,9 +104,9 @@ export function Palette({ onClose, showKeys, signOut, pasted = '' }: Props) {
           role="combobox"
           aria-expanded="true"
           aria-controls="palette-choices"
-          aria-label="Go to, or paste an id"
+          aria-label="Go to, or paste an ID"
           aria-activedescendant={`choice-${chosen}`}
-          placeholder="Go to, or paste an id or a log line"
+          placeholder="Go to, or paste an ID or a log line"
           spellcheck={false}
           value={text}
           onInput={({ currentTarget }) => {
@@ -124,7 +124,7 @@ export function Palette({ onClose, showKeys, signOut, pasted = '' }: Props) {
         />
         {names.ids.length > 0 && meant.length === 0 && (
           <p class="palette-note muted" role="status">
-            {isLookedFor ? 'Looking for it …' : (found.error?.message ?? nothingOf(names.ids))}
+            {isLookedFor ? 'Searching…' : (found.error?.message ?? nothingOf(names.ids))}
           </p>
         )}
         <div role="listbox" id="palette-choices" aria-label="Choices">
@@ -164,8 +164,8 @@ function inOrder({ project: named }: Names, here: string | undefined, all: reado
 
 const nothingOf = (ids: readonly string[]) =>
   ids.length === 1
-    ? 'Nothing that you reach has this id.'
-    : `Nothing that you reach has one of these ${ids.length} ids.`
+    ? 'Nothing you have access to has this ID.'
+    : `Nothing you have access to has any of these ${ids.length} IDs.`
 
 /** Longer texts are not searched for. */
 const longestSearch = 200

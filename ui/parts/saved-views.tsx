@@ -85,7 +85,7 @@ function ViewsDialog({ project, screen, onClose }: Props) {
           }}
         >
           <label>
-            Keep what you see as
+            Save this view as
             <input
               value={name}
               maxLength={200}
@@ -103,7 +103,7 @@ function ViewsDialog({ project, screen, onClose }: Props) {
           </p>
         )}
         {views?.length === 0 && (
-          <p class="muted">None is kept yet. Filters, columns and order are all part of one.</p>
+          <p class="muted">No saved views yet. A view keeps the filter, the columns and the order.</p>
         )}
         <ul class="saved-views">
           {views?.map((view) => (
@@ -143,7 +143,7 @@ function ViewLine({ project, view, isShown, work, onOpen }: LineProps) {
           }}
         >
           <input
-            aria-label={`New name of ${view.name}`}
+            aria-label={`New name for ${view.name}`}
             value={name}
             maxLength={200}
             ref={(field) => field?.focus()}

@@ -20,7 +20,7 @@ export function Empty({ title, children, command }: EmptyProps) {
       {command !== undefined && (
         <div class="command">
           <pre tabIndex={0}>{command}</pre>
-          <Copied text={command} label="Copy the command" />
+          <Copied text={command} label="Copy command" />
         </div>
       )}
     </div>
@@ -49,10 +49,10 @@ export function Failed({ error, again, gone }: FailedProps) {
   if (isGone && gone !== undefined) return <NotThere gone={gone} why={error.message} />
   return (
     <div class="state is-failed" role="alert">
-      <h2>{isGone ? 'This is not there' : 'This could not be read'}</h2>
+      <h2>{isGone ? 'Not found' : 'This could not be loaded'}</h2>
       <p>
         {error.message}
-        {isTried && ' It is tried again by itself.'}
+        {isTried && ' Retrying automatically.'}
       </p>
       {again && !isGone && (
         <button type="button" onClick={again}>
@@ -90,10 +90,10 @@ function NotThere({ gone, why }: { gone: Gone; why: string }) {
 function Forbidden({ why }: { why: string }) {
   return (
     <div class="state" role="alert">
-      <h2>Your key does not open this</h2>
-      <p>{why} Whoever runs the server says what a key reaches.</p>
+      <h2>You have no access to this</h2>
+      <p>{why} Ask whoever runs the server for access.</p>
       <a class="button" href={paths.projects}>
-        The projects that you reach
+        Your projects
       </a>
     </div>
   )

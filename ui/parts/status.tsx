@@ -4,7 +4,7 @@ const words: Record<CallStatus, string> = {
   success: 'done',
   error: 'failed',
   running: 'running',
-  descendant_error: 'failed within',
+  descendant_error: 'failed below',
 }
 
 /** The state is never shown by colour alone. */

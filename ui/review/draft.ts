@@ -19,8 +19,8 @@ export function judged(field: Field, draft: Draft): Judged {
     case 'choices': {
       const chosen = Array.isArray(draft) ? (draft as readonly string[]) : []
       if (chosen.length === 0) return {}
-      if (chosen.length < field.least) return { problem: `At least ${field.least} of them.` }
-      if (chosen.length > field.most) return { problem: `At most ${field.most} of them.` }
+      if (chosen.length < field.least) return { problem: `Choose at least ${field.least}.` }
+      if (chosen.length > field.most) return { problem: `Choose at most ${field.most}.` }
       const inOrder = field.options.filter(({ json }) => chosen.includes(json))
       return { json: `[${inOrder.map(({ json }) => json).join(',')}]` }
     }
@@ -57,8 +57,8 @@ export function judged(field: Field, draft: Draft): Judged {
 
 function judgedNumber({ isInteger, min, max }: Extract<Field, { kind: 'number' }>, text: string): Judged {
   if (text === '') return {}
-  if (!numberForm.test(text)) return { problem: 'This is no number.' }
-  if (isInteger && !/^-?\d+$/.test(text)) return { problem: 'This is no whole number.' }
+  if (!numberForm.test(text)) return { problem: 'This is not a number.' }
+  if (isInteger && !/^-?\d+$/.test(text)) return { problem: 'This is not a whole number.' }
   if (min !== undefined && Number(text) < min) return { problem: `At least ${min}.` }
   if (max !== undefined && Number(text) > max) return { problem: `At most ${max}.` }
   return { json: text }
@@ -70,7 +70,7 @@ function judgedJson(text: string): Judged {
     JSON.parse(text)
     return { json: text }
   } catch (error) {
-    return { problem: `This is no JSON: ${(error as Error).message}` }
+    return { problem: `This is not valid JSON: ${(error as Error).message}` }
   }
 }
 

@@ -93,7 +93,7 @@ export function FieldInput({ id, field, draft, isDisabled, onChange }: Props) {
               <div key={member.name} class="question" data-field={inner}>
                 <div class="question-title" id={`${inner}-label`}>
                   {member.title}
-                  {member.isNeeded && <span class="muted"> needed</span>}
+                  {member.isNeeded && <span class="muted"> required</span>}
                 </div>
                 <FieldInput
                   id={inner}

@@ -3,7 +3,7 @@ import { paths } from '../places.ts'
 
 /** Shown on the screens of a queue and of its review when the queue does not exist. */
 export const goneQueue = (project: string): Gone => ({
-  title: 'There is no such queue',
+  title: 'Queue not found',
   href: paths.queues(project),
   to: 'All queues',
 })

@@ -2,13 +2,13 @@ import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { createObject, refOfCreated } from '../server/objects.ts'
 
 const kinds = {
-  choice: 'One of some words',
-  choices: 'Any of some words',
+  choice: 'One choice',
+  choices: 'Several choices',
   boolean: 'Yes or no',
-  scale: 'A whole number in a range',
-  number: 'A number in a range',
-  text: 'A text',
-  json: 'As a JSON Schema says',
+  scale: 'Whole number in a range',
+  number: 'Number in a range',
+  text: 'Text',
+  json: 'JSON Schema',
 } as const
 
 type Kind = keyof typeof kinds
@@ -83,7 +83,7 @@ export function NewSpec({ project, onMade, onClose }: Props) {
       </select>
       {(kind === 'choice' || kind === 'choices') && (
         <>
-          <label for="spec-words">Words, with commas between them</label>
+          <label for="spec-words">Choices, separated by commas</label>
           <input
             {...{ onKeyDown }}
             id="spec-words"
@@ -134,7 +134,7 @@ export function NewSpec({ project, onMade, onClose }: Props) {
         </p>
       )}
       <div class="dialog-buttons">
-        {id !== '' && <span class="muted">Kept as {id}</span>}
+        {id !== '' && <span class="muted">Saved as {id}</span>}
         <button type="button" onClick={onClose}>
           Cancel
         </button>
@@ -143,7 +143,7 @@ export function NewSpec({ project, onMade, onClose }: Props) {
           disabled={schemaText === undefined || id === '' || isWorking}
           onClick={() => void make()}
         >
-          Add the question
+          Add question
         </button>
       </div>
     </div>

@@ -13,7 +13,7 @@ export function CallScreen({ project, call }: { project: string; call: string })
   }, [value])
   if (error) {
     const gone = {
-      title: 'There is no such call',
+      title: 'Call not found',
       href: paths.calls(project),
       to: 'All calls of the project',
     }

@@ -1,7 +1,7 @@
 /** Columns of the list of calls in their usual order. `sort` is the field of the record that a column sorts by. */
 export const columns = [
   { name: 'model', label: 'Model', width: 'clamp(8.5rem, 12vw, 20rem)', sort: 'model' },
-  { name: 'latency', label: 'Took', width: '5.5rem', sort: 'summary.weave.latency_ms' },
+  { name: 'latency', label: 'Latency', width: '5.5rem', sort: 'summary.weave.latency_ms' },
   { name: 'tokens', label: 'Tokens', width: '7rem', sort: 'output_tokens' },
   { name: 'cost', label: 'Cost', width: '5.5rem' },
   { name: 'feedback', label: 'Feedback', width: '6rem' },

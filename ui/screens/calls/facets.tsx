@@ -114,12 +114,12 @@ function FacetGroup({ field, text, facet, onUnpin }: GroupProps) {
       <header>
         <h2 title={field}>{titles[field] ?? field}</h2>
         {facet?.sampled != null && (
-          <span class="muted" title="Counted in the newest calls of the list">
+          <span class="muted" title="Counts cover the newest calls of the list">
             newest {countText(facet.sampled)}
           </span>
         )}
         {onUnpin && (
-          <button type="button" class="icon-button" aria-label={`Leave out ${field}`} onClick={onUnpin}>
+          <button type="button" class="icon-button" aria-label={`Remove ${field}`} onClick={onUnpin}>
             <Icon name="close" />
           </button>
         )}
@@ -193,14 +193,14 @@ function AddFacet({ meant, pinned }: Pick<Props, 'meant' | 'pinned'>) {
     <div class="add-facet">
       {isAsked ? (
         <select
-          aria-label="Count by another value"
+          aria-label="Add a facet"
           onChange={({ currentTarget }) => {
             if (currentTarget.value !== '') pin([...pinned, currentTarget.value])
             setAsked(false)
           }}
         >
           <option value="">
-            {value === undefined ? 'Looking …' : `Of the newest ${countText(value.sampled)} calls …`}
+            {value === undefined ? 'Loading…' : `In the newest ${countText(value.sampled)} calls…`}
           </option>
           {fields?.map(({ field, count }) => (
             <option key={field} value={field}>
@@ -210,7 +210,7 @@ function AddFacet({ meant, pinned }: Pick<Props, 'meant' | 'pinned'>) {
         </select>
       ) : (
         <button type="button" class="quiet" onClick={() => setAsked(true)}>
-          Count by another value
+          Add a facet
         </button>
       )}
     </div>

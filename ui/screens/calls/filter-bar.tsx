@@ -44,7 +44,7 @@ export function FilterBar({ text, problem, meant }: Props) {
   useKeys('Filter', [
     {
       keys: ['/', 'f'],
-      does: 'Filter, or search in what was asked and said',
+      does: 'Filter, or search inputs and outputs',
       run: () => field.current?.focus(),
     },
   ])
@@ -104,7 +104,7 @@ export function FilterBar({ text, problem, meant }: Props) {
           <button
             type="button"
             class="icon-button clear-filter"
-            aria-label="Clear the filter"
+            aria-label="Clear filter"
             onClick={() => {
               setDraft('')
               apply('')
@@ -114,12 +114,7 @@ export function FilterBar({ text, problem, meant }: Props) {
           </button>
         )}
       </div>
-      <div
-        role="listbox"
-        id="filter-suggestions"
-        aria-label="What could follow"
-        hidden={suggestions.length === 0}
-      >
+      <div role="listbox" id="filter-suggestions" aria-label="Suggestions" hidden={suggestions.length === 0}>
         {suggestions.map((one, index) => (
           <div
             key={one.text}

@@ -16,7 +16,7 @@ export function GridHead({ shown, sort }: Props) {
   return (
     <div class="grid-head" role="row" aria-rowindex={1}>
       <div role="columnheader" class="cell-choose">
-        <span class="hidden-text">Chosen</span>
+        <span class="hidden-text">Selected</span>
       </div>
       <div role="columnheader" class="cell-status">
         <span class="hidden-text">Status</span>
@@ -108,7 +108,7 @@ export function ColumnChooser({ shown, meant }: Pick<Props, 'shown'> & { meant: 
                 <button
                   type="button"
                   class="quiet"
-                  aria-label={`${label} further left`}
+                  aria-label={`Move ${label} left`}
                   disabled={at < 1}
                   onClick={() => choose(names.toSpliced(at - 1, 2, name, before))}
                 >
@@ -123,7 +123,7 @@ export function ColumnChooser({ shown, meant }: Pick<Props, 'shown'> & { meant: 
           <p class="muted">
             {values?.length === 0 ? 'No other values' : 'Values'} in the newest{' '}
             {countText(found.value.sampled)} calls
-            {found.value.others > 0 && `; ${countText(found.value.others)} rarer ones are left out`}
+            {found.value.others > 0 && `; ${countText(found.value.others)} rarer ones are not listed`}
           </p>
         )}
         <ul>

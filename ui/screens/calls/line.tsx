@@ -79,7 +79,7 @@ export function CallLine(props: Props) {
           <input
             type="checkbox"
             tabIndex={-1}
-            aria-label={`Choose ${nameOf(row)}`}
+            aria-label={`Select ${nameOf(row)}`}
             checked={isChosen}
             onClick={(event) => {
               event.stopPropagation()
@@ -105,7 +105,7 @@ export function CallLine(props: Props) {
           title={row.exception ?? [row.input_preview, row.output_preview].filter(Boolean).join(' → ')}
           class={`preview ${row.exception === null || isGone ? '' : 'is-failed'}`}
         >
-          {isGone ? 'Deleted meanwhile.' : row.exception === null ? <Previewed call={row} /> : row.exception}
+          {isGone ? 'Deleted.' : row.exception === null ? <Previewed call={row} /> : row.exception}
         </span>
       </div>
       {columns.map(({ name, path }) => (

@@ -22,7 +22,7 @@ export function LiveSwitch({ list }: { list: Rows }) {
         class="live-switch"
         data-state={state}
         aria-pressed={!isPaused}
-        title={isPaused ? 'Follow the record again' : 'Keep the list as it is'}
+        title={isPaused ? 'Resume live updates' : 'Pause live updates'}
         onClick={() => list.pause(!isPaused)}
       >
         <span>{isPaused ? 'Paused' : 'Live'}</span>
@@ -39,7 +39,7 @@ export function AwayNote() {
   if (hearing.value !== 'no') return null
   return (
     <p class="away-note" role="status">
-      The server does not answer. What you see is from before; it is tried again.
+      The server does not answer. The list may be out of date. Reconnecting…
     </p>
   )
 }

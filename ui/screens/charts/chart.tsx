@@ -49,7 +49,7 @@ export function Chart({ panel, drawn: { series, left }, times, end, linkOf, onCh
         </span>
       </figcaption>
       <div class="plot">
-        <span class="plot-top muted">{highest > 0 ? panel.text(highest) : 'none in this time'}</span>
+        <span class="plot-top muted">{highest > 0 ? panel.text(highest) : 'none in this time range'}</span>
         <svg
           viewBox={`0 0 ${width} ${height}`}
           preserveAspectRatio="none"
@@ -113,10 +113,10 @@ export function Chart({ panel, drawn: { series, left }, times, end, linkOf, onCh
           ))}
         </ul>
       )}
-      {left > 0 && <p class="muted">{left} smaller groups are not drawn.</p>}
+      {left > 0 && <p class="muted">{left} smaller groups are not shown.</p>}
       {note !== undefined && <p class="muted">{note}</p>}
       <details>
-        <summary>As a table</summary>
+        <summary>Show as table</summary>
         <Numbers {...{ panel, series, times, timeOf, linkOf }} />
       </details>
     </figure>
@@ -155,7 +155,7 @@ interface NumbersProps extends Pick<Props, 'panel' | 'times' | 'linkOf'> {
 
 function Numbers({ panel, series, times, timeOf, linkOf }: NumbersProps) {
   const filled = times.flatMap((_, bucket) => (series.some(({ values }) => values[bucket]) ? [bucket] : []))
-  if (filled.length === 0) return <p class="muted">Nothing in this time.</p>
+  if (filled.length === 0) return <p class="muted">No data in this time range.</p>
   return (
     <div class="chart-table" tabIndex={0} role="region" aria-label={`${panel.title} as a table`}>
       <table>

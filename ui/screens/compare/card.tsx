@@ -95,7 +95,7 @@ function RunFigures({ letter, stats, trials, pair, isBase, isCounting }: Figures
         {stats !== undefined && stats.failed_trial_count > 0 && (
           <span class="problem">, {countText(stats.failed_trial_count)} failed</span>
         )}
-        {stats === undefined && trials !== undefined && `none of ${countText(trials)} trials`}
+        {stats === undefined && trials !== undefined && `in none of ${countText(trials)} trials`}
       </span>
       <span class="step">
         {isBase ? (

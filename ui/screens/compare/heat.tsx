@@ -56,7 +56,7 @@ export function Heat({ heat: { bins, cells }, least, most, base, other, onChoose
         </span>
       </figcaption>
       <details>
-        <summary>As a table</summary>
+        <summary>Show as table</summary>
         <div class="chart-table">
           <table>
             <thead>

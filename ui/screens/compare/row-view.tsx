@@ -43,7 +43,7 @@ export function RowView({ project, row, ids, side, letters, names, traces, ...re
   const [isDiff, setDiff] = useState(true)
   const base = row.trials.get(ids[0] as string)?.[at]
   return (
-    <aside class="row-view" aria-label="The row">
+    <aside class="row-view" aria-label="Row details">
       <header>
         <h2>
           Row {countText(place + 1)} <span class="muted">of {countText(count)}</span>
@@ -132,7 +132,7 @@ interface RunProps {
 }
 
 function RunOfRow({ project, trial, base, trace, isDiff }: RunProps) {
-  if (trial === undefined) return <p class="muted">This run has no such trial of the row.</p>
+  if (trial === undefined) return <p class="muted">This run has no such trial for this row.</p>
   const link = (call: string) =>
     trace === undefined ? paths.call(project, call) : paths.trace(project, trace, call)
   return (
@@ -234,7 +234,7 @@ function DiffText({ before, after }: { before: string; after: string }) {
   if (parts.every(({ kind }) => kind === 'same')) {
     return (
       <>
-        <p class="muted">As the baseline:</p>
+        <p class="muted">Same as the baseline:</p>
         <p class="plain-text">{after}</p>
       </>
     )

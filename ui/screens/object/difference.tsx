@@ -118,7 +118,7 @@ function Members({ before, after }: { before: JsonNode; after: JsonNode }) {
     const [old, fresh] = [nodeAt(before, name), nodeAt(after, name)]
     return textOf(old) === textOf(fresh) ? [] : [{ name, old, fresh }]
   })
-  if (changed.length === 0) return <p class="muted">Nothing has changed.</p>
+  if (changed.length === 0) return <p class="muted">No changes.</p>
   return (
     <dl class="members">
       {changed.map(({ name, old, fresh }) => (

@@ -68,13 +68,13 @@ export function ObjectScreen({ project, object }: { project: string; object: str
     { keys: ['['], does: 'Older version', run: () => walk(1) },
     {
       keys: ['v'],
-      does: 'What has changed since the version before, or the value',
+      does: 'Show changes since the previous version, or the value',
       run: () => compare(base === undefined && older ? `v${older.version_index}` : undefined),
     },
     { keys: ['Escape'], does: 'All objects', run: () => go(back) },
   ])
   if (error) {
-    const gone = { title: 'There is no such object', href: back, to: 'All objects' }
+    const gone = { title: 'Object not found', href: back, to: 'All objects' }
     return <FailedScreen name={object} {...{ error, again, gone }} />
   }
   if (value === undefined) {
@@ -94,7 +94,7 @@ export function ObjectScreen({ project, object }: { project: string; object: str
         <span class="muted">
           {sizeText(shown.size_bytes)} by {shown.svc_user_id} <Time at={shown.created_at} />
         </span>
-        <Copied text={refOfCreated(project, shown)} label="Copy the reference">
+        <Copied text={refOfCreated(project, shown)} label="Copy reference">
           Reference
         </Copied>
         <span class="object-tools">
@@ -120,7 +120,7 @@ export function ObjectScreen({ project, object }: { project: string; object: str
               value={base ?? ''}
               onChange={({ currentTarget }) => compare(currentTarget.value || undefined)}
             >
-              <option value="">Not compared</option>
+              <option value="">No comparison</option>
               {versions
                 .filter(({ digest }) => digest !== shown.digest)
                 .map((one) => (
@@ -151,8 +151,8 @@ export function ObjectScreen({ project, object }: { project: string; object: str
           title={leaving === 'version' ? `Delete v${shown.version_index}?` : `Delete ${object}?`}
           text={
             leaving === 'version'
-              ? 'References to this version lead nowhere then. The other versions stay.'
-              : 'All of its versions go, and references to them lead nowhere then.'
+              ? 'References to this version will stop working. Other versions are kept.'
+              : 'All of its versions are deleted, and references to them will stop working.'
           }
           yes="Delete"
           onYes={async () => {

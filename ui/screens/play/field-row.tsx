@@ -33,8 +33,8 @@ export function FieldRow({ field, side, value, wrong, models, onChange }: Props)
           <button
             type="button"
             class="quiet"
-            aria-label={`Leave ${name} at its default`}
-            title="Leave it at its default"
+            aria-label={`Reset ${name} to its default`}
+            title="Reset to default"
             onClick={() => onChange(undefined)}
           >
             <Icon name="close" />
@@ -52,7 +52,7 @@ export function FieldRow({ field, side, value, wrong, models, onChange }: Props)
       <p class="field-says" id={`${id}-says`}>
         <span>
           {range}
-          {initial !== undefined && `, ${initial} where it is absent`}.
+          {initial !== undefined && `, default ${initial}`}.
         </span>{' '}
         <WithCode text={says} />
       </p>
@@ -77,7 +77,7 @@ function Control({ field, id, value, models, isInvalid, onChange }: ControlProps
     return (
       <Select
         {...{ about, value, onChange }}
-        absent="the first one"
+        absent="first model"
         options={models.map((one) => JSON.stringify(one))}
       />
     )
@@ -226,7 +226,7 @@ function TextsField({ about, value, onChange }: Omit<NumberProps, 'initial'>) {
       {...about}
       rows={2}
       spellcheck={false}
-      placeholder="one on each line, or a JSON list"
+      placeholder="one per line, or a JSON list"
       value={text}
       onInput={({ currentTarget: { value: next } }) => {
         const json = next === '' ? undefined : textsIn(next)

@@ -127,6 +127,6 @@ function problemOf(text: string): string | undefined {
     JSON.parse(text)
     return undefined
   } catch (error) {
-    return `This is no JSON yet: ${(error as Error).message}`
+    return `Not valid JSON yet: ${(error as Error).message}`
   }
 }

@@ -81,12 +81,12 @@ export function MessageText({ label, placeholder, text, about, isWriting = false
         onInput={({ currentTarget }) => change({ ...fold, beginning: currentTarget.value })}
       />
       <p class="folded muted">
-        <span>{countText(middle.length)} characters between are sent as they are.</span>
+        <span>{countText(middle.length)} characters in between are sent unchanged.</span>
         <button type="button" class="quiet" onClick={() => unfold(text)}>
           Edit all
         </button>
         <button type="button" class="quiet" onClick={() => unfold(beginning + fold.end)}>
-          Take them out
+          Remove them
         </button>
       </p>
       <textarea

@@ -73,7 +73,7 @@ export function createPlay(project: () => string): Play {
     try {
       const given = askedIn(nodeAt(await readCall(project(), call, closing.signal), 'inputs'))
       if (given === undefined)
-        throw new Error(`The call ${call} is no chat, so there is nothing to ask again.`)
+        throw new Error(`The call ${call} is not a chat, so there is nothing to ask again.`)
       take(given)
       setSearch({ from: undefined })
     } catch (error) {

@@ -64,9 +64,7 @@ export function SettingsPanel({ play, models }: Props) {
             value={search.value.get('thread') ?? ''}
             onChange={({ currentTarget }) => setSearch({ thread: currentTarget.value })}
           />
-          <p class="field-says">
-            The thread of the record that questions belong to, sent in x-heddle-thread.
-          </p>
+          <p class="field-says">The thread that the calls belong to, sent in x-heddle-thread.</p>
         </div>
       </div>
     </section>
@@ -77,17 +75,17 @@ export function SettingsPanel({ play, models }: Props) {
 function Changed({ play, side }: { play: Play; side: Side }) {
   const settings = side.settings.value
   const { leftOut } = linkOf(settings)
-  if (settings.size === 0) return <p class="muted">Everything is at its default.</p>
+  if (settings.size === 0) return <p class="muted">All settings are at their defaults.</p>
   return (
     <>
-      <ul class="chips" aria-label="What differs from the default">
+      <ul class="chips" aria-label="Changed settings">
         {[...settings].map(([name, value]) => (
           <li key={name}>
             <code>{name}</code> <span>{value.length > 40 ? `${value.slice(0, 40)}…` : value}</span>
             <button
               type="button"
               class="quiet"
-              aria-label={`Take ${name} away`}
+              aria-label={`Remove ${name}`}
               onClick={() => play.set(side, name, undefined)}
             >
               ×

@@ -72,15 +72,15 @@ export function Surprise({ tokens, onFork }: Props) {
       </div>
       {tokens.length > most && (
         <button type="button" class="quiet" onClick={() => setMost(most * 4)}>
-          {most} of {tokens.length} tokens are shown. Show more
+          {most} of {tokens.length} tokens shown. Show more
         </button>
       )}
-      <div class="alternatives" role="group" aria-label="What else it might have said">
+      <div class="alternatives" role="group" aria-label="Alternatives">
         <p>
           <code>{quotedToken(token)}</code> {percent(token)}, {words[surpriseOf(token)]}
         </p>
         {token.top_logprobs.length === 0 ? (
-          <p class="muted">Set top_logprobs to see what else it might have said.</p>
+          <p class="muted">Set top_logprobs to see alternatives.</p>
         ) : (
           <ol ref={choices}>
             {token.top_logprobs.map((one, rank) => {
@@ -91,7 +91,7 @@ export function Surprise({ tokens, onFork }: Props) {
                   <button
                     type="button"
                     disabled={onFork === undefined || isDrawn || !isWhole}
-                    title={isWhole ? 'Go on from here' : 'Only a part of a character'}
+                    title={isWhole ? 'Continue from here' : 'Only part of a character'}
                     onClick={() => onFork?.(at, rank)}
                   >
                     <code>{quotedToken(one)}</code>

@@ -18,14 +18,14 @@ export function ProjectsScreen() {
       <EngineStrip />
       {error && <Failed error={error} again={again} />}
       {!error && value === undefined && <Skeleton rows={4} />}
-      {value?.projects.length === 0 && <FirstCall title="Nothing is in the record yet" />}
+      {value?.projects.length === 0 && <FirstCall title="Nothing recorded yet" />}
       {value !== undefined && value.projects.length > 0 && (
         <ul class="project-list">
           {value.projects.map(({ project, is_being_deleted: isGoing }) => (
             <li key={project}>
               <a href={paths.calls(project)}>
                 <span class="project-name">{project}</span>
-                {isGoing && <span class="muted">is being deleted</span>}
+                {isGoing && <span class="muted">being deleted</span>}
               </a>
             </li>
           ))}

@@ -9,7 +9,7 @@ export const itemHeight = 2.25
 
 export const stateNames: Record<ItemState, string> = {
   unstarted: 'Open',
-  in_progress: 'Begun',
+  in_progress: 'In progress',
   completed: 'Completed',
   skipped: 'Skipped',
 }
@@ -76,7 +76,7 @@ export function ItemLine({ index, top, project, queue, item, isActive, onChoose,
       </div>
       <div role="gridcell" class="item-reviewer">
         {annotator ?? ''}
-        {isLeased && lease.user !== annotator && <span class="muted"> {lease.user} has it</span>}
+        {isLeased && lease.user !== annotator && <span class="muted"> with {lease.user}</span>}
       </div>
       <div role="gridcell" class="item-since">
         {since !== null && <Time at={since} />}

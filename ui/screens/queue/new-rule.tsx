@@ -44,7 +44,7 @@ export function NewRuleForm({ onMake }: { onMake(rule: NewRule): Promise<void> }
       }}
     >
       <label>
-        Put in{' '}
+        Add{' '}
         <select
           value={draft.kind}
           onChange={({ currentTarget }) => change({ kind: currentTarget.value as typeof draft.kind })}
@@ -109,7 +109,7 @@ export function NewRuleForm({ onMake }: { onMake(rule: NewRule): Promise<void> }
         </>
       )}
       <label>
-        of the op{' '}
+        of op{' '}
         <input
           placeholder="any"
           size={14}
@@ -118,7 +118,7 @@ export function NewRuleForm({ onMake }: { onMake(rule: NewRule): Promise<void> }
         />
       </label>
       <button type="submit" disabled={rule === undefined}>
-        Make the rule
+        Create rule
       </button>
       {failure && (
         <p class="problem" role="alert">

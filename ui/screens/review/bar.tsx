@@ -32,7 +32,7 @@ export function Bar({ review, project, queue }: Props) {
       {stats && <span class="muted">{countText((mine?.completed ?? 0) + (mine?.skipped ?? 0))} by you</span>}
       {stats && <span class="muted">{countText(stats.total_items - stats.completed_items)} left</span>}
       {pace !== undefined && <span class="muted">{durationText(pace * 1_000)} each</span>}
-      {others > 0 && <span class="muted">{others === 1 ? 'one other' : `${others} others`} at work</span>}
+      {others > 0 && <span class="muted">{others === 1 ? '1 other' : `${others} others`} reviewing</span>}
       <span class="review-news">
         <LeaseClock review={review} />
         <Saving review={review} />
@@ -86,7 +86,7 @@ function LeaseClock({ review }: { review: Review }) {
       <span class="problem" role="alert">
         Your lease ran out: others may get this item.{' '}
         <button type="button" onClick={() => void review.takeAgain()}>
-          Take it again
+          Renew lease
         </button>
       </span>
     )

@@ -31,7 +31,7 @@ export function Form({ review, held, questions, guidelines, isFinished }: Props)
     chip?.focus()
     chip?.click()
   }
-  useKeys('Answer', [{ keys: digits, does: 'Choose by its number', run: choose }])
+  useKeys('Answer', [{ keys: digits, does: 'Choose an option by number', run: choose }])
   const problems = review.problems.value
   const refused = review.refused.value
   const isWorking = review.isWorking.value
@@ -76,7 +76,7 @@ export function Form({ review, held, questions, guidelines, isFinished }: Props)
         })}
         {questions.missing.length > 0 && (
           <p class="muted">
-            Not asked, because it is no annotation spec of this project that is there:{' '}
+            Not asked, because these annotation specs do not exist in this project:{' '}
             {questions.missing.join(', ')}
           </p>
         )}
@@ -101,7 +101,7 @@ export function Form({ review, held, questions, guidelines, isFinished }: Props)
           <>
             <span class="muted">You {held.item.own_annotation_state} this item.</span>
             <button type="button" disabled={isWorking} onClick={() => void review.reopen(held)}>
-              Open it again
+              Reopen
             </button>
             <button type="button" class="main-button" onClick={() => void review.lookFurther()}>
               Next item

@@ -25,7 +25,7 @@ type Phase =
   | { kind: 'failed'; error: Error }
 
 const notKept =
-  'Your answers are more than this browser keeps: loading the page anew loses what is not saved.'
+  'Your answers are too large for this browser to keep: reloading the page loses what is not saved.'
 
 /** The review of a queue by one reviewer: the current item, the next one, and what is being saved. */
 export function createReview(given: Given) {
@@ -86,7 +86,7 @@ export function createReview(given: Given) {
     const asked = performance.now()
     const item = await readItem(project, queue, id)
     if (item === undefined)
-      throw new Refused(404, 'not_found', 'It was taken out of the queue, or was never in it.')
+      throw new Refused(404, 'not_found', 'It was removed from the queue, or was never in it.')
     return holdOf({ project, queue, user }, questions, item, untilFrom(asked))
   }
 
@@ -161,7 +161,7 @@ export function createReview(given: Given) {
       onRefused: (error) => {
         unsaved.delete(id)
         if (save !== undefined) refused.value = { save, error }
-        else notice.value = `An item that you ended before is not saved: ${error.message}`
+        else notice.value = `An earlier item is not saved: ${error.message}`
       },
     })
   }
@@ -268,7 +268,7 @@ export function createReview(given: Given) {
     },
     /** What leaving would lose; undefined where nothing. */
     loss(): string | undefined {
-      if (outbox.waiting.value > 0) return 'What you answered last is not saved yet.'
+      if (outbox.waiting.value > 0) return 'Your last answers are not saved yet.'
       if (refused.value) return 'An answer was refused and is not saved.'
       return current.value?.isChanged ? 'Your answers to this item are not saved.' : undefined
     },

@@ -44,7 +44,7 @@ export function SignIn() {
           Sign in
         </button>
         <p class="muted" id="key-help">
-          The first start of the server printed a key. <code>npx heddle key add admin</code> makes another
+          The server printed a key when it first started. <code>npx heddle key add admin</code> makes another
           one.
         </p>
       </form>

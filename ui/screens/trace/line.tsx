@@ -62,7 +62,7 @@ export function TraceLine(props: Props) {
           {nameOf(row)}
         </span>
         {row.feedback > 0 && (
-          <span class="tree-said" title={`${row.feedback} said about it`}>
+          <span class="tree-said" title={`${row.feedback} feedback`}>
             ✎<span class="hidden-text">has feedback</span>
           </span>
         )}
@@ -123,7 +123,7 @@ export function TimeRuler({ scale, start }: { scale: TimeScale; start: number })
             </span>
           ))}
         </span>
-        <span class="tree-took">Took</span>
+        <span class="tree-took">Latency</span>
       </span>
     </div>
   )

@@ -100,15 +100,15 @@ export function TraceScreen({ project, trace }: { project: string; trace: string
   useKeys('Trace', [
     { keys: ['j', 'ArrowDown'], does: 'Next call', run: () => choose(at + 1) },
     { keys: ['k', 'ArrowUp'], does: 'Previous call', run: () => choose(at - 1) },
-    { keys: ['l', 'ArrowRight'], does: 'Open, or first call within', run: inward },
-    { keys: ['h', 'ArrowLeft'], does: 'Close, or the caller', run: outward },
+    { keys: ['l', 'ArrowRight'], does: 'Expand, or go to the first child', run: inward },
+    { keys: ['h', 'ArrowLeft'], does: 'Collapse, or go to the caller', run: outward },
     { keys: [']'], does: 'Next call of the same caller', run: () => sibling(1) },
     { keys: ['['], does: 'Previous call of the same caller', run: () => sibling(-1) },
     { keys: ['}'], does: 'Next call of the same op', run: () => peer(1) },
     { keys: ['{'], does: 'Previous call of the same op', run: () => peer(-1) },
     { keys: ['>'], does: 'Next call that the trace waited for', run: () => nextThat(1, isWaitedFor) },
     { keys: ['<'], does: 'Previous call that the trace waited for', run: () => nextThat(-1, isWaitedFor) },
-    ...(gaps.length > 0 ? [{ keys: ['z'], does: 'Gaps shortened, or in full', run: turnGaps }] : []),
+    ...(gaps.length > 0 ? [{ keys: ['z'], does: 'Shorten gaps or show them in full', run: turnGaps }] : []),
     { keys: ['g g', 'Home'], does: 'First call', run: () => choose(0) },
     { keys: ['G', 'End'], does: 'Last call', run: () => choose(lines.length - 1) },
     ...(isFile ? [] : [{ keys: ['Escape'], does: 'Back to the calls', run: () => go(paths.calls(project)) }]),
@@ -125,8 +125,8 @@ export function TraceScreen({ project, trace }: { project: string; trace: string
   if (rows.length === 0) {
     return (
       <main class="screen">
-        <Empty title="There is no such trace">
-          <p>It was deleted, has expired, or belongs to a project that you do not reach.</p>
+        <Empty title="Trace not found">
+          <p>It was deleted, has expired, or belongs to a project that you have no access to.</p>
           <a class="button" href={paths.calls(project)}>
             All calls of the project
           </a>
@@ -148,11 +148,11 @@ export function TraceScreen({ project, trace }: { project: string; trace: string
         <span>
           {countText(rows.length)} {rows.length === 1 ? 'call' : 'calls'}
           {isPart && ' so far'}
-          {!isPart && rows.length === mostOfTrace && ', and more that are not shown'}
+          {!isPart && rows.length === mostOfTrace && ', and more not shown'}
         </span>
         {!isPart && <span>{durationText(span.end - span.start)}</span>}
         {cost !== undefined && <span>{costText(cost)}</span>}
-        {!isFile && <a href={asList(project, trace)}>As a list</a>}
+        {!isFile && <a href={asList(project, trace)}>View as list</a>}
         {gaps.length > 0 && (
           <button type="button" class="quiet" aria-pressed={!isEven} onClick={turnGaps}>
             {gapsText(gaps)}, {isEven ? 'in full' : 'shortened'}
@@ -160,7 +160,7 @@ export function TraceScreen({ project, trace }: { project: string; trace: string
         )}
         <code class="muted">{trace}</code>
         {!isFile && (
-          <button type="button" class="icon-button" aria-label="Read it again" onClick={again}>
+          <button type="button" class="icon-button" aria-label="Reload" onClick={again}>
             <Icon name="refresh" />
           </button>
         )}
