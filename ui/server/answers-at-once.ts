@@ -6,7 +6,7 @@ export const mostAnswers = 3
 
 const places = Array.from({ length: mostAnswers }, (_, index) => `heddle.answer.${index}`)
 
-/** Held by the request that is first in line for a place, so that places are taken in the order of the requests. */
+/** Held by the request that gets the next place, so that places are taken in the order of the requests. */
 const door = 'heddle.answer.next'
 
 type Leave = () => void

@@ -2,7 +2,7 @@ import { judged } from '../../review/draft.ts'
 import type { Held, Save } from './held.ts'
 import type { Question } from './questions.ts'
 
-/** Problems of the answers, by question. */
+/** What is wrong with the answers, by question. */
 export function findProblems(questions: readonly Question[], held: Held): Map<string, string> {
   const found = new Map<string, string>()
   for (const { key, field } of questions) {
