@@ -1,7 +1,7 @@
-/** Which place of the history this is; places in front of it have higher numbers. */
+/** Number of the current entry in the history; later entries have higher numbers. */
 const entry = (): number => (history.state as { entry?: number } | null)?.entry ?? 0
 
-/** What screens remember of themselves at each place, for whoever comes back. */
+/** What screens have stored for each entry, for a user who comes back to it. */
 const kept = new Map<number, unknown>()
 
 export function enter(href: string, replaces: boolean): void {
@@ -10,12 +10,12 @@ export function enter(href: string, replaces: boolean): void {
     return
   }
   const next = entry() + 1
-  // Who goes on from here leaves what lay in front behind.
+  // Following a link drops the entries that "forward" led to.
   for (const number of kept.keys()) if (number >= next) kept.delete(number)
   history.pushState({ entry: next }, '', href)
 }
 
-/** What was kept at this place before, undefined where nobody has been, and how something is kept, also on the way out. */
+/** What was stored for the current entry (undefined on a first visit), and a function that stores something for it. */
 export function keptHere<T>(): { left: T | undefined; keep(what: T): void } {
   const at = entry()
   return { left: kept.get(at) as T | undefined, keep: (what) => kept.set(at, what) }

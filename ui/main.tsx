@@ -15,14 +15,14 @@ function Page() {
     findSession().then(
       () => setFailure(undefined),
       (error: Error) => {
-        // Whoever is not signed in sees that by the form.
+        // A user who is not signed in sees the sign-in form instead.
         if (isSignedIn.value !== false) setFailure(error)
       },
     )
   }
-  // Not behind the first frame, in which there is nothing yet.
+  // A layout effect: the first frame is empty, so there is nothing to wait for.
   useLayoutEffect(find, [])
-  // Another tab has signed in meanwhile.
+  // Another tab may have signed in meanwhile.
   useEffect(() => {
     if (isSignedIn.value && who.value === undefined) find()
   }, [isSignedIn.value])

@@ -1,4 +1,4 @@
-/** Where the page is. */
+/** A location within the page. */
 export type Place =
   | { screen: 'projects' }
   | { screen: 'calls'; project: string }
@@ -21,7 +21,7 @@ export type Place =
 
 type Names = Record<string, string>
 
-/** The links that the clients of Weave print have no /ui in front. */
+/** The links that the clients of Weave print do not start with /ui. */
 const table: [pattern: string, place: (names: Names) => Place][] = [
   ['/', () => ({ screen: 'projects' })],
   ['/ui', () => ({ screen: 'projects' })],
@@ -89,7 +89,7 @@ function match(pattern: readonly string[], parts: readonly string[]): Names | un
     try {
       names[one.slice(1)] = decodeURIComponent(part)
     } catch {
-      // A percent sign of its own is no address of ours.
+      // A malformed percent escape is no address of the page.
       return undefined
     }
   }

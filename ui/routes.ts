@@ -3,7 +3,7 @@ import { contents } from './export/contents.ts'
 import { enter } from './history.ts'
 import { placeOf } from './places.ts'
 
-/** In a file the place stands behind the #: a file has no paths of its own. */
+/** In an exported file the path follows the #, since a file has no paths of its own. */
 const here = (): URL =>
   contents === undefined
     ? new URL(location.href)
@@ -11,23 +11,23 @@ const here = (): URL =>
 
 const hrefOf = (url: URL): string => (contents === undefined ? url.href : `#${url.pathname}${url.search}`)
 
-/** The address is the state: whatever a screen shows can be sent to somebody as a link. */
+/** The address is the state: whatever a screen shows can be shared as a link. */
 const address = signal(here())
 
 export const place = computed(() => placeOf(address.value.pathname))
 export const search = computed(() => address.value.searchParams)
 
 interface Going {
-  /** Going back skips the place that is left. */
+  /** The current entry of the history is replaced, so that going back skips it. */
   replaces?: boolean
 }
 
-/** Somebody is about to leave what would be lost, and is asked first. */
+/** Set while the user is asked whether to leave and lose something. */
 export const leaving = signal<{ loss: string; leave(): void } | undefined>(undefined)
 
 let lossOf: (() => string | undefined) | undefined
 
-/** `loss` says what leaving the place would lose; undefined where nothing would be. Ends with what it returns. */
+/** `loss` says what leaving would lose; undefined where nothing. Returns a function that ends the guard. */
 export function guardLeaving(loss: () => string | undefined): () => void {
   lossOf = loss
   const onUnload = (event: BeforeUnloadEvent) => {
@@ -40,7 +40,7 @@ export function guardLeaving(loss: () => string | undefined): () => void {
   }
 }
 
-/** Whether somebody stays to be asked. */
+/** Whether the user has to be asked before leaving. */
 function isHeld(to: URL): boolean {
   const loss = to.pathname === address.value.pathname ? undefined : lossOf?.()
   if (loss === undefined) return false
@@ -59,7 +59,7 @@ export function go(to: string, { replaces = false }: Going = {}): void {
   address.value = next
 }
 
-/** Changes some of what stands behind the question mark; undefined takes a name away. */
+/** Changes parameters of the query string; undefined removes one. */
 export function setSearch(
   changes: Record<string, string | undefined>,
   going: Going = { replaces: true },
@@ -72,11 +72,11 @@ export function setSearch(
   go(next.href, going)
 }
 
-/** Links are links, so that they can be copied and opened in a new tab; a plain click stays on this page. */
+/** Links are real links, which can be copied and opened in a new tab; a plain click stays on this page. */
 export function followLinks(): void {
   addEventListener('popstate', () => {
     const to = here()
-    // The browser has gone already.
+    // The browser has already changed the address.
     if (isHeld(to)) enter(hrefOf(address.value), false)
     else address.value = to
   })

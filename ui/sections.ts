@@ -7,7 +7,7 @@ interface Section {
   screens: readonly Place['screen'][]
 }
 
-/** What there is of a project, in the order of the bar. */
+/** The sections of a project, in the order of the bar. */
 export const sections: readonly Section[] = [
   { name: 'Calls', path: (project) => paths.calls(project), screens: ['calls', 'trace', 'call'] },
   { name: 'Search', path: (project) => paths.search(project), screens: ['search'] },

@@ -32,7 +32,7 @@ const ReviewScreen = lazily(async () => (await import('./screens/review/screen.t
 const ObjectsScreen = lazily(async () => (await import('./screens/objects/screen.tsx')).ObjectsScreen)
 const ObjectScreen = lazily(async () => (await import('./screens/object/screen.tsx')).ObjectScreen)
 
-/** The screens whose code comes later. */
+/** Screens whose code is loaded on demand. */
 const later: Partial<Record<Place['screen'], { ahead(): void }>> = {
   ...{ trace: TraceScreen, play: PlayScreen, engine: EngineScreen, people: PeopleScreen, me: MeScreen },
   ...{ charts: ChartsScreen, search: SearchScreen, evals: EvalsScreen, compare: CompareScreen },
@@ -40,12 +40,12 @@ const later: Partial<Record<Place['screen'], { ahead(): void }>> = {
   ...{ objects: ObjectsScreen, object: ObjectScreen },
 }
 
-/** While it is found out who this is, the code of the screen comes. */
+/** Loads the code of the current screen while the session is being checked. */
 export function fetchScreen(): void {
   later[place.value.screen]?.ahead()
 }
 
-/** What is around every screen. */
+/** The frame around every screen. */
 export function Shell() {
   const [front, setFront] = useState<'palette' | 'keys' | undefined>()
   const [pasted, setPasted] = useState('')
@@ -57,12 +57,12 @@ export function Shell() {
   const project = useProject(here)
   const leave = () => void signOut().catch(() => undefined)
   useKeys('Everywhere', [
-    { keys: ['Ctrl+k'], does: 'Go to, or paste an id', whileTyping: true, run: () => openPalette() },
-    { keys: ['?'], does: 'Keys that work here', run: () => setFront('keys') },
+    { keys: ['Ctrl+k'], does: 'Go to, or paste an ID', whileTyping: true, run: () => openPalette() },
+    { keys: ['?'], does: 'Keyboard shortcuts', run: () => setFront('keys') },
   ])
   useEffect(() => hearPasted(openPalette), [])
   const sectionLinks = useRef<HTMLElement>(null)
-  // On a narrow screen not all of them have room.
+  // On a narrow screen the sections do not all fit.
   useLayoutEffect(() => {
     const current = sectionLinks.current?.querySelector('[aria-current]')
     current?.scrollIntoView({ block: 'nearest', inline: 'nearest' })
@@ -82,7 +82,7 @@ export function Shell() {
             <a class="project-here" href={paths.calls(project)}>
               {project}
             </a>
-            <nav class="sections" aria-label="Of the project" ref={sectionLinks}>
+            <nav class="sections" aria-label="Project" ref={sectionLinks}>
               {sections.map(({ name, path, screens }) => (
                 <a
                   key={name}
@@ -95,7 +95,7 @@ export function Shell() {
             </nav>
           </>
         )}
-        <nav aria-label="Of the server" class="server-nav">
+        <nav aria-label="Server" class="server-nav">
           {[
             ['play', paths.play(project === undefined ? {} : { p: project })] as const,
             ['engine', paths.engine] as const,
@@ -112,11 +112,16 @@ export function Shell() {
             <span>Go to</span>
             <kbd>{shown('Ctrl+k')}</kbd>
           </button>
-          <button type="button" class="icon-button" aria-label="Keys" onClick={() => setFront('keys')}>
+          <button
+            type="button"
+            class="icon-button"
+            aria-label="Keyboard shortcuts"
+            onClick={() => setFront('keys')}
+          >
             <Icon name="keyboard" />
           </button>
           <ThemeButton />
-          <a class="who" href={paths.me} title="Your keys and the look of the page">
+          <a class="who" href={paths.me} title="Your keys and theme">
             {who.value?.user}
           </a>
           <button type="button" class="icon-button" aria-label="Sign out" title="Sign out" onClick={leave}>
@@ -151,7 +156,7 @@ export function Shell() {
   )
 }
 
-/** The project that the bar is about. On a screen of the server it is the one that somebody comes from, and goes back to. */
+/** The project that the bar shows. Screens of the server keep the one that the user came from. */
 function useProject(here: Place): string | undefined {
   const last = useRef<string | undefined>(undefined)
   if ('project' in here) last.current = here.project
@@ -199,7 +204,7 @@ function Screen({ here }: { here: Place }) {
     case 'nowhere':
       return (
         <main class="screen">
-          <Empty title="There is nothing at this address">
+          <Empty title="Page not found">
             <a class="button" href={paths.projects}>
               Projects
             </a>

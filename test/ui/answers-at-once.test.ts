@@ -15,7 +15,7 @@ const { served, open } = await pageTests(
 )
 
 const playground = `/ui/play?p=${encodeURIComponent(project)}`
-const held = /Waits for an answer in another tab/
+const held = /Waiting for an answer in another tab/
 
 /** Answers that are written until the test lets one of them end. */
 function openAnswers() {

@@ -52,7 +52,7 @@ test('the time and the groups are chosen by keys, and stand in the address', { s
   assert.match(page.url(), /by=op/)
   assert.deepEqual(await page.locator('[data-panel="calls"] .legend .muted').allTextContents(), ['15', '15'])
   await page.keyboard.press('1')
-  await page.waitForSelector('text="No call in this time"')
+  await page.waitForSelector('text="No calls in this time range"')
   assert.match(page.url(), /range=1h/)
   await page.goBack()
   await page.waitForSelector('[data-panel="calls"] .legend li')

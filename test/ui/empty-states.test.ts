@@ -25,7 +25,7 @@ test('an empty project says how a first call comes: from the model, or where non
   skip,
 }, async (t) => {
   const asked = await openEmpty(t, 'acme/empty', {})
-  await asked.page.getByText('Ask the model, and the answer is here a moment later').waitFor()
+  await asked.page.getByText('Ask the model, and the answer appears here a moment later').waitFor()
   await asked.page.getByText("-H 'x-heddle-project: acme/empty'").waitFor()
 
   const unserved = await openEmpty(t, 'acme/empty', { models: [] })
@@ -37,7 +37,7 @@ test('an empty project says how a first call comes: from the model, or where non
   await unrecorded.page.getByText('/call/start').waitFor()
 
   const stored = await openEmpty(t, 'acme/empty', { recording: 'asked' })
-  await stored.page.getByText('where the request has "store": true').waitFor()
+  await stored.page.getByText('if the request has "store": true').waitFor()
   assert.deepEqual(
     [asked, unserved, unrecorded, stored].flatMap(({ problems }) => problems),
     [],
@@ -47,11 +47,11 @@ test('an empty project says how a first call comes: from the model, or where non
 const nobodys = '018f5b8c-0000-7000-8000-000000000000'
 
 for (const [path, title, way, lands] of [
-  [`queues/${nobodys}`, 'There is no such queue', 'All queues', 'queues'],
-  [`queues/${nobodys}/review`, 'There is no such queue', 'All queues', 'queues'],
-  [`call/${nobodys}`, 'There is no such call', 'All calls of the project', 'calls'],
-  [`trace/${nobodys}`, 'There is no such trace', 'All calls of the project', 'calls'],
-  ['data/nothing', 'There is no such object', 'All objects', 'objects'],
+  [`queues/${nobodys}`, 'Queue not found', 'All queues', 'queues'],
+  [`queues/${nobodys}/review`, 'Queue not found', 'All queues', 'queues'],
+  [`call/${nobodys}`, 'Call not found', 'All calls of the project', 'calls'],
+  [`trace/${nobodys}`, 'Trace not found', 'All calls of the project', 'calls'],
+  ['data/nothing', 'Object not found', 'All objects', 'objects'],
 ] as const) {
   test(`what is not there says so, is not tried again, and leads on: ${path}`, { skip }, async (t) => {
     const { page } = await open(t, `/ui/acme/qa/${path}`)
@@ -68,9 +68,9 @@ test('a project that the key does not reach shows nothing but that, and the way 
   const { page } = await open(t, '/ui/me')
   for (const section of ['calls', 'search?q=a', 'charts', 'evals', 'queues', 'objects']) {
     await page.goto(new URL(`/ui/globex/demo/${section}`, page.url()).href)
-    await page.getByRole('heading', { name: 'Your key does not open this' }).waitFor()
+    await page.getByRole('heading', { name: 'You have no access to this' }).waitFor()
     const main = page.getByRole('main')
-    assert.deepEqual(await main.getByRole('link').allTextContents(), ['The projects that you reach'], section)
+    assert.deepEqual(await main.getByRole('link').allTextContents(), ['Your projects'], section)
     assert.equal(await main.locator('button, input, select').count(), 0, section)
   }
 })

@@ -38,12 +38,12 @@ const focusIn = (page: Page) =>
 const dialogs: [name: string, at: () => string, opener: string, key?: string][] = [
   ['saved views', () => `${path}/calls`, 'Views'],
   ['ask again', () => `${path}/calls`, 'Ask again'],
-  ['sheet of keys', () => `${path}/calls`, 'Keys'],
+  ['sheet of keys', () => `${path}/calls`, 'Keyboard shortcuts'],
   ['palette', () => `${path}/calls`, 'Go to'],
   ['to a queue', () => `${path}/calls?peek=${idOf('chat', 3)}`, 'To queue'],
   ['to a dataset', () => `${path}/calls?peek=${idOf('chat', 3)}`, 'To dataset'],
   ['new queue', () => `${path}/queues`, 'New queue'],
-  ['change of a queue', () => `${path}/queues/${served().queue}`, 'Change'],
+  ['change of a queue', () => `${path}/queues/${served().queue}`, 'Edit'],
   ['end of a queue', () => `${path}/queues/${served().queue}`, 'Delete'],
   ['end of an object', () => `${path}/data/capitals`, 'Delete all'],
   ['copy as', () => '/ui/play?p=acme%2Fqa', 'Copy as'],
@@ -104,7 +104,7 @@ test('Enter and the space bar press the button that has the focus; who walks on 
 
 test('a checkbox that was clicked takes no key from the list', { skip }, async (t) => {
   const { page } = await openCalls(t)
-  await page.getByRole('checkbox', { name: 'Choose heddle.chat.completions' }).first().click()
+  await page.getByRole('checkbox', { name: 'Select heddle.chat.completions' }).first().click()
   await page.getByRole('toolbar').getByText('1 call', { exact: true }).waitFor()
   await page.keyboard.press('J')
   await page.getByRole('toolbar').getByText('2 calls', { exact: true }).waitFor()
@@ -136,7 +136,7 @@ test('Escape right behind the one that closed a dialog is for the screen', { ski
   await page.keyboard.press('p')
   await page.waitForSelector('.peek .said.is-answer')
   await page.keyboard.press('a')
-  await page.getByRole('combobox', { name: 'Name of a queue' }).waitFor()
+  await page.getByRole('combobox', { name: 'Queue name' }).waitFor()
   // Within one task, so no frame and no event of the dialog comes between.
   const focused = await page.evaluate(() => {
     document.querySelector<HTMLDialogElement>('dialog[open]')?.close()

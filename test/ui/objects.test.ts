@@ -82,7 +82,7 @@ test('a dataset is a table: its end, a sort, a whole row, an older version, ever
   await page.getByRole('columnheader', { name: 'answer' }).getByRole('button').click()
   await page.getByRole('columnheader', { name: 'answer ↑' }).waitFor()
   await page.getByRole('gridcell', { name: 'The answer is 0.' }).click()
-  await page.getByRole('complementary', { name: 'The row' }).getByText('The answer is 0.').waitFor()
+  await page.getByRole('complementary', { name: 'Row details' }).getByText('The answer is 0.').waitFor()
   await page.keyboard.press('[')
   await page.getByRole('gridcell', { name: '9007199254740993' }).waitFor()
   assert.equal(new URL(page.url()).searchParams.get('v'), 'v0')
@@ -143,7 +143,7 @@ test('a version and an object are deleted after a question', { skip }, async (t)
   }
   const { page } = await open(t, '/ui/acme/qa/data/short-lived')
   await page.getByRole('button', { name: 'Delete version' }).click()
-  await page.getByRole('dialog').getByText('References to this version lead nowhere then.').waitFor()
+  await page.getByRole('dialog').getByText('References to this version will stop working.').waitFor()
   await page.getByRole('button', { name: 'Delete', exact: true }).click()
   await page.getByRole('dialog').waitFor({ state: 'detached' })
   await page.locator('.marks', { hasText: 'v0' }).waitFor()
@@ -160,12 +160,12 @@ for (const colorScheme of ['light', 'dark'] as const) {
       const options = { colorScheme, viewport: { width, height: 800 } }
       const places: [path: string, text: string][] = [
         [objects, 'brief'],
-        ['/ui/acme/none/objects', 'Nothing is kept under a name yet'],
+        ['/ui/acme/none/objects', 'No objects yet'],
         [dataset, 'Question 1?'],
         [`${dataset}?row=1`, 'Question 1?'],
         [`${dataset}?with=v0`, '2 changed'],
         ['/ui/acme/qa/data/brief', 'Be brief.'],
-        ['/ui/acme/qa/data/nothing', 'There is no such object'],
+        ['/ui/acme/qa/data/nothing', 'Object not found'],
       ]
       for (const [path, text] of places) {
         const { page, problems } = await open(t, path, options)
@@ -193,7 +193,7 @@ test('a call becomes a row of a new dataset, and of one that is there', { skip }
   const { page, problems } = await open(t, `/ui/acme/qa/calls?peek=${idOf('chat', 1)}`)
   await page.waitForSelector('.peek .detail')
   await page.keyboard.press('d')
-  await page.getByLabel('Its name').fill('from calls')
+  await page.getByLabel('Dataset name').fill('from calls')
   await page.getByLabel('Column of output').fill('expected')
   await page.keyboard.press('Enter')
   await page.getByRole('status').getByText('1 row added.').waitFor()

@@ -133,7 +133,7 @@ test('a filter stands in the address, so that a link shows the same', { skip }, 
   const other = await open(t, new URL(page.url()).pathname + new URL(page.url()).search)
   await other.page.getByText('11 calls').waitFor()
   await other.page.getByLabel('Filter', { exact: true }).fill('"nothing says this"')
-  await other.page.getByText('No call fits this filter').waitFor()
+  await other.page.getByText('No calls match this filter').waitFor()
   await other.page.getByRole('button', { name: 'Show all calls' }).click()
   await other.page.getByText('201 calls').waitFor()
   await other.page.getByLabel('Roots only').uncheck()
@@ -211,12 +211,12 @@ test('a link to a call leads into its trace, also with what Weave prints', { ski
     assert.deepEqual(problems, [])
   }
   const { page } = await open(t, '/ui/acme/qa/call/no-such-call')
-  await page.getByText('There is no such call').waitFor()
+  await page.getByText('Call not found').waitFor()
 })
 
 test('from the playground and the engine the bar leads back into the project', { skip }, async (t) => {
   const { page, problems } = await open(t, calls)
-  const bar = page.getByRole('navigation', { name: 'Of the project' })
+  const bar = page.getByRole('navigation', { name: 'Project' })
   await page.getByRole('link', { name: 'Engine' }).click()
   await page.waitForURL('**/ui/engine')
   await bar.getByRole('link', { name: 'Charts' }).waitFor()
@@ -254,7 +254,7 @@ const focusAfter = (page: Page, key: { key: string; ctrlKey?: boolean }) =>
 test('who types on after a key loses no letter, however slow the browser draws', { skip }, async (t) => {
   const { page, problems } = await open(t, calls)
   await page.waitForSelector(rowText('Question 199?'))
-  assert.equal(await focusAfter(page, { key: 'k', ctrlKey: true }), 'Go to, or paste an id')
+  assert.equal(await focusAfter(page, { key: 'k', ctrlKey: true }), 'Go to, or paste an ID')
   await page.keyboard.press('Escape')
   await page.getByRole('combobox', { name: 'Go to' }).waitFor({ state: 'detached' })
   assert.equal(await focusAfter(page, { key: '/' }), 'Filter')
@@ -452,6 +452,6 @@ test('a session that is over leads to the form', { skip }, async (t) => {
 
 test('it works without a model, and says so', { skip }, async (t) => {
   const { page, problems } = await open(t, '/ui/')
-  await page.getByText('No model is served; the record is there.').waitFor()
+  await page.getByText('No model is served; the record is available.').waitFor()
   assert.deepEqual(problems, [])
 })

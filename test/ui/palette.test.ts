@@ -77,7 +77,7 @@ test('an id of anything is found, whatever it is of and wherever it is', { skip 
 test('an id of nothing says so, and its words can be searched for', { skip }, async (t) => {
   const { page, problems } = await open(t, `/ui/${project}/objects`)
   await paste(page, 'f'.repeat(16))
-  await page.getByText('Nothing that you reach has this id.').waitFor()
+  await page.getByText('Nothing you have access to has this ID.').waitFor()
   await page.getByRole('option', { name: /Search calls for/ }).waitFor()
   assert.deepEqual(problems, [])
 })

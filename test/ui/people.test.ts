@@ -36,7 +36,7 @@ test('an admin adds a user by keys alone, sees its key once, and removes it', { 
   await page.getByRole('cell', { name: 'newcomer', exact: true }).waitFor({ state: 'detached' })
   assert.equal((await served().get('/me', secret)).status, 401)
   await page.getByLabel('Name of a new user').fill('a b')
-  await page.getByLabel('Its entities').fill('acme')
+  await page.getByLabel('Entities').fill('acme')
   await page.keyboard.press('Enter')
   await page.getByRole('alert').getByText('name').waitFor()
   assert.deepEqual(
@@ -51,7 +51,7 @@ test('somebody makes a key and revokes it; one that was signed in with signs out
   await page.getByLabel('Name of a new key').fill('<b>laptop</b>')
   await page.keyboard.press('Enter')
   const secret = String(await page.locator('dialog pre').textContent())
-  await page.getByRole('button', { name: 'I have it' }).click()
+  await page.getByRole('button', { name: 'Done' }).click()
   await page.getByRole('button', { name: 'Revoke <b>laptop</b>' }).click()
   await page.getByRole('button', { name: 'Revoke', exact: true }).last().click()
   await page.getByRole('button', { name: 'Show 1 revoked' }).click()
@@ -65,11 +65,11 @@ test('somebody makes a key and revokes it; one that was signed in with signs out
 
 test('members see no users, and a user of HEDDLE_USERS is told where its key stands', { skip }, async (t) => {
   const { page } = await open(t, 'people', { key: keys.alice })
-  await page.getByText('Only admins see the users').waitFor()
+  await page.getByText('Only admins can see users').waitFor()
   await page.getByRole('link', { name: 'My keys' }).click()
-  await page.getByText('Your key stands in HEDDLE_USERS').waitFor()
+  await page.getByText('Your key is set in HEDDLE_USERS').waitFor()
   await page.goBack()
-  await page.getByText('Only admins see the users').waitFor()
+  await page.getByText('Only admins can see users').waitFor()
 })
 
 test('the engine is watched while it answers, without the names of others', { skip }, async (t) => {
@@ -87,13 +87,13 @@ test('the engine is watched while it answers, without the names of others', { sk
     body: JSON.stringify({ messages: [{ role: 'user', content: 'Hi' }], stream: true }),
   })
   const { page, problems } = await open(t, 'engine', { key: keys.bob })
-  await page.getByRole('cell', { name: 'somebody else' }).waitFor()
+  await page.getByRole('cell', { name: 'another user' }).waitFor()
   assert.ok(!(await page.locator('main').textContent())?.includes('alice'))
   const admin = await open(t, 'engine')
   await admin.page.getByRole('cell', { name: 'alice' }).waitFor()
   assert.equal((await asked).status, 200)
   leaving.abort()
-  await page.getByText('Nothing.').waitFor()
+  await page.getByText('Nothing is running.').waitFor()
   assert.deepEqual([...problems, ...admin.problems], [])
 })
 

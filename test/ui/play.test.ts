@@ -53,7 +53,7 @@ test('a question is asked by keys alone, and is a call; only what differs is sen
   const [call] = await callsAsked()
   const { stream, stream_options, ...inputs } = call.inputs
   assert.deepEqual(inputs, { messages: [{ role: 'user', content: 'What is a heddle?' }] })
-  await page.getByRole('button', { name: 'Go on with this answer' }).click()
+  await page.getByRole('button', { name: 'Continue with this answer' }).click()
   await page.getByLabel('Message 3', { exact: true }).fill('And a shuttle?')
   await page.keyboard.press('Control+Enter')
   await page.getByText(/^done, \d+ tokens/).waitFor()
@@ -62,7 +62,7 @@ test('a question is asked by keys alone, and is a call; only what differs is sen
     second.inputs.messages.map(({ role }: { role: string }) => role),
     ['user', 'assistant', 'user'],
   )
-  await page.getByRole('link', { name: 'Its call' }).click()
+  await page.getByRole('link', { name: 'View call' }).click()
   await page.waitForSelector('.said.is-answer >> text=a part')
   await page.goBack()
   assert.equal(await page.getByLabel('Message 3', { exact: true }).inputValue(), 'And a shuttle?')
@@ -131,7 +131,7 @@ test('stopping frees the slot, and who waits is told', { skip }, async (t) => {
   await page.getByLabel('Message 1', { exact: true }).fill('Take your time')
   await page.keyboard.press('Control+Enter')
   await page.waitForSelector('.answer >> text=Well,')
-  await page.getByRole('link', { name: 'Its call' }).waitFor()
+  await page.getByRole('link', { name: 'View call' }).waitFor()
   await page.getByLabel('Answer').getByRole('button', { name: 'Stop' }).click()
   await backend.idle()
   await page.getByText(/^stopped/).waitFor()
@@ -139,7 +139,7 @@ test('stopping frees the slot, and who waits is told', { skip }, async (t) => {
     await new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
   }
   await page.keyboard.press('Control+Enter')
-  await page.getByText('scripted answers 0 of 4 at once; none waits.').waitFor()
+  await page.getByText('scripted: 0 of 4 slots busy, none waiting.').waitFor()
   await page.keyboard.press('Tab')
   await page.getByRole('button', { name: 'Stop' }).first().click()
   await backend.idle()
@@ -190,8 +190,8 @@ test('an answer goes on from another token', { skip }, async (t) => {
   const [call] = await callsAsked()
   assert.deepEqual(call.inputs.messages.at(-1), { role: 'assistant', content: 'Hek' })
   assert.equal(call.inputs.continue_final_message, true)
-  assert.equal(await page.getByLabel('The answer goes on from here').isChecked(), true)
-  await page.getByRole('button', { name: 'Go on with this answer' }).click()
+  assert.equal(await page.getByLabel('Continue the answer from here').isChecked(), true)
+  await page.getByRole('button', { name: 'Continue with this answer' }).click()
   assert.equal(await page.getByLabel('Message 2', { exact: true }).inputValue(), 'Hekp!')
   assert.deepEqual(problems, [])
 })
@@ -203,7 +203,7 @@ test('a schema is written, and the answer is a tree', { skip }, async (t) => {
   await page.getByText('Structured output').click()
   const editor = page.getByLabel('response_format as JSON')
   await editor.fill('{"type": "json_object"')
-  await page.getByText('This is no JSON yet').waitFor()
+  await page.getByText('Not valid JSON yet').waitFor()
   await editor.fill('{"type": "json_object"}')
   await page.keyboard.press('Control+Enter')
   await page.waitForSelector('.answer .json >> text=9007199254740993')
@@ -226,9 +226,9 @@ test('a tool is called, its result is typed in, and the conversation goes on', {
   await page.keyboard.press('Control+Enter')
   await page.getByText('Thought, 14 characters').waitFor()
   await page.waitForSelector('.answer .json >> text=Paris')
-  await page.getByLabel('What weather answers').fill('no')
+  await page.getByLabel('Result of weather').fill('no')
   model.parts = [{ kind: 'content', text: 'It stays dry.' }]
-  await page.getByRole('button', { name: 'Send the result and go on' }).click()
+  await page.getByRole('button', { name: 'Send result and continue' }).click()
   await page.waitForSelector('.answer >> text=It stays dry.')
   const [asked] = model.asked.at(-1)?.inputs ?? []
   assert.ok(asked && 'conversation' in asked)
@@ -346,7 +346,7 @@ test('of several models those are offered that write answers', { skip }, async (
   const choice = page.getByLabel('model', { exact: true })
   await choice.getByRole('option', { name: 'large' }).waitFor({ state: 'attached' })
   const offered = await choice.getByRole('option').allTextContents()
-  assert.deepEqual(offered, ['the first one', 'small', 'large'])
+  assert.deepEqual(offered, ['first model', 'small', 'large'])
   await choice.selectOption('large')
   await page.getByLabel('Message 1', { exact: true }).fill('Who are you?')
   await page.keyboard.press('Control+Enter')
@@ -354,7 +354,7 @@ test('of several models those are offered that write answers', { skip }, async (
   assert.deepEqual(problems, [])
   const alone = await servePageApp(t, { models: named('vectors', ['embeddings']) })
   const without = await open(t, inProject, { at: alone })
-  await without.page.getByText('write no answers').waitFor()
+  await without.page.getByText('do not write answers').waitFor()
   assert.deepEqual(without.problems, [])
 })
 
@@ -384,7 +384,7 @@ test('the page asks a server behind that counts tokens only at the end', { skip 
   await page.keyboard.press('Control+Enter')
   await page.getByText('The server behind this model cannot be asked: it answered 500.').waitFor()
   await page.getByRole('link', { name: 'Engine', exact: true }).first().click()
-  await page.getByText('0 answers under way, nobody waits').waitFor()
+  await page.getByText('0 answers in progress, none waiting').waitFor()
 })
 
 for (const colorScheme of ['light', 'dark'] as const) {

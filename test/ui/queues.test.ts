@@ -35,11 +35,11 @@ test('a queue is made by keys alone, with a question that is made on the way', {
   await page.getByRole('button', { name: 'Add a question' }).focus()
   await page.keyboard.press('Enter')
   await page.keyboard.type('Is it right?')
-  await page.getByLabel('Words, with commas between them').fill('right, partly, wrong')
+  await page.getByLabel('Choices, separated by commas').fill('right, partly, wrong')
   await page.keyboard.press('Enter')
   await page.getByRole('checkbox', { name: 'Is it right?' }).waitFor()
   assert.equal(await page.getByRole('checkbox', { name: 'Is it right?' }).isChecked(), true)
-  await page.getByRole('button', { name: 'Make the queue' }).focus()
+  await page.getByRole('button', { name: 'Create queue' }).focus()
   await page.keyboard.press('Enter')
   await page.getByRole('heading', { name: 'Friday round' }).waitFor()
   await page.getByText('No calls in this queue yet').waitFor()
@@ -58,8 +58,8 @@ test('who deletes a queue that somebody else has deleted is told so, and led on'
   const search = new URLSearchParams({ project_id: project })
   const { status } = await served().send('DELETE', `/annotation_queues/${id}?${search}`)
   assert.equal(status, 200)
-  await page.getByRole('button', { name: 'Delete the queue' }).click()
-  await page.getByRole('heading', { name: 'There is no such queue' }).waitFor()
+  await page.getByRole('button', { name: 'Delete queue' }).click()
+  await page.getByRole('heading', { name: 'Queue not found' }).waitFor()
   await page.getByRole('link', { name: 'All queues' }).click()
   await page.getByRole('heading', { name: 'Queues', exact: true }).waitFor()
 })
@@ -68,9 +68,9 @@ test('a call is put into a queue where it is read', { skip }, async (t) => {
   const { page, problems } = await open(t, `/ui/acme/qa/calls?peek=${idOf('chat', 5)}`)
   await page.waitForSelector('.peek .said.is-answer')
   await page.keyboard.press('a')
-  await page.getByRole('combobox', { name: 'Name of a queue' }).waitFor()
+  await page.getByRole('combobox', { name: 'Queue name' }).waitFor()
   await page.keyboard.type('Fresh one')
-  await page.waitForSelector('[role=option] >> text=Make “Fresh one”')
+  await page.waitForSelector('[role=option] >> text=Create “Fresh one”')
   await page.keyboard.press('Enter')
   await page.getByRole('status').getByText('1 added.').waitFor()
   await page.keyboard.press('Enter')
@@ -78,7 +78,7 @@ test('a call is put into a queue where it is read', { skip }, async (t) => {
   await page.keyboard.type('Fresh')
   await page.waitForSelector('[role=option] >> text=Fresh one')
   await page.keyboard.press('Enter')
-  await page.getByRole('status').getByText('0 added, 1 there before.').waitFor()
+  await page.getByRole('status').getByText('0 added, 1 already there.').waitFor()
   await page.getByRole('link', { name: 'Open Fresh one' }).click()
   await page.getByRole('row').getByText('Question 5?', { exact: true }).waitFor()
   assert.deepEqual(problems, [])
@@ -101,7 +101,7 @@ test('a queue is found by its name however many were made since, and no second o
   await page.keyboard.type('Oldest')
   await page.getByRole('option').getByText('Oldest of all').waitFor()
   await page.keyboard.type(' of all')
-  await page.getByRole('option').getByText('Make').waitFor({ state: 'detached' })
+  await page.getByRole('option').getByText('Create').waitFor({ state: 'detached' })
   await page.keyboard.press('Enter')
   await page.getByRole('status').getByText('1 added.').waitFor()
   const link = page.getByRole('link', { name: 'Open Oldest of all' })
@@ -115,17 +115,17 @@ test('the items of a queue are walked, and filtered by their state', { skip }, a
   await page.keyboard.press('G')
   await page.getByRole('row').getByText('Question 119?', { exact: true }).waitFor()
   await page.getByRole('button', { name: 'Skipped 0' }).click()
-  await page.getByText('No item is in this state').waitFor()
+  await page.getByText('No items in this state').waitFor()
   await page.getByRole('button', { name: 'All items' }).click()
   await page.getByRole('tab', { name: 'Rules' }).click()
   await page.getByLabel('n', { exact: true }).fill('25')
-  await page.getByRole('button', { name: 'Make the rule' }).click()
+  await page.getByRole('button', { name: 'Create rule' }).click()
   await page.getByText('every 25th call, 0 counted').waitFor()
   await page.getByRole('checkbox', { name: 'On' }).click()
   await page.getByRole('checkbox', { name: 'Paused' }).waitFor()
-  await page.getByRole('button', { name: 'Delete the rule' }).click()
-  await page.getByRole('button', { name: 'Delete the rule', exact: true }).click()
-  await page.getByText('No rule yet').waitFor()
+  await page.getByRole('button', { name: 'Delete rule' }).click()
+  await page.getByRole('button', { name: 'Delete rule', exact: true }).click()
+  await page.getByText('No rules yet').waitFor()
   assert.deepEqual(problems, [])
 })
 
@@ -138,11 +138,11 @@ test('a queue is renamed, and deleted after a question', { skip }, async (t) => 
   await page.keyboard.press('Enter')
   await page.getByRole('heading', { name: 'New name' }).waitFor()
   await page.getByRole('button', { name: 'Delete' }).click()
-  await page.getByRole('dialog').getByText('“New name” and its rules are gone').waitFor()
+  await page.getByRole('dialog').getByText('“New name” and its rules will be deleted').waitFor()
   await page.keyboard.press('Enter')
   await page.getByRole('dialog').waitFor({ state: 'detached' })
   await page.getByRole('button', { name: 'Delete' }).click()
-  await page.getByRole('button', { name: 'Delete the queue' }).click()
+  await page.getByRole('button', { name: 'Delete queue' }).click()
   await page.getByRole('heading', { name: 'Queues' }).waitFor()
   assert.equal((await served().get(`/annotation_queues/${id}?project_id=${project}`)).status, 404)
   assert.deepEqual(problems, [])
@@ -154,7 +154,7 @@ test('queues beyond the first hundred are there as the list goes down', { skip }
     await createQueue(served().post, { project_id: at, name: `Queue number ${index}` })
   }
   const { page, problems } = await open(t, `/ui/${at}/queues`)
-  await page.getByText('The newest 100, more as you go down').waitFor()
+  await page.getByText('The newest 100; scroll for more').waitFor()
   await page.keyboard.press('G')
   await page.getByRole('main').getByText('130', { exact: true }).waitFor()
   await page.keyboard.press('G')
@@ -174,10 +174,10 @@ for (const colorScheme of ['light', 'dark'] as const) {
       const places: [path: string, text: string, press?: string][] = [
         [queuesPath, 'Hard'],
         [queuesPath, 'Hard', 'n'],
-        ['/ui/acme/none/queues', 'No queue yet'],
+        ['/ui/acme/none/queues', 'No queues yet'],
         [queue, 'Question 0?'],
-        [`${queue}?tab=rules`, 'Make the rule'],
-        [`${queue}?tab=reviewers`, 'Nobody has begun yet'],
+        [`${queue}?tab=rules`, 'Create rule'],
+        [`${queue}?tab=reviewers`, 'No reviews yet'],
       ]
       for (const [path, text, press] of places) {
         const { page, problems } = await open(t, path, options)

@@ -51,7 +51,7 @@ test('a screen that is opened while the server is away comes by itself when it i
   await first.end('SIGKILL')
   // Neither its code nor what it shows is there.
   await page.getByRole('link', { name: 'Queues' }).click()
-  await page.getByText('The server does not answer. It is tried again by itself.').waitFor()
+  await page.getByText('The server does not answer. Retrying automatically.').waitFor()
   await startServer(t, { ...settings, HEDDLE_PORT: new URL(address).port })
   await page
     .getByText('No queues yet')
@@ -71,8 +71,8 @@ test('a screen that is opened while the server is away comes by itself when it i
     })
   })
   await page.getByRole('link', { name: 'Charts' }).click()
-  await page.getByText('The record rests. It is tried again by itself.').waitFor()
-  await page.getByText('No call in this time').waitFor()
+  await page.getByText('The record rests. Retrying automatically.').waitFor()
+  await page.getByText('No calls in this time range').waitFor()
 })
 
 for (const [storage, settingsOf] of Object.entries(storages)) {
@@ -130,7 +130,7 @@ test('the page on PostgreSQL, without a model: list, trace, feedback, queue, rev
   assert.ok(browser)
   const { page } = await openPage(browser, t, `${server.address}/ui/#key=${keys.alice}`)
   const problems = watched(page, server.address)
-  await page.getByText('No model is served; the record is there.').waitFor()
+  await page.getByText('No model is served; the record is available.').waitFor()
   await page.getByRole('link', { name: project }).click()
   await page.getByText('153 calls', { exact: true }).waitFor()
   await page.keyboard.press('/')
@@ -143,8 +143,8 @@ test('the page on PostgreSQL, without a model: list, trace, feedback, queue, rev
   await page.getByRole('button', { name: 'Bad' }).click()
   await page.waitForSelector('.feedback-list >> text=👎')
   await page.keyboard.press('a')
-  await page.getByLabel('Name of a queue').fill('Slow ones')
-  await page.getByRole('option', { name: 'Make “Slow ones”' }).click()
+  await page.getByLabel('Queue name').fill('Slow ones')
+  await page.getByRole('option', { name: 'Create “Slow ones”' }).click()
   await page.getByRole('link', { name: 'Open Slow ones' }).click()
   await page.getByRole('link', { name: 'Review', exact: true }).click()
   await page.waitForSelector('.reading >> text=capital of Chad')
@@ -159,7 +159,7 @@ test('the page on PostgreSQL, without a model: list, trace, feedback, queue, rev
   await page.keyboard.press('Enter')
   await page.getByText('Row 1 of 20').waitFor()
   await page.goto(`${server.address}/ui/${project}/objects`)
-  await page.getByText('Nothing is kept under a name yet').or(page.locator('table')).first().waitFor()
+  await page.getByText('No objects yet').or(page.locator('table')).first().waitFor()
   await page.goto(
     `${server.address}/ui/${project}/charts?range=2026-01-02T00:00:00.000Z..2026-01-03T00:00:00.000Z`,
   )

@@ -26,13 +26,13 @@ test('the whole page in one story: from a question to the comparison of what bec
   await page.getByText(/^done, /).waitFor()
 
   await page.getByRole('button', { name: 'To dataset' }).click()
-  await page.getByLabel('Its name').fill('capitals')
+  await page.getByLabel('Dataset name').fill('capitals')
   await page.getByRole('button', { name: 'Add 1 row' }).click()
   await page.getByText('1 row added.').waitFor()
   await page.keyboard.press('Enter')
 
   // Its trace, and what somebody thinks of it.
-  await page.getByRole('link', { name: 'Its call' }).click()
+  await page.getByRole('link', { name: 'View call' }).click()
   await page.waitForSelector('[role=treeitem][aria-selected=true]')
   await page.waitForSelector('.said.is-answer >> text=It is Lagos.')
   await page.keyboard.press('n')
@@ -42,8 +42,8 @@ test('the whole page in one story: from a question to the comparison of what bec
 
   // Into a queue that is made on the way.
   await page.keyboard.press('a')
-  await page.getByLabel('Name of a queue').fill('Wrong capitals')
-  await page.getByRole('option', { name: 'Make “Wrong capitals”' }).waitFor()
+  await page.getByLabel('Queue name').fill('Wrong capitals')
+  await page.getByRole('option', { name: 'Create “Wrong capitals”' }).waitFor()
   await page.keyboard.press('Enter')
   await page.getByText('1 added.').waitFor()
   await page.getByRole('link', { name: 'Open Wrong capitals' }).click()
@@ -61,14 +61,14 @@ test('the whole page in one story: from a question to the comparison of what bec
   await page.getByRole('button', { name: 'Ask again' }).click()
   await page.getByText('1 call. Both runs are written as an evaluation.').waitFor()
   await page.getByLabel('Name of the run').fill('careful')
-  await page.getByLabel('Settings that differ, as JSON').fill('{"temperature": 0}')
-  await page.getByLabel('System message, in place of theirs').fill('Be careful.')
+  await page.getByLabel('Settings to change, as JSON').fill('{"temperature": 0}')
+  await page.getByLabel('System message, instead of the recorded one').fill('Be careful.')
   await page.getByLabel('A good answer contains').fill('Bamako')
   await page.getByRole('button', { name: 'Ask 1 again' }).click()
   await page.getByText('1 of 1 asked again.').waitFor()
 
   // The comparison, walked by the difference, and taken away as a file.
-  await page.getByRole('link', { name: 'Compare with what was recorded' }).click()
+  await page.getByRole('link', { name: 'Compare with the recorded answers' }).click()
   await page.waitForSelector('.run-bar li.is-base:has-text("recorded")')
   await page.waitForSelector('.run-bar li.is-side:has-text("careful")')
   await page.waitForSelector('[role=row] .cell-run')

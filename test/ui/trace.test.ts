@@ -139,7 +139,7 @@ test('a large trace is walked to its end and back, closed and opened', { skip },
   await page.getByRole('tree').evaluate((element) => element.scrollTo({ top: 0 }))
   await page.keyboard.press('l')
   await page.waitForSelector('[role=treeitem]:has-text("step 1")')
-  await page.getByRole('link', { name: 'As a list' }).click()
+  await page.getByRole('link', { name: 'View as list' }).click()
   await page.getByText('5,000 calls', { exact: true }).waitFor()
   await page.goBack()
   await page.waitForSelector(chosen('step 0'))
@@ -172,7 +172,7 @@ test('the beginning of a large trace is there before its end, which takes nothin
 
 test('a trace that is not there says so', { skip }, async (t) => {
   const { page, problems } = await open(t, path(encodeURIComponent(hostile)))
-  await page.getByText('There is no such trace').waitFor()
+  await page.getByText('Trace not found').waitFor()
   assert.deepEqual(problems, [])
 })
 

@@ -10,13 +10,13 @@ import { type JsonNode, membersOf, nodeAt } from '../value/json-index.ts'
 import { countText } from '../value/units.ts'
 import { DoneAdding } from './done-adding.tsx'
 
-/** As many as are read at once. */
+/** Calls that are read in one request. */
 const callsAtOnce = 100
 const mostColumns = 40
 
 interface Props {
   project: string
-  /** Their ids. */
+  /** Ids of the calls. */
   calls: readonly string[]
   onClose(): void
 }
@@ -31,7 +31,7 @@ async function readAll(project: string, calls: readonly string[], signal: AbortS
   return { found, datasets: await readDatasets(project, signal) }
 }
 
-/** Makes rows of calls, in a dataset that is there or a new one. */
+/** Adds rows made from calls to an existing or a new dataset. */
 export function AddToDataset({ project, calls, onClose }: Props) {
   const { value, error, again } = useLoading(
     (signal) => readAll(project, calls, signal),
@@ -46,7 +46,7 @@ export function AddToDataset({ project, calls, onClose }: Props) {
   const first = useRef<HTMLSelectElement>(null)
   useLayoutEffect(() => {
     setColumns(columnsOf(value?.found ?? []))
-    // It was not there yet when the dialog opened.
+    // The field does not exist yet when the dialog opens.
     first.current?.focus()
   }, [value])
   const title = `Add ${calls.length === 1 ? 'this call' : `${countText(calls.length)} calls`} to a dataset`
@@ -97,7 +97,7 @@ export function AddToDataset({ project, calls, onClose }: Props) {
             value={dataset}
             onChange={({ currentTarget }) => setDataset(currentTarget.value)}
           >
-            <option value="">A new one</option>
+            <option value="">New dataset</option>
             {value.datasets.map(({ object_id: id }) => (
               <option key={id} value={id}>
                 {id}
@@ -106,7 +106,7 @@ export function AddToDataset({ project, calls, onClose }: Props) {
           </select>
           {dataset === '' && (
             <>
-              <label for="dataset-name">Its name</label>
+              <label for="dataset-name">Dataset name</label>
               <input
                 id="dataset-name"
                 maxLength={128}
@@ -142,7 +142,7 @@ export function AddToDataset({ project, calls, onClose }: Props) {
           {isTwice && <p class="problem">Two columns have the same name.</p>}
           {value.found.length < calls.length && (
             <p class="muted">
-              {countText(calls.length - value.found.length)} of the calls are not there: deleted or expired.
+              {countText(calls.length - value.found.length)} of the calls no longer exist: deleted or expired.
             </p>
           )}
           <FormFoot {...{ failure, onClose }} canSubmit={isReady && !isWorking}>
@@ -154,7 +154,7 @@ export function AddToDataset({ project, calls, onClose }: Props) {
   )
 }
 
-/** Of all that the calls were asked, and of what they answered. */
+/** One column for each input of the calls, and one for their output. */
 function columnsOf(calls: readonly JsonNode[]): Column[] {
   const names = new Set<string>()
   for (const call of calls) {

@@ -9,12 +9,12 @@ import { DoneAdding } from './done-adding.tsx'
 
 interface Props {
   project: string
-  /** Their ids. */
+  /** Ids of the calls. */
   calls: readonly string[]
   onClose(): void
 }
 
-/** Puts calls into a queue that is chosen or made here, and says what became of them. */
+/** Adds calls to an existing or a new queue and shows the result. */
 export function AddToQueue({ project, calls, onClose }: Props) {
   const [text, setText] = useState('')
   const name = text.trim()
@@ -59,9 +59,9 @@ export function AddToQueue({ project, calls, onClose }: Props) {
           autofocus
           aria-expanded="true"
           aria-controls="queue-choices"
-          aria-label="Name of a queue"
+          aria-label="Queue name"
           aria-activedescendant={chosen === -1 ? undefined : `queue-choice-${chosen}`}
-          placeholder="Find a queue, or name a new one"
+          placeholder="Find or create a queue"
           maxLength={1024}
           value={text}
           onInput={({ currentTarget }) => {
@@ -79,7 +79,7 @@ export function AddToQueue({ project, calls, onClose }: Props) {
         />
         {queues === undefined && !error && <Skeleton rows={3} />}
         {queues !== undefined && choices.length === 0 && (
-          <p class="muted">There is no queue yet. Type a name, and it is made.</p>
+          <p class="muted">No queues yet. Type a name to create one.</p>
         )}
         <div role="listbox" id="queue-choices" aria-label="Queues">
           {choices.map((queue, index) => (
@@ -90,13 +90,15 @@ export function AddToQueue({ project, calls, onClose }: Props) {
               aria-selected={index === chosen}
               onClick={() => !isWorking && void add(queue)}
             >
-              <span>{queue?.name ?? `Make “${name}”`}</span>
+              <span>{queue?.name ?? `Create “${name}”`}</span>
               <span class="muted">{queue ? queue.created_by : 'new queue'}</span>
             </div>
           ))}
         </div>
         {found.length > 8 && (
-          <p class="muted">The first 8 of {countText(found.length)}; type more of the name.</p>
+          <p class="muted">
+            The first 8 of {countText(found.length)}; type more of the name to narrow them down.
+          </p>
         )}
         {(failure ?? error) && (
           <p class="problem" role="alert">
@@ -108,7 +110,7 @@ export function AddToQueue({ project, calls, onClose }: Props) {
   )
 }
 
-/** The newest queues, and where there are more, those whose names have `name` in them. */
+/** The newest queues; if there are more, also those whose names contain `name`. */
 function useQueuesOf(project: string, name: string) {
   const newest = useLoading((signal) => readQueues(project, signal), [project])
   const isPart = newest.value?.length === mostQueues
@@ -122,14 +124,14 @@ function useQueuesOf(project: string, name: string) {
   )
   const error = newest.error ?? named.error
   if (asked === '') return { queues: newest.value, isSought: newest.value !== undefined, error }
-  // Until the server has answered, those that are here are offered, and no new one.
+  // Until the server answers, offer the queues that are loaded and no new one.
   const isSought = named.value?.asked === asked
   return { queues: isSought ? named.value?.queues : newest.value, isSought, error }
 }
 
 function addedText({ added, before, unknown }: Added): string {
   const parts = [`${countText(added)} added`]
-  if (before > 0) parts.push(`${countText(before)} there before`)
+  if (before > 0) parts.push(`${countText(before)} already there`)
   if (unknown > 0) parts.push(`${countText(unknown)} not found: deleted or expired`)
   return `${parts.join(', ')}.`
 }

@@ -1,16 +1,16 @@
 import { Dialog } from '../parts/dialog.tsx'
 
 interface Props {
-  /** Of the dialog in which it was added. */
+  /** Label of the dialog in which they were added. */
   label: string
-  /** What became of it. */
+  /** How many were added, and what was left out. */
   text: string
-  /** Where it is now. */
+  /** The queue or dataset that they are in now. */
   to: { name: string; href: string }
   onClose(): void
 }
 
-/** Says what was added, and leads to it. */
+/** Shows what was added, with a link to it. */
 export function DoneAdding({ label, text, to, onClose }: Props) {
   return (
     <Dialog label={label} onClose={onClose}>

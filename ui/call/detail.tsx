@@ -33,20 +33,20 @@ import { tokensIn } from './recorded-tokens.ts'
 const tabs = ['chat', 'surprise', 'input', 'output', 'attributes', 'feedback'] as const
 type Tab = (typeof tabs)[number]
 
-/** What is on the first tab depends on the call; what somebody chose stays for the next. */
+/** The first tab depends on the call; a tab that the user chose is kept for the next call. */
 let chosen: Tab | undefined
 
 interface Props {
   project: string
   call: string
-  /** Present where the call has a place in a trace that is not on the screen. */
+  /** Show a link to the trace, where the screen does not already show it. */
   withTrace?: boolean
-  /** Beside a form, which has the keys and says what there is to say. */
+  /** The call is shown next to a form, which handles the keys and the feedback. */
   isBeside?: boolean
   onChanged?: () => void
 }
 
-/** One call, whole. */
+/** A whole call. */
 export function CallDetail({ project, call: id, withTrace = false, isBeside = false, onChanged }: Props) {
   const { value: call, error, again } = useLoading((signal) => readCall(project, id, signal), [project, id])
   const [tab, setTab] = useState(chosen)
@@ -62,7 +62,7 @@ export function CallDetail({ project, call: id, withTrace = false, isBeside = fa
   ]
   const bindings: KeyBinding[] = [
     { keys: ['c'], does: 'Conversation', run: () => choose('chat') },
-    { keys: ['s'], does: 'Surprise, where it has probabilities', run: () => choose('surprise') },
+    { keys: ['s'], does: 'Surprise (needs log-probabilities)', run: () => choose('surprise') },
     { keys: ['i'], does: 'Input', run: () => choose('input') },
     { keys: ['u'], does: 'Output', run: () => choose('output') },
     { keys: ['m'], does: 'Attributes', run: () => choose('attributes') },
@@ -93,13 +93,13 @@ interface ShownProps {
   isBeside: boolean
   tab: Tab | undefined
   choose(tab: Tab): void
-  /** Asks where the call is to be put. */
+  /** Opens the dialog that adds the call to a queue or a dataset. */
   add(to: 'queue' | 'dataset'): void
   onChanged: (() => void) | undefined
 }
 
 function Shown({ project, id, call, withTrace, isBeside, tab: wanted, choose, add, onChanged }: ShownProps) {
-  // Small members, without numbers that could lose digits: sizes and times.
+  // These members are small, and their numbers (sizes and times) lose no digits.
   const row = JSON.parse(`{${lightText(call)}}`) as CallRow
   const [inputs, output] = [nodeAt(call, 'inputs'), nodeAt(call, 'output')]
   const asked = useMemo(() => askedIn(inputs), [inputs])
@@ -116,7 +116,7 @@ function Shown({ project, id, call, withTrace, isBeside, tab: wanted, choose, ad
     <article class="detail" aria-label={nameOf(row)}>
       <header class="detail-head">
         <h2>{nameOf(row)}</h2>
-        <Copied text={id} label="Copy the id of the call" />
+        <Copied text={id} label="Copy call ID" />
         <span class="detail-tools">
           {!isBeside && !isFile && (
             <>
@@ -150,7 +150,7 @@ function Shown({ project, id, call, withTrace, isBeside, tab: wanted, choose, ad
       </header>
       <Facts row={row} />
       {row.exception !== null && <PlainText class="exception" text={row.exception} />}
-      <div class="tabs" role="tablist" aria-label="Parts of the call">
+      <div class="tabs" role="tablist" aria-label="Call sections">
         {tabs.filter(isThere).map((one) => (
           <button
             key={one}
@@ -177,7 +177,7 @@ function Shown({ project, id, call, withTrace, isBeside, tab: wanted, choose, ad
   )
 }
 
-/** Its code comes when somebody looks. */
+/** Its code is loaded when the tab is opened. */
 function SurpriseTab(props: { project: string; inputs: JsonNode | undefined; choices: JsonNode[] }) {
   const { value, error, again } = useLoading(() => import('./surprise.tsx'), [])
   if (error) return <Failed error={error} again={again} />
@@ -225,7 +225,7 @@ function Facts({ row }: { row: CallRow }) {
       <Fact name="Status">
         <Status status={statusOf(row)} />
       </Fact>
-      {latency !== undefined && <Fact name="Took">{durationText(latency)}</Fact>}
+      {latency !== undefined && <Fact name="Latency">{durationText(latency)}</Fact>}
       {tokens && (
         <Fact name="Tokens">
           {countText(tokens.input)} in, {countText(tokens.output)} out
@@ -235,7 +235,7 @@ function Facts({ row }: { row: CallRow }) {
       <Fact name="Started">
         <Time at={row.started_at} />
       </Fact>
-      {row.svc_user_id !== null && <Fact name="By">{row.svc_user_id}</Fact>}
+      {row.svc_user_id !== null && <Fact name="User">{row.svc_user_id}</Fact>}
       {models.length > 0 && <Fact name="Model">{models.join(', ')}</Fact>}
       {row.storage_size_bytes !== null && <Fact name="Size">{sizeText(row.storage_size_bytes)}</Fact>}
     </dl>
@@ -252,12 +252,12 @@ function Fact({ name, children }: { name: string; children: ComponentChildren })
 }
 
 export function Value({ node, name }: { node: JsonNode | undefined; name: string }) {
-  if (node === undefined || node.kind === 'null') return <p class="muted">Nothing was written.</p>
+  if (node === undefined || node.kind === 'null') return <p class="muted">Nothing recorded.</p>
   const text = stringOf(node)
   return (
     <>
       <div class="value-tools">
-        <Copied text={text ?? sourceOf(node)} label="Copy the whole value">
+        <Copied text={text ?? sourceOf(node)} label="Copy value">
           Copy
         </Copied>
         <DownloadButton

@@ -15,7 +15,7 @@ interface Props {
   onChanged: (() => void) | undefined
 }
 
-/** What people and judges said of a call, and a place to say something. */
+/** Feedback on a call from people and scorers, with a form to add some. */
 export function Feedback({ project, call, onChanged }: Props) {
   const { value, error, again } = useLoading((signal) => feedbackOf(project, call, signal), [project, call])
   const [failure, setFailure] = useState<Error>()
@@ -39,7 +39,7 @@ export function Feedback({ project, call, onChanged }: Props) {
   const bindings: KeyBinding[] = [
     { keys: ['+'], does: 'Thumbs up', run: () => void add({ kind: 'reaction', emoji: '👍' }) },
     { keys: ['-'], does: 'Thumbs down', run: () => void add({ kind: 'reaction', emoji: '👎' }) },
-    { keys: ['Ctrl+Enter'], does: 'Keep the note', whileTyping: true, run: () => void keepNote() },
+    { keys: ['Ctrl+Enter'], does: 'Add note', whileTyping: true, run: () => void keepNote() },
   ]
   useKeys('Feedback', isFile ? [] : bindings)
   if (error) return <Failed error={error} again={again} />
@@ -83,7 +83,7 @@ export function Feedback({ project, call, onChanged }: Props) {
         </p>
       )}
       {value.length === 0 ? (
-        <p class="muted">Nobody has said anything about this call yet.</p>
+        <p class="muted">No feedback on this call yet.</p>
       ) : (
         <ul class="feedback-list">
           {value.map((one) => (

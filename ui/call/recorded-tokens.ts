@@ -1,6 +1,6 @@
 import { type JsonNode, membersOf, nodeAt } from '../value/json-index.ts'
 
-/** The tokens of each choice of a recorded answer, where it has probabilities. */
+/** The tokens of each choice of a recorded answer that has log-probabilities. */
 export function tokensIn(output: JsonNode | undefined): JsonNode[] {
   const choices = nodeAt(output, 'choices')
   if (choices?.kind !== 'array') return []

@@ -13,7 +13,7 @@ interface Props {
   choices: readonly JsonNode[]
 }
 
-/** A recorded answer by its probabilities. Choosing another token asks the model to go on from there. */
+/** A recorded answer, coloured by log-probability. Choosing another token makes the model continue from there. */
 export function RecordedSurprise({ project, inputs, choices }: Props) {
   const asked = askedIn(inputs)
   return choices.map((choice, index) => {

@@ -4,11 +4,11 @@ import { useKeys } from '../parts/keys.ts'
 import type { Exported } from './make.ts'
 
 interface Props {
-  /** What is exported: `trace`. */
+  /** What is exported, such as `trace`. */
   what: string
-  /** Its code comes when somebody wants the file. */
+  /** Loads the code of this export, when the button is used. */
   load(): Promise<Exported>
-  /** Where several are on the screen, one of them has the key. */
+  /** When a screen has several of these buttons, only one has the key. */
   hasKey?: boolean
 }
 

@@ -17,21 +17,26 @@ import { SearchScreen } from '../screens/search/screen.tsx'
 import { TraceScreen } from '../screens/trace/screen.tsx'
 import { type Contents, contents } from './contents.ts'
 
-/** An exported screen: the page's own, without what asks or changes anything. */
+/** An exported screen: the screen of the page, without what sends requests or changes anything. */
 function File({ within }: { within: Contents }) {
   const [isShowingKeys, setShowingKeys] = useState(false)
   const here = place.value
   const madeOn = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short' }).format(
     new Date(within.madeAt),
   )
-  useKeys('Everywhere', [{ keys: ['?'], does: 'Keys that work here', run: () => setShowingKeys(true) }])
+  useKeys('Everywhere', [{ keys: ['?'], does: 'Keyboard shortcuts', run: () => setShowingKeys(true) }])
   return (
     <>
       <header class="top">
         <span class="brand">Heddle</span>
         <span class="project-here">{within.project}</span>
         <div class="top-tools">
-          <button type="button" class="icon-button" aria-label="Keys" onClick={() => setShowingKeys(true)}>
+          <button
+            type="button"
+            class="icon-button"
+            aria-label="Keyboard shortcuts"
+            onClick={() => setShowingKeys(true)}
+          >
             <Icon name="keyboard" />
           </button>
           <ThemeButton />
@@ -50,7 +55,7 @@ function File({ within }: { within: Contents }) {
 }
 
 function Screen({ here, within: { project, path } }: { here: Place; within: Contents }) {
-  // Of another screen, or one of another project, nothing is within.
+  // Other screens and other projects are not in the file.
   const { screen } = placeOf(new URL(path, location.href).pathname)
   const isWithin = here.screen === 'call' || here.screen === screen
   if (isWithin && 'project' in here && here.project === project) {
@@ -66,7 +71,7 @@ function Screen({ here, within: { project, path } }: { here: Place; within: Cont
           <h1 class="hidden-text">Call</h1>
           {paths.call(project, here.call) !== path && (
             <a class="back" href={path}>
-              <Icon name="back" /> All that is in the file
+              <Icon name="back" /> Back to the exported screen
             </a>
           )}
           <CallDetail project={project} call={here.call} />
@@ -78,7 +83,7 @@ function Screen({ here, within: { project, path } }: { here: Place; within: Cont
     <main class="screen">
       <Empty title="This is not in the file">
         <a class="button" href={path}>
-          What is in it
+          Show what is in it
         </a>
       </Empty>
     </main>

@@ -3,16 +3,16 @@ import { keepAnswers } from '../server/ask.ts'
 import { who } from '../server/session.ts'
 import type { Contents } from './contents.ts'
 
-/** The file without its contents, by the name that the build gave it. */
+/** Name of the template of the file, as the build gave it. */
 declare const exportTemplate: string
 
-/** Where the contents go, as `file.html` has it. */
+/** Where the contents are inserted, as written in `file.html`. */
 const opening = '<script type="application/json" id="contents">'
 
-/** Browsers make no text of more than half a billion characters, and nobody sends such a file. */
+/** Browsers cannot make strings of more than half a billion characters, and nobody would send such a file. */
 const mostCharacters = 200_000_000
 
-/** What a screen says of itself; `collect` asks for everything that it shows, under the signal that it is given. */
+/** An exportable screen; `collect` sends every request that the screen makes, under the signal that it is given. */
 export interface Exported {
   title: string
   project: string
@@ -22,7 +22,7 @@ export interface Exported {
   collect(kept: Map<string, string>, signal: AbortSignal): Promise<Pick<Contents, 'holds' | 'rows'>>
 }
 
-/** Saves a screen as one HTML file that asks no server. Answers what is within. */
+/** Saves a screen as one HTML file that needs no server. Returns sentences that say what it contains. */
 export async function exportScreen(exported: Exported, signal: AbortSignal): Promise<readonly string[]> {
   const { title, project, path, name, collect } = exported
   const answers = new Map<string, string>()
@@ -44,10 +44,10 @@ export async function exportScreen(exported: Exported, signal: AbortSignal): Pro
     answers: [...answers],
   }
   const response = await fetch(exportTemplate, { signal })
-  if (!response.ok) throw new Error('The server was updated meanwhile: load the page again.')
+  if (!response.ok) throw new Error('The server has been updated. Reload the page.')
   const template = await response.text()
   const at = template.indexOf(opening) + opening.length
-  // No text may end the element that it stands in.
+  // No text may close the script element that contains it.
   const json = JSON.stringify(contents).replaceAll('<', '\\u003c')
   saveAs(
     new Blob([template.slice(0, at), json, template.slice(at)], { type: 'text/html' }),

@@ -3,7 +3,7 @@ import { readCall } from '../server/calls.ts'
 import { feedbackOf } from '../server/feedback.ts'
 import type { Exported } from './make.ts'
 
-/** One call, whole, with what was said of it. */
+/** One whole call with its feedback. */
 export function exportOfCall(project: string, call: string, name: string): Exported {
   return {
     title: name,
@@ -13,7 +13,7 @@ export function exportOfCall(project: string, call: string, name: string): Expor
     async collect(_, signal) {
       await readCall(project, call, signal)
       await feedbackOf(project, call, signal)
-      return { holds: ['It holds one call, whole, and what was said of it.'] }
+      return { holds: ['It contains one call in full, with its feedback.'] }
     },
   }
 }

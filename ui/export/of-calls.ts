@@ -3,7 +3,7 @@ import { type CallsView, countCalls, newestOf, readPage } from '../server/calls.
 import type { Exported } from './make.ts'
 import { keepList, mostListed } from './whole-calls.ts'
 
-/** The list as it is filtered, sorted and laid out, from its beginning. */
+/** The list with its filter, order and columns, from the first row. */
 export function exportOfCalls(view: CallsView, pageSize: number): Exported {
   const { project } = view
   return {

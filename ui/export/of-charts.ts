@@ -4,7 +4,7 @@ import { type Range, rangeText } from '../screens/charts/range.ts'
 import type { ChartView } from '../server/charts.ts'
 import type { Exported } from './make.ts'
 
-/** The charts of the time that they show, which does not move on in a file. */
+/** The charts of the time that they show, which stands still in a file. */
 export function exportOfCharts(
   viewOf: (range: Range) => ChartView,
   range: Range,
@@ -21,7 +21,7 @@ export function exportOfCharts(
     name: 'charts',
     async collect(_, signal) {
       await readCharts(viewOf(range), signal)
-      return { holds: ['It holds the charts of one time; calls are not within.'] }
+      return { holds: ['It contains the charts of one time range, without the calls.'] }
     },
   }
 }

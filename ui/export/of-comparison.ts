@@ -2,13 +2,13 @@ import { type Compared, type RowOrder, readRows, readScores, readSummary } from 
 import { countText } from '../value/units.ts'
 import type { Exported } from './make.ts'
 
-/** Of longer comparisons a file has the first rows in the order that they have on the screen. */
+/** Rows in a file at most: the first ones, in the order of the screen. */
 const mostRows = 1_000
 
 interface Shown {
   compared: Compared
   order: RowOrder | undefined
-  /** Rows are read by so many. */
+  /** Rows per page. */
   pageSize: number
   fields: readonly string[]
   field: string | undefined
@@ -16,7 +16,7 @@ interface Shown {
   names: ReadonlyMap<string, string>
 }
 
-/** A comparison in one order, with every score and with each run beside the baseline. */
+/** A comparison in one order, with every score and with each run set against the baseline. */
 export function exportOfComparison(shown: Shown): Exported {
   const { compared, order, pageSize, fields, field, base, names } = shown
   const { project, ids } = compared
@@ -43,7 +43,7 @@ export function exportOfComparison(shown: Shown): Exported {
         rows === total
           ? `all ${countText(total)} rows`
           : `the first ${countText(rows)} of ${countText(total)} rows`
-      return { rows, holds: [`It holds ${of} of ${runs} in this order; traces are not within.`] }
+      return { rows, holds: [`It contains ${of} of ${runs} in this order, without traces.`] }
     },
   }
 }

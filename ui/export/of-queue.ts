@@ -4,7 +4,7 @@ import { type ItemsView, readQueue, readRules, readStats } from '../server/queue
 import type { Exported } from './make.ts'
 import { keepList, mostListed } from './whole-calls.ts'
 
-/** A queue with its calls, and what reviewers have said of them. */
+/** A queue with its calls and their feedback. */
 export function exportOfQueue(view: ItemsView, pageSize: number): Exported {
   const { project, queue, state } = view
   return {

@@ -3,7 +3,7 @@ import { readHits } from '../screens/search/hits.ts'
 import type { Exported } from './make.ts'
 import { keepList } from './whole-calls.ts'
 
-/** As many of the calls that were found as are on the screen. */
+/** The calls found, as many as are on the screen. */
 export function exportOfSearch(project: string, text: string, shown: number): Exported {
   return {
     title: `Calls with ${text}`,
@@ -14,7 +14,7 @@ export function exportOfSearch(project: string, text: string, shown: number): Ex
       const { hits, next } = await readHits({ project, text, after: undefined, wanted: shown }, signal)
       const calls = hits.map(({ call }) => call)
       const all = next === null ? calls.length : undefined
-      return keepList({ project, calls, all, what: 'calls that were found' }, kept, signal)
+      return keepList({ project, calls, all, what: 'matching calls' }, kept, signal)
     },
   }
 }

@@ -4,7 +4,7 @@ import { countText } from '../value/units.ts'
 import type { Exported } from './make.ts'
 import { keepWhole } from './whole-calls.ts'
 
-/** A trace with the values of its calls: first of the one that is looked at, then from the top. */
+/** A trace with the values of its calls: first the selected one, then from the top. */
 export function exportOfTrace(
   project: string,
   trace: string,
@@ -28,6 +28,6 @@ export function exportOfTrace(
 
 function holds(all: number, whole: number): string[] {
   const ofTrace = all === mostOfTrace ? `the first ${countText(all)} calls` : `all ${countText(all)} calls`
-  if (whole === all) return [`It holds ${ofTrace} of the trace, whole, and what was said of them.`]
-  return [`It holds ${ofTrace} of the trace, and the values of ${countText(whole)} of them.`]
+  if (whole === all) return [`It contains ${ofTrace} of the trace in full, with their feedback.`]
+  return [`It contains ${ofTrace} of the trace, and the values of ${countText(whole)} of them.`]
 }

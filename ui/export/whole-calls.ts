@@ -3,18 +3,18 @@ import { keepCalls } from '../server/calls.ts'
 import { feedbackOf, keepSilence } from '../server/feedback.ts'
 import { countText } from '../value/units.ts'
 
-/** Of more calls a file has the values of the first. */
+/** Calls whose values a file contains at most; of more calls, the first ones. */
 const mostCalls = 1_000
 const mostBytes = 32_000_000
 
 interface Kept {
   id: string
   storage_size_bytes: number
-  /** Somebody has said something of it. */
+  /** Whether the call has feedback. */
   isSaid: boolean
 }
 
-/** Keeps the values of these calls and what was said of them, as far as a file has room. Returns of how many. */
+/** Keeps the values and the feedback of these calls, as far as the file has room. Returns the number of calls that it kept. */
 export async function keepWhole(
   project: string,
   calls: readonly Kept[],
@@ -35,7 +35,7 @@ export async function keepWhole(
   return whole.length
 }
 
-/** The first is within, however large it is. */
+/** The first call is always kept, however large it is. */
 function withinReach(calls: readonly Kept[]): readonly Kept[] {
   let bytes = 0
   return calls.slice(0, mostCalls).filter(({ storage_size_bytes }, index) => {
@@ -44,19 +44,19 @@ function withinReach(calls: readonly Kept[]): readonly Kept[] {
   })
 }
 
-/** Of longer lists a file has the first rows. */
+/** Rows of a list in a file at most: the first ones. */
 export const mostListed = mostCalls
 
 interface Listed {
   project: string
   calls: readonly LightCall[]
-  /** How many the list has on the server; undefined where nobody counts. */
+  /** Rows of the list on the server; undefined where they are not counted. */
   all: number | undefined
-  /** What its rows are: `calls`. */
+  /** What a row is, such as `calls`. */
   what: string
 }
 
-/** The calls of a list, so that each can be opened in the file. */
+/** Keeps the calls of a list, so that each can be opened in the file. */
 export async function keepList(
   { project, calls, all, what }: Listed,
   kept: Map<string, string>,
@@ -69,6 +69,6 @@ export async function keepList(
     all === rows
       ? `all ${countText(rows)} ${what}`
       : `the first ${countText(rows)}${all === undefined ? '' : ` of ${countText(all)}`} ${what}`
-  const values = whole === rows ? 'whole, and what was said of them' : `and the values of ${countText(whole)}`
-  return { rows, holds: [`It holds ${shown}, ${values}.`] }
+  const values = whole === rows ? ' in full, with their feedback' : `, and the values of ${countText(whole)}`
+  return { rows, holds: [`It contains ${shown}${values}.`] }
 }

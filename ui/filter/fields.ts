@@ -1,6 +1,6 @@
 import { FilterError } from './filter.ts'
 
-/** What the value of a field is, beside a text. */
+/** What kind of value a field has, other than text. */
 type Kind =
   | 'status'
   | 'duration'
@@ -15,7 +15,7 @@ type Kind =
   | 'any'
 
 export interface Field {
-  /** As the record calls it; several where any of them may be meant. */
+  /** Names of the field in the record; where there are several, any of them may match. */
   names: readonly string[]
   kind: Kind
 }
@@ -27,7 +27,7 @@ interface Described {
   means: string
 }
 
-/** The words of the bar for what the record calls otherwise. */
+/** Names in the filter bar of fields that are named otherwise in the record. */
 export const described: readonly Described[] = [
   {
     field: 'status',
@@ -39,10 +39,10 @@ export const described: readonly Described[] = [
     field: 'op',
     kind: 'part',
     name: 'op_name',
-    means: 'a part of the name of an op; op:="name" is the whole',
+    means: 'part of the name of an op; op:="name" for the whole name',
   },
-  { field: 'name', kind: 'part', name: 'display_name', means: 'a part of the name that is shown' },
-  { field: 'model', kind: 'exact', name: 'model', means: 'the model that answered, or was asked' },
+  { field: 'name', kind: 'part', name: 'display_name', means: 'part of the display name' },
+  { field: 'model', kind: 'exact', name: 'model', means: 'the model that answered or was requested' },
   {
     field: 'latency',
     kind: 'duration',
@@ -53,37 +53,37 @@ export const described: readonly Described[] = [
     field: 'first_token',
     kind: 'duration',
     name: 'first_token_ms',
-    means: 'how long until the first token: >500ms',
+    means: 'time to the first token: >500ms',
   },
-  { field: 'tokens_in', kind: 'number', name: 'input_tokens', means: 'tokens that were read: >1000' },
-  { field: 'tokens_out', kind: 'number', name: 'output_tokens', means: 'tokens that were written' },
+  { field: 'tokens_in', kind: 'number', name: 'input_tokens', means: 'input tokens: >1000' },
+  { field: 'tokens_out', kind: 'number', name: 'output_tokens', means: 'output tokens' },
   {
     field: 'started',
     kind: 'time',
     name: 'started_at',
-    means: 'when it began: >2026-01-31, <2026-01-31T12:00',
+    means: 'start time: >2026-01-31, <2026-01-31T12:00',
   },
-  { field: 'ended', kind: 'time', name: 'ended_at', means: 'when it ended' },
-  { field: 'age', kind: 'age', name: 'started_at', means: 'how long ago it began: <1h, >7d' },
-  { field: 'user', kind: 'exact', name: 'svc_user_id', means: 'who wrote it' },
-  { field: 'exception', kind: 'part', name: 'exception', means: 'a part of the exception' },
-  { field: 'size', kind: 'size', name: 'storage_size_bytes', means: 'what it takes in the record: >1MB' },
+  { field: 'ended', kind: 'time', name: 'ended_at', means: 'end time' },
+  { field: 'age', kind: 'age', name: 'started_at', means: 'time since the start: <1h, >7d' },
+  { field: 'user', kind: 'exact', name: 'svc_user_id', means: 'the user that recorded it' },
+  { field: 'exception', kind: 'part', name: 'exception', means: 'part of the exception' },
+  { field: 'size', kind: 'size', name: 'storage_size_bytes', means: 'stored size: >1MB' },
   { field: 'thread', kind: 'exact', name: 'thread_id', means: 'the id of a thread' },
   { field: 'trace', kind: 'exact', name: 'trace_id', means: 'the id of a trace' },
-  { field: 'parent', kind: 'exact', name: 'parent_id', means: 'the id of the call above' },
+  { field: 'parent', kind: 'exact', name: 'parent_id', means: 'the id of the parent call' },
   { field: 'run', kind: 'exact', name: 'svc_run_id', means: 'the id of a run' },
   { field: 'id', kind: 'exact', name: 'id', means: 'the id of the call' },
   {
     field: 'queue',
     kind: 'exact',
     name: 'annotation_queue_items.queue_id',
-    means: 'the id of a queue that it is in',
+    means: 'the id of a queue that contains it',
   },
   {
     field: 'feedback',
     kind: 'said',
     name: 'feedback.[*].payload',
-    means: 'what was said of it: note, reaction, scores.judge, annotation.correct',
+    means: 'kind of feedback: note, reaction, scores.judge, annotation.correct',
   },
   {
     field: 'reaction',
@@ -95,26 +95,26 @@ export const described: readonly Described[] = [
     field: 'note',
     kind: 'part',
     name: 'feedback.[wandb.note.1].payload.note',
-    means: 'a part of the last note',
+    means: 'part of the last note',
   },
 ]
 
-/** Where a path goes on by itself. */
+/** Prefixes that a path follows. */
 export const openFields: readonly Omit<Described, 'name' | 'kind'>[] = [
   { field: 'inputs.', means: 'a value in the inputs: inputs.question:"refund"' },
   { field: 'output.', means: 'a value in the output' },
   { field: 'attributes.', means: 'a value in the attributes' },
   { field: 'summary.', means: 'a value in the summary' },
-  { field: 'scores.', means: 'what a scorer said: scores.judge:>0.8' },
-  { field: 'annotation.', means: 'what a person said: annotation.correct:true' },
-  { field: 'has:', means: 'a value is there: has:exception, has:inputs.user' },
+  { field: 'scores.', means: 'the result of a scorer: scores.judge:>0.8' },
+  { field: 'annotation.', means: 'the answer of a reviewer: annotation.correct:true' },
+  { field: 'has:', means: 'has a value: has:exception, has:inputs.user' },
 ]
 
 const known = new Map(described.map(({ field, kind, name }) => [field, { names: [name], kind }]))
 const columns =
   /^(?:trace_id|parent_id|thread_id|turn_id|op_name|display_name|started_at|ended_at|expire_at|svc_user_id|svc_run_id|svc_run_step|svc_run_step_end|storage_size_bytes)$/
 
-/** What a field of the bar means. */
+/** The field that a name in the filter bar stands for. */
 export function fieldOf(field: string): Field {
   const found = known.get(field)
   if (found) return found
@@ -123,7 +123,7 @@ export function fieldOf(field: string): Field {
   if (score) {
     const [, name = '', path] = score
     const at = `feedback.[wandb.runnable.${name.replace(/\\(.)/g, '$1')}].payload.output`
-    // A score may be a value of its own, or stand beside its reason.
+    // A score is either a value of its own or has its reason next to it.
     return { names: path === undefined ? [at, `${at}.score`] : [`${at}.${path}`], kind: 'value' }
   }
   const annotation = /^annotation\.(.+)$/.exec(field)
@@ -134,7 +134,7 @@ export function fieldOf(field: string): Field {
     return { names: [field], kind: /_at$/.test(field) ? 'time' : 'value' }
   }
   throw new FilterError(
-    `There is no field ${field}. There are ${described.map((one) => one.field).join(', ')}, inputs.…, output.…, attributes.…, summary.…, scores.…, annotation.…; a text with a colon stands in quotation marks.`,
+    `Unknown field ${field}. The fields are ${described.map((one) => one.field).join(', ')}, inputs.…, output.…, attributes.…, summary.…, scores.…, annotation.…; put text with a colon in quotation marks.`,
   )
 }
 
@@ -144,14 +144,14 @@ const saidPrefixes = [
   ['annotation.', 'wandb.annotation.'],
 ] as const
 
-/** The type of feedback that a word of the bar names; any other word is a type itself. */
+/** The type of feedback that a word of the filter bar names; any other word is itself a type. */
 export function typeOfSaid(word: string): string {
   const prefix = saidPrefixes.find(([short]) => word.startsWith(short) && word.length > short.length)
   if (prefix) return prefix[1] + word.slice(prefix[0].length)
   return saidTypes[word] ?? word
 }
 
-/** The word of the bar for a type of feedback. */
+/** The word of the filter bar for a type of feedback. */
 export function wordOfSaid(type: string): string {
   const prefix = saidPrefixes.find(([, long]) => type.startsWith(long) && type.length > long.length)
   if (prefix) return prefix[0] + type.slice(prefix[1].length)

@@ -1,15 +1,15 @@
-/** What somebody looks for. The text of the bar says the same, and so does a query of the record. */
+/** A parsed filter: the text of the filter bar and the query of the record have the same meaning. */
 export type Filter =
   | { kind: 'all' | 'any'; of: readonly Filter[] }
   | { kind: 'not'; of: Filter }
-  /** In what was asked and said. */
+  /** In inputs or outputs. */
   | { kind: 'words'; text: string }
   | { kind: 'field'; field: string; sign: Sign; value: string; isQuoted: boolean }
 
-/** The empty sign means what suits the field: a part of a text, the whole of a number. */
+/** The empty sign means what suits the field: part of a text, or the whole of a number. */
 export type Sign = '' | '=' | '>' | '>=' | '<' | '<='
 
-/** Says what cannot be understood, and where in the text it is. */
+/** What cannot be parsed, and where in the text. */
 export class FilterError extends Error {
   readonly from: number
   readonly to: number

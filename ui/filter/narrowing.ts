@@ -2,7 +2,7 @@ import { wordOfSaid } from './fields.ts'
 import { type Filter, FilterError } from './filter.ts'
 import { readFilter, writeFilter } from './text.ts'
 
-/** A value of a facet; null is a call without one. `json` where it lies inside of calls. */
+/** A value of a facet; null stands for calls without one. `json` where the value is inside calls. */
 export interface FacetValue {
   field: string
   value: string | null
@@ -11,7 +11,7 @@ export interface FacetValue {
 
 type OfField = Filter & { kind: 'field' }
 
-/** The condition that a value stands for; undefined where the bar has no words for it. */
+/** The condition that a value stands for; undefined where the filter bar cannot express it. */
 export function conditionOf({ field, value, isJson }: FacetValue): Filter | undefined {
   const is = (text: string, sign: OfField['sign'], isQuoted: boolean): OfField => ({
     ...{ kind: 'field', field, sign, value: text, isQuoted },
@@ -24,7 +24,7 @@ export function conditionOf({ field, value, isJson }: FacetValue): Filter | unde
   return /^[[{]/.test(value) ? undefined : is(value, '', false)
 }
 
-/** What of a filter is about a field, and the rest. A filter that cannot be split is the rest. */
+/** Splits a filter into the conditions on a field and the rest. A filter that cannot be split is all rest. */
 function split(filter: Filter, field: string): { own: readonly Filter[]; rest: readonly Filter[] } {
   const all = filter.kind === 'all' ? filter.of : [filter]
   const isOwn = (one: Filter): boolean => {
@@ -49,14 +49,14 @@ function filterIn(text: string): Filter | undefined {
   }
 }
 
-/** Whether the filter asks for the value. */
+/** Whether the filter selects the value. */
 export function isChosen(text: string, value: FacetValue): boolean {
   const [filter, condition] = [filterIn(text), conditionOf(value)]
   if (filter === undefined || condition === undefined) return false
   return split(filter, value.field).own.some((one) => same(one, condition))
 }
 
-/** The filter with the value, beside other values of the field; or without it, where it has it. */
+/** The filter with this value added to the other values of the field, or removed if it was there. */
 export function toggled(text: string, value: FacetValue): string {
   const [filter, condition] = [filterIn(text), conditionOf(value)]
   if (filter === undefined || condition === undefined) return text
@@ -67,7 +67,7 @@ export function toggled(text: string, value: FacetValue): string {
   return writeFilter({ kind: 'all', of: [...rest, ...of] })
 }
 
-/** The filter without what it says of a field: the values that could be chosen instead are counted by it. */
+/** The filter without its conditions on a field, by which the values that could be chosen instead are counted. */
 export function without(text: string, field: string): string {
   const filter = filterIn(text)
   if (filter === undefined) return text

@@ -5,7 +5,7 @@ import { exactNumber, readDuration, readSize, readTime } from './quantities.ts'
 /** An expression of the record's query language (docs/queries.md). */
 export type Expression = { readonly [operator: string]: unknown }
 
-/** The query that a filter means; undefined where everything is looked for. `now` is what an age counts from. */
+/** The query for a filter; undefined where every call matches. `now` is the time from which ages count. */
 export function queryOf(filter: Filter, now = Date.now()): Expression | undefined {
   if (filter.kind === 'all' && filter.of.length === 0) return undefined
   return expressionOf(filter, now)
@@ -32,7 +32,7 @@ function expressionOf(filter: Filter, now: number): Expression {
   }
 }
 
-/** The op of a client in all its versions, as facets name it. */
+/** Matches every version of a client's op, as facets name it. */
 const isAnyVersion = ({ field: name, sign, value }: OfField) =>
   name === 'op' && sign === '=' && value.endsWith(':*')
 
@@ -51,7 +51,7 @@ const having = (word: string): Expression => anyOf(fieldOf(word).names.map(exist
 
 function said({ sign, value }: OfField): Expression {
   if (sign !== '' && sign !== '=') {
-    throw new FilterError(`feedback names what was said, as in feedback:note; ${sign} compares nothing.`)
+    throw new FilterError(`feedback takes a kind, as in feedback:note; it cannot be compared with ${sign}.`)
   }
   return exists(`feedback.[${typeOfSaid(value)}].payload`)
 }
@@ -69,7 +69,8 @@ function compared(name: string, kind: Field['kind'], given: OfField, now: number
   })
   switch (kind) {
     case 'status':
-      if (!statuses.includes(value)) throw new FilterError(`${value} is no status: ${statuses.join(', ')}.`)
+      if (!statuses.includes(value))
+        throw new FilterError(`${value} is not a status: ${statuses.join(', ')}.`)
       return compare(value)
     case 'duration':
       return compare(readDuration(value))
@@ -88,8 +89,7 @@ function compared(name: string, kind: Field['kind'], given: OfField, now: number
       return compare(value)
     case 'number': {
       const number = exactNumber(value)
-      if (number === undefined)
-        throw new FilterError(`${name} is compared with a number such as 500, not with ${value}.`)
+      if (number === undefined) throw new FilterError(`${name} takes a number such as 500, not ${value}.`)
       return compare(number)
     }
     default: {
@@ -99,10 +99,10 @@ function compared(name: string, kind: Field['kind'], given: OfField, now: number
         return compare(value === 'true')
       const number = exactNumber(value)
       if (number !== undefined) return compare(number)
-      // Digits that a number of the browser would lose are compared as they are written.
+      // Values whose digits a JavaScript number would lose are compared as text.
       if (/^-?\d+(?:\.\d+)?$/.test(value)) {
         if (sign === '' || sign === '=') return compare(value)
-        throw new FilterError(`${value} has more digits than can be compared by ${sign}.`)
+        throw new FilterError(`${value} has too many digits to compare with ${sign}.`)
       }
       return sign === '' ? containing(name, value) : compare(value)
     }

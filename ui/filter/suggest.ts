@@ -5,28 +5,28 @@ import { writeFilter } from './text.ts'
 interface Suggestion {
   text: string
   means: string
-  /** The whole text of the bar with it. */
+  /** The whole text of the filter bar with the suggestion in it. */
   whole: string
 }
 
 const statuses = [
-  ['success', 'it is done'],
-  ['error', 'it failed'],
+  ['success', 'ended without an error'],
+  ['error', 'failed'],
   ['descendant_error', 'a call below it failed'],
-  ['running', 'it has not ended'],
+  ['running', 'still running'],
 ] as const
 
 const most = 8
 
-/** What the record has for what is being typed. */
+/** What the record contains that fits what is being typed. */
 export interface Known {
-  /** Paths of values inside of calls. */
+  /** Paths of values inside calls. */
   paths: readonly { field: string; count: number }[]
-  /** Values of a field, as facets have them. */
+  /** Values of a field, with counts as in a facet. */
   values: { field: string; of: readonly { value: string | null; count: number }[] } | undefined
 }
 
-/** What somebody is typing a value of, or a path; undefined where nothing has to be asked for it. */
+/** Whether the user is typing a path or a value of a field; undefined where the server need not be asked. */
 export function wantedAt(text: string, caret: number): { paths: true } | { values: string } | undefined {
   const { word } = wordAt(text, caret)
   const field = /^([^:]+):[^<>]*$/.exec(word)?.[1]
@@ -44,7 +44,7 @@ function wordAt(text: string, caret: number) {
   return { word, whole: (given: string) => text.slice(0, from) + given + text.slice(caret) }
 }
 
-/** What could stand where the caret is: fields, paths, and values that calls of the list have. */
+/** What could be at the caret: fields, paths, and values that calls of the list have. */
 export function suggestionsFor(text: string, caret: number, known?: Known): Suggestion[] {
   const { word, whole } = wordAt(text, caret)
   const status = /^status:(.*)$/.exec(word)?.[1]

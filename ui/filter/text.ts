@@ -3,7 +3,7 @@ import { type Filter, FilterError, type Sign } from './filter.ts'
 type Token =
   | { kind: '(' | ')' | '-' | 'or' | 'and'; from: number; to: number }
   | { kind: 'words'; text: string; from: number; to: number }
-  /** `at` is where the value begins. Absent where a group in parentheses follows. */
+  /** `at` is where the value begins; absent before a group in parentheses. */
   | {
       kind: 'field'
       field: string
@@ -16,10 +16,10 @@ type Token =
 const space = /\s+/y
 const quoted = /"((?:[^"\\]|\\.)*)"/y
 const bare = /[^\s()"]+/y
-/** A path has dots, brackets and escaped dots in it. */
+/** A path contains dots, brackets and escaped dots. */
 const fieldName = /((?:[\p{L}_](?:[\p{L}\p{N}_./-]|\\.|\[[^\]\s]*\])*)):(>=|<=|>|<|=)?/uy
 
-/** So deep may parentheses and minus signs lie in each other. */
+/** How deep parentheses and minus signs may be nested. */
 const deepest = 50
 
 function tokensOf(text: string): Token[] {
@@ -58,7 +58,7 @@ function tokensOf(text: string): Token[] {
             ? { text: word[0], isQuoted: false }
             : undefined
         if (value === undefined && text[at] !== '(') {
-          throw new FilterError(`What ${field} should be is missing: ${field}:value`, from, at)
+          throw new FilterError(`${field} needs a value: ${field}:value`, from, at)
         }
         tokens.push({ kind: 'field', field, sign: sign as Sign, value, from, to: at })
         continue
@@ -74,7 +74,7 @@ function tokensOf(text: string): Token[] {
 
 const plain = (text: string) => text.replace(/\\(.)/g, '$1')
 
-/** Reads the text of the bar. Throws a FilterError where it cannot be understood. */
+/** Parses the text of the filter bar. Throws a FilterError where it cannot be parsed. */
 export function readFilter(text: string): Filter {
   const tokens = tokensOf(text)
   let at = 0
@@ -95,7 +95,7 @@ export function readFilter(text: string): Filter {
       const token = next()
       if (token === undefined || token.kind === ')' || token.kind === 'or') break
       if (token.kind === 'and') {
-        if (of.length === 0) throw new FilterError('AND stands between two conditions.', token.from, token.to)
+        if (of.length === 0) throw new FilterError('AND goes between two conditions.', token.from, token.to)
         at++
       }
       of.push(one(depth))
@@ -114,7 +114,7 @@ export function readFilter(text: string): Filter {
       const { from, to } = token ?? (tokens.at(-1) as Token)
       throw new FilterError('A condition is missing here.', from, to)
     }
-    if (depth > deepest) throw new FilterError('This is nested too deep.', token.from, token.to)
+    if (depth > deepest) throw new FilterError('This is nested too deeply.', token.from, token.to)
     at++
     switch (token.kind) {
       case '-':
@@ -126,7 +126,7 @@ export function readFilter(text: string): Filter {
       case 'field': {
         const { field, sign, value } = token
         if (value) return { kind: 'field', field, sign, value: value.text, isQuoted: value.isQuoted }
-        // The parenthesis behind it.
+        // The closing parenthesis.
         at++
         return group(token.from, () => inField(anyOf(depth + 1), token))
       }
@@ -154,13 +154,13 @@ function inField(filter: Filter, token: Token & { kind: 'field' }): Filter {
     case 'not':
       return { kind: 'not', of: inField(filter.of, token) }
     case 'field':
-      throw new FilterError(`There is a field within ${token.field}:(…).`, token.from, token.to)
+      throw new FilterError(`${token.field}:(…) cannot contain another field.`, token.from, token.to)
     default:
       return { kind: filter.kind, of: filter.of.map((one) => inField(one, token)) }
   }
 }
 
-/** The text of a filter: reading it gives the same filter. */
+/** Writes a filter as text; parsing that text gives the same filter. */
 export function writeFilter(filter: Filter): string {
   switch (filter.kind) {
     case 'all':

@@ -8,7 +8,7 @@ import { useLoading } from '../server/loading.ts'
 import { addKey, type KeyRow, readKeys, revokeKey } from '../server/people.ts'
 import { NewKeyDialog } from './new-key.tsx'
 
-/** The keys of a user: its own, or for admins those of anybody. */
+/** The keys of a user: its own, or, for admins, those of any user. */
 export function KeyTable({ user, isOwn }: { user: string; isOwn: boolean }) {
   const about = isOwn ? undefined : user
   const { value, error, again } = useLoading((signal) => readKeys(about, signal), [user])
@@ -20,7 +20,7 @@ export function KeyTable({ user, isOwn }: { user: string; isOwn: boolean }) {
   if (value.is_configured && value.keys.length === 0) {
     return (
       <p class="muted">
-        {isOwn ? 'Your' : `The`} key stands in HEDDLE_USERS, where whoever runs the server changes it.
+        {isOwn ? 'Your' : `The`} key is set in HEDDLE_USERS; only whoever runs the server can change it.
       </p>
     )
   }
@@ -36,9 +36,9 @@ export function KeyTable({ user, isOwn }: { user: string; isOwn: boolean }) {
         user={about}
       />
       {shown.length === 0 ? (
-        <p class="muted">There is no key that works.</p>
+        <p class="muted">No active keys.</p>
       ) : (
-        <PlainTable label={`Keys of ${user}`} columns={['Name', 'State', 'Made', 'Records', 'Id']}>
+        <PlainTable label={`Keys of ${user}`} columns={['Name', 'State', 'Created', 'Recording', 'ID']}>
           {shown.map((key) => (
             <tr key={key.id}>
               <td>{key.name ?? <span class="muted">no name</span>}</td>
@@ -84,7 +84,7 @@ export function KeyTable({ user, isOwn }: { user: string; isOwn: boolean }) {
       {going && (
         <Question
           title="Revoke this key?"
-          text={`${going.name ?? going.id} stops working at once, everywhere.${isOwn ? ' If you signed in with it, you are signed out.' : ''}`}
+          text={`${going.name ?? going.id} stops working at once, everywhere.${isOwn ? ' If you signed in with it, you will be signed out.' : ''}`}
           yes="Revoke"
           onYes={async () => {
             await wasThere(revokeKey(going.id))
@@ -124,7 +124,7 @@ function NewKeyForm({ user, onMade }: { user: string | undefined; onMade(secret:
       >
         <input
           aria-label="Name of a new key"
-          placeholder="Name, such as the machine that it is on"
+          placeholder="Name, such as the machine it is used on"
           maxLength={100}
           value={name}
           onInput={({ currentTarget }) => setName(currentTarget.value)}
@@ -135,9 +135,9 @@ function NewKeyForm({ user, onMade }: { user: string | undefined; onMade(secret:
             checked={isOff}
             onChange={({ currentTarget }) => setOff(currentTarget.checked)}
           />
-          Its answers are not recorded
+          Do not record its answers
         </label>
-        <button type="submit">Make a key</button>
+        <button type="submit">Create key</button>
       </form>
       {failure && (
         <p class="problem" role="alert">

@@ -1,18 +1,18 @@
 import { Copied } from '../parts/copied.tsx'
 import { Dialog } from '../parts/dialog.tsx'
 
-/** A key that was just made. Nobody can show it again. */
+/** A key that was just made, shown this once. */
 export function NewKeyDialog({ user, secret, onClose }: { user: string; secret: string; onClose(): void }) {
   return (
-    <Dialog label={`The new key of ${user}`} onClose={onClose}>
+    <Dialog label={`New key for ${user}`} onClose={onClose}>
       <div class="new-key">
-        <p>Copy it now: it is stored as its hash, and nobody can show it again.</p>
+        <p>Copy it now. Only its hash is stored, so it cannot be shown again.</p>
         <div class="command">
           <pre tabIndex={0}>{secret}</pre>
-          <Copied text={secret} label="Copy the key" />
+          <Copied text={secret} label="Copy key" />
         </div>
         <button type="button" class="main-button" onClick={onClose}>
-          I have it
+          Done
         </button>
       </div>
     </Dialog>

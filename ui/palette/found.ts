@@ -6,14 +6,14 @@ import { readItemOf, readQueues } from '../server/queues.ts'
 import { parseRef } from '../value/ref.ts'
 import type { Named } from './names.ts'
 
-/** So many projects are asked for an id, and so many queues for an item. */
+/** Projects in which an id is looked up at most, and queues in which an item is. */
 const mostProjects = 20
 const mostQueues = 50
 
-/** Versions of objects are found by their digest among so many, the newest. */
+/** Versions of objects, the newest, in which a digest is looked up at most. */
 const mostVersions = 1_000
 
-/** What these ids are of, in the first project that knows one. `projects` come in the order in which they are asked. */
+/** What these ids name, in the first project that knows one. `projects` are asked in their order. */
 export async function findIds(
   ids: readonly string[],
   projects: readonly string[],

@@ -1,7 +1,7 @@
 import { paths, placeOf } from '../places.ts'
 import { parseRef } from '../value/ref.ts'
 
-/** Where something leads that says itself what it is. */
+/** A link to something whose kind is known. */
 export interface Named {
   text: string
   hint: string
@@ -14,25 +14,25 @@ export interface Names {
   named: Named[]
   /** Ids that may be of anything. */
   ids: string[]
-  /** The project that the text speaks of. */
+  /** The project that the text names. */
   project: string | undefined
 }
 
-/** Of a longer text the first ones count. */
+/** Names that are read from one text: the first ones. */
 const mostNames = 8
 
-/** The length of a scheme is bounded: it is looked for from every word on. */
+/** The length of a scheme is bounded, because the search for one starts at every word. */
 const refs = /\b[a-z][a-z0-9+.-]{0,20}:\/\/\/[^\s"'<>,;()]+/g
 const links = /https?:\/\/[^\s"'<>]+/g
 const traceparents = /\b[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}\b/g
 const uuids = /\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/gi
 const projects = /"project_id"\s*:\s*"([^"/\s]+\/[^"/\s]+)"/
-/** Of spans, traces, and of content. */
+/** Ids of spans and traces, and digests. */
 const plainIds = /(?<![\w-])(?:[0-9a-f]{16}|[0-9a-f]{32}|[0-9A-Za-z]{43})(?![\w-])/g
 
 export function namesIn(text: string): Names {
   let rest = text
-  /** What is understood is not looked at again. */
+  /** What has been recognized is not looked at again. */
   const take = (form: RegExp): RegExpMatchArray[] => {
     const found = [...rest.matchAll(form)]
     rest = rest.replaceAll(form, ' ')
@@ -59,7 +59,7 @@ function namedByRef(ref: string): Named | undefined {
   return { text, hint: project, path: paths.object(project, name, version || undefined) }
 }
 
-/** A link to this page, to another server of the same kind, or to the one that clients of Weave know. */
+/** A link to this page, to another Heddle server, or one in the form that clients of Weave print. */
 function namedByLink(given: string): Named | undefined {
   const url = URL.canParse(given) ? new URL(given) : undefined
   if (url === undefined) return undefined
@@ -77,7 +77,7 @@ function namedByLink(given: string): Named | undefined {
   return { text: 'Open this link here', hint: path, path }
 }
 
-/** A percent sign of its own is no part of a name. */
+/** A percent sign that encodes nothing is part of no name. */
 function decoded(text: string): string | undefined {
   try {
     return decodeURIComponent(text)

@@ -20,11 +20,11 @@ interface Props {
   onClose(): void
   showKeys(): void
   signOut(): void
-  /** What was pasted where nobody was typing. */
+  /** Text that was pasted while no field had the focus. */
   pasted?: string
 }
 
-/** Goes anywhere, does anything, and finds what a pasted id means. */
+/** The command palette: goes anywhere, runs any command, and finds what a pasted id names. */
 export function Palette({ onClose, showKeys, signOut, pasted = '' }: Props) {
   const [text, setText] = useState(pasted)
   const [at, setAt] = useState(0)
@@ -55,11 +55,11 @@ export function Palette({ onClose, showKeys, signOut, pasted = '' }: Props) {
       run: goTo(viewPath(project as string, view)),
     })),
     { text: 'Playground', hint: 'ask the model', run: goTo(paths.play(project ? { p: project } : {})) },
-    { text: 'Engine', hint: 'what runs', run: goTo(paths.engine) },
-    { text: 'My keys', hint: 'and the look of the page', run: goTo(paths.me) },
+    { text: 'Engine', hint: 'models and running answers', run: goTo(paths.engine) },
+    { text: 'My keys', hint: 'and the theme', run: goTo(paths.me) },
     { text: 'People', hint: 'users and keys, for admins', run: goTo(paths.people) },
-    { text: 'Change the theme', hint: 'light, dark, as the system', run: nextTheme },
-    { text: 'Keys', hint: 'what works here', run: showKeys },
+    { text: 'Change the theme', hint: 'light, dark or system', run: nextTheme },
+    { text: 'Keyboard shortcuts', hint: 'for this screen', run: showKeys },
     { text: 'API reference', hint: '/docs', run: () => location.assign('/docs') },
     { text: 'Sign out', hint: '', run: signOut },
   ]
@@ -90,7 +90,7 @@ export function Palette({ onClose, showKeys, signOut, pasted = '' }: Props) {
     onClose()
     choice.run()
   }
-  // Until an id is found it means nothing yet. Whoever has pressed Enter meanwhile need not do so again.
+  // An id leads nowhere until it is found. Enter that is pressed before then takes effect once it is.
   const [isAwaited, setAwaited] = useState(false)
   const isKnown = projects !== undefined && !isLookedFor
   const enter = () => (choices.length === 0 ? setAwaited(!isKnown) : run(choices[chosen]))
@@ -104,9 +104,9 @@ export function Palette({ onClose, showKeys, signOut, pasted = '' }: Props) {
           role="combobox"
           aria-expanded="true"
           aria-controls="palette-choices"
-          aria-label="Go to, or paste an id"
+          aria-label="Go to, or paste an ID"
           aria-activedescendant={`choice-${chosen}`}
-          placeholder="Go to, or paste an id or a log line"
+          placeholder="Go to, or paste an ID or a log line"
           spellcheck={false}
           value={text}
           onInput={({ currentTarget }) => {
@@ -124,7 +124,7 @@ export function Palette({ onClose, showKeys, signOut, pasted = '' }: Props) {
         />
         {names.ids.length > 0 && meant.length === 0 && (
           <p class="palette-note muted" role="status">
-            {isLookedFor ? 'Looking for it …' : (found.error?.message ?? nothingOf(names.ids))}
+            {isLookedFor ? 'Searching…' : (found.error?.message ?? nothingOf(names.ids))}
           </p>
         )}
         <div role="listbox" id="palette-choices" aria-label="Choices">
@@ -155,7 +155,7 @@ const screensOf = (project: string) => [
   { text: 'Objects', path: paths.objects(project) },
 ]
 
-/** First the project that the text speaks of, then the one that is open, then the others. */
+/** First the project that the text names, then the open one, then the others. */
 function inOrder({ project: named }: Names, here: string | undefined, all: readonly ProjectRow[]): string[] {
   const reached = all.map(({ project }) => project)
   const first = [named, here].filter((one) => one !== undefined && reached.includes(one))
@@ -164,13 +164,13 @@ function inOrder({ project: named }: Names, here: string | undefined, all: reado
 
 const nothingOf = (ids: readonly string[]) =>
   ids.length === 1
-    ? 'Nothing that you reach has this id.'
-    : `Nothing that you reach has one of these ${ids.length} ids.`
+    ? 'Nothing you have access to has this ID.'
+    : `Nothing you have access to has any of these ${ids.length} IDs.`
 
-/** Words are no longer. */
+/** Longer texts are not searched for. */
 const longestSearch = 200
 
-/** Whatever was typed may be words of a call. */
+/** Any text may be words of a call. */
 function searchFor(text: string, project: string | undefined): Choice[] {
   if (project === undefined || text.length > longestSearch || !/[\p{L}\p{N}]/u.test(text)) return []
   return [
@@ -178,7 +178,7 @@ function searchFor(text: string, project: string | undefined): Choice[] {
   ]
 }
 
-/** Ids may have other forms than ours; whether there is such a call or trace is seen there. */
+/** Ids may have other forms than Heddle's; the screen itself says whether such a call or trace exists. */
 function perhaps(text: string, project: string | undefined, { ids, named }: Names): Choice[] {
   if (project === undefined || ids.length + named.length > 0) return []
   if (!/^[\w-]{8,128}$/.test(text) || !/\d/.test(text)) return []

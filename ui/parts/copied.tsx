@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import { Icon } from './icon.tsx'
 
-/** Copies a text, and says so. */
+/** A button that copies a text and says so. */
 export function Copied({ text, label, children }: { text: string; label: string; children?: string }) {
   const [state, setState] = useState<'no' | 'yes' | 'failed'>('no')
   useEffect(() => {
@@ -9,7 +9,7 @@ export function Copied({ text, label, children }: { text: string; label: string;
     const timer = setTimeout(() => setState('no'), 1_500)
     return () => clearTimeout(timer)
   }, [state])
-  const said = { no: children, yes: 'Copied', failed: 'The browser forbids it' }[state]
+  const said = { no: children, yes: 'Copied', failed: 'Blocked by the browser' }[state]
   return (
     <button
       type="button"

@@ -10,16 +10,16 @@ interface Props {
   bare?: boolean
 }
 
-/** In front of everything else. The browser keeps the focus inside, and Esc closes it. */
+/** A modal dialog. The browser keeps the focus inside, and Esc closes it. */
 export function Dialog({ label, onClose, children, bare = false }: Props) {
   const ref = useRef<HTMLDialogElement>(null)
   const isGone = useRef(false)
-  // Not after the next paint: who opens it by a key goes on typing.
+  // A layout effect, because a user who opens it by a key types on before the next paint.
   useLayoutEffect(() => {
     const dialog = ref.current
     dialog?.showModal()
     return () => {
-      // However it is left, the browser gives the focus back to what opened it. Nobody waits to hear that it has closed.
+      // However it is closed, the browser returns the focus to what opened it. Nothing waits for the close event.
       isGone.current = true
       dialog?.close()
     }

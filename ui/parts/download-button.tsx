@@ -1,6 +1,6 @@
 import { saveAs } from './save-as.ts'
 
-/** Whatever is too long to be read here can be read elsewhere. */
+/** Downloads a text that is too long to be shown. */
 export function DownloadButton({ text, name }: { text: string; name: string }) {
   return (
     <button

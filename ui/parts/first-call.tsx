@@ -6,14 +6,14 @@ import { Empty } from './states.tsx'
 
 interface FirstCallProps {
   title: string
-  /** Without one, where the server puts what names none. */
+  /** Without one, the project that the server uses for requests that name none. */
   project?: string
 }
 
-/** No call is there yet: how one comes depends on whether a model is served and on what is recorded. */
+/** Shown before the first call. How to make one depends on whether a model is served and on what is recorded. */
 export function FirstCall({ title, project }: FirstCallProps) {
   const { value: engine } = useLoading(readEngine, [])
-  const others = 'Clients of Weave and OpenTelemetry write here as well.'
+  const others = 'Weave and OpenTelemetry clients can write here too.'
   if (engine?.models.length === 0) {
     return (
       <Empty title={title} command={start(project)}>
@@ -24,7 +24,7 @@ export function FirstCall({ title, project }: FirstCallProps) {
   if (engine?.recording === 'off') {
     return (
       <Empty title={title} command={start(project)}>
-        <p>Recording is off for you, so answers of the model become no calls. {others}</p>
+        <p>Recording is off for you, so answers of the model are not stored as calls. {others}</p>
       </Empty>
     )
   }
@@ -32,8 +32,8 @@ export function FirstCall({ title, project }: FirstCallProps) {
   return (
     <Empty title={title} command={question(project, isAsked ? ', "store": true' : '')}>
       <p>
-        Ask the model, and the answer is here a moment later
-        {isAsked && <>, where the request has "store": true</>}. {others}
+        Ask the model, and the answer appears here a moment later
+        {isAsked && <>, if the request has "store": true</>}. {others}
       </p>
     </Empty>
   )
@@ -48,7 +48,7 @@ function question(project: string | undefined, further: string): string {
   -d '{"messages": [{"role": "user", "content": "Hello"}]${further}}'`
 }
 
-/** Of somebody who reaches all entities it may be any. */
+/** A user with access to all entities may use any of them. */
 const ownProject = () => `${who.value?.entities.find((entity) => entity !== '*') ?? 'main'}/default`
 
 function start(project_id = ownProject()): string {

@@ -1,15 +1,15 @@
 import type { ComponentChildren } from 'preact'
 
 interface Props {
-  /** What the server said to the last try. */
+  /** The error of the last attempt. */
   failure: Error | undefined
   onClose(): void
   canSubmit: boolean
-  /** What submitting does. */
+  /** Label of the submit button. */
   children: ComponentChildren
 }
 
-/** Below the fields of a dialog. */
+/** The buttons below the fields of a dialog, and the error. */
 export function FormFoot({ failure, onClose, canSubmit, children }: Props) {
   return (
     <>

@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact'
 import { useErrorBoundary } from 'preact/hooks'
 import { Failed } from './states.tsx'
 
-/** What cannot be drawn is said in its place, and the rest of the page goes on. */
+/** Shows an error in place of what cannot be drawn; the rest of the page keeps working. */
 export function Guarded({ children }: { children: ComponentChildren }) {
   const [error, again] = useErrorBoundary()
   if (error === undefined) return children

@@ -1,4 +1,4 @@
-/** Of 16 by 16, drawn with lines. */
+/** Line icons on a grid of 16 by 16. */
 const shapes = {
   search: 'M7 12a5 5 0 1 0 0-10 5 5 0 0 0 0 10Zm3.6-1.400L14 14',
   close: 'm4 4 8 8m0-8-8 8',

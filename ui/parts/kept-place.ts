@@ -3,23 +3,23 @@ import { useLayoutEffect, useMemo } from 'preact/hooks'
 import { keptHere } from '../history.ts'
 import { search } from '../routes.ts'
 
-/** Where somebody was in a list. */
+/** Where the user left a list. */
 interface Left {
-  /** Which list it was. */
+  /** Identifies the list. */
   of: string
   top: number
   active: number
-  /** Of a list that is shown piece by piece, how many rows there were. */
+  /** Rows that were shown, of a list that is loaded in pieces. */
   rows: number
 }
 
 interface KeptPlace {
-  /** Undefined where nobody has been, or at another list. */
+  /** Undefined on a first visit, or if another list was shown. */
   left: Left | undefined
   keep(what: Omit<Left, 'of'>): void
 }
 
-/** What is known of who comes back to the list. `of` is all that makes it another list. */
+/** Where the user left this list. `of` identifies the list. */
 export function useKeptPlace(of: string): KeptPlace {
   return useMemo(() => {
     const { left, keep } = keptHere<Left>()
@@ -29,13 +29,13 @@ export function useKeptPlace(of: string): KeptPlace {
 
 interface Standing {
   scroller: RefObject<HTMLElement | null>
-  /** There is something to scroll; another one, where there is another list. */
+  /** Set once there is something to scroll; a different value for a different list. */
   isThere: unknown
   active: number
   rows?: number
 }
 
-/** Scrolls to where it was left. Returns what keeps where it is: to be called as it scrolls, and by who leaves by a row. */
+/** Scrolls to where the list was left. Returns what stores the position, to be called on scroll and before a row is opened. */
 export function useKeptScroll(
   { left, keep }: KeptPlace,
   { scroller, isThere, active, rows = 0 }: Standing,
@@ -43,11 +43,11 @@ export function useKeptScroll(
   const keepNow = (at = active) => {
     if (isThere) keep({ top: scroller.current?.scrollTop ?? 0, active: at, rows })
   }
-  // Before there is something there is no room to scroll.
+  // Without content there is nothing to scroll.
   useLayoutEffect(() => {
     if (isThere && left) scroller.current?.scrollTo({ top: left.top })
   }, [isThere])
-  // Not after the next paint: who walks to a row by keys may have opened it by then.
+  // A layout effect, because the row that a key selects may be opened before the next paint.
   useLayoutEffect(() => keepNow(), [isThere, keep, active, rows])
   return keepNow
 }

@@ -1,10 +1,10 @@
 import { Dialog } from './dialog.tsx'
 import { aliveKeys } from './keys.ts'
 
-/** The keys that work here. */
+/** The keyboard shortcuts of the current screen. */
 export function KeySheet({ onClose }: { onClose(): void }) {
   return (
-    <Dialog label="Keys" onClose={onClose}>
+    <Dialog label="Keyboard shortcuts" onClose={onClose}>
       <div class="key-sheet">
         {aliveKeys.value.toReversed().map(({ name, bindings }) => (
           <section key={name}>

@@ -1,14 +1,14 @@
 import { signal } from '@preact/signals'
 import { useLayoutEffect, useRef } from 'preact/hooks'
 
-/** What a key does on the screen that is shown. The sheet of keys is made from these, so it cannot lie. */
+/** What a key does on the current screen. The sheet of shortcuts is made from the same bindings, so the two cannot differ. */
 export interface KeyBinding {
-  /** As they are pressed: `j`, `ArrowDown`, `Ctrl+k` (or the command key), or `g g` one after the other. */
+  /** As they are pressed: `j`, `ArrowDown`, `Ctrl+k` (or the command key), or `g g` for two in a row. */
   keys: readonly string[]
   does: string
-  /** Works also while somebody is typing. */
+  /** Works also while a field has the focus. */
   whileTyping?: boolean
-  /** Hears which of the keys it was. */
+  /** Receives the key that was pressed. */
   run(key: string): void
 }
 
@@ -17,18 +17,18 @@ interface Group {
   bindings: readonly KeyBinding[]
 }
 
-/** The last one goes first. */
+/** The last group takes precedence. */
 const groups = signal<readonly Group[]>([])
 
 export const aliveKeys = groups
 
-/** These keys work as long as the component is there. */
+/** Binds these keys while the component is mounted. */
 export function useKeys(name: string, bindings: readonly KeyBinding[]): void {
   const current = useRef(bindings)
   current.current = bindings
-  // Not after the next paint: who sees a screen may press its keys.
+  // A layout effect, because keys may be pressed as soon as the screen is seen.
   useLayoutEffect(() => {
-    // Each runs what the component says now, not what it said at first.
+    // Each binding runs the function of the latest render, not of the first.
     const group: Group = {
       name,
       get bindings() {
@@ -42,7 +42,7 @@ export function useKeys(name: string, bindings: readonly KeyBinding[]): void {
   }, [name])
 }
 
-/** How long the second key of two is waited for. */
+/** How long the second key of a sequence is waited for. */
 const sequenceMs = 800
 
 const pressing = ['Enter', ' ']
@@ -60,7 +60,7 @@ export function listenToKeys(): void {
     before = isTyping ? undefined : { key, at: now }
     const inDialog = document.querySelector('dialog[open]') !== null
     const control = controlOf(event.target)
-    // They press what has the focus, as everywhere.
+    // These keys activate the focused control, as everywhere.
     if (control !== undefined && pressing.includes(key)) return
     for (const { bindings } of groups.value.toReversed()) {
       for (const { keys, whileTyping = false, run } of bindings) {
@@ -68,7 +68,7 @@ export function listenToKeys(): void {
         if (!fits || ((isTyping || inDialog) && !whileTyping)) continue
         event.preventDefault()
         before = undefined
-        // Who walks the rows has left the button that was used before: Enter is for the row from then on.
+        // Moving through rows takes the focus off the button used before, so that Enter opens the row.
         if (walking.includes(key) || keys.includes('g g')) control?.blur()
         run(key)
         return
@@ -93,7 +93,7 @@ function nameOf(event: KeyboardEvent): string {
 const fields = 'input:not([type="checkbox"]), textarea, select, [contenteditable]'
 const controls = 'button, a[href], summary, input[type="checkbox"]'
 
-/** Until the next frame a dialog that has closed may keep the focus in its field; nobody types there any more. */
+/** Until the next frame the field of a dialog that has closed may still have the focus, though nobody types there. */
 const isField = (target: EventTarget | null): boolean =>
   target instanceof HTMLElement &&
   target.closest(fields) !== null &&

@@ -4,11 +4,11 @@ import { ask, isPassing } from '../server/ask.ts'
 import { Failed, Skeleton } from './states.tsx'
 
 type Later<Props> = FunctionComponent<Props> & {
-  /** Somebody will go there, and something else is waited for before. */
+  /** Starts loading early, while something else is waited for. */
   ahead(): void
 }
 
-/** A screen, or a part of one, whose code comes when somebody goes there, so that the first view stays small. */
+/** A screen, or a part of one, whose code is loaded when it is shown, so that the first view stays small. */
 export function lazily<Props extends object>(
   load: () => Promise<FunctionComponent<Props>>,
   { isPart = false } = {},
@@ -18,14 +18,14 @@ export function lazily<Props extends object>(
   let loading: Promise<FunctionComponent<Props>> | undefined
   function begin() {
     loading ??= load().catch((error: unknown) => {
-      // What is asked for next is asked of the server.
+      // After a failure the next attempt asks the server again.
       loading = undefined
       throw error
     })
     return loading
   }
   function Lazily(props: Props) {
-    // A component is a function, which a setter of state would call.
+    // The component is wrapped in an object, because a state setter would call a bare function.
     const [there, setThere] = useState({ Screen: kept })
     const [error, setError] = useState<Error>()
     const [turn, setTurn] = useState(0)
@@ -39,7 +39,7 @@ export function lazily<Props extends object>(
         },
         async () => {
           const why = await failure()
-          // Somebody may be writing on another screen by now.
+          // The user may be writing on another screen by now.
           if (isLeft) return
           // A browser may not ask again for a module that failed to load until the page is reloaded: the
           // module map of HTML keeps the failure. Nothing is lost, because this screen was never there.
@@ -66,17 +66,17 @@ export function lazily<Props extends object>(
       </Frame>
     )
   }
-  // Whoever goes there tries again, and is told.
+  // A failure is ignored here: showing the screen tries again and reports it.
   return Object.assign(Lazily, { ahead: () => void begin().catch(() => undefined) })
 }
 
-/** One reload is enough: a screen that still does not load then says so. */
+/** Reloads only once: a screen that still does not load then shows the error. */
 function wasJustReloaded(): boolean {
   const [loading] = performance.getEntriesByType('navigation') as PerformanceNavigationTiming[]
   return loading?.type === 'reload' && performance.now() < 10_000
 }
 
-/** Why code did not come: the server is away, or it was updated meanwhile and has other files. */
+/** Why the code did not load: the server is away, or it was updated and has other files. */
 const failure = (): Promise<Error> =>
   ask('/health').then(
     () => new Error('This part of the page could not be loaded.'),

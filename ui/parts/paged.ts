@@ -27,7 +27,7 @@ export function createPaged<Row>(
   return {
     rows,
     error,
-    /** Reads what these rows need and is not there yet. */
+    /** Reads the rows in this range that are not loaded yet. */
     see(first: number, last: number): void {
       for (let page = Math.floor(first / pageSize); page <= Math.floor(last / pageSize); page++) {
         if (asked.has(page)) continue

@@ -1,7 +1,7 @@
-/** A call as JSON may be long, but not as long as a book. */
+/** Long enough for most calls as JSON; longer texts are ignored. */
 const mostCharacters = 20_000
 
-/** What is pasted where nobody is typing. Ends with what it returns. */
+/** Listens for text that is pasted while no field has the focus. Returns a function that ends it. */
 export function hearPasted(hear: (text: string) => void): () => void {
   const onPaste = (event: ClipboardEvent) => {
     const at = event.target

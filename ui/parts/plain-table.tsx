@@ -3,11 +3,11 @@ import type { ComponentChildren } from 'preact'
 interface Props {
   label: string
   columns: readonly string[]
-  /** Its rows. */
+  /** The rows. */
   children: ComponentChildren
 }
 
-/** A table of a few rows. Where it is wider than the screen it is scrolled by itself, by keys too. */
+/** A table of a few rows. Where it is wider than the screen it scrolls by itself, also by keys. */
 export function PlainTable({ label, columns, children }: Props) {
   return (
     <div class="scrolled" tabIndex={0} role="region" aria-label={label}>

@@ -4,13 +4,13 @@ import { Dialog } from './dialog.tsx'
 interface Props {
   title: string
   text: string
-  /** What is done on yes, in one or two words. */
+  /** Label of the confirming button, in one or two words. */
   yes: string
   onYes(): Promise<void> | void
   onClose(): void
 }
 
-/** Asked before something that cannot be taken back. What fails is said in its place. */
+/** Asks before something that cannot be undone. Shows the error if it fails. */
 export function Question({ title, text, yes, onYes, onClose }: Props) {
   const [failure, setFailure] = useState<Error>()
   const [isWorking, setWorking] = useState(false)

@@ -1,6 +1,6 @@
 import { setSearch } from '../routes.ts'
 
-/** Calls that others called count as well where it is off. */
+/** When it is off, calls made by other calls count as well. */
 export function RootsSwitch({ roots }: { roots: boolean }) {
   return (
     <label class="check">

@@ -6,10 +6,10 @@ import { changeView, deleteView, readSavedViews, type SavedView, saveView } from
 import { Dialog } from './dialog.tsx'
 import { Icon } from './icon.tsx'
 
-/** What is only about the moment. */
+/** Parameters that are not part of a view. */
 const passing = ['peek', 'key']
 
-/** What the screen shows, as it is kept. */
+/** The state of the screen, as a view stores it. */
 function keptSearch(params: URLSearchParams): string {
   const kept = new URLSearchParams(params)
   for (const name of passing) kept.delete(name)
@@ -35,7 +35,7 @@ export function viewPath(
   }
 }
 
-/** The views of a screen that are kept: opened, made, renamed, shared and deleted. */
+/** The saved views of a screen: open, save, rename, share and delete them. */
 export function SavedViews({ project, screen }: { project: string; screen: 'calls' | 'charts' }) {
   const [isOpen, setOpen] = useState(false)
   return (
@@ -85,7 +85,7 @@ function ViewsDialog({ project, screen, onClose }: Props) {
           }}
         >
           <label>
-            Keep what you see as
+            Save this view as
             <input
               value={name}
               maxLength={200}
@@ -103,7 +103,7 @@ function ViewsDialog({ project, screen, onClose }: Props) {
           </p>
         )}
         {views?.length === 0 && (
-          <p class="muted">None is kept yet. Filters, columns and order are all part of one.</p>
+          <p class="muted">No saved views yet. A view keeps the filter, the columns and the order.</p>
         )}
         <ul class="saved-views">
           {views?.map((view) => (
@@ -143,7 +143,7 @@ function ViewLine({ project, view, isShown, work, onOpen }: LineProps) {
           }}
         >
           <input
-            aria-label={`New name of ${view.name}`}
+            aria-label={`New name for ${view.name}`}
             value={name}
             maxLength={200}
             ref={(field) => field?.focus()}

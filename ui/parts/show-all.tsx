@@ -1,7 +1,7 @@
 import { countText } from '../value/units.ts'
 import { DownloadButton } from './download-button.tsx'
 
-/** Behind a text that is cut off. */
+/** Follows a text that is cut off. */
 export function ShowAll({ text, onShow }: { text: string; onShow(): void }) {
   return (
     <span class="show-all">

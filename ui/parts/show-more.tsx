@@ -1,6 +1,6 @@
 import { countText } from '../value/units.ts'
 
-/** Behind the first of many. */
+/** Follows the first rows of a long list. */
 export function ShowMore({
   shown,
   count,

@@ -7,11 +7,11 @@ import { useTryingAgain } from './trying-again.ts'
 interface EmptyProps {
   title: string
   children?: ComponentChildren
-  /** The first step, ready to be copied. */
+  /** The first step, as a command to copy. */
   command?: string
 }
 
-/** Nothing is here yet, and this is how something gets here. */
+/** Says that nothing is here yet, and how to get something here. */
 export function Empty({ title, children, command }: EmptyProps) {
   return (
     <div class="state">
@@ -20,18 +20,18 @@ export function Empty({ title, children, command }: EmptyProps) {
       {command !== undefined && (
         <div class="command">
           <pre tabIndex={0}>{command}</pre>
-          <Copied text={command} label="Copy the command" />
+          <Copied text={command} label="Copy command" />
         </div>
       )}
     </div>
   )
 }
 
-/** What is said of something that is not there, and where somebody goes on from it. */
+/** The text for something that does not exist, and a link to go on from it. */
 export interface Gone {
   title: string
   href: string
-  /** What is behind the link. */
+  /** Text of the link. */
   to: string
 }
 
@@ -41,7 +41,7 @@ interface FailedProps {
   gone?: Gone
 }
 
-/** What will pass is tried again by itself, and by hand. */
+/** An error. What may pass is retried automatically, and by a button. */
 export function Failed({ error, again, gone }: FailedProps) {
   const isTried = useTryingAgain(error, again)
   if (isForbidden(error)) return <Forbidden why={error.message} />
@@ -49,10 +49,10 @@ export function Failed({ error, again, gone }: FailedProps) {
   if (isGone && gone !== undefined) return <NotThere gone={gone} why={error.message} />
   return (
     <div class="state is-failed" role="alert">
-      <h2>{isGone ? 'This is not there' : 'This could not be read'}</h2>
+      <h2>{isGone ? 'Not found' : 'This could not be loaded'}</h2>
       <p>
         {error.message}
-        {isTried && ' It is tried again by itself.'}
+        {isTried && ' Retrying automatically.'}
       </p>
       {again && !isGone && (
         <button type="button" onClick={again}>
@@ -63,7 +63,7 @@ export function Failed({ error, again, gone }: FailedProps) {
   )
 }
 
-/** A failure in place of a whole screen. */
+/** An error in place of a whole screen. */
 export function FailedScreen({ name, ...failed }: FailedProps & { name: string }) {
   return (
     <main class="screen">
@@ -90,16 +90,16 @@ function NotThere({ gone, why }: { gone: Gone; why: string }) {
 function Forbidden({ why }: { why: string }) {
   return (
     <div class="state" role="alert">
-      <h2>Your key does not open this</h2>
-      <p>{why} Whoever runs the server says what a key reaches.</p>
+      <h2>You have no access to this</h2>
+      <p>{why} Ask whoever runs the server for access.</p>
       <a class="button" href={paths.projects}>
-        The projects that you reach
+        Your projects
       </a>
     </div>
   )
 }
 
-/** The shape of what is coming, so that nothing jumps when it is there. */
+/** A placeholder of the same shape as what is loading, so that nothing jumps. */
 export function Skeleton({ rows = 8 }: { rows?: number }) {
   return (
     <div class="skeleton" role="status" aria-label="Loading">

@@ -4,10 +4,10 @@ const words: Record<CallStatus, string> = {
   success: 'done',
   error: 'failed',
   running: 'running',
-  descendant_error: 'failed within',
+  descendant_error: 'failed below',
 }
 
-/** Never by its colour alone. */
+/** The state is never shown by colour alone. */
 export function Status({ status, isShort = false }: { status: CallStatus; isShort?: boolean }) {
   return (
     <span class="status" data-status={status} title={words[status]}>

@@ -1,7 +1,7 @@
 import { Icon } from './icon.tsx'
 import { nextTheme, theme, themeIcons } from './theme.ts'
 
-/** Light, dark, or as the system has it. */
+/** Switches between light, dark and the theme of the system. */
 export function ThemeButton() {
   const name = `Theme: ${theme.value}`
   return (

@@ -8,7 +8,7 @@ export const themeIcons = { system: 'screen', light: 'sun', dark: 'moon' } as co
 const name = 'heddle.theme'
 const kept = storage()?.getItem(name)
 
-/** Some browsers have none for a file. */
+/** Some browsers have no storage for local files. */
 function storage(): Storage | undefined {
   try {
     return localStorage

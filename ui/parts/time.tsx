@@ -1,6 +1,6 @@
 import { timeText } from '../value/units.ts'
 
-/** Local time; who points at it sees it in UTC. */
+/** Local time, with UTC in the tooltip. */
 export function Time({ at }: { at: string }) {
   const date = new Date(at)
   return (

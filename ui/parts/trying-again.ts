@@ -1,10 +1,10 @@
 import { useEffect, useRef } from 'preact/hooks'
 import { isPassing, Refused } from '../server/ask.ts'
 
-/** How soon it is tried again: later each time, as long as it fails. */
+/** Pauses between attempts, longer each time. */
 const pausesMs = [1_000, 2_000, 4_000, 8_000]
 
-/** Tries again by itself what will pass, not before the server wants it; says whether it does. */
+/** Retries automatically what may pass, but not before the server allows it. Returns whether it will. */
 export function useTryingAgain(error: Error | undefined, again: (() => void) | undefined): boolean {
   const isTried = again !== undefined && isPassing(error)
   const failures = useRef(0)

@@ -4,21 +4,21 @@ import { useLayoutEffect, useReducer, useState } from 'preact/hooks'
 import { rem } from './rem.ts'
 
 interface Props {
-  /** What scrolls. */
+  /** The element that scrolls. */
   scroller: RefObject<HTMLElement | null>
   count: number
-  /** In rem, as the style has it. */
+  /** In rem, as in the style. */
   height: number
-  /** Hears which rows are on the screen. */
+  /** Called with the rows that are on the screen. */
   onRange?: (first: number, last: number) => void
-  /** The row that has to be seen. */
+  /** The row that has to be visible. */
   active?: number
-  /** Another number: it has to be seen again, though it is the same row. */
+  /** A new number scrolls to the active row again, though it is the same one. */
   sought?: number
   row(index: number, top: number): ComponentChildren
 }
 
-/** Only the rows that can be seen are in the document. */
+/** Only visible rows are in the document. */
 export function VirtualRows({ scroller, count, height: rems, onRange, active, sought, row }: Props) {
   const height = rems * rem.value
   const [, redraw] = useReducer((turn: number, _: undefined) => turn + 1, 0)
@@ -35,7 +35,7 @@ export function VirtualRows({ scroller, count, height: rems, onRange, active, so
   const items = virtual.getVirtualItems()
   const first = items[0]?.index ?? 0
   const last = items.at(-1)?.index ?? -1
-  // Another list hears of it, too, though the same places are on the screen.
+  // Called also for another list, though the same positions are visible.
   useLayoutEffect(() => onRange?.(first, last), [first, last, onRange])
   useLayoutEffect(() => {
     if (active === undefined || active < 0 || isSeen(scroller.current, active * height, height)) return
@@ -53,7 +53,7 @@ export function VirtualRows({ scroller, count, height: rems, onRange, active, so
   )
 }
 
-/** The element knows where it was scrolled to a moment ago, of which `Virtualizer` hears with the next frame. */
+/** Reads the element, whose scroll position is current; `Virtualizer` learns of it with the next frame. */
 function isSeen(scroller: HTMLElement | null, top: number, height: number): boolean {
   if (scroller === null) return false
   const { scrollTop, clientHeight } = scroller

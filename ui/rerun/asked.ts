@@ -2,9 +2,9 @@ import { type JsonNode, membersOf, nodeAt, sourceOf, stringOf } from '../value/j
 import { saidIn } from '../value/messages.ts'
 import { wordDiff } from '../value/word-diff.ts'
 
-/** A recorded question and its answer. */
+/** A recorded request and its answer. */
 export interface Asked {
-  /** The request, member by member, as JSON. */
+  /** The members of the request, each as JSON. */
   request: ReadonlyMap<string, string>
   answer: string
 }
@@ -19,14 +19,14 @@ export function askedIn(call: JsonNode): Asked | undefined {
   return { request, answer }
 }
 
-/** The request with other settings, and with other words in front of the conversation where there are some. */
+/** The request with other settings, and with another system message if one is given. */
 export function requestWith(
   { request }: Asked,
   settings: ReadonlyMap<string, string>,
   system: string,
 ): string {
   const members = new Map([...request, ...settings])
-  // One whole answer.
+  // The answer is read as a whole, and one is enough.
   for (const own of ['stream', 'stream_options', 'n']) members.delete(own)
   if (system !== '') members.set('messages', messagesWith(request.get('messages') ?? '[]', system))
   return `{${[...members].map(([name, value]) => `${JSON.stringify(name)}:${value}`).join(',')}}`
@@ -38,7 +38,7 @@ function messagesWith(json: string, system: string): string {
   return JSON.stringify([{ role: 'system', content: system }, ...rest])
 }
 
-/** How much of the recorded answer is there again: the share of the longer text that both have, word by word. */
+/** How much of the recorded answer occurs again: the share of the longer text that both have in common, word by word. */
 export function likeness(recorded: string, answer: string): number {
   const longest = Math.max(recorded.length, answer.length)
   if (longest === 0) return 1
@@ -46,7 +46,7 @@ export function likeness(recorded: string, answer: string): number {
   return same.reduce((all, { text }) => all + text.length, 0) / longest
 }
 
-/** Whole answers come as one JSON text. */
+/** The text of an answer that came as one JSON text. */
 export const textIn = (answer: JsonNode): string | undefined => {
   const message = nodeAt(answer, 'choices', '0', 'message')
   return message === undefined ? undefined : (stringOf(nodeAt(message, 'content')) ?? '')

@@ -13,12 +13,12 @@ import { findAsked, mostCalls, type Progress, runAgain } from './run.ts'
 interface Props {
   view: CallsView
   part: Part
-  /** How many calls the view has. */
+  /** Calls of the view. */
   count: number | undefined
   onClose(): void
 }
 
-/** Asks recorded questions again with other settings, and leads to the comparison with what was recorded. */
+/** Asks recorded questions again with other settings, and links to the comparison with what was recorded. */
 export function RunAgain({ view, part, count, onClose }: Props) {
   const { project } = view
   const { value, error, again } = useLoading((signal) => findAsked(view, part, signal), [view])
@@ -62,7 +62,7 @@ export function RunAgain({ view, part, count, onClose }: Props) {
         >
           <p class="muted">
             {asked.length === 0
-              ? `None of ${countText(value.looked)} calls is a conversation with an answer.`
+              ? `None of the ${countText(value.looked)} calls is a conversation with an answer.`
               : whichText(asked.length, value.looked, count)}
           </p>
           <label for="again-name">Name of the run</label>
@@ -72,7 +72,7 @@ export function RunAgain({ view, part, count, onClose }: Props) {
             value={name}
             onInput={({ currentTarget }) => setName(currentTarget.value)}
           />
-          <label for="again-settings">Settings that differ, as JSON</label>
+          <label for="again-settings">Settings to change, as JSON</label>
           <textarea
             id="again-settings"
             rows={3}
@@ -82,19 +82,19 @@ export function RunAgain({ view, part, count, onClose }: Props) {
             value={settings}
             onInput={({ currentTarget }) => setSettings(currentTarget.value)}
           />
-          {isWrong && <p class="problem">This is no JSON object yet.</p>}
-          <label for="again-system">System message, in place of theirs</label>
+          {isWrong && <p class="problem">Not a valid JSON object yet.</p>}
+          <label for="again-system">System message, instead of the recorded one</label>
           <textarea
             id="again-system"
             rows={2}
-            placeholder="Empty: as it was"
+            placeholder="Leave empty to keep the recorded one"
             value={system}
             onInput={({ currentTarget }) => setSystem(currentTarget.value)}
           />
           <label for="again-expected">A good answer contains</label>
           <input
             id="again-expected"
-            placeholder="Empty: only compared"
+            placeholder="Leave empty to skip this check"
             value={expected}
             onInput={({ currentTarget }) => setExpected(currentTarget.value)}
           />
@@ -108,7 +108,7 @@ export function RunAgain({ view, part, count, onClose }: Props) {
           <p role="status">
             {countText(progress.done)} of {countText(asked.length)} asked again
             {progress.failed > 0 && `, ${countText(progress.failed)} failed: ${progress.why}`}.
-            {progress.isHeld && ' The next waits for an answer in another tab.'}
+            {progress.isHeld && ' Waiting for an answer in another tab.'}
           </p>
           <progress max={asked.length} value={progress.done} aria-label="Asked again" />
           {failure && (
@@ -139,7 +139,7 @@ export function RunAgain({ view, part, count, onClose }: Props) {
                 href={paths.compare(project, { ids: `${done.recorded},${done.again}` })}
                 onClick={onClose}
               >
-                Compare with what was recorded
+                Compare with the recorded answers
               </a>
             )}
           </div>

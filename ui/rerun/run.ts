@@ -5,17 +5,17 @@ import { evaluationsOf } from '../server/evaluation-runs.ts'
 import { jsonNode } from '../value/json-index.ts'
 import { type Asked, askedIn, likeness, requestWith, textIn } from './asked.ts'
 
-/** As many as somebody waits for; each is a question to the model. */
+/** Calls that are asked again at most: each is a request to the model, and the user waits for all of them. */
 export const mostCalls = 200
 const payloadsAtOnce = 50
 
 interface Found {
   asked: readonly Asked[]
-  /** Calls that are looked at; those without a conversation and an answer are left out. */
+  /** Calls that were looked at; those without a conversation and an answer are left out. */
   looked: number
 }
 
-/** The newest calls of a view that were questions to a model. */
+/** The newest calls of a view that are chats with an answer. */
 export async function findAsked(view: CallsView, part: Part, signal: AbortSignal): Promise<Found> {
   const rows = await readPage(view, part, { offset: 0, limit: mostCalls }, signal)
   const asked: Asked[] = []
@@ -33,33 +33,33 @@ interface Wanted {
   asked: readonly Asked[]
   /** As JSON, by name. */
   settings: ReadonlyMap<string, string>
-  /** In front of each conversation; as it was where empty. */
+  /** The new system message; empty keeps the recorded one. */
   system: string
-  /** A text that answers should contain; not looked for where empty. */
+  /** A text that answers should contain; empty skips this check. */
   expected: string
 }
 
 export interface Progress {
   done: number
   failed: number
-  /** Why the last one failed. */
+  /** Why the last failure happened. */
   why?: string
-  /** Other answers of this browser are being written. */
+  /** The next request waits, because other answers of this browser are being written. */
   isHeld?: boolean
 }
 
-/** What scores say is made here, so their code is that of the page. */
+/** The page computes the scores itself, so its own code is named as theirs. */
 const code = 'See ui/rerun/ of Heddle: what the page compares when recorded calls are asked again.'
 
-/** Asks all of them again, and writes what was recorded and what is answered now as two runs of one evaluation. */
+/** Asks all of them again, and writes the recorded and the new answers as two runs of one evaluation. */
 export async function runAgain(
   { project, name, asked, settings, system, expected }: Wanted,
   told: (progress: Progress) => void,
   signal: AbortSignal,
 ): Promise<{ recorded: string; again: string } & Progress> {
-  // What has begun is written to its end, also when somebody stops.
+  // What has begun is written to its end, even if the user stops.
   const evaluations = evaluationsOf(project, new AbortController().signal)
-  // An object has one class, so each has a name of its own.
+  // A name belongs to one class of objects, so each of these has its own.
   const dataset = await evaluations.makeDataset(
     `${name} questions`,
     asked.map(({ request }) => `{"messages":${request.get('messages')}}`),

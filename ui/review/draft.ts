@@ -1,10 +1,10 @@
 import { type JsonNode, membersOf, nodeAt, sourceOf, stringOf } from '../value/json-index.ts'
 import type { Field } from './field.ts'
 
-/** What a reviewer has entered so far: a text or an option, some options, or what is in a group. */
+/** What a reviewer has entered so far: a text or an option, several options, or the members of a group. */
 export type Draft = string | readonly string[] | { readonly [name: string]: Draft } | undefined
 
-/** As JSON, with the digits that were typed. Without `json` nothing was said. */
+/** As JSON, with the digits that were typed. Without `json` there is no answer. */
 interface Judged {
   json?: string
   problem?: string
@@ -19,8 +19,8 @@ export function judged(field: Field, draft: Draft): Judged {
     case 'choices': {
       const chosen = Array.isArray(draft) ? (draft as readonly string[]) : []
       if (chosen.length === 0) return {}
-      if (chosen.length < field.least) return { problem: `At least ${field.least} of them.` }
-      if (chosen.length > field.most) return { problem: `At most ${field.most} of them.` }
+      if (chosen.length < field.least) return { problem: `Choose at least ${field.least}.` }
+      if (chosen.length > field.most) return { problem: `Choose at most ${field.most}.` }
       const inOrder = field.options.filter(({ json }) => chosen.includes(json))
       return { json: `[${inOrder.map(({ json }) => json).join(',')}]` }
     }
@@ -57,8 +57,8 @@ export function judged(field: Field, draft: Draft): Judged {
 
 function judgedNumber({ isInteger, min, max }: Extract<Field, { kind: 'number' }>, text: string): Judged {
   if (text === '') return {}
-  if (!numberForm.test(text)) return { problem: 'This is no number.' }
-  if (isInteger && !/^-?\d+$/.test(text)) return { problem: 'This is no whole number.' }
+  if (!numberForm.test(text)) return { problem: 'This is not a number.' }
+  if (isInteger && !/^-?\d+$/.test(text)) return { problem: 'This is not a whole number.' }
   if (min !== undefined && Number(text) < min) return { problem: `At least ${min}.` }
   if (max !== undefined && Number(text) > max) return { problem: `At most ${max}.` }
   return { json: text }
@@ -70,7 +70,7 @@ function judgedJson(text: string): Judged {
     JSON.parse(text)
     return { json: text }
   } catch (error) {
-    return { problem: `This is no JSON: ${(error as Error).message}` }
+    return { problem: `This is not valid JSON: ${(error as Error).message}` }
   }
 }
 
@@ -79,7 +79,7 @@ export const textOf = (draft: Draft): string => (typeof draft === 'string' ? dra
 export const groupOf = (draft: Draft): { readonly [name: string]: Draft } =>
   typeof draft === 'object' && !Array.isArray(draft) ? (draft as { [name: string]: Draft }) : {}
 
-/** What was said before, to be changed. */
+/** An earlier answer, to be changed. */
 export function draftOf(field: Field, node: JsonNode | undefined): Draft {
   if (node === undefined) return undefined
   switch (field.kind) {

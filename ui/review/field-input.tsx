@@ -11,7 +11,7 @@ interface Props {
   onChange(draft: Draft): void
 }
 
-/** The place where one question is answered. */
+/** The control for one question. */
 export function FieldInput({ id, field, draft, isDisabled, onChange }: Props) {
   const label = `${id}-label`
   switch (field.kind) {
@@ -93,7 +93,7 @@ export function FieldInput({ id, field, draft, isDisabled, onChange }: Props) {
               <div key={member.name} class="question" data-field={inner}>
                 <div class="question-title" id={`${inner}-label`}>
                   {member.title}
-                  {member.isNeeded && <span class="muted"> needed</span>}
+                  {member.isNeeded && <span class="muted"> required</span>}
                 </div>
                 <FieldInput
                   id={inner}
@@ -121,7 +121,7 @@ interface ChipsProps {
   onToggle(json: string): void
 }
 
-/** One stop of Tab; arrows go from chip to chip, and each has its number. */
+/** One tab stop: arrow keys move between the chips, and each has a number key. */
 function Chips({ id, label, options, chosen, isDisabled, onToggle }: ChipsProps) {
   const first = options.findIndex(({ json }) => chosen.includes(json))
   const [stop, setStop] = useState(Math.max(0, first))

@@ -1,4 +1,4 @@
-/** How a reviewer gives a value that fits a JSON Schema. */
+/** The control by which a reviewer enters a value that fits a JSON Schema. */
 export type Field =
   | { kind: 'choice'; options: readonly Option[] }
   | { kind: 'choices'; options: readonly Option[]; least: number; most: number }
@@ -9,7 +9,7 @@ export type Field =
 
 export interface Option {
   label: string
-  /** As it is written. */
+  /** The value as JSON. */
   json: string
   /** The key that chooses it. */
   key: string | undefined
@@ -26,7 +26,7 @@ interface Member {
 
 interface Shape {
   field: Field
-  /** What fits the field fits the schema, so that nobody has to ask the server first. */
+  /** Whether every value of the field fits the schema, so that the server need not be asked first. */
   isCertain: boolean
 }
 
@@ -35,7 +35,7 @@ type Schema = Record<string, unknown>
 const longestRange = 11
 const mostOptions = 100
 
-/** What only explains. */
+/** Keywords that only annotate. */
 const notes = new Set([
   'title',
   'description',
@@ -110,7 +110,7 @@ export function shapeOf(given: unknown): Shape {
   }
 }
 
-/** A field that may be left out is often written as one that may be null. */
+/** An optional field is often written as one that may be null. */
 function withoutNull(schema: Schema): Schema {
   const { anyOf, ...rest } = schema
   if (!Array.isArray(anyOf)) return schema
@@ -137,7 +137,7 @@ function optionsOf(schema: Schema): Option[] | undefined {
   if (max < min || max - min + 1 > longestRange) return undefined
   return Array.from({ length: max - min + 1 }, (_, index) => {
     const value = min + index
-    // The key is the number itself; ten is on the key behind nine.
+    // The key is the number itself; 10 is on the key 0, right of 9.
     const key = value >= 0 && value <= 9 ? String(value) : value === 10 && min > 0 ? '0' : undefined
     return { label: String(value), json: String(value), key }
   })
@@ -156,7 +156,7 @@ function titleOf(schema: unknown): string | undefined {
   return typeof title === 'string' && title !== '' ? title : undefined
 }
 
-/** In a few words, for lists. */
+/** A short description, for lists. */
 export function hintOf({ kind, ...field }: Field): string {
   if ('options' in field) {
     const labels = field.options.map(({ label }) => label)

@@ -1,9 +1,9 @@
 import type { Gone } from '../parts/states.tsx'
 import { paths } from '../places.ts'
 
-/** What is said where a queue was, on its own screen and on that of its review. */
+/** Shown on the screens of a queue and of its review when the queue does not exist. */
 export const goneQueue = (project: string): Gone => ({
-  title: 'There is no such queue',
+  title: 'Queue not found',
   href: paths.queues(project),
   to: 'All queues',
 })

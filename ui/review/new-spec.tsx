@@ -2,13 +2,13 @@ import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { createObject, refOfCreated } from '../server/objects.ts'
 
 const kinds = {
-  choice: 'One of some words',
-  choices: 'Any of some words',
+  choice: 'One choice',
+  choices: 'Several choices',
   boolean: 'Yes or no',
-  scale: 'A whole number in a range',
-  number: 'A number in a range',
-  text: 'A text',
-  json: 'As a JSON Schema says',
+  scale: 'Whole number in a range',
+  number: 'Number in a range',
+  text: 'Text',
+  json: 'JSON Schema',
 } as const
 
 type Kind = keyof typeof kinds
@@ -27,14 +27,14 @@ interface Props {
   onClose(): void
 }
 
-/** An annotation spec: one question, and what may be answered. Part of a form of its own, so it has no form element. */
+/** Makes an annotation spec: a question, and its possible answers. It is part of another form, so it has no form element. */
 export function NewSpec({ project, onMade, onClose }: Props) {
   const [title, setTitle] = useState('')
   const [draft, setDraft] = useState<Draft>({ kind: 'choice', words: '', min: '1', max: '5', schema: '' })
   const [failure, setFailure] = useState<Error>()
   const [isWorking, setWorking] = useState(false)
   const first = useRef<HTMLInputElement>(null)
-  // Before the next key is pressed.
+  // A layout effect, because the next key may be pressed before the next paint.
   useLayoutEffect(() => first.current?.focus(), [])
   const change = (changes: Partial<Draft>) => setDraft({ ...draft, ...changes })
   const { kind, words, min, max, schema } = draft
@@ -42,7 +42,7 @@ export function NewSpec({ project, onMade, onClose }: Props) {
   const id = idOf(title)
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key !== 'Enter') return
-    // The form around this one is not finished.
+    // Enter would submit the surrounding form.
     event.preventDefault()
     void make()
   }
@@ -83,7 +83,7 @@ export function NewSpec({ project, onMade, onClose }: Props) {
       </select>
       {(kind === 'choice' || kind === 'choices') && (
         <>
-          <label for="spec-words">Words, with commas between them</label>
+          <label for="spec-words">Choices, separated by commas</label>
           <input
             {...{ onKeyDown }}
             id="spec-words"
@@ -134,7 +134,7 @@ export function NewSpec({ project, onMade, onClose }: Props) {
         </p>
       )}
       <div class="dialog-buttons">
-        {id !== '' && <span class="muted">Kept as {id}</span>}
+        {id !== '' && <span class="muted">Saved as {id}</span>}
         <button type="button" onClick={onClose}>
           Cancel
         </button>
@@ -143,14 +143,14 @@ export function NewSpec({ project, onMade, onClose }: Props) {
           disabled={schemaText === undefined || id === '' || isWorking}
           onClick={() => void make()}
         >
-          Add the question
+          Add question
         </button>
       </div>
     </div>
   )
 }
 
-/** Names of objects are letters, digits, "_", "." and "-". */
+/** Names of objects consist of letters, digits, "_", "." and "-". */
 const idOf = (title: string): string =>
   title
     .trim()
@@ -159,7 +159,7 @@ const idOf = (title: string): string =>
     .replace(/^_+|_+$/g, '')
     .slice(0, 128)
 
-/** Undefined as long as something is missing. */
+/** Undefined while something is missing. */
 function schemaOf({ kind, words, min, max, schema }: Draft): string | undefined {
   const list = [...new Set(words.split(',').map((word) => word.trim()))].filter((word) => word !== '')
   const [from, to] = [Number(min), Number(max)]

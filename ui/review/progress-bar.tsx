@@ -1,6 +1,6 @@
 import { countText } from '../value/units.ts'
 
-/** How much is done, as a length and in words. */
+/** Progress as a bar and in words. */
 export function ProgressBar({ done, all }: { done: number; all: number }) {
   const share = all === 0 ? 0 : (100 * done) / all
   return (

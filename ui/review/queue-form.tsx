@@ -15,12 +15,12 @@ interface Props {
   label: string
   verb: string
   given?: QueueGiven
-  /** Where it fails the form says why, and stays. */
+  /** If it fails, the form stays open and shows the error. */
   save(given: QueueGiven): Promise<void>
   onClose(): void
 }
 
-/** A name, and what reviewers are asked. */
+/** The name of a queue, guidelines, and the questions for reviewers. */
 export function QueueForm({ project, label, verb, given, save, onClose }: Props) {
   const [name, setName] = useState(given?.name ?? '')
   const [description, setDescription] = useState(given?.description ?? '')

@@ -12,18 +12,18 @@ interface Props {
   onChange(refs: readonly string[]): void
 }
 
-/** What reviewers are asked: annotation specs that are there, and new ones. */
+/** The questions for reviewers: existing annotation specs, and new ones. */
 export function SpecsChoice({ project, chosen, onChange }: Props) {
   const { value, error, again } = useLoading((signal) => readSpecs(project, signal), [project])
   const [isMaking, setMaking] = useState(false)
   return (
     <fieldset class="specs">
-      <legend>What reviewers are asked</legend>
+      <legend>Questions for reviewers</legend>
       {error && <Failed error={error} again={again} />}
       {!error && value === undefined && <Skeleton rows={2} />}
       {value?.length === 0 && !isMaking && (
         <p class="muted">
-          Nothing is asked yet: reviewers give a thumb and a note. Add a question to have more than that.
+          No questions yet: reviewers give a thumbs up or down and a note. Add a question to ask for more.
         </p>
       )}
       {value?.map(({ ref, title, description, schema }) => (

@@ -5,7 +5,7 @@ import { go } from '../routes.ts'
 import { findCall } from '../server/calls.ts'
 import { useLoading } from '../server/loading.ts'
 
-/** A link to a call leads into its trace. */
+/** A link to a call opens its trace. */
 export function CallScreen({ project, call }: { project: string; call: string }) {
   const { value, error, again } = useLoading((signal) => findCall(project, call, signal), [project, call])
   useEffect(() => {
@@ -13,7 +13,7 @@ export function CallScreen({ project, call }: { project: string; call: string })
   }, [value])
   if (error) {
     const gone = {
-      title: 'There is no such call',
+      title: 'Call not found',
       href: paths.calls(project),
       to: 'All calls of the project',
     }

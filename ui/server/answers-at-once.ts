@@ -1,27 +1,27 @@
 /**
- * A browser opens six connections to a host, for all tabs together. Answers of a model hold theirs for as long as they are
- * written, and the events of the record hold one: two stay free, so that a tab is served whatever the others wait for.
+ * A browser opens six connections to a host, for all tabs together. Each answer of a model takes one while it is written, and
+ * the events of the record take one: two stay free for everything else.
  */
 export const mostAnswers = 3
 
 const places = Array.from({ length: mostAnswers }, (_, index) => `heddle.answer.${index}`)
 
-/** Whoever waits first holds it, and everybody else waits for it: places are taken in the order in which they were asked for. */
+/** Held by the request that gets the next place, so that places are taken in the order of the requests. */
 const door = 'heddle.answer.next'
 
 type Leave = () => void
 
 interface Question<T> {
-  /** Ends the waiting, too. */
+  /** Also ends the waiting. */
   signal: AbortSignal
-  /** As many answers as there may be are being written, in this tab or in others. */
+  /** Called when all places are taken, by this tab or others. */
   onWait(): void
   ask(): Promise<T>
 }
 
 /**
- * Asks when there is a place for the answer, and holds the place until it is over. A tab that is closed leaves its places. Over
- * plain http from another host browsers have no locks, and nobody waits.
+ * Asks once there is a place for the answer, and keeps the place until it is complete. A closed tab gives its places back. Over
+ * plain http from another host browsers have no locks, so nothing waits.
  */
 export async function askInPlace<T>({ signal, onWait, ask }: Question<T>): Promise<T> {
   if (!('locks' in navigator)) return ask()
@@ -60,7 +60,7 @@ function firstThatIsLeft(signal: AbortSignal): Promise<Leave> {
       others.abort()
       return new Promise<void>((leave) => resolve(leave))
     }
-    // Once a promise is settled its later rejections are ignored, so those of the other places do no harm.
+    // A settled promise ignores later rejections, so those of the other places do no harm.
     for (const name of places) navigator.locks.request(name, { signal: ended }, hold).catch(reject)
   })
 }

@@ -1,13 +1,13 @@
 import { answers, contents, questionOf } from '../export/contents.ts'
 import { half, sessionEnded } from './session-half.ts'
 
-/** The server's answer that something cannot be had, in its own words. */
+/** A refusal of the server, with its message. */
 export class Refused extends Error {
   readonly status: number
   readonly code: string
   /** The path of the field that is wrong, where the server names one. */
   readonly field: string | undefined
-  /** When it may be asked again, where the server says so. */
+  /** When the request may be repeated, where the server says so. */
   readonly retryMs: number | undefined
   constructor(status: number, code: string, reason: string, field?: string, retryMs?: number) {
     super(reason)
@@ -18,18 +18,18 @@ export class Refused extends Error {
   }
 }
 
-/** There was no answer: the server is away, or the network is. */
+/** There was no response: the server or the network is down. */
 export class Unreachable extends Error {}
 
 const passing = new Set([429, 502, 503, 504])
 
-/** Asking once more would change nothing; somebody else has to. */
+/** Retrying would not help; the user lacks access. */
 export const isForbidden = (error: unknown): error is Refused =>
   error instanceof Refused && error.status === 403
 
 export const isMissing = (error: unknown): boolean => error instanceof Refused && error.status === 404
 
-/** Waits for something to be deleted; false where somebody else was quicker, which is not a failure. */
+/** Waits for something to be deleted; false if it was already gone, which is not a failure. */
 export async function wasThere(deleting: Promise<unknown>): Promise<boolean> {
   try {
     await deleting
@@ -40,24 +40,24 @@ export async function wasThere(deleting: Promise<unknown>): Promise<boolean> {
   }
 }
 
-/** A moment later the same question may be answered. */
+/** The same request may succeed a moment later. */
 export const isPassing = (error: unknown): boolean =>
   error instanceof Unreachable || (error instanceof Refused && passing.has(error.status))
 
 export interface Asked {
   method?: 'GET' | 'POST' | 'PUT' | 'DELETE'
   body?: unknown
-  /** A body that is written already, so that its numbers keep their digits. */
+  /** A body that is JSON already, so that its numbers keep their digits. */
   json?: string
   signal?: AbortSignal
   headers?: Record<string, string>
-  /** Goes out even when the page is being closed. */
+  /** The request outlives the page. */
   isLast?: boolean
 }
 
 const keeping = new WeakMap<AbortSignal, Map<string, string>>()
 
-/** What is asked under this signal is kept with its answer, for a file. */
+/** Responses to requests under this signal are kept for an exported file. */
 export function keepAnswers(signal: AbortSignal, kept: Map<string, string>): void {
   keeping.set(signal, kept)
 }
@@ -117,7 +117,7 @@ async function refusalIn(response: Response): Promise<Refused> {
   try {
     given = JSON.parse(text)
   } catch {
-    // A proxy in between answers in its own way.
+    // A proxy may answer in another format.
     const reason = `${response.status} ${response.statusText}`.trim()
     return new Refused(response.status, 'unknown', reason, undefined, retryMsOf(response))
   }
@@ -131,13 +131,13 @@ async function refusalIn(response: Response): Promise<Refused> {
   )
 }
 
-/** In seconds, as this server says it; a date is read as nothing. */
+/** In seconds, as this server sends it; a date is ignored. */
 function retryMsOf({ headers }: Response): number | undefined {
   const said = headers.get('retry-after') ?? ''
   return /^\d+$/.test(said) ? Number(said) * 1_000 : undefined
 }
 
-/** Each line as soon as it has come. */
+/** Yields each line as soon as it has arrived. */
 export async function* askLines(path: string, asked: Asked): AsyncGenerator<string> {
   const { body } = await ask(path, asked)
   if (body === null) return

@@ -6,7 +6,7 @@ import { type JsonNode, jsonNode, nodeAt, stringOf } from '../value/json-index.t
 import { ask, askJson, askLines, Refused } from './ask.ts'
 import { type TraceCall, traceReader } from './trace-columns.ts'
 
-/** A call without what it carries. */
+/** A call without inputs, output and attributes. */
 export interface CallRow {
   id: string
   op_name: string
@@ -48,11 +48,11 @@ interface FeedbackRow {
 
 export interface CallsView {
   project: string
-  /** Only calls that nobody called. */
+  /** Only calls without a parent. */
   roots: boolean
   query: Expression | undefined
   sort: Sort
-  /** Values inside of calls that are read, too. */
+  /** Values inside calls that are read as well. */
   columns?: readonly string[]
 }
 
@@ -63,7 +63,7 @@ export interface Sort {
 
 export const newestFirst: Sort = { field: 'started_at', direction: 'desc' }
 
-/** Which calls of a view: beside what it asks for, only those up to a time, behind it, or among some ids. */
+/** A part of the calls of a view: those up to a time, those after one, or those with some ids. */
 export interface Part {
   until?: string | undefined
   behind?: string | undefined
@@ -86,7 +86,7 @@ function bodyOf({ project, roots, query }: CallsView, { until, behind, ids }: Pa
   }
 }
 
-/** The calls of a view without what they carry, and as many as there are up to a number. */
+/** The calls of a view without inputs and output, and their number, counted up to a limit. */
 interface LightCalls {
   calls: LightCall[]
   count: { value: number; is_exact: boolean } | null
@@ -111,13 +111,13 @@ export async function readPage(
   return (await askLight(body, signal)).calls
 }
 
-/** When the newest call of a list by time began: pages that are read later leave out what came since, so that no row moves. */
+/** When the newest call of a list by time began: later pages leave out newer calls, so that no row moves. */
 export function newestOf({ sort }: CallsView, first: readonly LightCall[]): string | undefined {
   const isByTime = sort.field === newestFirst.field && sort.direction === 'desc'
   return isByTime ? first[0]?.started_at : undefined
 }
 
-/** These calls as they are now, whatever a view asks for; deleted ones are missing. */
+/** The current state of these calls, whatever a view asks for; deleted ones are missing. */
 export async function readCalls(
   { project, columns = [] }: Pick<CallsView, 'project' | 'columns'>,
   ids: readonly string[],
@@ -132,7 +132,7 @@ export async function readCalls(
   return found
 }
 
-/** As far as a view counts by itself. */
+/** How far a view counts. */
 const mostCounted = 1_000_000
 
 export async function countCalls(view: CallsView, part: Part, signal: AbortSignal): Promise<number> {
@@ -143,7 +143,7 @@ export async function countCalls(view: CallsView, part: Part, signal: AbortSigna
   return count
 }
 
-/** The ids that one request may name. */
+/** Ids that one request may name. */
 const idsAtOnce = 1_000
 
 export async function deleteCalls(project: string, ids: readonly string[]): Promise<void> {
@@ -152,7 +152,7 @@ export async function deleteCalls(project: string, ids: readonly string[]): Prom
   }
 }
 
-/** Whole calls, one JSON text a line, with the digits that they were sent with. `told` hears how many there are so far. */
+/** Whole calls, one line of JSON each, with the digits that were sent. `told` gets their number so far. */
 export async function exportCalls(
   view: CallsView,
   part: Part,
@@ -170,7 +170,7 @@ export async function exportCalls(
   return new Blob(parts, { type: 'application/jsonl' })
 }
 
-/** What these calls were asked and answered. Only for calls that are small. */
+/** Inputs and output of these calls. Only for small calls. */
 export async function readPayloads(
   project: string,
   ids: readonly string[],
@@ -186,15 +186,15 @@ export async function readPayloads(
   return found
 }
 
-/** So many calls of one trace are shown. */
+/** Calls of one trace that are shown. */
 export const mostOfTrace = 50_000
 
 export type { TraceCall } from './trace-columns.ts'
 
-/** Fewer than fill a screen are not worth a frame of their own. */
+/** Fewer do not fill a screen, and are not worth a frame. */
 const leastShown = 200
 
-/** By when they began. `show` gets those that have come, now and then: each time there are four times as many as before. */
+/** Ordered by their start. `show` gets the calls that have arrived, each time four times as many as before. */
 export async function readTrace(
   project: string,
   trace: string,
@@ -220,7 +220,7 @@ const wholeCall = (project: string, id: string) => ({
   include_storage_size: true,
 })
 
-/** What `readCall` of each of these will ask for, in few requests. */
+/** Keeps what `readCall` of each of these asks for, in few requests. */
 export async function keepCalls(
   project: string,
   ids: readonly string[],
@@ -230,7 +230,7 @@ export async function keepCalls(
   for (let from = 0; from < ids.length; from += idsAtOnce) {
     const filter = { call_ids: ids.slice(from, from + idsAtOnce) }
     const body = { project_id: project, filter, include_costs: true, include_storage_size: true }
-    // Each call is kept by itself, the answer to this is not.
+    // Each call is kept on its own, so this response is not: a signal of its own keeps nothing.
     const own = AbortSignal.any([signal])
     for await (const line of askLines('/calls/stream_query', { body, signal: own })) {
       const id = stringOf(nodeAt(jsonNode(line), 'id')) ?? ''
@@ -248,7 +248,7 @@ export async function readCall(project: string, id: string, signal: AbortSignal)
   return call
 }
 
-/** Where a call is, without what it carries. */
+/** A call without inputs and output. */
 export async function findCall(
   project: string,
   id: string,

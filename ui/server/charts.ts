@@ -38,7 +38,7 @@ export function readBuckets(view: ChartView, timed: Timed, signal: AbortSignal):
 
 export type FeedbackBuckets = z.output<typeof FeedbackBucketsAnswer>
 
-/** What was said about calls, of any depth; under a filter of those that fit it. */
+/** Feedback on calls of any depth; under a filter, on those that match it. */
 export function readFeedbackBuckets(view: ChartView, signal: AbortSignal): Promise<FeedbackBuckets> {
   const { project, query, after, before, stepSeconds } = view
   const body = {

@@ -3,7 +3,7 @@ import { type Asked, ask, decoded, Refused } from './ask.ts'
 interface ChatAsked {
   project: string
   thread: string
-  /** JSON. */
+  /** As JSON. */
   body: string
   signal: AbortSignal
 }
@@ -11,14 +11,14 @@ interface ChatAsked {
 interface ChatHeard {
   /** Undefined where the answer is not recorded. */
   callId: string | undefined
-  /** What of the schemas of tools was widened. */
+  /** What was widened in the schemas of tools. */
   widened: string | undefined
-  /** The JSON of each event; of a whole answer one. */
+  /** The JSON of each event; of a whole answer there is one. */
   events: AsyncGenerator<string>
   isStream: boolean
 }
 
-/** Resolves with the head of the answer. When the signal aborts, its slot is free. */
+/** Resolves with the headers of the answer. Aborting the signal frees its slot. */
 export async function askChat({ project, thread, body, signal }: ChatAsked): Promise<ChatHeard> {
   const headers = {
     'x-heddle-project': headerText(project),
@@ -36,14 +36,14 @@ export async function askChat({ project, thread, body, signal }: ChatAsked): Pro
   }
 }
 
-/** A header holds bytes, and a script gives them as characters. */
+/** A header holds bytes, and a script passes them as characters. */
 const headerText = (text: string) => String.fromCharCode(...new TextEncoder().encode(text))
 
 async function* wholeOf(response: Response): AsyncGenerator<string> {
   yield await response.text()
 }
 
-/** https://html.spec.whatwg.org/multipage/server-sent-events.html, as far as the server writes it. */
+/** https://html.spec.whatwg.org/multipage/server-sent-events.html, as far as the server uses it. */
 async function* eventsOf({ body }: Response): AsyncGenerator<string> {
   if (body === null) return
   let rest = ''
@@ -61,7 +61,7 @@ async function* eventsOf({ body }: Response): AsyncGenerator<string> {
   }
 }
 
-/** The head said that all is well, and then it was not. */
+/** A failure after the headers had already reported success. */
 function failureIn(data: string): Refused {
   const { error } = JSON.parse(data) as { error: { message: string; code: string; param: string | null } }
   return new Refused(200, error.code, error.message, error.param ?? undefined)

@@ -3,7 +3,7 @@ import { parseRef } from '../value/ref.ts'
 import { askJson } from './ask.ts'
 import { type Created, createObject, type ObjectVersion, readObject, readVersions } from './objects.ts'
 
-/** The digest and the project of the table that an object holds its rows in. */
+/** The digest and the project of the table that holds the rows of an object. */
 export function tableOf(val: JsonNode): { project: string; table: string } | undefined {
   const ref = parseRef(stringOf(nodeAt(val, 'rows')) ?? '')
   return ref?.kind === 'table' ? { project: ref.project, table: ref.name } : undefined
@@ -22,7 +22,7 @@ export function makeDataset(project: string, name: string, rows: readonly string
 
 const tries = 5
 
-/** A version with these rows behind those that were there. What somebody else writes meanwhile is kept. */
+/** Writes a version with these rows appended. Rows that others write at the same time are kept. */
 export async function addRows(project: string, dataset: string, rows: readonly string[]): Promise<Created> {
   const { signal } = new AbortController()
   const updates = rows.map((row) => `{"append":{"row":${row}}}`).join(',')
@@ -36,7 +36,7 @@ export async function addRows(project: string, dataset: string, rows: readonly s
     const given = JSON.stringify({ project_id: project, base_digest: table.table })
     const json = `${given.slice(0, -1)},"updates":[${updates}]}`
     const { digest } = await askJson<{ digest: string }>('/table/update', { json })
-    // Where there is a newer version by now, its rows would be left out.
+    // If there is a newer version by now, its rows would be lost.
     const newest = await readVersions({ project, objects: [dataset], latestOnly: true }, signal)
     if (newest[0]?.digest !== latest.digest) continue
     const { text, start, end } = latest.val
@@ -47,9 +47,9 @@ export async function addRows(project: string, dataset: string, rows: readonly s
   throw new Error(`Others are writing ${dataset}. Try again.`)
 }
 
-/** What a row can be made of: the members of the inputs, and the output. */
+/** What a column can be filled from: a member of the inputs, or the output. */
 interface Source {
-  /** A path into the call. */
+  /** A path inside the call. */
   path: readonly string[]
   name: string
 }
@@ -58,7 +58,7 @@ export interface Column extends Source {
   isTaken: boolean
 }
 
-/** A row of one call, as JSON. What the call does not have is left out. */
+/** A row for one call, as JSON. Members that the call does not have are left out. */
 export function rowOf(call: JsonNode, columns: readonly Column[]): string {
   const members = columns.flatMap(({ path, name, isTaken }) => {
     const node = isTaken && name.trim() !== '' ? nodeAt(call, ...path) : undefined

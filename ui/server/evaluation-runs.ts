@@ -2,7 +2,7 @@ import { objectRefOf } from '../value/ref.ts'
 import { askJson } from './ask.ts'
 import type { Created } from './objects.ts'
 
-/** Writes an evaluation step by step: docs/evaluation-runs.md. Values are JSON, with their digits. */
+/** Writes an evaluation step by step (docs/evaluation-runs.md). Values are JSON, with their digits. */
 export function evaluationsOf(project: string, signal: AbortSignal) {
   const path = `/v2/${project.split('/').map(encodeURIComponent).join('/')}`
   const refOf = ({ object_id, version_index }: Created & { version_index: number }) =>
@@ -12,7 +12,7 @@ export function evaluationsOf(project: string, signal: AbortSignal) {
   return {
     makeDataset: (name: string, rows: readonly string[]) =>
       make('datasets', `{"name":${JSON.stringify(name)},"rows":[${rows.join(',')}]}`),
-    /** What answers, and the settings that it answers with. */
+    /** What answers, and its settings. */
     makeModel: (name: string, attributes: string) =>
       make('models', `{"name":${JSON.stringify(name)},"source_code":"","attributes":${attributes}}`),
     makeScorer: (name: string, description: string, op_source_code: string) =>
@@ -28,7 +28,7 @@ export function evaluationsOf(project: string, signal: AbortSignal) {
       const of = `"evaluation_run_id":${JSON.stringify(id)}`
       return {
         id,
-        /** One trial: what was asked, what was answered, and what each scorer says. */
+        /** One trial: the inputs, the output, and what each scorer returned. */
         async trial(inputs: string, output: string, scores: ReadonlyMap<string, object>) {
           const { prediction_id } = await askJson<{ prediction_id: string }>(`${path}/predictions`, {
             json: `{"model":${JSON.stringify(model)},"inputs":${inputs},"output":${output},${of}}`,

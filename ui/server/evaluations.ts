@@ -14,7 +14,7 @@ export const readEvaluations = (
   signal: AbortSignal,
 ): Promise<ListAnswer> => askJson('/views/evaluations', { body: { project_id: project, ...page }, signal })
 
-/** What the calls of these evaluations cost, where a price is known. */
+/** The cost of the calls of these evaluations, where a price is known. */
 export async function readCosts(
   project: string,
   ids: readonly string[],

@@ -3,13 +3,13 @@ import type { RecordEvent } from '../../src/operations/events/contract.ts'
 import { ask, decoded } from './ask.ts'
 import { isSignedIn } from './session-half.ts'
 
-/** Either something has changed, or it is not known what: whatever is shown has to be read again. */
+/** An event, or `resync` where it is not known what has changed and everything shown has to be read again. */
 export type Heard = RecordEvent | 'resync'
 
-/** Whether the server is heard. */
+/** Whether events arrive. */
 export const hearing = signal<'not yet' | 'yes' | 'no'>('not yet')
 
-/** How long after a stream broke another is opened: longer each time, as long as it fails. */
+/** Pauses before a broken stream is opened again, longer each time. */
 const pausesMs = [250, 500, 1_000, 2_000, 4_000]
 
 type Word =
@@ -20,10 +20,10 @@ type Word =
 const channel = new BroadcastChannel('heddle.events')
 const listeners = new Set<(heard: Heard) => void>()
 let leads = false
-/** The last that was heard, in whichever tab: who holds the stream next goes on behind it. */
+/** Id of the last event that any tab received: the tab that opens the stream next resumes after it. */
 let last: string | undefined
 
-/** Hears what changes in the record, from this tab's stream or from that of another. */
+/** Calls `listener` for each change of the record, received by this tab or another. */
 export function followEvents(listener: (heard: Heard) => void): () => void {
   listeners.add(listener)
   return () => listeners.delete(listener)
@@ -48,8 +48,8 @@ function setState(state: 'yes' | 'no'): void {
 }
 
 /**
- * A browser opens six connections to a host, so one tab holds the stream and tells the others. The lock passes to another
- * tab when this one is closed. Where there are no locks, over plain http from another host, each tab that is seen has one.
+ * A browser opens six connections to a host, so one tab holds the stream and tells the others. When that tab is closed, the
+ * lock passes to another. Over plain http from another host there are no locks, so each visible tab holds a stream.
  */
 export function openEvents(): void {
   let ending: AbortController | undefined
@@ -76,7 +76,7 @@ export function openEvents(): void {
   if (!('locks' in navigator)) document.addEventListener('visibilitychange', look)
 }
 
-/** Holds the stream until it is signed out, and opens it again whenever it breaks. */
+/** Holds the stream until sign-out, and opens it again whenever it breaks. */
 async function lead(signal: AbortSignal): Promise<void> {
   leads = true
   let failures = 0
@@ -91,7 +91,7 @@ async function lead(signal: AbortSignal): Promise<void> {
         } else tell(id, name === 'resync' ? 'resync' : (JSON.parse(data) as RecordEvent))
       }
     } catch {
-      // Why does not matter: it is tried again, and a session that is over ends this.
+      // Whatever the reason: the stream is opened again, or the end of the session ends the loop.
     }
     if (signal.aborted) break
     setState('no')

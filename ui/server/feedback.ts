@@ -3,7 +3,7 @@ import { type JsonNode, jsonNode, membersOf, nodeAt, stringOf } from '../value/j
 import { callRefOf } from '../value/ref.ts'
 import { ask } from './ask.ts'
 
-/** What somebody said of a call. The payload keeps its digits. */
+/** Feedback on a call. The payload keeps its digits. */
 export interface Said {
   id: string
   type: string
@@ -17,7 +17,7 @@ function allOf(project: string, call: string) {
   return { project_id: project, query, sort_by: [{ field: 'created_at', direction: 'asc' }] }
 }
 
-/** What `feedbackOf` will ask for, of a call of which nobody has said anything. */
+/** Keeps the answer to `feedbackOf` for a call without feedback. */
 export function keepSilence(project: string, call: string, kept: Map<string, string>): void {
   kept.set(questionOf('/feedback/query', JSON.stringify(allOf(project, call))), '{"result":[]}')
 }

@@ -1,9 +1,9 @@
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 
-/** Something that was asked for. What was there before stays to be shown until the new has come. */
+/** Something that was requested. The previous value stays until the new one has arrived. */
 interface Loading<T> {
   value?: T
-  /** `value` is the beginning of what was asked for, and the rest is on its way. */
+  /** `value` is only the beginning, and the rest is on its way. */
   isPart?: boolean
   error?: Error
   isLoading: boolean
@@ -11,8 +11,8 @@ interface Loading<T> {
 }
 
 /**
- * Asks whenever one of `of` has changed, and drops what was asked before. `load` may show the beginning of a long answer, which
- * is seen where nothing was there before.
+ * Loads whenever one of `of` has changed, and aborts the load before. `load` may show the beginning of a long answer, which is
+ * used if nothing was there before.
  */
 export function useLoading<T>(
   load: (signal: AbortSignal, show: (part: T) => void) => Promise<T>,
@@ -21,11 +21,11 @@ export function useLoading<T>(
   const [turn, setTurn] = useState(0)
   const [state, setState] = useState<Omit<Loading<T>, 'again'>>({ isLoading: true })
   const lastTurn = useRef(turn)
-  // Not behind the first frame: what the server does meanwhile is not waited for.
+  // A layout effect, so that the request is sent before the first frame is drawn.
   useLayoutEffect(() => {
     const controller = new AbortController()
     const { signal } = controller
-    // Who tries again sees why until there is something else to see.
+    // After a retry the error stays visible until there is something else to show.
     const isSame = lastTurn.current !== turn
     lastTurn.current = turn
     setState((before) => {

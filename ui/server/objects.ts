@@ -58,7 +58,7 @@ export async function readObject(
   return { ...lightOf(record), val: nodeAt(record, 'val') as JsonNode }
 }
 
-/** What stands beside a value holds no number that could lose digits. */
+/** The members other than the value contain no number that could lose digits. */
 function lightOf(record: JsonNode): ObjectVersion {
   const val = nodeAt(record, 'val')
   const text = sourceOf(record)
@@ -96,9 +96,9 @@ export async function deleteObject(
 export const refOfCreated = (project: string, { object_id, digest }: Created): string =>
   objectRefOf(project, object_id, digest)
 
-/** An annotation spec, as a field of a review is made from it. */
+/** An annotation spec, from which a field of a review is made. */
 export interface Spec {
-  /** Of the object: the name of the feedback. */
+  /** Id of the object, which is the name of the feedback. */
   id: string
   ref: string
   title: string

@@ -4,7 +4,7 @@ export interface User {
   name: string
   role: 'member' | 'admin'
   entities: string[]
-  /** Null of a user that stands in HEDDLE_USERS. */
+  /** Null for a user that is set in HEDDLE_USERS. */
   created_at: string | null
   is_configured: boolean
   settings: Record<string, string | number>
@@ -26,7 +26,7 @@ interface Keys {
 
 interface NewKey {
   id: string
-  /** It is shown once. */
+  /** Shown only once. */
   key: string
 }
 
@@ -40,7 +40,7 @@ export const removeUser = (name: string) =>
 
 const ofUser = (user: string | undefined) => (user === undefined ? '' : `?user=${encodeURIComponent(user)}`)
 
-/** One's own, or for admins those of anybody. */
+/** Those of the signed-in user, or, for admins, those of any user. */
 export const readKeys = (user: string | undefined, signal: AbortSignal) =>
   askJson<Keys>(`/keys${ofUser(user)}`, { signal })
 

@@ -11,10 +11,10 @@ interface Projects {
   next: string | null
 }
 
-/** What one answer has at most. */
+/** The limit of one response. */
 export const projectsAtOnce = 1_000
 
-/** Those that the signed-in user reaches, by their names: the first so many. */
+/** Projects that the signed-in user has access to, by name: the first `wanted`. */
 export async function readProjects(wanted: number, signal: AbortSignal): Promise<Projects> {
   const found: ProjectRow[] = []
   for (let after = ''; ; ) {

@@ -9,7 +9,7 @@ export type QueueStats = z.output<typeof contract.QueueStats>
 export type QueueRule = z.output<typeof rules.RuleRecord>
 export type ItemState = QueueItem['annotation_state']
 
-/** So many are read where one is chosen or sought. */
+/** Queues that are read where one is chosen or looked for. */
 export const mostQueues = 500
 
 const pathOf = (queue: string) => `/annotation_queues/${encodeURIComponent(queue)}`
@@ -65,15 +65,15 @@ export async function makeQueue(project: string, { name, description = '', specs
 
 export interface Added {
   added: number
-  /** In the queue already. */
+  /** Already in the queue. */
   before: number
   unknown: number
 }
 
-/** As many as one request may name. */
+/** Calls that one request may name. */
 const callsAtOnce = 1_000
 
-/** Safe to be sent again: a call that is in the queue stays where it is. */
+/** Safe to repeat: a call that is already in the queue stays where it is. */
 export async function addToQueue(project: string, queue: string, calls: readonly string[]): Promise<Added> {
   const sum: Added = { added: 0, before: 0, unknown: 0 }
   for (let from = 0; from < calls.length; from += callsAtOnce) {
@@ -137,7 +137,7 @@ export async function readItems(
   return answer.items
 }
 
-/** The item of this id, where the queue has it. */
+/** The item with this id, if the queue has it. */
 export async function readItemOf(
   project: string,
   queue: string,

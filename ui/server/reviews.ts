@@ -6,19 +6,19 @@ import type { QueueItem } from './queues.ts'
 const pathOf = (queue: string) => `/annotation_queues/${encodeURIComponent(queue)}`
 const itemPath = (queue: string, item: string) => `${pathOf(queue)}/items/${encodeURIComponent(item)}`
 
-/** How long `next` and `in_progress` keep an item from others. */
+/** How long `next` and `in_progress` lease an item. */
 export const leaseMs = 15 * 60_000
 
 interface Handed {
   /** Null when none is open. */
   item: QueueItem | null
-  /** Items that others are on. */
+  /** Items leased to others. */
   leased_items: number
 }
 
 interface Wanted {
   annotators: number
-  /** Items that are passed over. */
+  /** Items that are skipped over. */
   except: readonly string[]
 }
 
@@ -49,12 +49,12 @@ export async function reopenItem(project: string, queue: string, item: string): 
   return (await askJson<{ item: QueueItem }>(`${itemPath(queue, item)}/reopen`, { body })).item
 }
 
-/** Goes out even when the page is being closed. */
+/** The request outlives the page. */
 export async function releaseItem(project: string, queue: string, item: string): Promise<void> {
   await ask(`${itemPath(queue, item)}/release`, { body: { project_id: project }, isLast: true })
 }
 
-/** What a reviewer said of one question. */
+/** A reviewer's answer to one question. */
 export interface Answer {
   type: string
   annotationRef?: string
@@ -86,7 +86,7 @@ function feedbackText(
   return `${JSON.stringify(rest).slice(0, -1)},"payload":${answer.payload}}`
 }
 
-/** All of them or none; the same ids again are the same records. */
+/** All of them or none; repeating the same ids writes the same records. */
 export async function addAnswers(
   place: Place,
   answers: readonly [id: string, answer: Answer][],
@@ -111,7 +111,7 @@ export interface Given {
   payload: JsonNode
 }
 
-/** What this user has said of the call in this queue, the newest last. */
+/** Answers of this user for the call in this queue, the newest last. */
 export async function readAnswers({ project, queue, call }: Place, user: string): Promise<Given[]> {
   const is = (field: string, text: string) => ({ $eq: [{ $getField: field }, { $literal: text }] })
   const body = {

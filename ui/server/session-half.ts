@@ -2,10 +2,10 @@ import { signal } from '@preact/signals'
 
 const name = 'heddle.half'
 
-/** Of each origin with its port, and of each tab; the cookie of the session is neither. */
+/** Session storage belongs to one origin, including its port, and one tab; the cookie of the session does not. */
 export const half = (): string | undefined => sessionStorage.getItem(name) ?? undefined
 
-/** Undefined as long as it is not known. */
+/** Undefined while it is not known. */
 export const isSignedIn = signal<boolean | undefined>(undefined)
 
 const channel = new BroadcastChannel('heddle.session')
@@ -22,7 +22,7 @@ export function sessionEnded(): void {
   isSignedIn.value = false
 }
 
-/** Tabs that were open before go with it. */
+/** Tabs that were open before are signed out as well. */
 export function endEverywhere(): void {
   channel.postMessage({ kind: 'over' } satisfies Word)
   sessionEnded()

@@ -26,7 +26,7 @@ export async function signOut(): Promise<void> {
   }
 }
 
-/** `npm start` prints a link with the key behind the #, which browsers send to nobody. It does not stay in the address. */
+/** `npm start` prints a link with the key after the #, which browsers never send. It is removed from the address. */
 function takeKey(): string | undefined {
   const key = /^#key=(.+)$/.exec(location.hash)?.[1]
   if (key === undefined) return undefined
@@ -34,11 +34,11 @@ function takeKey(): string | undefined {
   return decodeURIComponent(key)
 }
 
-/** Finds out who this is. Fails only where the server does not answer. */
+/** Finds out who is signed in. Fails only if the server does not answer. */
 export async function findSession(): Promise<void> {
   const key = takeKey()
   if (key !== undefined) {
-    // A key that is no longer right is asked for on the screen.
+    // If the key is no longer valid, the sign-in form asks for one.
     await signIn(key).catch(sessionEnded)
     return
   }

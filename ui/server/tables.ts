@@ -14,7 +14,7 @@ interface RowsView {
   sort?: { field: string; direction: 'asc' | 'desc' } | undefined
 }
 
-/** In the order of the table, unless asked otherwise. */
+/** In the order of the table, unless another is given. */
 export async function readRows(
   { project, table, sort }: RowsView,
   { offset, limit }: { offset: number; limit: number },

@@ -1,17 +1,17 @@
 import type { TraceColumns, TraceCall as TraceRow } from '../../src/operations/views/trace-contract.ts'
 
-/** A call of a trace without what it carries. Times are milliseconds since 1970. */
+/** A call of a trace without inputs and output. Times are milliseconds since 1970. */
 export interface TraceCall extends Omit<TraceRow, 'started_at' | 'ended_at'> {
   start: number
-  /** Null of a call that runs. */
+  /** Null for a running call. */
   end: number | null
 }
 
-/** Makes rows of lines, each of which goes on from those before. */
+/** Decodes lines of columns to rows; each line continues the ones before it. */
 export function traceReader(): { rows: TraceCall[]; read(columns: TraceColumns): void } {
   const rows: TraceCall[] = []
   const kinds: TraceColumns['kinds'] = []
-  // Whole numbers to the end: sums of fractions would drift.
+  // Kept as whole microseconds: sums of fractions would drift.
   let micros = 0
   const read = (columns: TraceColumns) => {
     kinds.push(...columns.kinds)

@@ -7,10 +7,10 @@ import type { Message, MessagePart } from './messages.ts'
 import { PlainText } from './plain-text.tsx'
 import { countText } from './units.ts'
 
-/** Of a long conversation the middle is closed at first. */
+/** Messages shown at each end of a long conversation; the middle is closed at first. */
 const shownAtEnds = 20
 
-/** A conversation, from its first word to the answer. */
+/** A conversation, from its first message to the answer. */
 export function Chat({ asked, said }: { asked: readonly Message[]; said: readonly Message[] }) {
   const hidden = Math.max(0, asked.length - 2 * shownAtEnds)
   const first = hidden === 0 ? asked : asked.slice(0, shownAtEnds)
@@ -31,7 +31,7 @@ export function Chat({ asked, said }: { asked: readonly Message[]; said: readonl
   )
 }
 
-/** Drawn when somebody wants to see it. */
+/** Drawn when it is opened. */
 function Middle({ messages, from, count }: { messages: readonly Message[]; from: number; count: number }) {
   const [isOpen, setOpen] = useState(false)
   const middle = useMemo(() => messages.slice(from, from + count), [messages, from, count])
@@ -56,7 +56,7 @@ function Middle({ messages, from, count }: { messages: readonly Message[]; from:
 interface SaidProps {
   message: Message
   isAnswer?: boolean
-  /** Which of several answers it is. */
+  /** Number of the answer where there are several. */
   of?: number | undefined
 }
 
@@ -120,7 +120,7 @@ function Part({ part }: { part: MessagePart }) {
   }
 }
 
-/** Arguments are JSON in a text, unless the model was cut off. */
+/** Arguments are JSON in a text, unless the answer was cut off. */
 function Arguments({ input }: { input: JsonNode | string }) {
   if (typeof input !== 'string') return <JsonTree node={input} />
   if (input === '') return null

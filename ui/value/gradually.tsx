@@ -1,18 +1,18 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useMemo, useState } from 'preact/hooks'
 
-/** So many are drawn in one frame. */
+/** Items drawn per frame. */
 const batchSize = 100
 
 interface Props<Item> {
   items: readonly Item[]
-  /** How many of them. */
+  /** How many of them to draw. */
   count: number
-  /** The same for the same item and its place. */
+  /** Must return the same for the same item and index. */
   draw(item: Item, index: number): ComponentChildren
 }
 
-/** The first of a long list at once, and some more with each frame, so that the page answers meanwhile. */
+/** Draws the first of a long list at once and more with each frame, so that the page stays responsive. */
 export function Gradually<Item>({ items, count, draw }: Props<Item>) {
   const batches = Math.ceil(count / batchSize)
   const [drawn, setDrawn] = useState(1)

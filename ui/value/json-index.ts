@@ -1,6 +1,6 @@
 /**
  * Reads JSON without making values of it, so that numbers keep the digits that they were sent with and a long text costs only
- * what is looked at. A node is a place in the text.
+ * what is looked at. A node is a range of the text.
  */
 export interface JsonNode {
   kind: 'object' | 'array' | 'string' | 'number' | 'boolean' | 'null'
@@ -10,7 +10,7 @@ export interface JsonNode {
 }
 
 export interface JsonMember {
-  /** Of an object; of an array its number. */
+  /** The name in an object; the index in an array. */
   name: string
   node: JsonNode
 }
@@ -43,7 +43,7 @@ function kindAt(text: string, at: number): JsonNode['kind'] {
   }
 }
 
-/** Behind the spaces, tabs and ends of lines. */
+/** Position after spaces, tabs and line ends. */
 function skipped(text: string, start: number): number {
   let at = start
   for (let code = text.charCodeAt(at); code === 0x20 || (code >= 0x09 && code <= 0x0d); ) {
@@ -71,7 +71,7 @@ function endOf(text: string, at: number): number {
   }
 }
 
-/** Most strings end soon; what is longer is searched by the browser, which is faster once it has begun. */
+/** Most strings end soon; longer ones are searched with indexOf, which is faster once it has begun. */
 const soon = 32
 
 function endOfString(text: string, at: number): number {
@@ -93,7 +93,7 @@ function isEscaped(text: string, at: number): boolean {
   return (at - before) % 2 === 0
 }
 
-/** Depth is counted and not nested, so that no text is too deep. */
+/** Counts the depth instead of recursing, so that no text is too deep. */
 function endOfContainer(text: string, start: number): number {
   let depth = 0
   for (let at = start; at < text.length; at++) {
@@ -105,10 +105,10 @@ function endOfContainer(text: string, start: number): number {
   throw new SyntaxError(`what begins at ${start} does not end`)
 }
 
-/** Each is read once: a screen looks for a dozen names in an object, and one of them may have a hundred thousand members. */
+/** Members are read once: a screen looks up a dozen names in an object, and some have a hundred thousand members. */
 const known = new WeakMap<JsonNode, readonly JsonMember[]>()
 
-/** The members of an object or array, one after the other; of anything else none. */
+/** The members of an object or array in order; of anything else none. */
 export function membersOf(node: JsonNode): readonly JsonMember[] {
   if (node.kind !== 'object' && node.kind !== 'array') return []
   let members = known.get(node)
@@ -141,12 +141,12 @@ function nameIn(text: string, start: number, end: number): string {
   return name.includes('\\') ? (JSON.parse(text.slice(start, end)) as string) : name
 }
 
-/** What lies at the end of a path. */
+/** The node at the end of a path. */
 export function nodeAt(node: JsonNode | undefined, ...path: readonly string[]): JsonNode | undefined {
   let found = node
   for (const name of path) {
     if (found === undefined) return undefined
-    // Of two of the same name the last counts, as for JSON.parse.
+    // Of two members with the same name the last counts, as in JSON.parse.
     found = membersOf(found).findLast((member) => member.name === name)?.node
   }
   return found
@@ -154,7 +154,7 @@ export function nodeAt(node: JsonNode | undefined, ...path: readonly string[]): 
 
 export const sourceOf = ({ text, start, end }: JsonNode): string => text.slice(start, end)
 
-/** The text that a string stands for; undefined for anything else. */
+/** The value of a string; undefined for anything else. */
 export function stringOf(node: JsonNode | undefined): string | undefined {
   return node?.kind === 'string' ? (JSON.parse(sourceOf(node)) as string) : undefined
 }

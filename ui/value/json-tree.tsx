@@ -8,10 +8,10 @@ import { type JsonMember, type JsonNode, membersOf, sourceOf, stringOf } from '.
 import { WholeText } from './plain-text.tsx'
 import { type ParsedRef, parseRef } from './ref.ts'
 
-/** So many members are drawn at once; more come when they are asked for. */
+/** Members drawn at once; more are drawn on request. */
 const pageSize = 100
 
-/** Longer strings are cut until somebody wants all of them. */
+/** Longer strings are cut off at first. */
 const longString = 600
 
 /** A longer text is no reference. */
@@ -19,11 +19,11 @@ const longestRef = 1_000
 
 interface Props {
   node: JsonNode
-  /** How many levels are open at first. */
+  /** Levels that are open at first. */
   open?: number
 }
 
-/** What is no longer than this is open to its end. */
+/** Values up to this length are fully open at first. */
 const smallText = 6_000
 
 /** A value as a tree. Numbers are shown with the digits that they were sent with. */
@@ -51,7 +51,7 @@ function Members({ node, open }: { node: JsonNode; open: number }) {
       <Gradually
         items={members}
         count={Math.min(shown, members.length)}
-        // Names may come twice; the place is what tells members apart.
+        // Names may occur twice; the index tells members apart.
         draw={(member, index) => (
           <Member key={index} {...member} open={open} isOfArray={node.kind === 'array'} />
         )}
@@ -88,7 +88,7 @@ function Member({ name, node, open, isOfArray }: JsonMember & { open: number; is
   )
 }
 
-/** What a closed container holds, in a few words. */
+/** A short description of what a closed container holds. */
 function hintOf(node: JsonNode): string {
   const source = sourceOf(node)
   if (source.length <= 60) return source
@@ -116,6 +116,6 @@ function Leaf({ node }: { node: JsonNode }) {
   )
 }
 
-/** Where a reference leads on this page. */
+/** The link to a reference on this page. */
 const refPath = ({ project, kind, name, version }: ParsedRef): string =>
   kind === 'call' ? paths.call(project, name) : paths.object(project, name, version || undefined)

@@ -1,22 +1,22 @@
 import { Lexer, type Token } from 'marked'
 
 /**
- * The lexer's time grows with the square of a paragraph, and 150 kB of `_a` stop a browser for a minute. Texts within these
- * bounds take less than a second, however they were made.
+ * The time of the lexer grows with the square of a paragraph, and 150 kB of `_a` block a browser for a minute. Texts within
+ * these limits take less than a second, whatever they contain.
  */
 const longestText = 60_000
 const longestParagraph = 6_000
 
-/** Deeper quotes and lists are shown as they are written: elements below elements have a depth that a browser can draw. */
+/** Deeper quotes and lists are shown as source: browsers limit the depth of nested elements. */
 export const deepest = 30
 
-/** The text as Markdown; undefined where it is to be shown as it is. */
+/** The tokens of the text; undefined where it is to be shown as plain text. */
 export function laidOut(text: string): Token[] | undefined {
   if (text.length > longestText || hasLongParagraph(text)) return undefined
   try {
     return new Lexer({ gfm: true }).lex(text)
   } catch (error) {
-    // A few thousand quotes within each other are too deep for the lexer itself.
+    // A few thousand nested quotes are too deep for the lexer itself.
     if (error instanceof RangeError) return undefined
     throw error
   }

@@ -5,8 +5,8 @@ import { deepest, laidOut } from './laid-out.ts'
 import { PlainText } from './plain-text.tsx'
 
 /**
- * What a model wrote, laid out. It is hostile until proven otherwise: tokens become elements of ours and nothing becomes HTML.
- * A picture of another host would tell that host who reads this, so it is a link.
+ * Shows Markdown that a model wrote. It is treated as hostile: tokens become elements of the page, and no string is parsed as
+ * HTML. A picture from another host would tell that host who reads the text, so it is shown as a link.
  */
 export function Markdown({ text }: { text: string }) {
   const tokens = useMemo(() => laidOut(text), [text])
@@ -23,7 +23,7 @@ function block(token: Token, depth: number): ComponentChildren {
     case 'def':
       return null
     case 'heading':
-      // The page has headings of its own; those of a text stand below them.
+      // The page has headings of its own; those of a text rank below them.
       return (
         <p class={`heading level-${(token as Tokens.Heading).depth}`}>{inline(token.tokens, depth + 1)}</p>
       )
@@ -113,7 +113,7 @@ function span(token: Token, depth: number): ComponentChildren {
   }
 }
 
-/** The lexer leaves these as they are written; an element shows text and no entities. */
+/** The lexer leaves entities undecoded; an element shows plain text. */
 const decoded = (text: string) =>
   text.replace(/&(amp|lt|gt|quot|#39);/g, (_, name) => entities[name as keyof typeof entities])
 

@@ -2,7 +2,7 @@ import type { MessageChange } from './message-changes.ts'
 import { lineOf } from './messages.ts'
 import { WordDiff } from './word-diff-text.tsx'
 
-/** One conversation become another, message by message; what has not changed takes one line. */
+/** The changes from one conversation to another, message by message; unchanged ones take one line. */
 export function MessageChanges({ changes }: { changes: readonly MessageChange[] }) {
   return (
     <ol class="chat">

@@ -1,7 +1,7 @@
 import { type JsonNode, membersOf, nodeAt, sourceOf, stringOf } from './json-index.ts'
 import { type Message, messagesIn, textOfMessage } from './messages.ts'
 
-/** What became of one message of a conversation. */
+/** How one message differs between two conversations. */
 export type MessageChange =
   | { kind: 'same' | 'added' | 'removed'; role: string; text: string }
   | { kind: 'changed'; role: string; before: string; after: string }
@@ -11,7 +11,7 @@ interface Said {
   source: string
 }
 
-/** Undefined where one of them is no list of messages. */
+/** Undefined where either is no list of messages. */
 export function messageChanges(
   before: JsonNode | undefined,
   after: JsonNode | undefined,
@@ -41,7 +41,7 @@ const as =
   (kind: 'same' | 'added' | 'removed') =>
   ({ message }: Said): MessageChange => ({ kind, role: message.role, text: textOfMessage(message) })
 
-/** Messages at one place are one message that was changed, as long as the same one speaks. */
+/** Messages at the same position count as one changed message if they have the same role. */
 function between(a: readonly Said[], b: readonly Said[]): MessageChange[] {
   return Array.from({ length: Math.max(a.length, b.length) }, (_, index): MessageChange[] => {
     const [old, fresh] = [a[index], b[index]]
@@ -54,7 +54,7 @@ function between(a: readonly Said[], b: readonly Said[]): MessageChange[] {
 function changed(old: Said, fresh: Said): MessageChange {
   const [before, after] = [textOfMessage(old.message), textOfMessage(fresh.message)]
   const { role } = fresh.message
-  // What is said beside the text differs, such as a name.
+  // Something other than the text differs, such as a name.
   if (before === after) return { kind: 'changed', role, before: old.source, after: fresh.source }
   return { kind: 'changed', role, before, after }
 }

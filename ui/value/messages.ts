@@ -1,6 +1,6 @@
 import { type JsonNode, membersOf, nodeAt, sourceOf, stringOf } from './json-index.ts'
 
-/** What somebody says, in the shapes of OpenAI, Anthropic and OpenTelemetry's conventions. */
+/** A message, in the formats of OpenAI, Anthropic and the conventions of OpenTelemetry. */
 export interface Message {
   role: string
   name?: string
@@ -15,7 +15,7 @@ export type MessagePart =
   | { kind: 'image'; source: string }
   | { kind: 'other'; node: JsonNode }
 
-/** The conversation that the inputs of a call hold; undefined where they hold none. */
+/** The conversation in the inputs of a call; undefined where there is none. */
 export function askedIn(inputs: JsonNode | undefined): Message[] | undefined {
   const messages: Message[] = []
   const system = nodeAt(inputs, 'system') ?? nodeAt(inputs, 'instructions')
@@ -30,7 +30,7 @@ export function askedIn(inputs: JsonNode | undefined): Message[] | undefined {
   return messages
 }
 
-/** What a call answered, if that is a turn of a conversation. */
+/** The answer of a call, if it is a message. */
 export function saidIn(output: JsonNode | undefined): Message[] | undefined {
   const choices = nodeAt(output, 'choices')
   if (choices?.kind === 'array') {
@@ -47,13 +47,13 @@ export function saidIn(output: JsonNode | undefined): Message[] | undefined {
   return undefined
 }
 
-/** What each member of a list says. */
+/** The message in each member of a list. */
 export const messagesIn = (list: JsonNode): Message[] =>
   [...membersOf(list)].map(({ node }) => messageOf(node))
 
 function messageOf(node: JsonNode): Message {
   const type = stringOf(nodeAt(node, 'type'))
-  // The items of the Responses API stand for themselves.
+  // Items of the Responses API that are not messages.
   if (type !== undefined && type !== 'message') {
     const role = type === 'function_call_output' ? 'tool' : 'assistant'
     return { role, parts: [partOf(node)] }
@@ -157,7 +157,7 @@ function textsOf(...lists: (JsonNode | undefined)[]): string {
   return ''
 }
 
-/** One line of what was said, for lists. */
+/** The text on one line, for lists. */
 export function previewOf(messages: readonly Message[] | undefined, role?: string): string {
   const chosen = role === undefined ? messages : messages?.filter((one) => one.role === role)
   const texts = chosen?.at(-1)?.parts.map((part) => {
@@ -169,7 +169,7 @@ export function previewOf(messages: readonly Message[] | undefined, role?: strin
   return lineOf(texts?.filter((text) => text !== '').join(' ') ?? '')
 }
 
-/** All that was said in one message, as a text. */
+/** The whole text of one message. */
 export const textOfMessage = ({ parts }: Message): string => parts.map(textOfPart).join('\n\n')
 
 function textOfPart(part: MessagePart): string {

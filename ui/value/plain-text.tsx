@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 import { ShowAll } from '../parts/show-all.tsx'
 import { piecesOf } from './text-pieces.ts'
 
-/** Of a longer text the beginning is shown until somebody wants all of it. */
+/** Of a longer text only the beginning is shown at first. */
 const longestShown = 20_000
 
 /** A text as it is written. */
@@ -18,8 +18,8 @@ export function PlainText({ text, class: name = 'plain' }: { text: string; class
 }
 
 /**
- * All of a text, however long. A browser takes minutes to lay out a line of five megabytes, so it is given pieces, of which it
- * lays out those that are on the screen.
+ * All of a text, however long. A browser takes minutes to lay out a line of five megabytes, so the text is split into pieces, of
+ * which it lays out only those on the screen.
  */
 export function WholeText({ text }: { text: string }) {
   if (text.length <= longestShown) return text

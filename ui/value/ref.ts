@@ -27,7 +27,7 @@ export function parseRef(text: string): ParsedRef | undefined {
   }
 }
 
-/** Entity and project stand in a reference as they are, as clients and the server write them; the name of an object is escaped. */
+/** References contain entity and project unescaped, as clients and the server write them; names of objects are escaped. */
 export const callRefOf = (project: string, call: string): string => `weave:///${project}/call/${call}`
 
 export const objectRefOf = (project: string, name: string, version: string): string =>

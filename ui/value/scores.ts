@@ -1,12 +1,12 @@
 import type { ScorerStats } from '../server/evaluations.ts'
 
-/** As a path of queries: `scores.judge.passed`. A dot inside a name is written as they take it. */
+/** A path as in queries: `scores.judge.passed`. Dots inside a name are escaped as queries expect. */
 export const fieldOf = ({ scorer_key, path }: Pick<ScorerStats, 'scorer_key' | 'path'>): string =>
   `scores.${scorer_key.replaceAll('.', '\\.')}${path === null ? '' : `.${path}`}`
 
 export const scoreName = (field: string): string => field.replace(/^scores\./, '').replaceAll('\\.', '.')
 
-/** A mean, as short as it tells something. */
+/** A mean with no more digits than are useful. */
 export function numberText(value: number): string {
   if (!Number.isFinite(value)) return String(value)
   const size = Math.abs(value)
@@ -25,7 +25,7 @@ export const stepText = (step: number, isShare = false): string => {
   return step === 0 ? '±0' : `${step > 0 ? '+' : '−'}${text}`
 }
 
-/** What a scorer's numbers come to: a pass rate, or a mean. */
+/** A pass rate or a mean of the numbers of a scorer. */
 export function shownMean(
   stats: ScorerStats,
 ): { value: number; isShare: boolean; count: number } | undefined {
@@ -38,7 +38,7 @@ export function shownMean(
 export const meanText = ({ value, isShare }: { value: number; isShare: boolean }): string =>
   isShare ? shareText(value) : numberText(value)
 
-/** What is evaluated is a reference to a version, or any text. */
+/** The evaluated model is a reference to a version, or any text. */
 export const refName = (ref: string | null): string => {
   if (ref === null) return ''
   const [, name, version] = /\/object\/([^:/]+):?(.*)$/.exec(ref) ?? []

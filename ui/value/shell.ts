@@ -1,12 +1,12 @@
-/** For between single quotes of a shell, which reads nothing into what is there. */
+/** Escapes text for single quotes of a shell, inside which nothing is expanded. */
 const betweenQuotes = (text: string): string => text.replaceAll("'", `'\\''`)
 
 export const quoted = (text: string): string => `'${betweenQuotes(text)}'`
 
-/** A part of a text of JSON that stands between single quotes. */
+/** Text as part of a JSON string inside single quotes. */
 export const inQuotedJson = (text: string): string => betweenQuotes(JSON.stringify(text).slice(1, -1))
 
-/** A project in an address that is typed: names may have what a shell, or its history, would read something into. */
+/** A project in a URL of a command; names may contain characters that a shell or its history would expand. */
 export const projectInAddress = (project: string): string =>
   project
     .split('/')

@@ -1,6 +1,6 @@
 const pieceLength = 4_000
 
-/** Each is shown as a block, so a text is parted between its lines, and within one only where that is longer than a piece. */
+/** Each piece is shown as a block, so a text is split between lines, and inside one only if the line is longer than a piece. */
 export function piecesOf(text: string): string[] {
   const pieces: string[] = []
   for (let from = 0; from < text.length; ) {
@@ -13,7 +13,7 @@ export function piecesOf(text: string): string[] {
   return pieces
 }
 
-/** Not within a character that is written as two. */
+/** Moves a position that is inside a surrogate pair behind it. */
 export function betweenCharacters(text: string, at: number): number {
   const code = text.charCodeAt(at)
   return code >= 0xdc00 && code <= 0xdfff ? at + 1 : at

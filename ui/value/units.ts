@@ -1,4 +1,4 @@
-/** How quantities are written on the page: short, and never with digits that say nothing. */
+/** How quantities are written on the page: short, and without meaningless digits. */
 
 export function durationText(ms: number): string {
   if (ms < 1) return '<1 ms'
@@ -30,7 +30,7 @@ const minutes = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-d
 const day = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' })
 const dayOfYear = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', year: 'numeric' })
 
-/** Local time, as short as it can be told apart. */
+/** Local time, as short as is unambiguous. */
 export function timeText(at: Date, now: Date, toThe: 'second' | 'minute' = 'second'): string {
   const ofDay = (toThe === 'second' ? clock : minutes).format(at)
   if (at.toDateString() === now.toDateString()) return ofDay

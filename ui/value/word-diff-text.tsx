@@ -3,7 +3,7 @@ import { wordDiff } from './word-diff.ts'
 
 const signs = { same: '', new: 'added: ', gone: 'removed: ' } as const
 
-/** One text become another: what is new and what is gone, never by colour alone. */
+/** The changes from one text to another; what is new and what is gone is never shown by colour alone. */
 export function WordDiff({ before, after }: { before: string; after: string }) {
   const parts = useMemo(() => wordDiff(before, after), [before, after])
   return (

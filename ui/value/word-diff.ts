@@ -3,10 +3,10 @@ interface DiffPart {
   text: string
 }
 
-/** Texts that differ in more words than this are two texts. */
+/** Texts with more changed words than this are shown as two texts. */
 const mostChanges = 600
 
-/** What became of a text, word by word: the shortest way from one to the other (Myers, 1986). */
+/** The changes from one text to another, word by word: the shortest edit script (Myers, 1986). */
 export function wordDiff(before: string, after: string): DiffPart[] {
   const [a, b] = [wordsOf(before), wordsOf(after)]
   let start = 0
@@ -26,7 +26,7 @@ const wordsOf = (text: string): string[] => text.match(/[\p{L}\p{N}_]+|\s+|[^\p{
 
 function changesOf(a: readonly string[], b: readonly string[]): DiffPart[] {
   const most = Math.min(mostChanges, a.length + b.length)
-  // How far each diagonal reaches after so many changes.
+  // How far each diagonal reaches after each number of changes.
   const reached: Int32Array[] = []
   let ends = new Int32Array(2 * most + 3)
   for (let changes = 0; changes <= most; changes++) {

@@ -68,12 +68,12 @@ test('an age counts from now', () => {
 })
 
 for (const [text, message] of [
-  ['status:broken', /broken is no status: success, error, running, descendant_error/],
-  ['latency:>fast', /fast is no duration: 300ms/],
-  ['latency:2', /2 is no duration/],
-  ['colour:red', /There is no field colour\. There are status, op/],
-  ['http://x', /There is no field http/],
-  ['op:', /What op should be is missing/],
+  ['status:broken', /broken is not a status: success, error, running, descendant_error/],
+  ['latency:>fast', /fast is not a duration: 300ms/],
+  ['latency:2', /2 is not a duration/],
+  ['colour:red', /Unknown field colour\. The fields are status, op/],
+  ['http://x', /Unknown field http/],
+  ['op:', /op needs a value/],
   ['"open', /quotation mark is not closed/],
   ['inputs.x:"open', /quotation mark is not closed/],
   ['(a OR b', /parenthesis is not closed/],
@@ -81,11 +81,11 @@ for (const [text, message] of [
   ['a OR', /condition is missing/],
   ['OR a', /condition is missing/],
   ['()', /condition is missing/],
-  ['AND a', /AND stands between/],
-  ['model:(op:a)', /field within model/],
-  ['feedback:>note', /feedback names what was said/],
+  ['AND a', /AND goes between/],
+  ['model:(op:a)', /model:\(…\) cannot contain another field/],
+  ['feedback:>note', /feedback takes a kind/],
   ['age:1h', /age needs < or >/],
-  ['inputs.x:>9007199254740993', /more digits/],
+  ['inputs.x:>9007199254740993', /too many digits/],
   ['('.repeat(100), /too deep/],
 ] as const) {
   test(`${text.slice(0, 30)} is refused aloud`, () => {

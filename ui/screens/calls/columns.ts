@@ -1,7 +1,7 @@
-/** What a list of calls can show, in the usual order. `sort` is what the record sorts by. */
+/** Columns of the list of calls in their usual order. `sort` is the field of the record that a column sorts by. */
 export const columns = [
   { name: 'model', label: 'Model', width: 'clamp(8.5rem, 12vw, 20rem)', sort: 'model' },
-  { name: 'latency', label: 'Took', width: '5.5rem', sort: 'summary.weave.latency_ms' },
+  { name: 'latency', label: 'Latency', width: '5.5rem', sort: 'summary.weave.latency_ms' },
   { name: 'tokens', label: 'Tokens', width: '7rem', sort: 'output_tokens' },
   { name: 'cost', label: 'Cost', width: '5.5rem' },
   { name: 'feedback', label: 'Feedback', width: '6rem' },
@@ -12,7 +12,7 @@ export const columns = [
 
 export type ColumnName = (typeof columns)[number]['name']
 
-/** A column of the list; with a path, of a value inside of the calls. */
+/** A column of the list; one with a path shows a value inside the calls. */
 export interface Column {
   name: string
   label: string
@@ -23,10 +23,10 @@ export interface Column {
 
 const usual: readonly ColumnName[] = ['model', 'latency', 'tokens', 'cost', 'feedback', 'started']
 
-/** Values inside of calls that one request may ask for. */
+/** Values inside calls that one request may ask for. */
 export const mostPaths = 8
 
-/** As the address says it; the usual ones where it says nothing. */
+/** The columns in the address; the usual ones where it names none. */
 export function chosenColumns(given: string | null): readonly Column[] {
   const names: readonly string[] = given === null ? usual : given.split(',')
   const known = names.flatMap((name): Column[] => {
@@ -40,13 +40,13 @@ export function chosenColumns(given: string | null): readonly Column[] {
 
 export const isPath = (name: string) => /^(?:inputs|output|attributes|summary)\../.test(name)
 
-/** Its last two steps are its name. */
+/** Named by the last two steps of its path. */
 export function pathColumn(path: string): Column {
   const steps = path.match(/(?:\\.|[^.\\])+/g) ?? [path]
   return { name: path, path, label: steps.slice(-2).join('.'), width: '10rem', sort: path }
 }
 
-/** Undefined where they are the usual ones. */
+/** Undefined for the usual columns. */
 export function columnsText(names: readonly string[]): string | undefined {
   const text = names.join(',')
   return text === usual.join(',') ? undefined : text || 'none'

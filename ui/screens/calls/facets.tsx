@@ -22,20 +22,20 @@ const own = Object.keys(titles)
 
 const isCounted = (kind: string) => kind === 'call' || kind === 'feedback'
 
-/** Counted again at most so often while calls come. */
+/** Pause between counts while calls arrive. */
 const restMs = 5_000
-/** Values that are shown before somebody asks for the rest. */
+/** Values that a facet shows at first. */
 const fewValues = 8
 
 interface Props {
   meant: Meant
   /** The filter as the address has it. */
   text: string
-  /** Values inside of calls that are counted, too. */
+  /** Values inside calls that are counted as well. */
   pinned: readonly string[]
 }
 
-/** What the calls of the list have in common, with counts; a click filters by it. */
+/** What the calls of the list have in common, with counts; a click filters by a value. */
 export function Facets({ meant, text, pinned }: Props) {
   const [turn, setTurn] = useState(0)
   useEffect(() => {
@@ -75,7 +75,7 @@ export function Facets({ meant, text, pinned }: Props) {
 
 const pin = (fields: readonly string[]) => setSearch({ facet: fields.map(encodeURIComponent).join(',') })
 
-/** Each facet leaves out what the filter says of it. */
+/** Each facet is counted without the filter's own conditions on it. */
 async function countedBy(
   meant: Meant,
   text: string,
@@ -104,7 +104,7 @@ function FacetGroup({ field, text, facet, onUnpin }: GroupProps) {
   const isJson = titles[field] === undefined
   const values = facet?.values ?? []
   const chosen = (value: string | null) => isChosen(text, { field, value, isJson })
-  // Most records have no feedback, and who filters by it there wants to see why nothing is left.
+  // Most projects have no feedback; a user who filters by it still has to see why nothing is left.
   const isSaid = field === 'reaction' || field === 'feedback'
   if (isSaid && values.every(({ value }) => value === null && !chosen(value)) && !facet?.others) return null
   const shown = isLong ? values : values.filter(({ value }, index) => index < fewValues || chosen(value))
@@ -114,12 +114,12 @@ function FacetGroup({ field, text, facet, onUnpin }: GroupProps) {
       <header>
         <h2 title={field}>{titles[field] ?? field}</h2>
         {facet?.sampled != null && (
-          <span class="muted" title="Counted in the newest calls of the list">
+          <span class="muted" title="Counts cover the newest calls of the list">
             newest {countText(facet.sampled)}
           </span>
         )}
         {onUnpin && (
-          <button type="button" class="icon-button" aria-label={`Leave out ${field}`} onClick={onUnpin}>
+          <button type="button" class="icon-button" aria-label={`Remove ${field}`} onClick={onUnpin}>
             <Icon name="close" />
           </button>
         )}
@@ -177,7 +177,7 @@ function nameOf({ field, value, isJson }: FacetValue): string {
   return (JSON.parse(value) as string) || '(empty)'
 }
 
-/** Values inside of calls that could be counted. */
+/** Values inside calls that could become facets. */
 function AddFacet({ meant, pinned }: Pick<Props, 'meant' | 'pinned'>) {
   const [isAsked, setAsked] = useState(false)
   const { value } = useLoading(
@@ -193,14 +193,14 @@ function AddFacet({ meant, pinned }: Pick<Props, 'meant' | 'pinned'>) {
     <div class="add-facet">
       {isAsked ? (
         <select
-          aria-label="Count by another value"
+          aria-label="Add a facet"
           onChange={({ currentTarget }) => {
             if (currentTarget.value !== '') pin([...pinned, currentTarget.value])
             setAsked(false)
           }}
         >
           <option value="">
-            {value === undefined ? 'Looking …' : `Of the newest ${countText(value.sampled)} calls …`}
+            {value === undefined ? 'Loading…' : `In the newest ${countText(value.sampled)} calls…`}
           </option>
           {fields?.map(({ field, count }) => (
             <option key={field} value={field}>
@@ -210,7 +210,7 @@ function AddFacet({ meant, pinned }: Pick<Props, 'meant' | 'pinned'>) {
         </select>
       ) : (
         <button type="button" class="quiet" onClick={() => setAsked(true)}>
-          Count by another value
+          Add a facet
         </button>
       )}
     </div>

@@ -5,7 +5,7 @@ import { useKeys } from '../../parts/keys.ts'
 import { setSearch } from '../../routes.ts'
 import { type Meant, readColumns, readFacets } from '../../server/views.ts'
 
-/** How long somebody has not typed before the record is searched. */
+/** Pause in typing after which the filter applies. */
 const pauseMs = 350
 
 interface Props {
@@ -17,7 +17,7 @@ interface Props {
   meant?: Meant
 }
 
-/** In a file: what was looked for. */
+/** The filter as text, in an exported file. */
 export function FilterText({ text, roots }: { text: string; roots?: boolean }) {
   return (
     <span class="filter-text">
@@ -27,7 +27,7 @@ export function FilterText({ text, roots }: { text: string; roots?: boolean }) {
   )
 }
 
-/** What is looked for, as a text. */
+/** The filter as an editable text. */
 export function FilterBar({ text, problem, meant }: Props) {
   const field = useRef<HTMLInputElement>(null)
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
@@ -35,7 +35,7 @@ export function FilterBar({ text, problem, meant }: Props) {
   const [caret, setCaret] = useState<number>()
   const [at, setAt] = useState(-1)
   const written = useRef(text)
-  // Somebody went back, or a click has changed the filter.
+  // The user went back, or a click changed the filter.
   useLayoutEffect(() => {
     if (text !== written.current) setDraft(text)
     written.current = text
@@ -44,7 +44,7 @@ export function FilterBar({ text, problem, meant }: Props) {
   useKeys('Filter', [
     {
       keys: ['/', 'f'],
-      does: 'Filter, or search in what was asked and said',
+      does: 'Filter, or search inputs and outputs',
       run: () => field.current?.focus(),
     },
   ])
@@ -104,7 +104,7 @@ export function FilterBar({ text, problem, meant }: Props) {
           <button
             type="button"
             class="icon-button clear-filter"
-            aria-label="Clear the filter"
+            aria-label="Clear filter"
             onClick={() => {
               setDraft('')
               apply('')
@@ -114,19 +114,14 @@ export function FilterBar({ text, problem, meant }: Props) {
           </button>
         )}
       </div>
-      <div
-        role="listbox"
-        id="filter-suggestions"
-        aria-label="What could follow"
-        hidden={suggestions.length === 0}
-      >
+      <div role="listbox" id="filter-suggestions" aria-label="Suggestions" hidden={suggestions.length === 0}>
         {suggestions.map((one, index) => (
           <div
             key={one.text}
             id={`suggestion-${index}`}
             role="option"
             aria-selected={index === at}
-            // The field keeps the focus.
+            // Keeps the focus in the field.
             onMouseDown={(event) => {
               event.preventDefault()
               take(index)
@@ -146,7 +141,7 @@ export function FilterBar({ text, problem, meant }: Props) {
   )
 }
 
-/** What the record has for it, once it has come. All calls count: the filter is being changed. */
+/** What the record contains for it, once loaded. All calls count, because the filter is being changed. */
 function useKnown(meant: Meant | undefined, wanted: ReturnType<typeof wantedAt>): Known {
   const [known, setKnown] = useState<Known>({ paths: [], values: undefined })
   const field = wanted !== undefined && 'values' in wanted ? wanted.values : undefined
@@ -164,7 +159,7 @@ function useKnown(meant: Meant | undefined, wanted: ReturnType<typeof wantedAt>)
       const [facet] = await readFacets(all, [field], controller.signal)
       return { paths: [], values: { field, of: facet?.values ?? [] } }
     }
-    // Without suggestions the bar works as well.
+    // Suggestions are optional: the bar works without them.
     read().then(setKnown, () => undefined)
     return () => controller.abort()
   }, [project, roots, field, wantsPaths])

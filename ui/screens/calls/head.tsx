@@ -11,12 +11,12 @@ interface Props {
   sort: Sort
 }
 
-/** Names the columns; a click on one of them sorts by it. */
+/** The names of the columns; a click on one sorts by it. */
 export function GridHead({ shown, sort }: Props) {
   return (
     <div class="grid-head" role="row" aria-rowindex={1}>
       <div role="columnheader" class="cell-choose">
-        <span class="hidden-text">Chosen</span>
+        <span class="hidden-text">Selected</span>
       </div>
       <div role="columnheader" class="cell-status">
         <span class="hidden-text">Status</span>
@@ -55,7 +55,7 @@ export function GridHead({ shown, sort }: Props) {
   )
 }
 
-/** First the largest, then the smallest, then as usual. */
+/** First the largest, then the smallest, then the usual order. */
 function next(field: string, { field: by, direction }: Sort): string | undefined {
   if (field !== by) return `${field}.desc`
   if (direction === 'desc') return `${field}.asc`
@@ -70,7 +70,7 @@ export function sortIn(text: string | null): Sort {
   return found && isKnown ? { field: found[1] as string, direction: found[2] as 'asc' } : newestFirst
 }
 
-/** Which columns are shown, in which order; values inside of calls are looked for when it opens. */
+/** Chooses the columns and their order; values inside calls are looked up when it opens. */
 export function ColumnChooser({ shown, meant }: Pick<Props, 'shown'> & { meant: Meant }) {
   const [isOpen, setOpen] = useState(false)
   const found = useLoading(
@@ -81,7 +81,7 @@ export function ColumnChooser({ shown, meant }: Pick<Props, 'shown'> & { meant: 
   const others: readonly Column[] = columns.filter(({ name }) => !names.includes(name))
   const choose = (chosen: readonly string[]) => setSearch({ cols: columnsText(chosen) })
   const isFull = shown.filter(({ path }) => path !== undefined).length >= mostPaths
-  // A comma stands between two names in the address.
+  // A comma separates two names in the address.
   const values = found.value?.columns.filter(
     ({ field }) => isPath(field) && !field.includes(',') && !names.includes(field),
   )
@@ -108,7 +108,7 @@ export function ColumnChooser({ shown, meant }: Pick<Props, 'shown'> & { meant: 
                 <button
                   type="button"
                   class="quiet"
-                  aria-label={`${label} further left`}
+                  aria-label={`Move ${label} left`}
                   disabled={at < 1}
                   onClick={() => choose(names.toSpliced(at - 1, 2, name, before))}
                 >
@@ -123,7 +123,7 @@ export function ColumnChooser({ shown, meant }: Pick<Props, 'shown'> & { meant: 
           <p class="muted">
             {values?.length === 0 ? 'No other values' : 'Values'} in the newest{' '}
             {countText(found.value.sampled)} calls
-            {found.value.others > 0 && `; ${countText(found.value.others)} rarer ones are left out`}
+            {found.value.others > 0 && `; ${countText(found.value.others)} rarer ones are not listed`}
           </p>
         )}
         <ul>

@@ -8,7 +8,7 @@ import { nameOf } from '../../server/calls.ts'
 import { costText, countText, durationText, sizeText } from '../../value/units.ts'
 import type { Column, ColumnName } from './columns.ts'
 
-/** As style/calls.css has it. */
+/** As in style/calls.css. */
 export const rowHeight = 2.75
 
 interface Props {
@@ -23,16 +23,16 @@ interface Props {
   /** It was deleted while it was shown. */
   isGone: boolean
   onOpen(): void
-  /** Somebody follows its link. */
+  /** Called before its link is followed. */
   onLeave(): void
   onChoose(extends_: boolean): void
 }
 
-/** Of a list a file has no traces, but the calls. */
+/** An exported list contains the calls, but no traces. */
 export const pathOfCall = (project: string, { id, trace_id }: Pick<LightCall, 'id' | 'trace_id'>): string =>
   isFile ? paths.call(project, id) : paths.trace(project, trace_id, id)
 
-/** One call in one row; before it has come, its shape. */
+/** A call as one row; a placeholder until it is loaded. */
 export function CallLine(props: Props) {
   const { index, top, project, row, columns, isActive, isPeeked, isChosen, isGone } = props
   const place = (element: HTMLElement | null) =>
@@ -70,7 +70,7 @@ export function CallLine(props: Props) {
       aria-current={isActive}
       ref={place}
       onClick={({ target }) => {
-        // Links go where they lead.
+        // A click on a link follows the link.
         if (!(target as Element).closest('a')) props.onOpen()
       }}
     >
@@ -79,7 +79,7 @@ export function CallLine(props: Props) {
           <input
             type="checkbox"
             tabIndex={-1}
-            aria-label={`Choose ${nameOf(row)}`}
+            aria-label={`Select ${nameOf(row)}`}
             checked={isChosen}
             onClick={(event) => {
               event.stopPropagation()
@@ -105,7 +105,7 @@ export function CallLine(props: Props) {
           title={row.exception ?? [row.input_preview, row.output_preview].filter(Boolean).join(' → ')}
           class={`preview ${row.exception === null || isGone ? '' : 'is-failed'}`}
         >
-          {isGone ? 'Deleted meanwhile.' : row.exception === null ? <Previewed call={row} /> : row.exception}
+          {isGone ? 'Deleted.' : row.exception === null ? <Previewed call={row} /> : row.exception}
         </span>
       </div>
       {columns.map(({ name, path }) => (
@@ -121,7 +121,7 @@ export function CallLine(props: Props) {
   )
 }
 
-/** As it stands in the call: texts without their quotation marks, numbers with their digits. It may be cut off. */
+/** Texts without quotation marks, numbers with the digits of the call. It may be cut off. */
 function Value({ json }: { json: string | null | undefined }) {
   if (json == null) return null
   if (!json.startsWith('"')) return <span class="code-value">{json}</span>
@@ -134,7 +134,7 @@ function textOf(json: string): string {
       const text: unknown = JSON.parse(end === '\\"' ? `${json.replace(/\\[^\\]*$/, '')}"` : `${json}${end}`)
       return String(text)
     } catch {
-      // It is cut off, perhaps within an escape.
+      // Cut off, perhaps within an escape sequence.
     }
   }
   return json

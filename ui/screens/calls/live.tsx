@@ -2,10 +2,10 @@ import { useEffect, useState } from 'preact/hooks'
 import { hearing } from '../../server/events.ts'
 import type { Rows } from './rows.ts'
 
-/** News are said aloud at most so often. */
+/** Pause between announcements of new calls to screen readers. */
 const sayMs = 5_000
 
-/** Whether the list follows the record, and a switch for it. */
+/** Shows whether the list follows the record, and turns that on and off. */
 export function LiveSwitch({ list }: { list: Rows }) {
   const isPaused = list.isPaused.value
   const state = isPaused ? 'paused' : hearing.value === 'no' ? 'away' : 'live'
@@ -22,7 +22,7 @@ export function LiveSwitch({ list }: { list: Rows }) {
         class="live-switch"
         data-state={state}
         aria-pressed={!isPaused}
-        title={isPaused ? 'Follow the record again' : 'Keep the list as it is'}
+        title={isPaused ? 'Resume live updates' : 'Pause live updates'}
         onClick={() => list.pause(!isPaused)}
       >
         <span>{isPaused ? 'Paused' : 'Live'}</span>
@@ -34,12 +34,12 @@ export function LiveSwitch({ list }: { list: Rows }) {
   )
 }
 
-/** The server cannot be heard: what is shown may be old. */
+/** Shown when events do not arrive, so that the list may be out of date. */
 export function AwayNote() {
   if (hearing.value !== 'no') return null
   return (
     <p class="away-note" role="status">
-      The server does not answer. What you see is from before; it is tried again.
+      The server does not answer. The list may be out of date. Reconnecting…
     </p>
   )
 }

@@ -4,7 +4,7 @@ import { readFilter } from '../../filter/text.ts'
 
 type Read = { query: Expression | undefined; problem?: undefined } | { problem: string }
 
-/** What the text of the bar asks the record for. */
+/** The query for the text of the filter bar. */
 export function queryIn(text: string): Read {
   try {
     return { query: queryOf(readFilter(text)) }

@@ -7,23 +7,23 @@ import type { Heard } from '../../server/events.ts'
 
 export const pageSize = 100
 
-/** News are read at most so often, however many there are, and no more than a fifth of the time. */
+/** Shortest pause between reads of what has changed; reading takes at most a fifth of the time. */
 const restMs = 500
 
-/** Of more it is enough that there are many. */
+/** Beyond this many changed calls their ids are not kept, and everything shown is read again. */
 const mostPending = 1_000
 
 interface News {
   ids: Set<string>
-  /** It is not known which calls, so all that is shown is read again. */
+  /** It is not known which calls changed, so everything that is shown is read again. */
   isUnknown: boolean
 }
 
 const noNews = (): News => ({ ids: new Set(), isUnknown: false })
 
 /**
- * The calls of one view as of when it was read: pages are read when they are scrolled to. What
- * changes on the screen changes in place; newer calls wait, and are counted, unless `isAtRest` says that they may come in.
+ * The calls of one view as of the time when it was read; pages are read when they are scrolled to. Calls that are shown
+ * are updated in place. Newer calls are counted and wait, unless `isAtRest` says that they may be added.
  */
 export function createRows(view: CallsView, isAtRest: () => boolean) {
   const rows = signal<ReadonlyMap<number, LightCall>>(new Map())
@@ -50,7 +50,7 @@ export function createRows(view: CallsView, isAtRest: () => boolean) {
     }
   }
 
-  /** Of this moment. */
+  /** Reads the view as it is now. */
   async function begin(): Promise<void> {
     const [found, all] = await Promise.all([
       readPage(view, {}, { offset: 0, limit: pageSize }, closed),
@@ -95,12 +95,12 @@ export function createRows(view: CallsView, isAtRest: () => boolean) {
     }
   }
 
-  /** At the top: the newest calls come in. */
+  /** Adds the newest calls, when the list is at its top. */
   async function bringIn({ isUnknown }: News): Promise<void> {
     const found = await readPage(view, {}, { offset: 0, limit: pageSize }, closed)
     const first = rows.value.get(0)?.id
     const added = first === undefined ? found.length : found.findIndex(({ id }) => id === first)
-    // Where nothing but newer calls has come, there are so many more; else somebody has to count.
+    // If only newer calls were added, the count grows by as many; otherwise it has to be counted again.
     const isPlain =
       !isUnknown &&
       added >= 0 &&
@@ -111,7 +111,7 @@ export function createRows(view: CallsView, isAtRest: () => boolean) {
     show(found, all)
   }
 
-  /** What is loaded changes in its place, and what is newer is counted. */
+  /** Updates the loaded rows in place and counts newer calls. */
   async function keepInPlace({ ids, isUnknown }: News): Promise<void> {
     const loaded = new Map([...rows.value].map(([index, { id }]) => [id, index]))
     const isSeen = (index: number) => index >= seen.first && index <= seen.last
@@ -155,7 +155,7 @@ export function createRows(view: CallsView, isAtRest: () => boolean) {
       try {
         await (isAtRest() ? bringIn(taken) : keepInPlace(taken))
       } catch (given) {
-        // A server that is away says by itself that it is back.
+        // The event stream shows when an unreachable server is back.
         if (!(given instanceof Unreachable) && !closed.aborted) error.value = given as Error
       }
       await new Promise((resolve) => setTimeout(resolve, Math.max(restMs, 4 * (performance.now() - since))))
@@ -171,10 +171,10 @@ export function createRows(view: CallsView, isAtRest: () => boolean) {
     error,
     /** Calls that came since the list was read. */
     fresh,
-    /** Deleted while they were shown. */
+    /** Calls that were deleted while they were shown. */
     gone,
     isPaused,
-    /** Reads what these rows need and is not there yet. */
+    /** Reads the rows in this range that are not loaded yet. */
     see(first: number, last: number): void {
       seen = { first, last }
       see()

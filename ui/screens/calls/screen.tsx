@@ -27,13 +27,13 @@ import { queryIn } from './reading.ts'
 import { createRows, pageSize } from './rows.ts'
 import { AskAgain, Export, Selection } from './selection.tsx'
 
-/** What one call shows is half of the code of the list, and comes with the first call that is opened. */
+/** The view of a call is half of the code of this screen, so it is loaded when the first call is opened. */
 const CallDetail = lazily(async () => (await import('../../call/detail.tsx')).CallDetail, { isPart: true })
 
-/** From this width on there is room for facets beside the list, unless somebody has closed them. */
+/** From this width on the facets are shown next to the list, unless the user has closed them. */
 const roomy = matchMedia('(min-width: 90rem)')
 
-/** All calls of a project, newest first, and the one that is looked at beside them. */
+/** All calls of a project, newest first, and next to them the call that is previewed. */
 export function CallsScreen({ project }: { project: string }) {
   const asked = search.value
   const roots = asked.get('all') !== '1'
@@ -41,7 +41,7 @@ export function CallsScreen({ project }: { project: string }) {
   const [sortText, colsText] = [asked.get('sort'), asked.get('cols')]
   const peek = asked.get('peek') ?? undefined
   const read = useMemo(() => queryIn(text), [text])
-  // As long as the filter cannot be read, the list is that of the last one that could.
+  // While the filter cannot be parsed, the list keeps the last filter that could.
   const query = useRef<Expression>(undefined)
   if (!('problem' in read && read.problem)) query.current = (read as { query: Expression | undefined }).query
   const shown = useMemo(() => chosenColumns(colsText), [colsText])
@@ -114,26 +114,30 @@ export function CallsScreen({ project }: { project: string }) {
     { keys: ['k', 'ArrowUp'], does: 'Previous call', run: () => move(-1) },
     { keys: ['g g', 'Home'], does: 'First call', run: () => move(-Infinity) },
     { keys: ['G', 'End'], does: 'Last call', run: () => move(Infinity) },
-    { keys: ['p', ' '], does: 'Look at it beside the list', run: () => setSearch({ peek: current?.id }) },
-    { keys: ['Enter', 'o'], does: isFile ? 'Open it' : 'Open its trace', run: () => open(current) },
+    { keys: ['p', ' '], does: 'Preview', run: () => setSearch({ peek: current?.id }) },
+    { keys: ['Enter', 'o'], does: isFile ? 'Open call' : 'Open trace', run: () => open(current) },
     {
       keys: ['Escape'],
-      does: 'Close what is beside the list, then leave the row',
+      does: 'Close the preview, then clear the focus',
       run: () => (peek === undefined ? setActive(-1) : setSearch({ peek: undefined })),
     },
   ]
   const changing: KeyBinding[] = [
-    { keys: ['x'], does: 'Choose it, or not', run: () => choose([active], false) },
-    { keys: ['J'], does: 'Choose the next, too', run: () => choose([active, move(1)], true) },
-    { keys: ['K'], does: 'Choose the previous, too', run: () => choose([active, move(-1)], true) },
-    { keys: ['v'], does: 'Facets beside the list, or none', run: turnFacets },
-    { keys: ['r'], does: 'Roots only, or all calls', run: () => setSearch({ all: roots ? '1' : undefined }) },
+    { keys: ['x'], does: 'Select or deselect', run: () => choose([active], false) },
+    { keys: ['J'], does: 'Extend selection down', run: () => choose([active, move(1)], true) },
+    { keys: ['K'], does: 'Extend selection up', run: () => choose([active, move(-1)], true) },
+    { keys: ['v'], does: 'Show or hide facets', run: turnFacets },
+    {
+      keys: ['r'],
+      does: 'Show roots only or all calls',
+      run: () => setSearch({ all: roots ? '1' : undefined }),
+    },
     {
       keys: ['.'],
-      does: 'Keep the list as it is, or follow the record',
+      does: 'Pause or resume live updates',
       run: () => list.pause(!list.isPaused.value),
     },
-    { keys: ['N'], does: 'Show the new calls', run: showFresh },
+    { keys: ['N'], does: 'Show new calls', run: showFresh },
   ]
   useKeys('Calls', isFile ? reading : [...reading, ...changing])
 
@@ -230,7 +234,7 @@ export function CallsScreen({ project }: { project: string }) {
           </div>
         )}
         {peek !== undefined && (
-          <aside class="peek" aria-label="The call">
+          <aside class="peek" aria-label="Call details">
             <button
               type="button"
               class="icon-button peek-close"
@@ -266,7 +270,7 @@ export function CallsScreen({ project }: { project: string }) {
 function NoCalls({ project, isFiltered }: { project: string; isFiltered: boolean }) {
   if (isFiltered) {
     return (
-      <Empty title="No call fits this filter">
+      <Empty title="No calls match this filter">
         <button type="button" onClick={() => setSearch({ q: undefined })}>
           Show all calls
         </button>

@@ -16,18 +16,18 @@ interface Props {
   onDeleted(): void
 }
 
-/** What can be done with the calls that are chosen. */
+/** What can be done with the selected calls. */
 export function Selection({ view, ids, onClear, onDeleted }: Props) {
   const [front, setFront] = useState<'queue' | 'dataset' | 'delete'>()
   const what = ids.length === 1 ? '1 call' : `${countText(ids.length)} calls`
-  useKeys('Chosen calls', [
-    { keys: ['a'], does: 'Add them to a queue', run: () => setFront('queue') },
-    { keys: ['d'], does: 'Add them to a dataset', run: () => setFront('dataset') },
-    { keys: ['Delete'], does: 'Delete them', run: () => setFront('delete') },
-    { keys: ['Escape'], does: 'Choose none', run: onClear },
+  useKeys('Selected calls', [
+    { keys: ['a'], does: 'Add to a queue', run: () => setFront('queue') },
+    { keys: ['d'], does: 'Add to a dataset', run: () => setFront('dataset') },
+    { keys: ['Delete'], does: 'Delete', run: () => setFront('delete') },
+    { keys: ['Escape'], does: 'Clear selection', run: onClear },
   ])
   return (
-    <div class="selection" role="toolbar" aria-label="Chosen calls">
+    <div class="selection" role="toolbar" aria-label="Selected calls">
       <strong>{what}</strong>
       <button type="button" onClick={() => setFront('queue')}>
         To queue
@@ -37,14 +37,14 @@ export function Selection({ view, ids, onClear, onDeleted }: Props) {
       </button>
       <AskAgain view={view} ids={ids} count={ids.length} />
       <Export view={view} ids={ids} />
-      <Copied text={ids.join('\n')} label="Copy their ids">
-        Copy ids
+      <Copied text={ids.join('\n')} label="Copy IDs">
+        Copy IDs
       </Copied>
       <button type="button" onClick={() => setFront('delete')}>
         Delete
       </button>
       <button type="button" class="quiet" onClick={onClear}>
-        Choose none
+        Clear selection
       </button>
       {front === 'queue' && (
         <AddToQueue project={view.project} calls={ids} onClose={() => setFront(undefined)} />
@@ -55,7 +55,7 @@ export function Selection({ view, ids, onClear, onDeleted }: Props) {
       {front === 'delete' && (
         <Question
           title={`Delete ${what}?`}
-          text="They go with all calls below them, and cannot be brought back."
+          text="All calls below them are deleted as well. This cannot be undone."
           yes={`Delete ${what}`}
           onYes={async () => {
             await deleteCalls(view.project, ids)
@@ -72,12 +72,12 @@ const RunAgain = lazily(async () => (await import('../../rerun/dialog.tsx')).Run
 
 interface AgainProps {
   view: CallsView
-  /** Of the view, where some are chosen. */
+  /** The selected calls; all of the view where none are given. */
   ids?: readonly string[]
   count: number | undefined
 }
 
-/** Asks the questions of the view, or of the calls that are chosen, with other settings. */
+/** Asks the questions of the view, or of the selected calls, again with other settings. */
 export function AskAgain({ view, ids, count }: AgainProps) {
   const [part, setPart] = useState<Part>()
   return (
@@ -90,7 +90,7 @@ export function AskAgain({ view, ids, count }: AgainProps) {
   )
 }
 
-/** Whole calls as a file: those that are chosen, or all of the view. */
+/** Downloads whole calls: the selected ones, or all of the view. */
 export function Export({ view, ids }: { view: CallsView; ids?: readonly string[] }) {
   const running = useRef<AbortController>(undefined)
   const [state, setState] = useState<{ count: number } | { failure: string }>()

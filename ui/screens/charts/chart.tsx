@@ -11,14 +11,14 @@ interface Props {
   times: readonly Date[]
   /** Where the last bucket ends. */
   end: Date
-  /** The calls of one bucket. */
+  /** Link to the calls of one bucket. */
   linkOf(bucket: number): string
   onChoose(first: number, last: number): void
   /** What the numbers leave out. */
   note?: string | undefined
 }
 
-/** One quantity over time, a line for each group. Who draws over it chooses a time; the table has the numbers, and links. */
+/** One quantity over time, with a line for each group. Drawing over it selects a time; the table has the numbers, and links. */
 export function Chart({ panel, drawn: { series, left }, times, end, linkOf, onChoose, note }: Props) {
   const [held, setHeld] = useState<{ from: number; to: number }>()
   const [pointed, setPointed] = useState<number>()
@@ -49,7 +49,7 @@ export function Chart({ panel, drawn: { series, left }, times, end, linkOf, onCh
         </span>
       </figcaption>
       <div class="plot">
-        <span class="plot-top muted">{highest > 0 ? panel.text(highest) : 'none in this time'}</span>
+        <span class="plot-top muted">{highest > 0 ? panel.text(highest) : 'none in this time range'}</span>
         <svg
           viewBox={`0 0 ${width} ${height}`}
           preserveAspectRatio="none"
@@ -113,10 +113,10 @@ export function Chart({ panel, drawn: { series, left }, times, end, linkOf, onCh
           ))}
         </ul>
       )}
-      {left > 0 && <p class="muted">{left} smaller groups are not drawn.</p>}
+      {left > 0 && <p class="muted">{left} smaller groups are not shown.</p>}
       {note !== undefined && <p class="muted">{note}</p>}
       <details>
-        <summary>As a table</summary>
+        <summary>Show as table</summary>
         <Numbers {...{ panel, series, times, timeOf, linkOf }} />
       </details>
     </figure>
@@ -132,7 +132,7 @@ function saidAt(panel: Panel, series: readonly Series[], bucket: number): string
   return said.join(', ') || 'none'
 }
 
-/** A line with a step for each bucket; where there is no value there is no line. */
+/** A step line, with one step for each bucket; buckets without a value leave a gap. */
 function pathOf(values: Series['values'], highest: number, bar: number): string {
   let path = ''
   let isOpen = false
@@ -155,7 +155,7 @@ interface NumbersProps extends Pick<Props, 'panel' | 'times' | 'linkOf'> {
 
 function Numbers({ panel, series, times, timeOf, linkOf }: NumbersProps) {
   const filled = times.flatMap((_, bucket) => (series.some(({ values }) => values[bucket]) ? [bucket] : []))
-  if (filled.length === 0) return <p class="muted">Nothing in this time.</p>
+  if (filled.length === 0) return <p class="muted">No data in this time range.</p>
   return (
     <div class="chart-table" tabIndex={0} role="region" aria-label={`${panel.title} as a table`}>
       <table>

@@ -11,7 +11,7 @@ import type { Heard } from '../../server/events.ts'
 import { bucketsOf, type Range } from './range.ts'
 
 export interface Shown {
-  /** Of which it was read. */
+  /** The range for which it was read. */
   range: Range
   times: readonly Date[]
   of: Record<Timed, Buckets>
@@ -30,10 +30,10 @@ export async function readCharts(
   return { of: { latency, first_token: first }, feedback }
 }
 
-/** Charts are read again at most so often, however much comes. */
+/** Shortest pause between reads, however much changes. */
 const restMs = 5_000
 
-/** What the charts of one view show, and again when calls have come. */
+/** Reads the charts of one view, and again when calls have come. */
 export function createCharts(viewOf: (range: Range) => ChartView, rangeNow: () => Range) {
   const shown = signal<Shown | undefined>(undefined)
   const error = signal<Error | undefined>(undefined)

@@ -1,15 +1,15 @@
-/** A part of time, cut into buckets that are read off easily. */
+/** A range of time, cut into buckets of a round length. */
 export interface Range {
   after: Date
   before: Date
   stepSeconds: number
-  /** It moves on with the clock. */
+  /** Whether it ends now and moves on with the clock. */
   isMoving: boolean
 }
 
 const [minute, hour, day] = [60, 3_600, 86_400]
 
-/** Those that end now. */
+/** Ranges that end now. */
 export const spans = [
   { name: '1h', label: 'Hour', seconds: hour },
   { name: '24h', label: 'Day', seconds: day },
@@ -32,7 +32,7 @@ const mostBuckets = 96
 const stepOf = (seconds: number): number =>
   steps.find((step) => seconds / step <= mostBuckets) ?? Math.ceil(seconds / mostBuckets / day) * day
 
-/** As the address says it: the name of a span, or two times with two dots between. A day where it says nothing else. */
+/** As the address has it: the name of a span, or two times separated by two dots. One day where it has none. */
 export function rangeIn(text: string | null, now: Date): Range {
   const [from, to] = (text ?? '').split('..').map((time) => new Date(time))
   if (from && to && from.getTime() < to.getTime()) {
@@ -50,7 +50,7 @@ export function rangeIn(text: string | null, now: Date): Range {
 
 export const rangeText = (from: Date, to: Date): string => `${from.toISOString()}..${to.toISOString()}`
 
-/** When each bucket begins: at multiples of its step since 1970, as the record cuts them. */
+/** When each bucket begins: at multiples of its step since 1970, as the server cuts them. */
 export function bucketsOf({ after, before, stepSeconds }: Range): Date[] {
   const step = stepSeconds * 1_000
   const first = Math.floor(after.getTime() / step) * step

@@ -19,14 +19,14 @@ import { type Range, rangeIn, rangeText, spans } from './range.ts'
 import { feedbackPanel, feedbackSeries, type Panel, panels, seriesOf } from './series.ts'
 
 const groupings: readonly { by: GroupField | undefined; label: string }[] = [
-  { by: undefined, label: 'All together' },
+  { by: undefined, label: 'No grouping' },
   { by: 'op', label: 'By op' },
   { by: 'model', label: 'By model' },
   { by: 'status', label: 'By status' },
   { by: 'user', label: 'By user' },
 ]
 
-/** How many calls, how fast and how well, over time. */
+/** Calls, errors, tokens, cost, latency and feedback over time. */
 export function ChartsScreen({ project }: { project: string }) {
   const asked = search.value
   const [rangeGiven, byGiven, text] = [asked.get('range'), asked.get('by'), asked.get('q') ?? '']
@@ -55,12 +55,12 @@ export function ChartsScreen({ project }: { project: string }) {
   const bindings: KeyBinding[] = [
     ...spans.map(({ name, label }, index) => ({
       keys: [String(index + 1)],
-      does: `The last ${label.toLowerCase()}`,
+      does: `Show the last ${label.toLowerCase()}`,
       run: () => choose(name),
     })),
     {
       keys: ['b'],
-      does: 'Group by something else',
+      does: 'Change grouping',
       run: () => {
         const next = (groupings.findIndex((one) => one.by === by) + 1) % groupings.length
         setSearch({ by: groupings[next]?.by })
@@ -68,7 +68,7 @@ export function ChartsScreen({ project }: { project: string }) {
     },
     {
       keys: ['a'],
-      does: 'All calls, or only roots',
+      does: 'Show all calls or roots only',
       run: () => setSearch({ all: roots ? '1' : undefined }),
     },
   ]
@@ -111,7 +111,7 @@ export function ChartsScreen({ project }: { project: string }) {
     const unpriced = buckets.reduce((sum, bucket) => sum + (bucket.unpriced ?? 0), 0)
     return unpriced === 0
       ? undefined
-      : `${countText(unpriced)} calls used tokens of models without a price here, and are not in it.`
+      : `${countText(unpriced)} calls are not included, because their models have no price.`
   }
   if (isForbidden(error.value)) return <FailedScreen name="Charts" error={error.value} />
   return (
@@ -123,7 +123,7 @@ export function ChartsScreen({ project }: { project: string }) {
         ) : (
           <>
             <FilterBar text={text} problem={problem} meant={{ project, roots, query }} />
-            <div class="segments" role="group" aria-label="Time">
+            <div class="segments" role="group" aria-label="Time range">
               {spans.map(({ name, label }) => (
                 <button
                   key={name}
@@ -166,7 +166,7 @@ export function ChartsScreen({ project }: { project: string }) {
         <p class="muted note">Older calls are still being read, so numbers may grow.</p>
       )}
       {isEmpty && (
-        <Empty title="No call in this time">
+        <Empty title="No calls in this time range">
           {rangeGiven !== '1y' && (
             <button type="button" onClick={() => choose('1y')}>
               Show the last year

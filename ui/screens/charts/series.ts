@@ -5,12 +5,12 @@ export interface Panel {
   name: string
   title: string
   timed: Timed
-  /** Sums of groups say something, percentiles of groups do not. */
+  /** Whether groups may be added up: sums may, percentiles may not. */
   isSum: boolean
   /** Undefined where the bucket has no such calls. */
   value(bucket: Bucket): number | undefined
   text(value: number): string
-  /** What of the calls is meant, in the words of the filter. */
+  /** Which of the calls are meant, as text for the filter bar. */
   filter?: string
 }
 
@@ -121,16 +121,16 @@ function kindLabel({ feedback_type: type, value }: FeedbackBuckets['kinds'][numb
   return value === null ? name : `${name}: ${value.replace(/^"(.*)"$/s, '$1')}`
 }
 
-/** More lines than that cannot be told apart. */
+/** More lines cannot be told apart. */
 const mostLines = 6
 
 export interface Drawn {
   series: readonly Series[]
-  /** Groups that have no line of their own. */
+  /** Groups without a line of their own. */
   left: number
 }
 
-/** The lines of a panel: of the largest groups, and of all others together where their sum says something. */
+/** The lines of a panel: one for each of the largest groups, and one for the rest where groups may be added up. */
 export function seriesOf(
   panel: Panel,
   { groups, buckets }: Buckets,

@@ -32,7 +32,7 @@ interface Props {
   onFilter: ((terms: readonly Term[]) => void) | undefined
 }
 
-/** What one score comes to in each run, and how it differs from the baseline. */
+/** One score in each run, and its difference from the baseline. */
 export function ScoreCard({ field, view, base, side, runs, letters, isChosen, onChoose, onFilter }: Props) {
   const heat = isChosen ? side : undefined
   const { value, error } = useLoading(
@@ -95,7 +95,7 @@ function RunFigures({ letter, stats, trials, pair, isBase, isCounting }: Figures
         {stats !== undefined && stats.failed_trial_count > 0 && (
           <span class="problem">, {countText(stats.failed_trial_count)} failed</span>
         )}
-        {stats === undefined && trials !== undefined && `none of ${countText(trials)} trials`}
+        {stats === undefined && trials !== undefined && `in none of ${countText(trials)} trials`}
       </span>
       <span class="step">
         {isBase ? (
@@ -129,7 +129,7 @@ interface DifferenceProps {
   children?: ComponentChildren
 }
 
-/** Never by its colour alone: up and down have their signs. */
+/** Better or worse is never shown by colour alone: the signs differ. */
 export function Difference({ step, isShare = false, children }: DifferenceProps) {
   const sign = step > 0 ? '▲' : step < 0 ? '▼' : '='
   const kind = step > 0 ? 'is-better' : step < 0 ? 'is-worse' : 'is-same'

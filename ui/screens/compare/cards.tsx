@@ -5,7 +5,7 @@ import { countText } from '../../value/units.ts'
 import { ScoreCard } from './card.tsx'
 import type { Term } from './filter-text.ts'
 
-/** Scores that are shown at once; more when they are asked for. */
+/** Scores shown at first; the user may ask for more. */
 const cardsAtOnce = 8
 
 interface CardsProps {

@@ -18,18 +18,18 @@ const wayNames: Record<Way, string> = {
   diff: 'Largest difference',
   high: 'Highest first',
   low: 'Lowest first',
-  none: 'As they are stored',
+  none: 'Stored order',
 }
 
 /** Which rows are shown, and in which order. */
 export function FilterLine({ view, way, field, fields, count }: Props) {
   const input = useRef<HTMLInputElement>(null)
   const [text, setText] = useState(view.filter)
-  // Not after the next paint, when somebody may have begun to type.
+  // A layout effect, because the user may have begun to type before the next paint.
   useLayoutEffect(() => setText(view.filter), [view.filter])
   useKeys(
     'Filter',
-    isFile ? [] : [{ keys: ['/', 'f'], does: 'Filter the rows', run: () => input.current?.focus() }],
+    isFile ? [] : [{ keys: ['/', 'f'], does: 'Filter rows', run: () => input.current?.focus() }],
   )
   const filter = (q: string) => setSearch({ q, row: undefined, trial: undefined }, { replaces: false })
   if (isFile) {
@@ -40,7 +40,7 @@ export function FilterLine({ view, way, field, fields, count }: Props) {
           {field !== undefined && `, by ${scoreName(field)}`}
           {view.filter !== '' && (
             <>
-              {', of those that fit '}
+              {', matching '}
               <code>{view.filter}</code>
             </>
           )}
@@ -56,7 +56,7 @@ export function FilterLine({ view, way, field, fields, count }: Props) {
         <input
           ref={input}
           type="search"
-          aria-label="Filter the rows"
+          aria-label="Filter rows"
           aria-invalid={view.wrong !== undefined}
           aria-describedby="filter-wrong"
           placeholder="scores.judge&gt;=0.5"
@@ -102,18 +102,18 @@ export function FilterLine({ view, way, field, fields, count }: Props) {
             checked={view.common}
             onChange={({ currentTarget }) => setSearch({ common: currentTarget.checked ? '1' : undefined })}
           />
-          Rows of all runs
+          Only rows in all runs
         </label>
       )}
       {view.filter !== '' && (
         <button type="button" class="quiet" onClick={() => filter('')}>
-          Clear the filter
+          Clear filter
         </button>
       )}
       <output class="muted count">{count === undefined ? '' : `${countText(count)} rows`}</output>
       <p id="filter-wrong" class="problem filter-wrong" role="status">
         {view.wrong !== undefined &&
-          `This cannot be read: ${view.wrong.slice(0, 80)}. A condition is a field, an operator (= != < <= > >= ~) and a value; texts with spaces stand in quotes.`}
+          `Cannot parse: ${view.wrong.slice(0, 80)}. A condition is a field, an operator (= != < <= > >= ~) and a value; put texts with spaces in quotes.`}
       </p>
     </div>
   )

@@ -1,4 +1,4 @@
-/** One condition of the filter: a trial, of one evaluation or of any, for which it holds. */
+/** One condition of the filter: rows match that have a trial for which it holds, of a given evaluation or of any. */
 export interface Term {
   field: string
   by: '>=' | '<=' | '!=' | '=' | '<' | '>' | '~'
@@ -12,7 +12,7 @@ const termPattern = new RegExp(
   'y',
 )
 
-/** `scores.judge>=0.5 inputs.question~"capital of"@<evaluation>`; what cannot be read is said. */
+/** Parses `scores.judge>=0.5 inputs.question~"capital of"@<evaluation>`; returns what it cannot parse as `wrong`. */
 export function parseFilter(text: string): { terms: Term[]; wrong: string | undefined } {
   const terms: Term[] = []
   let at = 0
@@ -51,7 +51,7 @@ interface RowFilter {
   evaluation_call_id?: string
 }
 
-/** Conditions on one evaluation hold together for one trial; so do those on none. */
+/** Conditions on one evaluation hold together for one trial; so do those that name none. */
 export function filtersOf(terms: readonly Term[]): RowFilter[] {
   return [...Map.groupBy(terms, ({ evaluation }) => evaluation)].map(([evaluation, own]) => ({
     query: { $expr: { $and: own.map(conditionOf) } },

@@ -13,7 +13,7 @@ interface Props {
   onChoose(x: number, y: number): void
 }
 
-/** How many rows have which mean in the one and in the other. What is above the line is better in the other. */
+/** Rows counted by their means in two runs. Cells above the diagonal are better in the other run. */
 export function Heat({ heat: { bins, cells }, least, most, base, other, onChoose }: Props) {
   const cell = size / bins
   const highest = Math.max(1, ...cells.map(([, , rows]) => rows))
@@ -43,7 +43,7 @@ export function Heat({ heat: { bins, cells }, least, most, base, other, onChoose
             y={size - (y + 1) * cell}
             width={cell}
             height={cell}
-            // Of one row one has to see something.
+            // Even a single row has to be visible.
             fill-opacity={0.25 + 0.75 * Math.sqrt(rows / highest)}
           >
             <title>{label(x, y, rows)}</title>
@@ -56,7 +56,7 @@ export function Heat({ heat: { bins, cells }, least, most, base, other, onChoose
         </span>
       </figcaption>
       <details>
-        <summary>As a table</summary>
+        <summary>Show as table</summary>
         <div class="chart-table">
           <table>
             <thead>

@@ -26,12 +26,12 @@ export function rangeText(bins: Bins, bin: number): string {
 interface Props {
   label: string
   bins: Bins
-  /** The highest bar of all that are beside each other. */
+  /** The highest bar of all histograms that are shown together. */
   highest: number
   onChoose(first: number, last: number): void
 }
 
-/** How many trials have which score. Who draws over the bars chooses these trials; the table does the same by keys. */
+/** Trials counted by their score. Drawing over the bars selects these trials; the table does the same by keys. */
 export function Histogram({ label, bins, highest, onChoose }: Props) {
   const [drawn, setDrawn] = useState<{ from: number; to: number }>()
   const { counts } = bins

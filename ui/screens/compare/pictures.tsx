@@ -7,16 +7,16 @@ import { type Bins, Histogram, rangeOf, rangeText } from './histogram.tsx'
 
 interface Props {
   scores: ScoresAnswer
-  /** What each run is called in a picture. */
+  /** The letter of each run. */
   letters: ReadonlyMap<string, string>
-  /** Adds conditions to the filter; absent where the rows are what they are. */
+  /** Adds conditions to the filter; absent where the rows cannot be filtered. */
   onFilter: ((terms: readonly Term[]) => void) | undefined
 }
 
-/** How one score is distributed in each run, and how it goes together in two of them. */
+/** The distribution of one score in each run, and a comparison of two runs. */
 export function Pictures({ scores, letters, onFilter }: Props) {
   const { field, least, most, evaluations, heat, baseline, pairs } = scores
-  if (least === null || most === null) return <p class="muted">No trial has a number here.</p>
+  if (least === null || most === null) return <p class="muted">No trial has a number for this score.</p>
   const axis = { ...(scores.is_binary ? { least: 0, most: 1 } : { least, most }), isBinary: scores.is_binary }
   const highest = Math.max(...evaluations.flatMap(({ counts }) => counts))
   const name = (id: string) => letters.get(id) ?? id
@@ -45,7 +45,7 @@ export function Pictures({ scores, letters, onFilter }: Props) {
         )
       })}
       <details>
-        <summary>As a table</summary>
+        <summary>Show as table</summary>
         <div class="chart-table">
           <table>
             <thead>

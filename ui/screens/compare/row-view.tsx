@@ -14,7 +14,7 @@ import { wordDiff } from '../../value/word-diff.ts'
 import { Difference } from './card.tsx'
 import { numberIn, saidBy, textOfValue } from './values.ts'
 
-/** Longer texts are cut until somebody wants all of them. */
+/** Longer texts are cut off at first. */
 const longText = 8_000
 /** Longer texts are not compared word by word. */
 const longestCompared = 60_000
@@ -35,7 +35,7 @@ interface Props {
   onMove(by: number): void
 }
 
-/** One row: what was asked, and what each run made of it. */
+/** One row: the input, and the output of each run. */
 export function RowView({ project, row, ids, side, letters, names, traces, ...rest }: Props) {
   const { trial, place, count, onClose, onMove } = rest
   const most = Math.max(1, ...ids.map((id) => row.trials.get(id)?.length ?? 0))
@@ -43,7 +43,7 @@ export function RowView({ project, row, ids, side, letters, names, traces, ...re
   const [isDiff, setDiff] = useState(true)
   const base = row.trials.get(ids[0] as string)?.[at]
   return (
-    <aside class="row-view" aria-label="The row">
+    <aside class="row-view" aria-label="Row details">
       <header>
         <h2>
           Row {countText(place + 1)} <span class="muted">of {countText(count)}</span>
@@ -108,7 +108,7 @@ export function RowView({ project, row, ids, side, letters, names, traces, ...re
   )
 }
 
-/** A conversation is read as one, and is there as it was recorded, too. */
+/** Inputs that are a conversation are shown as one, and also as they were recorded. */
 function Inputs({ inputs }: { inputs: JsonNode }) {
   const asked = useMemo(() => askedIn(inputs), [inputs])
   if (asked === undefined) return <JsonTree node={inputs} />
@@ -132,7 +132,7 @@ interface RunProps {
 }
 
 function RunOfRow({ project, trial, base, trace, isDiff }: RunProps) {
-  if (trial === undefined) return <p class="muted">This run has no such trial of the row.</p>
+  if (trial === undefined) return <p class="muted">This run has no such trial for this row.</p>
   const link = (call: string) =>
     trace === undefined ? paths.call(project, call) : paths.trace(project, trace, call)
   return (
@@ -157,7 +157,7 @@ interface ScoresProps {
   link(call: string): string
 }
 
-/** What each scorer said, with its reasons. */
+/** What each scorer returned, with its reasons. */
 function ScoresOfTrial({ trial, base, link }: ScoresProps) {
   const of = new Map(base ? [...membersOf(base.scores)].map(({ name, node }) => [name, node]) : [])
   const scores = [...membersOf(trial.scores)]
@@ -181,7 +181,7 @@ function ScoresOfTrial({ trial, base, link }: ScoresProps) {
                 const own = numberIn(value)
                 const other = numberIn(part === '' ? of.get(name) : before.get(part))
                 return (
-                  // Names may come twice; the place is what tells members apart.
+                  // Names may occur twice; the position tells members apart.
                   <div key={index} class={value.kind === 'string' ? 'reason' : ''}>
                     {part !== '' && <span class="muted">{part}</span>}{' '}
                     {value.kind === 'object' || value.kind === 'array' ? (
@@ -228,13 +228,13 @@ function Output({ trial, base }: { trial: TrialResult; base: TrialResult | undef
   )
 }
 
-/** What is gone is struck, what is new is underlined. */
+/** What is gone is struck through, what is new is underlined. */
 function DiffText({ before, after }: { before: string; after: string }) {
   const parts = useMemo(() => wordDiff(before, after), [before, after])
   if (parts.every(({ kind }) => kind === 'same')) {
     return (
       <>
-        <p class="muted">As the baseline:</p>
+        <p class="muted">Same as the baseline:</p>
         <p class="plain-text">{after}</p>
       </>
     )

@@ -10,7 +10,7 @@ export function createRows(view: Compared, order: RowOrder | undefined) {
   const count = signal<number | undefined>(undefined)
   const warnings = signal<readonly string[]>([])
   const error = signal<Error | undefined>(undefined)
-  /** Where rows are that somebody has come to by a link; null is nowhere. */
+  /** Positions of rows that were opened by a link; null for rows that are not in the list. */
   const places = signal<ReadonlyMap<string, number | null>>(new Map())
   const closing = new AbortController()
   const { signal: closed } = closing
@@ -60,17 +60,17 @@ export function createRows(view: Compared, order: RowOrder | undefined) {
     error,
     places,
     see,
-    /** What failed before is asked for when it is looked at. */
+    /** Forgets failures, so that the rows are read again when they are seen. */
     again(): void {
       asked.clear()
       sought.clear()
       see(0, 0)
     },
-    /** Asks the server where a row is, and reads it. */
+    /** Asks the server for the position of a row, and reads it. */
     seek(digest: string): void {
       if (sought.has(digest) || places.value.has(digest)) return
       sought.add(digest)
-      // A file answers at once, but not where a row is.
+      // A file contains the rows, but not the answers about positions.
       if (contents?.rows !== undefined) {
         see(0, contents.rows - 1)
         return

@@ -10,7 +10,7 @@ interface Props {
   counts: ReadonlyMap<string, string>
 }
 
-/** The runs that are compared; the first is what the others are compared with. */
+/** The compared runs; the first is the baseline of the others. */
 export function RunBar({ view: { project, ids, base, side }, letters, names, counts }: Props) {
   const without = (id: string) =>
     setSearch({
@@ -43,7 +43,7 @@ export function RunBar({ view: { project, ids, base, side }, letters, names, cou
             <button
               type="button"
               class="icon-button"
-              aria-label={`Leave out ${letters.get(id)}`}
+              aria-label={`Remove ${letters.get(id)}`}
               onClick={() => without(id)}
             >
               <Icon name="close" />
@@ -54,7 +54,7 @@ export function RunBar({ view: { project, ids, base, side }, letters, names, cou
       {!isFile && (
         <li class="run-bar-more">
           <a class="button" href={`${paths.evals(project)}?sel=${ids.map(encodeURIComponent).join(',')}`}>
-            Choose runs
+            Select runs
           </a>
         </li>
       )}

@@ -20,16 +20,16 @@ import { CompareTable } from './table.tsx'
 import { comparedIn, letterOf, orderOf, usualWay, viewOf } from './view.ts'
 import { useWalk } from './walk.ts'
 
-/** Runs of an evaluation side by side. */
+/** Runs of an evaluation next to each other. */
 export function CompareScreen({ project }: { project: string }) {
   const view = viewOf(project)
   if (view.ids.length === 0) {
     return (
       <main class="screen">
-        <Empty title="Nothing is compared yet">
-          <p>Choose one run to look at its rows, or several to see where they differ.</p>
+        <Empty title="No runs selected">
+          <p>Select one run to see its rows, or several to see where they differ.</p>
           <a class="button" href={paths.evals(project)}>
-            Choose runs
+            Select runs
           </a>
         </Empty>
       </main>
@@ -49,7 +49,7 @@ function Comparison({ view }: { view: ReturnType<typeof viewOf> }) {
   const way = view.way ?? usualWay(view)
   const order = orderOf(way === 'diff' && ids.length < 2 ? 'low' : way, field)
   const orderKey = JSON.stringify(order)
-  // Without the scores it is not known what the rows are sorted by.
+  // Without the scores the order of the rows is not known.
   const isKnown = view.field !== undefined || value !== undefined
   const list = useMemo(() => (isKnown ? createRows(compared, order) : undefined), [key, orderKey, isKnown])
   useEffect(() => () => list?.close(), [list])
@@ -81,13 +81,13 @@ function Comparison({ view }: { view: ReturnType<typeof viewOf> }) {
   const toTrial = (by: number) =>
     setSearch({ trial: String(Math.min(trials, Math.max(1, Math.min(trial + 1, trials) + by))) })
   useKeys('Comparison', [
-    { keys: ['j', 'ArrowDown'], does: 'Next row in this order', run: () => move(1) },
+    { keys: ['j', 'ArrowDown'], does: 'Next row', run: () => move(1) },
     { keys: ['k', 'ArrowUp'], does: 'Previous row', run: () => move(-1) },
     { keys: ['g g', 'Home'], does: 'First row', run: () => move(-Infinity) },
     { keys: ['G', 'End'], does: 'Last row', run: () => move(Infinity) },
     { keys: ['Enter', 'o'], does: 'Open the row', run: () => openAt(Math.max(0, active)) },
-    { keys: [']'], does: 'Hold the next run beside the baseline', run: () => step(1) },
-    { keys: ['['], does: 'Hold the previous run', run: () => step(-1) },
+    { keys: [']'], does: 'Compare the next run with the baseline', run: () => step(1) },
+    { keys: ['['], does: 'Compare the previous run with the baseline', run: () => step(-1) },
     { keys: ['}'], does: 'Next trial', run: () => toTrial(1) },
     { keys: ['{'], does: 'Previous trial', run: () => toTrial(-1) },
     { keys: ['Escape'], does: 'Close the row', run: close },
@@ -153,12 +153,12 @@ function Comparison({ view }: { view: ReturnType<typeof viewOf> }) {
           />
           {count === 0 ? (
             <div class="in-place">
-              <Empty title={view.filter === '' ? 'There are no rows' : 'No row fits this filter'}>
+              <Empty title={view.filter === '' ? 'No rows' : 'No rows match this filter'}>
                 {view.filter === '' ? (
-                  <p>The runs have no trials yet, or none of them are there any more.</p>
+                  <p>The runs have no trials yet, or their trials no longer exist.</p>
                 ) : (
                   <button type="button" onClick={() => setSearch({ q: undefined })}>
-                    Clear the filter
+                    Clear filter
                   </button>
                 )}
               </Empty>
@@ -188,11 +188,11 @@ function Comparison({ view }: { view: ReturnType<typeof viewOf> }) {
             />
           )}
           {open !== undefined && openRow === undefined && (
-            <aside class="row-view" aria-label="The row">
+            <aside class="row-view" aria-label="Row details">
               {isLost ? (
-                <Empty title="This row is not among those that are shown">
+                <Empty title="This row is not in the current list">
                   <button type="button" onClick={close}>
-                    Close it
+                    Close
                   </button>
                 </Empty>
               ) : (

@@ -6,7 +6,7 @@ import { Difference } from './card.tsx'
 import type { Rows } from './rows.ts'
 import { lineOfValue, scoreOfRow } from './values.ts'
 
-/** As style/compare.css has it. */
+/** As in style/compare.css. */
 const rowHeight = 3
 
 interface Props {
@@ -24,7 +24,7 @@ interface Props {
   onScroll(): void
 }
 
-/** The rows of all runs side by side, in the order that the server gives them. */
+/** The rows of all runs next to each other, in the order of the server. */
 export function CompareTable(props: Props) {
   const { scroller, list, field, ids, side, letters, names, active, sought, open, onOpen } = props
   const count = list.count.value
@@ -125,7 +125,7 @@ interface CellProps {
   row: ResultRow
   id: string
   field: string | undefined
-  /** What the baseline has; undefined for the baseline itself. */
+  /** The value of the baseline; undefined for the baseline itself. */
   base: number | undefined
   isSide: boolean
 }

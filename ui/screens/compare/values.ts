@@ -3,7 +3,7 @@ import { type JsonNode, membersOf, nodeAt, sourceOf, stringOf } from '../../valu
 import { askedIn, lineOf, previewOf, saidIn, textOfMessage } from '../../value/messages.ts'
 import { numberText } from '../../value/scores.ts'
 
-/** The steps of a field behind its document, as queries read them. */
+/** The steps of a field below its first name, as queries read them. */
 const stepsOf = (field: string): string[] =>
   field
     .split(/(?<!\\)\./)
@@ -13,7 +13,7 @@ const stepsOf = (field: string): string[] =>
 const scoreIn = ({ scores }: TrialResult, field: string): JsonNode | undefined =>
   nodeAt(scores, ...stepsOf(field))
 
-/** What counts in a mean: a number, or a boolean as 1 or 0. */
+/** What counts towards a mean: a number, or a boolean as 1 or 0. */
 export function numberIn(node: JsonNode | undefined): number | undefined {
   if (node?.kind === 'boolean') return sourceOf(node) === 'true' ? 1 : 0
   return node?.kind === 'number' ? Number(sourceOf(node)) : undefined
@@ -21,9 +21,9 @@ export function numberIn(node: JsonNode | undefined): number | undefined {
 
 interface ScoreOfRow {
   mean: number | undefined
-  /** Of one trial its own digits. */
+  /** The value of a single trial keeps its digits. */
   text: string
-  /** Trials with a value, of how many. */
+  /** Trials with a value, and all trials. */
   known: number
   trials: number
 }
@@ -47,7 +47,7 @@ export function scoreOfRow(row: ResultRow, evaluation: string, field: string): S
 
 const truthText = (value: number | undefined) => (value === 1 ? 'yes' : value === 0 ? 'no' : 'null')
 
-/** One line of any value. */
+/** Any value on one line. */
 export function lineOfValue(node: JsonNode | undefined): string {
   if (node === undefined || node.kind === 'null') return ''
   const said = saidIn(node) ?? askedIn(node)
@@ -56,7 +56,7 @@ export function lineOfValue(node: JsonNode | undefined): string {
   return lineOf(stringOf(node) ?? sourceOf(node).slice(0, 400))
 }
 
-/** Texts first, which tell rows apart, then the rest by name. */
+/** Texts come first, since they tell rows apart, then the rest by name. */
 function membersLine(node: JsonNode): string {
   const texts: string[] = []
   const others: string[] = []
@@ -69,16 +69,16 @@ function membersLine(node: JsonNode): string {
   return [...texts, ...others].join(' · ')
 }
 
-/** Nobody sees more of them in one line. */
+/** More do not fit on one line. */
 const mostMembers = 8
 
-/** What a value says: a text, or the messages of an answer; undefined where it is anything else. */
+/** The text of a value, or of the messages of an answer; undefined for anything else. */
 export function saidBy(node: JsonNode): string | undefined {
   const messages = saidIn(node) ?? []
   return stringOf(node) ?? (messages.length > 0 ? messages.map(textOfMessage).join('\n\n') : undefined)
 }
 
-/** A value as a text, to be compared word by word. */
+/** A value as text, to be compared word by word. */
 export function textOfValue(node: JsonNode): string {
   return saidBy(node) ?? sourceOf(node)
 }

@@ -5,19 +5,19 @@ import { filtersOf, parseFilter, type Term } from './filter-text.ts'
 const ways = ['diff', 'high', 'low', 'none'] as const
 export type Way = (typeof ways)[number]
 
-/** What the address says of a comparison. */
+/** The state of a comparison, as the address has it. */
 export interface CompareView {
   project: string
   /** The baseline first. */
   ids: readonly string[]
   base: string
-  /** The run that is held beside the baseline. */
+  /** The run that is set against the baseline. */
   side: string | undefined
   way: Way | undefined
   field: string | undefined
   filter: string
   terms: readonly Term[]
-  /** The part of the filter that cannot be read. */
+  /** The part of the filter that cannot be parsed. */
   wrong: string | undefined
   common: boolean
   row: string | undefined
@@ -55,7 +55,7 @@ export const comparedIn = ({ project, ids, terms, common }: CompareView): Compar
   intersect: common,
 })
 
-/** Rows differ by the score only where there is something to differ from. */
+/** Sorting by difference needs at least two runs. */
 export const usualWay = ({ ids }: CompareView): Way => (ids.length > 1 ? 'diff' : 'low')
 
 export function orderOf(way: Way, field: string | undefined): RowOrder | undefined {
@@ -67,7 +67,7 @@ export function orderOf(way: Way, field: string | undefined): RowOrder | undefin
 export const setSort = (way: Way, field: string): void =>
   setSearch({ sort: `${way}:${field}`, row: undefined, trial: undefined })
 
-/** Runs are called A, B, C, where their names are too long. */
+/** Runs are called A, B, C where their names are too long. */
 export function letterOf(index: number): string {
   const letter = String.fromCharCode(65 + (index % 26))
   return index < 26 ? letter : `${letter}${Math.floor(index / 26) + 1}`

@@ -3,18 +3,18 @@ import { setSearch } from '../../routes.ts'
 import type { Rows } from './rows.ts'
 
 /**
- * Which row is looked at: of who comes back, the one that was `left`. An open row stands in the address; where it is in the
- * order, the list says or is asked.
+ * Which row is active; `left` is the one where a returning user left the list. The digest of an open row is in the address,
+ * and its position comes from the loaded rows or from the server.
  */
 export function useWalk(list: Rows | undefined, open: string | undefined, left = -1) {
   const [chosen, setChosen] = useState(-1)
-  /** Where somebody went before the row was there. */
+  /** The position that was gone to before its row was loaded. */
   const [pending, setPending] = useState<number>()
   const [sought, setSought] = useState(0)
   const count = list?.count.value ?? 0
   const place = open === undefined ? undefined : (list?.places.value.get(open) ?? undefined)
   const active = pending ?? place ?? chosen
-  // Not after the next paint, when a key may have gone further.
+  // A layout effect, because a key may have moved further before the next paint.
   useLayoutEffect(() => {
     setChosen(left)
     setPending(undefined)
@@ -28,7 +28,7 @@ export function useWalk(list: Rows | undefined, open: string | undefined, left =
   const reached = pending === undefined ? undefined : list?.rows.value.get(pending)?.digest
   useLayoutEffect(() => {
     if (reached === undefined) return
-    // Whoever holds the key down is further by now.
+    // While a key is held down, the position is further on by now.
     setPending((now) => (now === pending ? undefined : now))
     setSearch({ row: reached, trial: undefined }, { replaces: open !== undefined })
   }, [reached])
@@ -41,7 +41,7 @@ export function useWalk(list: Rows | undefined, open: string | undefined, left =
     active,
     sought,
     openAt,
-    /** Also a row that is not there yet does not open any more. */
+    /** Also cancels the opening of a row that is not loaded yet. */
     close(): void {
       setPending(undefined)
       setSearch({ row: undefined, trial: undefined })

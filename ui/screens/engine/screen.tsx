@@ -6,7 +6,7 @@ import { Time } from '../../parts/time.tsx'
 import { type Engine, readEngine } from '../../server/engine.ts'
 import { countText, sizeText } from '../../value/units.ts'
 
-/** How often it is asked; the server looks once a second itself. */
+/** Pause between requests; the server itself measures once a second. */
 const pauseMs = 1_000
 
 /** What the server is doing at the moment. */
@@ -17,23 +17,23 @@ export function EngineScreen() {
   }
   const { models, answers, answers_in_all: all, server, recording } = engine
   return (
-    // It scrolls, and nothing in it may take the focus.
+    // It scrolls by keys, and nothing in it takes the focus.
     <main class="screen narrow wide" tabIndex={0}>
       <h1>Engine</h1>
       {error && (
         <p class="notice" role="status">
-          {error.message} What is shown is what was last heard.
+          {error.message} Showing the last known state.
         </p>
       )}
       {engine.list?.trouble && (
         <p class="notice" role="status">
-          The file of models was changed and could not be read; what stood in it before holds.{' '}
+          The file of models has changed but could not be read; its previous version stays in effect.{' '}
           {engine.list.trouble}
         </p>
       )}
       {models.length === 0 && (
         <Empty title="No model is served" command="HEDDLE_MODEL=builtin npm start">
-          <p>The record is there; what asks a model is refused.</p>
+          <p>The record is available; requests to a model are refused.</p>
         </Empty>
       )}
       {models.map((model, index) => (
@@ -41,7 +41,7 @@ export function EngineScreen() {
       ))}
       {models.length > 0 && (
         <section class="panel" aria-labelledby="running">
-          <h2 id="running">Answered at the moment</h2>
+          <h2 id="running">Running now</h2>
           <Running answers={answers} all={all} />
         </section>
       )}
@@ -53,7 +53,7 @@ export function EngineScreen() {
             <Time at={server.started_at} />
           </Fact>
           <Fact name="Memory">{sizeText(server.memory_bytes)}</Fact>
-          <Fact name="Your answers are recorded">{recordings[recording]}</Fact>
+          <Fact name="Your recorded answers">{recordings[recording]}</Fact>
         </dl>
       </section>
     </main>
@@ -66,9 +66,9 @@ const lamps = { ready: 'there', failed: 'away', starting: 'waiting', unloaded: '
 
 const said = {
   ready: 'Ready',
-  failed: 'It cannot be served',
+  failed: 'Cannot be served',
   starting: 'Starting',
-  unloaded: 'Not loaded: it is when somebody asks it',
+  unloaded: 'Not loaded; the first request loads it',
 }
 
 function ModelPanel({ model }: { model: Engine['models'][number] }) {
@@ -101,7 +101,7 @@ function ModelPanel({ model }: { model: Engine['models'][number] }) {
           <Fact name="Context">{known(card.context, (count) => `${countText(count)} tokens`)}</Fact>
           <Fact name="Parameters">{known(card.parameters, countText)}</Fact>
           <Fact name="Weights">{known(card.model_bytes, sizeText)}</Fact>
-          <Fact name="Memory of its engine">{bytes === null ? 'not known' : sizeText(bytes)}</Fact>
+          <Fact name="Engine memory">{bytes === null ? 'unknown' : sizeText(bytes)}</Fact>
           <Fact name="Runs on">{card.device}</Fact>
           <Fact name="Threads">{known(card.threads, countText)}</Fact>
           <Fact name="Loaded">
@@ -113,16 +113,16 @@ function ModelPanel({ model }: { model: Engine['models'][number] }) {
   )
 }
 
-/** Of a model that another server runs, not everything is told. */
-const known = (value: number, text: (value: number) => string) => (value === 0 ? 'not known' : text(value))
+/** Another server that runs a model does not report everything about it. */
+const known = (value: number, text: (value: number) => string) => (value === 0 ? 'unknown' : text(value))
 
-/** A box for each slot, filled where it works, and in words. A model of another server has its slots there. */
+/** A box for each slot, filled where it is in use, and in words. Slots of another server are not shown. */
 function Slots({ total, running, waiting }: { total: number; running: number; waiting: number }) {
-  const waits = waiting === 0 ? 'nobody waits' : `${countText(waiting)} ${waiting === 1 ? 'waits' : 'wait'}`
+  const waits = waiting === 0 ? 'none waiting' : `${countText(waiting)} waiting`
   if (total === 0) {
     return (
       <p>
-        {countText(running)} {running === 1 ? 'answer' : 'answers'} under way, {waits}
+        {countText(running)} {running === 1 ? 'answer' : 'answers'} in progress, {waits}
       </p>
     )
   }
@@ -134,24 +134,24 @@ function Slots({ total, running, waiting }: { total: number; running: number; wa
         ))}
       </span>
       <span>
-        {running} of {total} slots answer, {waits}
+        {running} of {total} slots busy, {waits}
       </span>
     </div>
   )
 }
 
 function Running({ answers, all }: { answers: Engine['answers']; all: number }) {
-  if (all === 0) return <p class="muted">Nothing.</p>
+  if (all === 0) return <p class="muted">Nothing is running.</p>
   return (
     <>
-      <PlainTable label="Answers that run" columns={['State', 'User', 'Model', 'Tokens', 'Since']}>
+      <PlainTable label="Running answers" columns={['State', 'User', 'Model', 'Tokens', 'Since']}>
         {answers.map((answer, index) => (
           <tr key={index}>
             <td>
               {answer.state}
               {answer.is_background && ', in the background'}
             </td>
-            <td>{answer.user ?? <span class="muted">somebody else</span>}</td>
+            <td>{answer.user ?? <span class="muted">another user</span>}</td>
             <td>{answer.model}</td>
             <td>{countText(answer.tokens)}</td>
             <td>
@@ -162,7 +162,7 @@ function Running({ answers, all }: { answers: Engine['answers']; all: number }) 
       </PlainTable>
       {all > answers.length && (
         <p class="muted">
-          {countText(answers.length)} of {countText(all)} are shown.
+          Showing {countText(answers.length)} of {countText(all)}.
         </p>
       )}
     </>
@@ -178,7 +178,7 @@ function Fact({ name, children }: { name: string; children: ComponentChildren })
   )
 }
 
-/** Asked again and again while somebody looks; one question at a time. */
+/** Polls while the screen is shown, one request at a time. */
 function useWatched(): { engine?: Engine; error?: Error } {
   const [seen, setSeen] = useState<{ engine?: Engine; error?: Error }>({})
   useEffect(() => {

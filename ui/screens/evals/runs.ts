@@ -10,7 +10,7 @@ import { fieldOf } from '../../value/scores.ts'
 
 const pageSize = 50
 
-/** The evaluations of a project, some more with each call of `more`; to begin with at least `wanted`. */
+/** The evaluations of a project: each call of `more` reads further ones. At first at least `wanted` are read. */
 export function createRuns(project: string, wanted = 0) {
   const rows = signal<readonly EvaluationRow[] | undefined>(undefined)
   const total = signal(0)
@@ -30,7 +30,7 @@ export function createRuns(project: string, wanted = 0) {
 
   const isShort = () => (rows.value?.length ?? 0) < Math.min(wanted, total.value)
 
-  /** Runs that are shown and whose figures are not there. */
+  /** Runs that are shown, but whose figures are not read yet. */
   let owed: readonly string[] = []
 
   async function readMore(): Promise<void> {
@@ -65,13 +65,13 @@ export function createRuns(project: string, wanted = 0) {
   void more()
   return {
     ...{ rows, isShort, total, summaries, costs, error, more },
-    /** What failed, and nothing further. */
+    /** Repeats only the request that failed. */
     again: () => guarded(owed.length > 0 ? readFigures : readMore),
     close: () => closing.abort(),
   }
 }
 
-/** The scores that most of the evaluations have, most common first. */
+/** The scores that most evaluations have, the most common first. */
 export function commonScores(summaries: Iterable<EvaluationSummary>): string[] {
   const counts = new Map<string, number>()
   for (const { scorer_stats } of summaries) {

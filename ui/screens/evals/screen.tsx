@@ -13,12 +13,12 @@ import { inQuotedJson, projectInAddress } from '../../value/shell.ts'
 import { costText, countText, durationText } from '../../value/units.ts'
 import { commonScores, createRuns } from './runs.ts'
 
-/** As many as a comparison takes. */
+/** As many as a comparison accepts. */
 const mostChosen = 100
-/** Scores that have a column; a comparison shows all of them. */
+/** Scores with a column of their own; a comparison shows all scores. */
 const mostColumns = 4
 
-/** The evaluations of a project, to choose some and compare them. */
+/** The evaluations of a project; several can be selected for a comparison. */
 export function EvalsScreen({ project }: { project: string }) {
   const kept = useKeptPlace(project)
   const runs = useMemo(() => createRuns(project, kept.left?.rows), [project])
@@ -45,17 +45,17 @@ export function EvalsScreen({ project }: { project: string }) {
   useKeys('Evaluations', [
     { keys: ['j', 'ArrowDown'], does: 'Next evaluation', run: () => move(1) },
     { keys: ['k', 'ArrowUp'], does: 'Previous evaluation', run: () => move(-1) },
-    { keys: ['x', ' '], does: 'Choose it', run: () => toggle(rows?.[active]?.evaluation_call_id) },
-    { keys: ['c', 'Enter'], does: 'Compare the chosen ones', run: compare },
+    { keys: ['x', ' '], does: 'Select or deselect', run: () => toggle(rows?.[active]?.evaluation_call_id) },
+    { keys: ['c', 'Enter'], does: 'Compare selected runs', run: compare },
     {
       keys: ['o'],
-      does: 'Open its trace',
+      does: 'Open trace',
       run: () => {
         const row = rows?.[active]
         if (row) go(paths.trace(project, row.trace_id, row.evaluation_call_id))
       },
     },
-    { keys: ['Escape'], does: 'Choose none', run: () => setSearch({ sel: undefined }) },
+    { keys: ['Escape'], does: 'Clear selection', run: () => setSearch({ sel: undefined }) },
   ])
   const common = commonScores(runs.summaries.value.values())
   const scores = common.slice(0, mostColumns)
@@ -74,7 +74,7 @@ export function EvalsScreen({ project }: { project: string }) {
         <div class="head-tools">
           {chosen.length > 0 && (
             <button type="button" class="quiet" onClick={() => setSearch({ sel: undefined })}>
-              Choose none
+              Clear selection
             </button>
           )}
           <button type="button" class="main-button" disabled={chosen.length === 0} onClick={compare}>
@@ -98,7 +98,7 @@ export function EvalsScreen({ project }: { project: string }) {
             <thead>
               <tr>
                 <th scope="col">
-                  <span class="hidden-text">Chosen</span>
+                  <span class="hidden-text">Selected</span>
                 </th>
                 <th scope="col">Run</th>
                 <th scope="col">State</th>
@@ -142,7 +142,7 @@ export function EvalsScreen({ project }: { project: string }) {
   )
 }
 
-/** The oldest is the baseline unless somebody says otherwise. */
+/** By start time, so that the oldest run is the baseline unless the user chooses another. */
 function inTime(ids: readonly string[], rows: readonly EvaluationRow[]): string[] {
   const place = new Map(rows.map(({ evaluation_call_id }, index) => [evaluation_call_id, index]))
   return ids.toSorted((a, b) => (place.get(b) ?? 0) - (place.get(a) ?? 0))
@@ -166,14 +166,14 @@ function RunLine({ project, row, scores, summary, cost, isActive, isChosen, onTo
     <tr
       class={`${isActive ? 'is-active' : ''} ${isChosen ? 'is-chosen' : ''}`}
       onClick={({ target }) => {
-        // Links go where they lead.
+        // A click on a link follows the link.
         if (!(target as Element).closest('a')) onToggle()
       }}
     >
       <td>
         <input
           type="checkbox"
-          aria-label={`Choose ${name}`}
+          aria-label={`Select ${name}`}
           checked={isChosen}
           tabIndex={isActive ? 0 : -1}
           onClick={(event) => event.stopPropagation()}
@@ -200,7 +200,10 @@ function RunLine({ project, row, scores, summary, cost, isActive, isChosen, onTo
               <>
                 {meanText(mean)}
                 {own.missing_trial_count > 0 && (
-                  <span class="missing" title={`${countText(own.missing_trial_count)} trials without it`}>
+                  <span
+                    class="missing"
+                    title={`${countText(own.missing_trial_count)} trials without this score`}
+                  >
                     {' '}
                     {countText(own.missing_trial_count)} missing
                   </span>
@@ -239,8 +242,8 @@ function NoEvaluations({ project }: { project: string }) {
   return (
     <Empty title="No evaluations yet" command={firstRun(project)}>
       <p>
-        An evaluation asks a model about every row of a dataset and scores what it says. The weave package
-        writes them, or any program does, step by step:
+        An evaluation asks a model about every row of a dataset and scores its answers. The weave package
+        records evaluations; any other program can record one step by step:
       </p>
     </Empty>
   )

@@ -4,7 +4,7 @@ import { KeySheet } from '../../parts/key-sheet.tsx'
 import { theme, themes } from '../../parts/theme.ts'
 import { who } from '../../server/session.ts'
 
-/** Who is signed in: what it may use, its keys, and how the page looks. */
+/** The signed-in user: its access, its keys, and the theme of the page. */
 export function MeScreen() {
   const [isSheet, setSheet] = useState(false)
   const me = who.value
@@ -44,7 +44,7 @@ export function MeScreen() {
                 theme.value = one
               }}
             >
-              {one === 'system' ? 'as the system' : one}
+              {one}
             </button>
           ))}
         </fieldset>
@@ -52,11 +52,11 @@ export function MeScreen() {
       <section class="panel" aria-labelledby="board">
         <h2 id="board">Keyboard</h2>
         <p>
-          Everything can be done by keys; <kbd>?</kbd> shows those that work where you are.
+          Everything can be done from the keyboard. Press <kbd>?</kbd> to see the shortcuts of a screen.
         </p>
         <div>
           <button type="button" onClick={() => setSheet(true)}>
-            Show the keys
+            Show keyboard shortcuts
           </button>
         </div>
       </section>

@@ -13,7 +13,7 @@ import { countText } from '../../value/units.ts'
 import { WordDiff } from '../../value/word-diff-text.tsx'
 import { type RowChange, rowChanges } from './row-changes.ts'
 
-/** So many rows of each version are compared. */
+/** Rows that are compared in each version. */
 const mostCompared = 10_000
 const rowsAtOnce = 1_000
 const pageSize = 50
@@ -46,7 +46,7 @@ async function readBoth(project: string, base: string, shown: ObjectRead, signal
   return { before, sides }
 }
 
-/** What has changed from one version to another. */
+/** The changes from one version to another. */
 export function Difference({ project, base, shown }: { project: string; base: string; shown: ObjectRead }) {
   const { value, error, again } = useLoading(
     (signal) => readBoth(project, base, shown, signal),
@@ -118,7 +118,7 @@ function Members({ before, after }: { before: JsonNode; after: JsonNode }) {
     const [old, fresh] = [nodeAt(before, name), nodeAt(after, name)]
     return textOf(old) === textOf(fresh) ? [] : [{ name, old, fresh }]
   })
-  if (changed.length === 0) return <p class="muted">Nothing has changed.</p>
+  if (changed.length === 0) return <p class="muted">No changes.</p>
   return (
     <dl class="members">
       {changed.map(({ name, old, fresh }) => (
@@ -138,7 +138,7 @@ interface ChangedProps {
   after: JsonNode | undefined
 }
 
-/** Of conversations what became of each message, of everything else what became of its text. */
+/** Conversations are compared message by message, everything else as text. */
 function Changed({ before, after }: ChangedProps) {
   const messages = useMemo(() => messageChanges(before, after), [before, after])
   if (messages !== undefined) return <MessageChanges changes={messages} />

@@ -8,10 +8,10 @@ import { askedIn } from '../../value/messages.ts'
 import { PlainText } from '../../value/plain-text.tsx'
 import { Rows } from './rows.tsx'
 
-/** What only tells clients what an object is. */
+/** Members that only tell clients what kind of object it is. */
 const marks = new Set(['_type', '_class_name', '_bases', 'weave_type'])
 
-/** A value in the form in which people read it. */
+/** A value, shown as suits its kind. */
 export function ObjectValue({ project, object }: { project: string; object: ObjectRead }) {
   const { val } = object
   const rows = tableOf(val)
@@ -43,7 +43,7 @@ export function ObjectValue({ project, object }: { project: string; object: Obje
   )
 }
 
-/** A prompt of messages reads as a conversation. */
+/** A prompt that is a list of messages is shown as a conversation. */
 function messagesIn(val: JsonNode) {
   const list = nodeAt(val, 'messages')
   return list?.kind === 'array' ? askedIn(val) : undefined
@@ -51,6 +51,6 @@ function messagesIn(val: JsonNode) {
 
 function Member({ node }: { node: JsonNode }) {
   const text = stringOf(node)
-  // A long text is a prompt or code, whose lines count.
+  // A long text is a prompt or code, so its line breaks are kept.
   return text?.includes('\n') ? <PlainText text={text} /> : <JsonTree node={node} />
 }

@@ -1,12 +1,12 @@
-/** What became of one row from one table to another. */
+/** How one row differs between two tables. */
 export type RowChange<Row> =
   | { kind: 'added'; after: Row }
   | { kind: 'removed'; before: Row }
   | { kind: 'changed'; before: Row; after: Row }
 
 /**
- * Rows that are the same have the same digest. What lies between two of these is paired in its order: a row that was edited is
- * one change, and not one row less and another more.
+ * Equal rows have equal digests. Rows between two equal ones are paired in order, so that an edited row counts as one change
+ * and not as one row removed and another added.
  */
 export function rowChanges<Row extends { digest: string }>(
   before: readonly Row[],
@@ -35,7 +35,7 @@ function gap<Row extends { digest: string }>(
   }
 }
 
-/** Places of rows that are once in both and stand in the same order: the longest rising run of their places. */
+/** Positions of rows that occur once in both tables and in the same order: the longest increasing subsequence. */
 function anchors(
   before: readonly { digest: string }[],
   after: readonly { digest: string }[],
@@ -46,7 +46,7 @@ function anchors(
     const to = places.get(digest)
     if (to !== undefined) pairs.push([from, to])
   }
-  // Of each length the run whose last place is the lowest (patience sorting).
+  // For each length, the subsequence whose last position is lowest (patience sorting).
   const ends: number[] = []
   const previous: number[] = []
   for (const [index, [, to]] of pairs.entries()) {
@@ -66,7 +66,7 @@ function anchors(
   return run.reverse()
 }
 
-/** Where each digest is that is there once. */
+/** Position of each digest that occurs exactly once. */
 function onceIn(rows: readonly { digest: string }[]): Map<string, number> {
   const places = new Map<string, number>()
   const twice = new Set<string>()

@@ -13,10 +13,10 @@ import { JsonTree } from '../../value/json-tree.tsx'
 import { lineOf } from '../../value/messages.ts'
 import { countText } from '../../value/units.ts'
 
-/** As style/objects.css has it. */
+/** As in style/objects.css. */
 const rowHeight = 2
 
-/** Beside each other; the rest of a row is in the row itself. */
+/** Columns in the table; the row view shows all of them. */
 const mostColumns = 40
 
 /** A table, with the columns of the rows that were read so far. */
@@ -54,7 +54,7 @@ export function Rows({ project, table }: { project: string; table: string }) {
     { keys: ['G', 'End'], does: 'Last row', run: () => move(Infinity) },
     {
       keys: ['Enter', 'p', ' '],
-      does: 'The whole row beside the table',
+      does: 'Show or hide the whole row',
       run: () => setSearch({ row: opened === undefined && active >= 0 ? String(active) : undefined }),
     },
   ])
@@ -86,7 +86,7 @@ export function Rows({ project, table }: { project: string; table: string }) {
       >
         <div class="grid-head" role="row" aria-rowindex={1}>
           <div role="columnheader" class="row-nr">
-            Nr
+            No.
           </div>
           {columns.map((name) => (
             <div
@@ -129,7 +129,7 @@ export function Rows({ project, table }: { project: string; table: string }) {
         />
       </div>
       {row && (
-        <aside class="row-whole" aria-label="The row">
+        <aside class="row-whole" aria-label="Row details">
           <button
             type="button"
             class="icon-button peek-close"

@@ -21,12 +21,12 @@ import { Difference } from './difference.tsx'
 import { ObjectValue } from './object-value.tsx'
 import { VersionMarks } from './version-marks.tsx'
 
-/** So many versions are listed. */
+/** Versions in the list. */
 const mostVersions = 500
 
 interface Read {
   versions: ObjectVersion[]
-  /** Older ones are not listed. */
+  /** Whether older versions are left out. */
   isPart: boolean
   shown: ObjectRead
 }
@@ -44,7 +44,7 @@ async function readAll(project: string, object: string, version: string, signal:
   }
 }
 
-/** One object: its value in one version, and what has changed since another. */
+/** One object: its value in one version, and the changes since another. */
 export function ObjectScreen({ project, object }: { project: string; object: string }) {
   const asked = search.value
   const version = asked.get('v') ?? 'latest'
@@ -68,13 +68,13 @@ export function ObjectScreen({ project, object }: { project: string; object: str
     { keys: ['['], does: 'Older version', run: () => walk(1) },
     {
       keys: ['v'],
-      does: 'What has changed since the version before, or the value',
+      does: 'Show changes since the previous version, or the value',
       run: () => compare(base === undefined && older ? `v${older.version_index}` : undefined),
     },
     { keys: ['Escape'], does: 'All objects', run: () => go(back) },
   ])
   if (error) {
-    const gone = { title: 'There is no such object', href: back, to: 'All objects' }
+    const gone = { title: 'Object not found', href: back, to: 'All objects' }
     return <FailedScreen name={object} {...{ error, again, gone }} />
   }
   if (value === undefined) {
@@ -94,7 +94,7 @@ export function ObjectScreen({ project, object }: { project: string; object: str
         <span class="muted">
           {sizeText(shown.size_bytes)} by {shown.svc_user_id} <Time at={shown.created_at} />
         </span>
-        <Copied text={refOfCreated(project, shown)} label="Copy the reference">
+        <Copied text={refOfCreated(project, shown)} label="Copy reference">
           Reference
         </Copied>
         <span class="object-tools">
@@ -120,7 +120,7 @@ export function ObjectScreen({ project, object }: { project: string; object: str
               value={base ?? ''}
               onChange={({ currentTarget }) => compare(currentTarget.value || undefined)}
             >
-              <option value="">Not compared</option>
+              <option value="">No comparison</option>
               {versions
                 .filter(({ digest }) => digest !== shown.digest)
                 .map((one) => (
@@ -151,13 +151,13 @@ export function ObjectScreen({ project, object }: { project: string; object: str
           title={leaving === 'version' ? `Delete v${shown.version_index}?` : `Delete ${object}?`}
           text={
             leaving === 'version'
-              ? 'References to this version lead nowhere then. The other versions stay.'
-              : 'All of its versions go, and references to them lead nowhere then.'
+              ? 'References to this version will stop working. Other versions are kept.'
+              : 'All of its versions are deleted, and references to them will stop working.'
           }
           yes="Delete"
           onYes={async () => {
             const digests = leaving === 'version' ? [shown.digest] : undefined
-            // Without it the screen says that it is gone, and leads on.
+            // If it is gone, the screen reads it again, says so, and links on.
             if (!(await wasThere(deleteObject(project, object, digests)))) again()
             else if (leaving === 'version' && versions.length > 1) {
               setSearch({ v: undefined, with: undefined })

@@ -12,13 +12,13 @@ import { projectInAddress } from '../../value/shell.ts'
 import { countText, sizeText } from '../../value/units.ts'
 import { VersionMarks } from '../object/version-marks.tsx'
 
-/** Of ops, and of all else. */
+/** Limit for ops, and the same for all other objects. */
 const mostObjects = 1_000
 
 const classOf = ({ kind, base_object_class: base }: ObjectVersion) =>
   kind === 'op' ? 'Op' : (base ?? 'Other')
 
-/** Ops by themselves: a client has many of them. */
+/** Ops are read separately, because a client may have many of them. */
 async function readAll(
   project: string,
   signal: AbortSignal,
@@ -28,7 +28,7 @@ async function readAll(
   return { all: found.flat(), isPart: found.some(({ length }) => length === mostObjects) }
 }
 
-/** What is kept under a name: datasets, prompts, scorers, models, annotation specs, ops. */
+/** The objects of a project: datasets, prompts, scorers, models, annotation specs, ops. */
 export function ObjectsScreen({ project }: { project: string }) {
   const { value, error, again } = useLoading((signal) => readAll(project, signal), [project])
   const chosen = search.value.get('class') ?? undefined
@@ -54,7 +54,7 @@ export function ObjectsScreen({ project }: { project: string }) {
     { keys: ['G', 'End'], does: 'Last object', run: () => move(Infinity) },
     {
       keys: ['Enter', 'o'],
-      does: 'Open it',
+      does: 'Open object',
       run: () => current && go(paths.object(project, current.object_id)),
     },
   ])
@@ -71,9 +71,10 @@ export function ObjectsScreen({ project }: { project: string }) {
       {error && <Failed error={error} again={again} />}
       {!error && value === undefined && <Skeleton rows={8} />}
       {value?.all.length === 0 && (
-        <Empty title="Nothing is kept under a name yet" command={firstDataset(project)}>
+        <Empty title="No objects yet" command={firstDataset(project)}>
           <p>
-            Datasets, prompts, scorers and models that clients publish are here, with all of their versions.
+            Datasets, prompts, scorers and models that clients publish appear here, with all of their
+            versions.
           </p>
         </Empty>
       )}
@@ -103,7 +104,7 @@ export function ObjectsScreen({ project }: { project: string }) {
                     Size
                   </th>
                   <th scope="col">By</th>
-                  <th scope="col">Written</th>
+                  <th scope="col">Created</th>
                 </tr>
               </thead>
               <tbody ref={body}>
@@ -138,7 +139,8 @@ export function ObjectsScreen({ project }: { project: string }) {
           </div>
           {value?.isPart && (
             <p class="muted">
-              Of ops, and of all else, those {countText(mostObjects)} are here that were written last.
+              Showing the newest {countText(mostObjects)} ops and the newest {countText(mostObjects)} other
+              objects.
             </p>
           )}
         </>

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import { addUser, type User } from '../../server/people.ts'
 
-/** A user needs entities: nobody is given all of them by silence. */
+/** The field for entities is required, so that no user gets all of them by mistake. */
 export function NewUserForm({ onMade }: { onMade(user: string, secret: string): void }) {
   const [name, setName] = useState('')
   const [entities, setEntities] = useState('')
@@ -36,14 +36,14 @@ export function NewUserForm({ onMade }: { onMade(user: string, secret: string): 
           onInput={({ currentTarget }) => setName(currentTarget.value)}
         />
         <input
-          aria-label="Its entities"
+          aria-label="Entities"
           placeholder="Entities, such as acme; * for all"
           spellcheck={false}
           value={entities}
           onInput={({ currentTarget }) => setEntities(currentTarget.value)}
         />
         <select
-          aria-label="Its role"
+          aria-label="Role"
           value={role}
           onChange={({ currentTarget }) => setRole(currentTarget.value as User['role'])}
         >
@@ -51,7 +51,7 @@ export function NewUserForm({ onMade }: { onMade(user: string, secret: string): 
           <option value="admin">admin</option>
         </select>
         <button type="submit" disabled={name.trim() === '' || given.length === 0}>
-          Add a user
+          Add user
         </button>
       </form>
       {failure && (

@@ -14,7 +14,7 @@ import { who } from '../../server/session.ts'
 import { countText } from '../../value/units.ts'
 import { NewUserForm } from './new-user.tsx'
 
-/** Who may come in. For admins. */
+/** The users of the server, for admins. */
 export function PeopleScreen() {
   const { value, error, again } = useLoading(readUsers, [])
   const [made, setMade] = useState<{ user: string; secret: string }>()
@@ -23,8 +23,8 @@ export function PeopleScreen() {
   if (error instanceof Refused && error.status === 403) {
     return (
       <main class="screen">
-        <Empty title="Only admins see the users">
-          <p>Your own keys are on your own page.</p>
+        <Empty title="Only admins can see users">
+          <p>Your own keys are under My keys.</p>
           <a class="button" href={paths.me}>
             My keys
           </a>
@@ -46,9 +46,9 @@ export function PeopleScreen() {
             }}
           />
           <p class="muted">
-            {countText(value.users.length)} users. What somebody wrote stays when it is removed.
+            {countText(value.users.length)} users. What a user recorded is kept when the user is removed.
           </p>
-          <PlainTable label="Users" columns={['Name', 'Role', 'Entities', 'Limits', 'Since', 'Acts']}>
+          <PlainTable label="Users" columns={['Name', 'Role', 'Entities', 'Limits', 'Since', 'Actions']}>
             {value.users.map((user) => (
               <tr key={`${user.name} ${user.is_configured}`}>
                 <td>{user.name}</td>
@@ -94,7 +94,7 @@ export function PeopleScreen() {
       {going && (
         <Question
           title={`Remove ${going.name}?`}
-          text={`${going.name} and its keys stop working at once. What it wrote stays.`}
+          text={`${going.name} and its keys stop working at once. What it recorded is kept.`}
           yes="Remove"
           onYes={async () => {
             await wasThere(removeUser(going.name))

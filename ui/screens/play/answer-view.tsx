@@ -22,7 +22,7 @@ interface Props {
   project: string
 }
 
-/** What one side has answered, while it is written and after. */
+/** The answer of one side, while it is written and afterwards. */
 export function AnswerView({ play, side, project }: Props) {
   const run = side.run.value
   const [front, setFront] = useState<'queue' | 'dataset'>()
@@ -34,7 +34,7 @@ export function AnswerView({ play, side, project }: Props) {
         <h2>{name}</h2>
         {run?.callId && (
           <a href={paths.call(project, run.callId)} class="answer-call">
-            Its call
+            View call
           </a>
         )}
         {run?.callId && !isBusy(run) && (
@@ -60,7 +60,11 @@ export function AnswerView({ play, side, project }: Props) {
       {front === 'dataset' && run?.callId && (
         <AddToDataset project={project} calls={[run.callId]} onClose={() => setFront(undefined)} />
       )}
-      {run === undefined ? <p class="muted">The answer comes here.</p> : <Body {...{ play, side, run }} />}
+      {run === undefined ? (
+        <p class="muted">The answer will appear here.</p>
+      ) : (
+        <Body {...{ play, side, run }} />
+      )}
     </section>
   )
 }
@@ -76,7 +80,7 @@ function Figures({ run }: { run: Run }) {
       {usage && `, ${countText(usage.completion_tokens)} tokens`}
       {pace !== undefined && `, ${pace < 10 ? pace.toFixed(1) : countText(pace)} tokens/s`}
       {firstAt !== undefined && `, first after ${durationText(firstAt - askedAt)}`}
-      {!isBusy(run) && lastAt !== undefined && `, ${durationText(lastAt - askedAt)} in all`}
+      {!isBusy(run) && lastAt !== undefined && `, ${durationText(lastAt - askedAt)} in total`}
       {usage && `, prompt of ${countText(usage.prompt_tokens)}`}
       {cached > 0 && ` (${countText(cached)} cached)`}
     </span>
@@ -84,7 +88,7 @@ function Figures({ run }: { run: Run }) {
 }
 
 const states: Record<Run['state'], string> = {
-  held: 'not asked yet',
+  held: 'queued',
   waiting: 'waiting',
   writing: 'writing',
   done: 'done',
@@ -112,7 +116,7 @@ function Body({ play, side, run }: { play: Play; side: Side; run: Run }) {
         </p>
       )}
       {widened !== undefined && (
-        <p class="notice">These parts of the schemas of tools are not enforced: {widened}.</p>
+        <p class="notice">These parts of the tool schemas are not enforced: {widened}.</p>
       )}
       {answer.choices.map((choice, index) => (
         <ChoiceView
@@ -162,7 +166,7 @@ function ChoiceView({ play, side, choice, before, wantsJson, isOver, of }: Choic
           {of !== undefined && <h3>Choice {of}</h3>}
           {possible.length > 1 && (
             <fieldset class="segments">
-              <legend class="hidden-text">Show it as</legend>
+              <legend class="hidden-text">Show as</legend>
               {possible.map((one) => (
                 <button key={one} type="button" aria-pressed={one === view} onClick={() => setChosen(one)}>
                   {viewNames[one]}
@@ -208,10 +212,10 @@ function ChoiceView({ play, side, choice, before, wantsJson, isOver, of }: Choic
           )}
           {isRenewable && (
             <button type="button" onClick={() => play.keep(side, choice)}>
-              Go on with this answer
+              Continue with this answer
             </button>
           )}
-          <Copied text={whole} label="Copy the answer">
+          <Copied text={whole} label="Copy answer">
             Copy
           </Copied>
         </footer>

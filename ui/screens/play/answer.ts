@@ -1,8 +1,8 @@
-/** An answer as far as it has come. It is added to in place: drawing follows at its own pace. */
+/** An answer as far as it has arrived. It is updated in place; the page draws copies at its own pace. */
 export interface Answer {
   choices: Choice[]
   usage?: Usage
-  /** The whole answer, where it was no stream. */
+  /** The whole answer, if it was not streamed. */
   json?: string
 }
 
@@ -65,7 +65,7 @@ export interface AnswerPart {
   usage?: Usage | null
 }
 
-/** As it is now: what has not changed is not drawn again, so each drawing gets choices of its own. */
+/** A copy with new choices: unchanged objects would not be drawn again. */
 export const asOfNow = (answer: Answer): Answer => ({
   ...answer,
   choices: answer.choices.map((choice) => ({
@@ -87,7 +87,7 @@ export function addPart(answer: Answer, { choices = [], usage }: AnswerPart): vo
     choice.thought += said.reasoning ?? ''
     for (const [at, part] of (said.tool_calls ?? []).entries()) addCall(choice, part.index ?? at, part)
     if (said.function_call) addCall(choice, 0, { function: said.function_call })
-    // Answers may have very many; a spread has an end.
+    // Answers may have very many tokens; a spread has a limit.
     for (const token of logprobs?.content ?? []) choice.tokens.push(token)
     if (finish_reason) choice.finish = finish_reason
     if (stop_reason !== undefined && stop_reason !== null) choice.stop = stop_reason
@@ -102,7 +102,7 @@ function addCall({ calls }: Choice, index: number, { id, function: called = {} }
   call.arguments += called.arguments ?? ''
 }
 
-/** The text up to a token, and another token in its place; undefined where that is only a part of a character. */
+/** The text up to a token, followed by another token; undefined where that token is only part of a character. */
 export function forkAt(tokens: readonly Token[], at: number, instead: Alternative): string | undefined {
   const bytes = [...tokens.slice(0, at).flatMap((token) => token.bytes), ...instead.bytes]
   try {
@@ -112,7 +112,7 @@ export function forkAt(tokens: readonly Token[], at: number, instead: Alternativ
   }
 }
 
-/** From 0, hardly any, to 4: how little the model expected a token. In steps of probability: 0.8, 0.5, 0.2, 0.05. */
+/** How little the model expected a token, from 0 (hardly surprising) to 4, by its probability: 0.8, 0.5, 0.2, 0.05. */
 export function surpriseOf({ logprob }: Pick<Alternative, 'logprob'>): 0 | 1 | 2 | 3 | 4 {
   const probability = Math.exp(logprob)
   if (probability >= 0.8) return 0

@@ -7,11 +7,11 @@ import { isJson } from './settings.ts'
 
 interface Props {
   calls: readonly ToolCall[]
-  /** Present when the answer is over. */
+  /** Present once the answer is complete. */
   onResults: ((results: string[]) => void) | undefined
 }
 
-/** Calls of tools, and a place to say what each of them answers. */
+/** Calls of tools, with a field for the result of each. */
 export function CallResults({ calls, onResults }: Props) {
   const [results, setResults] = useState<string[]>([])
   return (
@@ -30,8 +30,8 @@ export function CallResults({ calls, onResults }: Props) {
           {isJson(given) ? <JsonTree node={jsonNode(given)} /> : <PlainText text={given} />}
           {onResults && (
             <textarea
-              aria-label={`What ${name} answers`}
-              placeholder={`What ${name} answers`}
+              aria-label={`Result of ${name}`}
+              placeholder={`Result of ${name}`}
               rows={2}
               value={results[index] ?? ''}
               onInput={({ currentTarget }) => {
@@ -45,7 +45,7 @@ export function CallResults({ calls, onResults }: Props) {
       ))}
       {onResults && (
         <button type="submit" class="main-button">
-          Send {calls.length === 1 ? 'the result' : 'the results'} and go on
+          Send {calls.length === 1 ? 'result' : 'results'} and continue
         </button>
       )}
     </form>

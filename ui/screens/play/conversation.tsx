@@ -8,7 +8,7 @@ import { newTurn, type Turn } from './turns.ts'
 
 const roles = ['system', 'user', 'assistant', 'tool']
 
-/** The messages that A and B are both asked, each of them to be changed. */
+/** The messages that A and B are both asked, each editable. */
 export function Conversation({ play }: { play: Play }) {
   const turns = play.turns.value
   const wrong = play.shown.value
@@ -37,7 +37,7 @@ export function Conversation({ play }: { play: Play }) {
               play.turns.value = [newTurn('system'), ...turns]
             }}
           >
-            Add a system message
+            Add system message
           </button>
         )}
         <button
@@ -45,7 +45,7 @@ export function Conversation({ play }: { play: Play }) {
           class="quiet"
           onClick={() => play.add(newTurn(turns.at(-1)?.role === 'user' ? 'assistant' : 'user'))}
         >
-          Add a message
+          Add message
         </button>
       </div>
     </section>
@@ -87,7 +87,7 @@ function TurnRow({ play, turn, index, isLast, isOnly, wrong }: RowProps) {
               checked={isOpen}
               onChange={({ currentTarget }) => play.edit(id, { isOpen: currentTarget.checked })}
             />
-            The answer goes on from here
+            Continue the answer from here
           </label>
         )}
         <button

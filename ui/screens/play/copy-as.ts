@@ -12,7 +12,7 @@ interface Asked {
 export const forms = ['curl', 'JavaScript', 'Python'] as const
 export type Form = (typeof forms)[number]
 
-/** The same question for a terminal or a program. No key is in it. */
+/** The request as a command or a program. It contains no key. */
 export function copyAs(form: Form, { origin, project, thread, body }: Asked): string {
   const headers = [
     ['x-heddle-project', project],
@@ -34,7 +34,7 @@ interface Copied {
   isStream: boolean
 }
 
-/** A system takes no longer argument of a command than 128 KiB; a picture in a message has more. */
+/** Linux allows 128 KiB for one argument of a command; a picture in a message is longer. */
 const longestArgument = 100_000
 
 function curl({ origin, headers, body, isStream }: Copied): string {
@@ -47,7 +47,7 @@ function curl({ origin, headers, body, isStream }: Copied): string {
     ...headers.map(([name, value]) => `-H ${quoted(`${name}: ${value}`)}`),
     isLong ? "--data-binary @- <<'END'" : `-d ${quoted(json)}`,
   ].join(' \\\n  ')
-  // No line of JSON is this one: the lines of its texts are escaped.
+  // No line of the JSON can equal this one, because line breaks inside its texts are escaped.
   return isLong ? `${command}\n${json}\nEND\n` : command
 }
 
@@ -102,20 +102,20 @@ ${shown}
 // biome-ignore lint/suspicious/noControlCharactersInRegex: whatever is beyond ASCII
 const isAscii = (text: string) => /^[\x00-\x7f]*$/.test(text)
 
-/** Headers hold bytes. Those of UTF-8 are given as `fetch` takes them, a character for each. */
+/** Headers hold bytes. Those of UTF-8 are passed as `fetch` accepts them, one character each. */
 const headerInJavaScript = (value: string) =>
   isAscii(value) ? JSON.stringify(value) : `Buffer.from(${JSON.stringify(value)}).toString('latin1')`
 
 const headerInPython = (value: string) => `${JSON.stringify(value)}${isAscii(value) ? '' : '.encode()'}`
 
-/** The SDKs want a model; the first one answers to an empty name. */
+/** The SDKs require a model; an empty name means the first one. */
 function withModel(body: string): JsonNode {
   const node = jsonNode(body)
   for (const { name } of membersOf(node)) if (name === 'model') return node
   return jsonNode(`{"model":"",${sourceOf(node).slice(1)}`)
 }
 
-/** How a language writes what JSON has. */
+/** How a language writes JSON values. */
 interface Language {
   word: Readonly<Record<'true' | 'false' | 'null', string>>
   number(source: string): string
@@ -130,9 +130,9 @@ const ofJson: Language = {
 
 const ofJavaScript: Language = {
   ...ofJson,
-  // A number of JavaScript would lose digits.
+  // A JavaScript number would lose digits.
   number: (source) => (isExact(source) ? source : `JSON.rawJSON('${source}')`),
-  // Without brackets it would be the prototype.
+  // Without brackets it would set the prototype.
   name: (name) => (name === '__proto__' ? '["__proto__"]' : JSON.stringify(name)),
 }
 
@@ -143,7 +143,7 @@ function isExact(source: string): boolean {
   return /^-?\d+$/.test(source) ? Number.isSafeInteger(value) : Number.isFinite(value)
 }
 
-/** Indented, with the digits that its numbers have. */
+/** Indented, with the digits of its numbers. */
 function laidOut(node: JsonNode, language: Language, indent = ''): string {
   const source = sourceOf(node)
   const text = stringOf(node)
@@ -160,7 +160,7 @@ function laidOut(node: JsonNode, language: Language, indent = ''): string {
   return members.length === 0 ? open + close : `${open}\n${members.join(',\n')}\n${indent}${close}`
 }
 
-/** Those that the SDK of Python takes by name; it sends the others from extra_body. */
+/** Fields that the Python SDK accepts as named arguments; it sends the others from extra_body. */
 const openAiFields = new Set(
   'messages model audio frequency_penalty function_call functions logit_bias logprobs max_completion_tokens max_tokens metadata modalities n parallel_tool_calls presence_penalty reasoning_effort response_format seed service_tier stop store stream stream_options temperature tool_choice tools top_logprobs top_p user web_search_options'.split(
     ' ',

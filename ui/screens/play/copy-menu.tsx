@@ -10,7 +10,7 @@ import { bodyOf, openFields } from './turns.ts'
 /** Nobody reads more of it here, and a browser takes seconds to lay out a few megabytes. */
 const longestShown = 20_000
 
-/** The question as a program would ask it. */
+/** The request as a program would send it. */
 export function CopyDialog({ play, project, onClose }: { play: Play; project: string; onClose(): void }) {
   const [form, setForm] = useState<(typeof forms)[number]>('curl')
   const [name, setName] = useState(play.shown.value[0]?.name)
@@ -50,7 +50,7 @@ export function CopyDialog({ play, project, onClose }: { play: Play; project: st
               ))}
             </fieldset>
           )}
-          <Copied text={text} label="Copy the text">
+          <Copied text={text} label="Copy text">
             Copy
           </Copied>
         </div>
@@ -59,11 +59,11 @@ export function CopyDialog({ play, project, onClose }: { play: Play; project: st
         </pre>
         {isCut && (
           <p class="muted">
-            The first {countText(longestShown)} of {countText(text.length)} characters; all of them are
+            The first {countText(longestShown)} of {countText(text.length)} characters. All of them are
             copied.
           </p>
         )}
-        <p class="muted">No key is in it: put one into HEDDLE_KEY.</p>
+        <p class="muted">It contains no key: put yours into HEDDLE_KEY.</p>
       </div>
     </Dialog>
   )

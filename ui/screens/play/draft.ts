@@ -17,11 +17,11 @@ export function readDraft(): Draft | undefined {
   }
 }
 
-/** So long nobody types before a draft is written: a conversation of a few megabytes takes a while. */
+/** Pause in typing after which a draft is stored: storing a conversation of a few megabytes takes a while. */
 const restMs = 400
 
 export interface DraftWriter {
-  /** In place of what was to be kept before, as soon as there is a rest, or the page is left. */
+  /** Replaces a draft that is not stored yet. It is stored after a pause in typing, or when the page is left. */
   keep(draftNow: () => Draft): void
   end(): void
 }
@@ -48,7 +48,7 @@ export function draftWriter(wrote: (isKept: boolean) => void): DraftWriter {
   }
 }
 
-/** False where it is more than a browser keeps: then it is lost with the tab, and nothing older comes back in its place. */
+/** False if it is more than the browser can keep: it is then lost with the tab, and no older draft comes back instead. */
 function writeDraft(draft: Draft): boolean {
   try {
     sessionStorage.setItem(draftName, JSON.stringify(draft))
@@ -59,7 +59,7 @@ function writeDraft(draft: Draft): boolean {
   }
 }
 
-/** The settings that somebody tried last: B where two are compared. */
+/** The settings that were tried last: those of B where two are compared. */
 export function draftSettings(): string {
   const draft = readDraft()
   return (draft?.isCompared ? draft.b : draft?.a) ?? ''

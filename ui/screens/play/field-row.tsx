@@ -7,16 +7,16 @@ import { numberIn, textsIn, textsShown } from './settings.ts'
 
 interface Props {
   field: RequestField
-  /** Tells the fields of A and B apart. */
+  /** Distinguishes the fields of A from those of B. */
   side: string
   value: string | undefined
-  /** What the server said of it. */
+  /** The error that the server reported for it. */
   wrong: string | undefined
   models: readonly string[]
   onChange(json: string | undefined): void
 }
 
-/** One field: its name, what it takes, what it does. */
+/** One field: its name, its type and range, its effect. */
 export function FieldRow({ field, side, value, wrong, models, onChange }: Props) {
   const { name, range, says, initial, effect } = field
   const id = `field-${side}-${name}`
@@ -33,8 +33,8 @@ export function FieldRow({ field, side, value, wrong, models, onChange }: Props)
           <button
             type="button"
             class="quiet"
-            aria-label={`Leave ${name} at its default`}
-            title="Leave it at its default"
+            aria-label={`Reset ${name} to its default`}
+            title="Reset to default"
             onClick={() => onChange(undefined)}
           >
             <Icon name="close" />
@@ -52,7 +52,7 @@ export function FieldRow({ field, side, value, wrong, models, onChange }: Props)
       <p class="field-says" id={`${id}-says`}>
         <span>
           {range}
-          {initial !== undefined && `, ${initial} where it is absent`}.
+          {initial !== undefined && `, default ${initial}`}.
         </span>{' '}
         <WithCode text={says} />
       </p>
@@ -60,7 +60,7 @@ export function FieldRow({ field, side, value, wrong, models, onChange }: Props)
   )
 }
 
-/** Its name and its value have room beside each other. */
+/** Its name and its value fit next to each other. */
 const isShort = ({ kind, effect }: RequestField) =>
   effect !== 'refused' && (kind === 'number' || kind === 'boolean' || kind === 'choice')
 
@@ -77,7 +77,7 @@ function Control({ field, id, value, models, isInvalid, onChange }: ControlProps
     return (
       <Select
         {...{ about, value, onChange }}
-        absent="the first one"
+        absent="first model"
         options={models.map((one) => JSON.stringify(one))}
       />
     )
@@ -179,7 +179,7 @@ interface NumberProps {
   onChange(json: string | undefined): void
 }
 
-/** Text, because a number of 64 bits keeps its digits in it. */
+/** Kept as text, so that a number of 64 bits keeps its digits. */
 function NumberField({ about, value, initial, onChange }: NumberProps) {
   const [text, setText] = useState(value ?? '')
   const [told, setTold] = useState(value)
@@ -213,7 +213,7 @@ function NumberField({ about, value, initial, onChange }: NumberProps) {
   )
 }
 
-/** Its text is the user's; the list that it stands for is what is sent. */
+/** The text is what the user typed; the list that it stands for is sent. */
 function TextsField({ about, value, onChange }: Omit<NumberProps, 'initial'>) {
   const [text, setText] = useState(value === undefined ? '' : textsShown(value))
   const [told, setTold] = useState(value)
@@ -226,7 +226,7 @@ function TextsField({ about, value, onChange }: Omit<NumberProps, 'initial'>) {
       {...about}
       rows={2}
       spellcheck={false}
-      placeholder="one on each line, or a JSON list"
+      placeholder="one per line, or a JSON list"
       value={text}
       onInput={({ currentTarget: { value: next } }) => {
         const json = next === '' ? undefined : textsIn(next)
@@ -238,7 +238,7 @@ function TextsField({ about, value, onChange }: Omit<NumberProps, 'initial'>) {
   )
 }
 
-/** Sentences mark names as Markdown does. */
+/** Names in these sentences are marked as in Markdown. */
 function WithCode({ text }: { text: string }): ComponentChildren {
   return text.split('`').map((part, index) => (index % 2 === 0 ? part : <code key={index}>{part}</code>))
 }

@@ -6,9 +6,9 @@ export interface RequestField {
   /** Its type and range in words. */
   range: string
   says: string
-  /** What holds where it is absent, as JSON. */
+  /** The value that applies where it is absent, as JSON. */
   initial?: string
-  /** Of a choice; one of `json` may be one of these as well. */
+  /** The values of a choice; a `json` field may accept some as well. */
   choices?: readonly string[]
   effect: 'honoured' | 'partly' | 'none' | 'refused'
 }

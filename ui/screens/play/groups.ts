@@ -4,7 +4,7 @@ import { requestFields } from './request-fields.ts'
 export interface FieldGroup {
   name: string
   fields: readonly RequestField[]
-  /** Closed until somebody looks for something. */
+  /** Closed until something is searched for or set in it. */
   isRare: boolean
 }
 
@@ -12,7 +12,7 @@ const named: [name: string, fields: string][] = [
   ['Model', 'model'],
   ['Sampling', 'temperature top_p top_k min_p seed n frequency_penalty presence_penalty repetition_penalty'],
   [
-    'Length and end',
+    'Length and stopping',
     'max_completion_tokens min_tokens stop stop_token_ids ignore_eos include_stop_str_in_output',
   ],
   ['Probabilities', 'logprobs top_logprobs prompt_logprobs'],
@@ -21,9 +21,9 @@ const named: [name: string, fields: string][] = [
   ['Thinking', 'reasoning_effort thinking_token_budget include_reasoning'],
 ]
 
-const usual = new Set(['Model', 'Sampling', 'Length and end', 'Probabilities'])
+const usual = new Set(['Model', 'Sampling', 'Length and stopping', 'Probabilities'])
 
-/** Every field is in one of them: those that are named nowhere come last. */
+/** Every field is in one group; fields that are named above nowhere come last. */
 export const fieldGroups: readonly FieldGroup[] = (() => {
   const left = new Map(requestFields.map((field) => [field.name, field]))
   const groups: FieldGroup[] = []
@@ -42,7 +42,7 @@ export const fieldGroups: readonly FieldGroup[] = (() => {
     rest.filter(({ effect }) => effect === 'honoured' || effect === 'partly'),
   )
   add(
-    'Without effect here',
+    'No effect here',
     rest.filter(({ effect }) => effect === 'none'),
   )
   add(

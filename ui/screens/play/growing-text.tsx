@@ -2,8 +2,8 @@ import { useLayoutEffect, useRef } from 'preact/hooks'
 import { Markdown } from '../../value/markdown.tsx'
 
 /**
- * A text that is being written. Paragraphs that are over are laid out; of the one that is being written only what is new is
- * added, however long it becomes.
+ * A text that is being written. Complete paragraphs are laid out as Markdown. To the last one only the new text is appended,
+ * however long it becomes.
  */
 export function GrowingText({ text }: { text: string }) {
   const end = endOfLaidOut(text)
@@ -27,7 +27,7 @@ function Tail({ text }: { text: string }) {
   return <p class="growing-tail" ref={ref} />
 }
 
-/** Behind the last paragraph that is over; what is between fences stays together. */
+/** Position after the last complete paragraph; text between fences stays together. */
 function endOfLaidOut(text: string): number {
   const end = text.lastIndexOf('\n\n')
   if (end === -1) return 0

@@ -5,7 +5,7 @@ import type { Turn } from './turns.ts'
 interface Handed {
   turns: Turn[]
   settings: Settings
-  /** It is asked at once: somebody has just chosen so. A link never asks by itself. */
+  /** Ask at once, because the user has just chosen to. A link never asks by itself. */
   isAsked: boolean
 }
 

@@ -9,17 +9,17 @@ interface Props {
   describedBy: string | undefined
   rows?: number
   isInvalid: boolean
-  /** Undefined where nothing is written. What is no JSON yet is not told. */
+  /** Called with undefined for an empty text, and not called for invalid JSON. */
   onChange(json: string | undefined): void
 }
 
-/** What is written. Looked at once for each key: of a megabyte that takes some milliseconds. */
+/** The text, checked once per key press: for a megabyte that takes some milliseconds. */
 interface Written {
   text: string
   problem: string | undefined
-  /** It is, or was, too long to be laid out whole for each key. */
+  /** It is, or was, too long to be laid out whole at each key press. */
   isLong: boolean
-  /** Tells what somebody writes from what has come from elsewhere. */
+  /** Whether the user typed it, or it came from elsewhere. */
   isOwn: boolean
 }
 
@@ -30,12 +30,12 @@ const given = (text: string): Written => ({
   isOwn: false,
 })
 
-/** A text with the numbers of its lines, unless it is long. What is written is sent when it is JSON. */
+/** A JSON text with line numbers, unless it is long. Its value is reported whenever it is valid JSON. */
 export function JsonEditor({ id, label, value, describedBy, rows = 1, isInvalid, onChange }: Props) {
   const [written, setWritten] = useState(() => given(value))
   const [told, setTold] = useState(value)
   const [turn, setTurn] = useState(0)
-  // Something else has changed it.
+  // The value was changed from outside.
   if (value !== told) {
     setTold(value)
     setWritten(given(value))
@@ -89,14 +89,14 @@ interface LinedProps {
   label: string
   text: string
   about: object
-  /** So many lines have a number, however few there are. */
+  /** Shows at least this many line numbers. */
   least: number
   write(text: string): void
 }
 
 function Lined({ label, text, about, least, write }: LinedProps) {
   const lines = Math.max(least, text.split('\n').length)
-  /** A long text is told before the browser lays it out. */
+  /** Intercepts a long text before the browser lays it out. */
   const paste = (event: ClipboardEvent & { currentTarget: HTMLTextAreaElement }) => {
     const { value, selectionStart, selectionEnd } = event.currentTarget
     const pasted = (event.clipboardData?.getData('text/plain') ?? '').replace(/\r\n?/g, '\n')
@@ -127,6 +127,6 @@ function problemOf(text: string): string | undefined {
     JSON.parse(text)
     return undefined
   } catch (error) {
-    return `This is no JSON yet: ${(error as Error).message}`
+    return `Not valid JSON yet: ${(error as Error).message}`
   }
 }

@@ -1,12 +1,12 @@
 import { betweenCharacters } from '../../value/text-pieces.ts'
 
-/** A browser lays out a whole text again for each key: a line of two million characters takes it a seventh of a second. */
+/** A browser lays out a whole text again at each key press: a line of two million characters takes it a seventh of a second. */
 export const longestEdited = 100_000
 
-/** As much of a long text as is edited at each of its ends. */
+/** Characters of a long text that are editable at each end. */
 const edge = 1_000
 
-/** A text whose middle stays as it is. */
+/** A long text, of which only the ends are edited. */
 export interface Folded {
   beginning: string
   middle: string
@@ -16,8 +16,8 @@ export interface Folded {
 export const wholeOf = ({ beginning, middle, end }: Folded): string => beginning + middle + end
 
 /**
- * Undefined where the text is short enough to be edited whole. What is put in between two texts stays between them, so that who
- * goes on writing does so where it ends.
+ * Undefined where the text is short enough to be edited whole. Text that was pasted ends up in the middle, between the two
+ * texts around it, so that typing continues where it ends.
  */
 export function folded(text: string, from = 0, to = text.length): Folded | undefined {
   if (text.length <= longestEdited) return undefined

@@ -6,19 +6,19 @@ interface Props {
   label: string
   placeholder: string
   text: string
-  /** More about each box: who describes it, what is wrong with it. */
+  /** Attributes of each text area: its description, whether it is invalid. */
   about?: object
-  /** Who has just put the text in goes on at its end. */
+  /** The text has just been pasted, so the caret goes to its end. */
   isWriting?: boolean
   onText(text: string): void
 }
 
-/** What is said in a message. Of a long one the two ends are edited, and the middle stays as it is. */
+/** The text of a message. Of a long one only the two ends are editable. */
 export function MessageText({ label, placeholder, text, about, isWriting = false, onText }: Props) {
   const [fold, setFold] = useState<Folded | undefined>(() => folded(text))
-  /** Where the caret goes in what is shown instead. */
+  /** Position of the caret after the text areas are replaced. */
   const caret = useRef(isWriting ? text.length : undefined)
-  /** The whole text, or the end of it. */
+  /** The text area of the whole text, or of its end. */
   const last = useRef<HTMLTextAreaElement>(null)
   useLayoutEffect(() => {
     if (caret.current === undefined || last.current === null) return
@@ -27,7 +27,7 @@ export function MessageText({ label, placeholder, text, about, isWriting = false
     caret.current = undefined
   }, [fold])
 
-  /** Before the browser lays it out. */
+  /** Intercepts a long text before the browser lays it out. */
   const paste = (
     event: ClipboardEvent & { currentTarget: HTMLTextAreaElement },
     before = '',
@@ -81,12 +81,12 @@ export function MessageText({ label, placeholder, text, about, isWriting = false
         onInput={({ currentTarget }) => change({ ...fold, beginning: currentTarget.value })}
       />
       <p class="folded muted">
-        <span>{countText(middle.length)} characters between are sent as they are.</span>
+        <span>{countText(middle.length)} characters in between are sent unchanged.</span>
         <button type="button" class="quiet" onClick={() => unfold(text)}>
           Edit all
         </button>
         <button type="button" class="quiet" onClick={() => unfold(beginning + fold.end)}>
-          Take them out
+          Remove them
         </button>
       </p>
       <textarea

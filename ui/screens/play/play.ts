@@ -21,10 +21,10 @@ export interface Play {
   turns: Signal<readonly Turn[]>
   a: Side
   b: Side
-  /** Both where two are compared. */
+  /** Both sides where two are compared. */
   shown: Signal<readonly Side[]>
   failure: Signal<Error | undefined>
-  /** Whether the conversation is there again when the tab is loaded anew. */
+  /** Whether the conversation survives a reload of the tab. */
   isKept: Signal<boolean>
   set(side: Side, name: string, value: string | undefined): void
   compare(isOn: boolean): void
@@ -33,18 +33,18 @@ export interface Play {
   remove(id: number): void
   ask(): void
   stop(): void
-  /** The answer becomes part of the conversation. */
+  /** Adds the answer to the conversation. */
   keep(side: Side, choice: Choice): void
-  /** What tools have answered; the conversation goes on at once. */
+  /** Adds the results of tools and continues the conversation at once. */
   answerCalls(side: Side, choice: Choice, results: readonly string[]): void
-  /** The answer goes on from another token. */
+  /** Continues the answer from another token. */
   fork(side: Side, tokens: readonly Token[], at: number, rank: number): void
   clear(): void
-  /** From now on it keeps its address and its draft; what is given back ends that. */
+  /** Keeps the address and the draft up to date from now on. Returns a function that ends that. */
   open(): () => void
 }
 
-/** What is not in the address: the conversation, and settings that are too long for a link. */
+/** Holds what is not in the address: the conversation, and settings that are too long for a link. */
 export function createPlay(project: () => string): Play {
   const draft = readDraft()
   const asked = search.value
@@ -73,7 +73,7 @@ export function createPlay(project: () => string): Play {
     try {
       const given = askedIn(nodeAt(await readCall(project(), call, closing.signal), 'inputs'))
       if (given === undefined)
-        throw new Error(`The call ${call} is no chat, so there is nothing to ask again.`)
+        throw new Error(`The call ${call} is not a chat, so there is nothing to ask again.`)
       take(given)
       setSearch({ from: undefined })
     } catch (error) {
@@ -84,7 +84,7 @@ export function createPlay(project: () => string): Play {
   function askSides(which: readonly Side[]): void {
     failure.value = undefined
     const [given, thread] = [turns.value, search.value.get('thread') ?? '']
-    // An empty message at the end is one that nobody wrote.
+    // An empty message at the end was not written by anybody.
     const last = given.at(-1)
     const isUnwritten = last?.role === 'user' && last.text.trim() === '' && given.length > 1
     const written = isUnwritten ? given.slice(0, -1) : given
@@ -196,7 +196,7 @@ function turnsOf(draft: Draft | undefined): Turn[] {
   return kept.length === 0 ? [newTurn('user')] : kept
 }
 
-/** The conversation with an answer at its end; one that went on from an open turn is one with it. */
+/** The conversation with an answer appended; an answer that continued an open turn is merged with it. */
 function withAnswer(turns: readonly Turn[], { content, thought, calls }: Choice): Turn[] {
   const last = turns.at(-1)
   const before = last?.isOpen ? turns.slice(0, -1) : turns
@@ -213,7 +213,7 @@ function withAnswer(turns: readonly Turn[], { content, thought, calls }: Choice)
   return [...before, newTurn('assistant', (last?.isOpen ? last.text : '') + content, { rest })]
 }
 
-/** The conversation with an answer that has begun. */
+/** The conversation with the beginning of an answer. */
 export function withOpen(turns: readonly Turn[], text: string): Turn[] {
   const before = turns.at(-1)?.isOpen ? turns.slice(0, -1) : turns
   return [...before, newTurn('assistant', text, { isOpen: true })]

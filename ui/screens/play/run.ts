@@ -6,16 +6,16 @@ import { type Answer, type AnswerPart, addPart, asOfNow } from './answer.ts'
 import { type Settings, withSetting } from './settings.ts'
 import { bodyOf, openFields, type Turn } from './turns.ts'
 
-/** One question to the model and what became of it. */
+/** One request to the model, and its answer. */
 export interface Run {
   /** `held`: it is not sent yet, because other answers of this browser are being written. */
   state: 'held' | 'waiting' | 'writing' | 'done' | 'stopped' | 'failed'
   /** What was asked. */
   turns: readonly Turn[]
-  /** What the answer goes on from. */
+  /** The text that the answer continues. */
   before: string
   answer: Answer
-  /** Undefined until the head of the answer is there; null where it is not recorded. */
+  /** Undefined until the headers of the answer arrive; null where it is not recorded. */
   callId?: string | null
   widened?: string
   error?: Error
@@ -27,11 +27,11 @@ export interface Run {
 export interface Runner {
   run: Signal<Run | undefined>
   ask(asked: { turns: readonly Turn[]; settings: Settings; project: string; thread: string }): Promise<void>
-  /** The server frees the slot as soon as nobody listens. */
+  /** The server frees the slot as soon as the connection closes. */
   stop(): void
 }
 
-/** What the page asks for by itself: an answer that comes as it is written, and how many tokens it has. */
+/** What the page adds by itself: a streamed answer, and its number of tokens. */
 function ownFields(turns: readonly Turn[], settings: Settings, countsAtEnd: boolean): Settings {
   const fields = new Map(openFields(turns))
   const isStream = !settings.has('stream') || settings.get('stream') === 'true'
@@ -42,10 +42,10 @@ function ownFields(turns: readonly Turn[], settings: Settings, countsAtEnd: bool
   return fields
 }
 
-/** Models, as requests name them, whose server counts tokens at the end only. */
+/** Names of models whose server counts tokens only at the end. */
 const countingAtEnd = new Set<string>()
 
-/** The page has asked for counts while the answer is written, and the server behind the model gives none. */
+/** The page asked for counts during the answer, and the server behind the model gives none. */
 const isOfCounts = (error: unknown): boolean =>
   error instanceof Refused &&
   error.code === 'upstream_lacks' &&
@@ -56,7 +56,7 @@ export function createRunner(): Runner {
   let controller: AbortController | undefined
   let frame: number | undefined
 
-  /** At most once a frame, however many tokens come. */
+  /** At most once per frame, however many tokens arrive. */
   function draw(current: Run): void {
     frame ??= requestAnimationFrame(() => {
       frame = undefined
@@ -72,7 +72,7 @@ export function createRunner(): Runner {
 
   async function listen(current: Run, asked: Parameters<Runner['ask']>[0], signal: AbortSignal) {
     const { turns, project, thread } = asked
-    // A stream is asked for by what the page sends, unless somebody wants none.
+    // The page streams by default, so `"stream": true` is redundant.
     const settings =
       asked.settings.get('stream') === 'true'
         ? withSetting(asked.settings, 'stream', undefined)
@@ -136,14 +136,14 @@ export function createRunner(): Runner {
         current.state = own.signal.aborted ? 'stopped' : 'failed'
         if (!own.signal.aborted) current.error = error as Error
       }
-      // Another question may have been asked meanwhile.
+      // Another request may have been started meanwhile.
       if (controller === own) drawNow(current)
     },
     stop: () => controller?.abort(),
   }
 }
 
-/** Tokens that are not shown, such as the first of a call, are counted only by servers that count as they write. */
+/** Tokens without text, such as the first of a call, are only counted by servers that count as they write. */
 function hasBegun({ usage, choices }: Answer): boolean {
   if ((usage?.completion_tokens ?? 0) > 0) return true
   return choices.some(({ content, thought, calls }) => content !== '' || thought !== '' || calls.length > 0)
@@ -153,10 +153,10 @@ const busy: ReadonlySet<Run['state'] | undefined> = new Set(['held', 'waiting', 
 
 export const isBusy = (run: Run | undefined): boolean => busy.has(run?.state)
 
-/** Shorter, and what arrives together would say nothing of the pace. */
+/** Within a shorter time several tokens may arrive together, which says nothing about the pace. */
 const leastMs = 50
 
-/** Tokens a second: the first token says when writing began. */
+/** Tokens per second since the first token. */
 export function paceOf({ answer, firstAt, lastAt }: Run): number | undefined {
   const tokens = answer.usage?.completion_tokens ?? 0
   if (firstAt === undefined || lastAt === undefined || tokens < 2) return undefined
@@ -164,7 +164,7 @@ export function paceOf({ answer, firstAt, lastAt }: Run): number | undefined {
   return ((tokens - 1) / (lastAt - firstAt)) * 1000
 }
 
-/** The field that a refusal names, and the message where it is one of a message. */
+/** The field that a refusal names, and the number of the message if it is in one. */
 export function wrongAt(error: Error | undefined): { field: string; message?: number } | undefined {
   if (!(error instanceof Refused) || error.field === undefined) return undefined
   const [field = '', index] = error.field.split(/[.[\]]+/)

@@ -17,7 +17,7 @@ const nameless = () => {
   return `${first === '*' ? 'main' : first}/default`
 }
 
-/** Asks the model. Each question is a call of the project. */
+/** Asks the model. Each answer is a call of the project. */
 export function PlayScreen() {
   const project = search.value.get('p') ?? ''
   useEffect(() => {
@@ -48,7 +48,7 @@ function Playground({ project }: { project: string }) {
     },
     { keys: ['y'], does: 'Copy as curl or code', run: () => setCopying(true) },
   ])
-  // What it can be asked for is known when it is loaded.
+  // Which models can answer is known once they are loaded.
   const answering = engine?.models.filter(
     ({ names, tasks }) => names.length === 0 || tasks.includes('answers'),
   )
@@ -68,13 +68,12 @@ function Playground({ project }: { project: string }) {
           )}
           {engine !== undefined && engine.models.length > 0 && answering?.length === 0 && (
             <p class="notice">
-              The models that are served here make vectors and rank documents, but write no answers.
+              The models served here make vectors and rank documents, but do not write answers.
             </p>
           )}
           {!play.isKept.value && (
             <p class="notice" role="status">
-              This conversation is longer than a browser keeps: it is gone when the tab is closed or loaded
-              anew.
+              This conversation is too long for the browser to keep: closing or reloading the tab loses it.
             </p>
           )}
           <RecordNotice play={play} recording={engine?.recording} />
@@ -141,10 +140,10 @@ function PlayBar({ play, project, isBusy, isEmpty, ask, copy }: BarProps) {
   )
 }
 
-/** Before anything is asked: whether it will be found again. */
+/** Says before anything is asked whether it will be recorded. */
 function RecordNotice({ play, recording }: { play: Play; recording: string | undefined }) {
   if (recording === 'off') {
-    return <p class="notice">Recording is off for you: what is asked here becomes no call.</p>
+    return <p class="notice">Recording is off for you: answers here are not stored as calls.</p>
   }
   const unstored = play.shown.value.filter(({ settings }) => settings.value.get('store') !== 'true')
   if (recording !== 'asked' || unstored.length === 0) return null
@@ -153,9 +152,9 @@ function RecordNotice({ play, recording }: { play: Play; recording: string | und
   }
   return (
     <p class="notice">
-      This server records what asks for it.{' '}
+      This server records only requests that ask for it.{' '}
       <button type="button" onClick={store}>
-        Record what is asked here
+        Record requests from here
       </button>
     </p>
   )

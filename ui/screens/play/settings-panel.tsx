@@ -12,7 +12,7 @@ interface Props {
   models: readonly string[]
 }
 
-/** Everything that a request may say, of A or of B. What is at its default is not sent. */
+/** Every field of the request, for A or for B. Fields at their default are not sent. */
 export function SettingsPanel({ play, models }: Props) {
   const [chosen, setChosen] = useState<'a' | 'b'>('a')
   const [wanted, setWanted] = useState('')
@@ -64,30 +64,28 @@ export function SettingsPanel({ play, models }: Props) {
             value={search.value.get('thread') ?? ''}
             onChange={({ currentTarget }) => setSearch({ thread: currentTarget.value })}
           />
-          <p class="field-says">
-            The thread of the record that questions belong to, sent in x-heddle-thread.
-          </p>
+          <p class="field-says">The thread that the calls belong to, sent in x-heddle-thread.</p>
         </div>
       </div>
     </section>
   )
 }
 
-/** What differs from the default, in one look. */
+/** The settings that differ from the default. */
 function Changed({ play, side }: { play: Play; side: Side }) {
   const settings = side.settings.value
   const { leftOut } = linkOf(settings)
-  if (settings.size === 0) return <p class="muted">Everything is at its default.</p>
+  if (settings.size === 0) return <p class="muted">All settings are at their defaults.</p>
   return (
     <>
-      <ul class="chips" aria-label="What differs from the default">
+      <ul class="chips" aria-label="Changed settings">
         {[...settings].map(([name, value]) => (
           <li key={name}>
             <code>{name}</code> <span>{value.length > 40 ? `${value.slice(0, 40)}…` : value}</span>
             <button
               type="button"
               class="quiet"
-              aria-label={`Take ${name} away`}
+              aria-label={`Remove ${name}`}
               onClick={() => play.set(side, name, undefined)}
             >
               ×
@@ -119,7 +117,7 @@ function Group({ play, side, models, wanted, group: { name, fields, isRare } }: 
   const fitting = fields.filter(
     (field) => `${field.name} ${field.says}`.toLowerCase().includes(wanted) || field.name === wrong,
   )
-  // It stays open when what was set in it is taken away.
+  // The group stays open when a setting in it is removed.
   const wasTold = useRef(false)
   wasTold.current ||= fitting.some((field) => settings.has(field.name) || field.name === wrong)
   if (fitting.length === 0) return null

@@ -1,9 +1,9 @@
 import { jsonNode, membersOf, sourceOf } from '../../value/json-index.ts'
 
-/** Fields of a request that somebody has set, each as the JSON that is sent: a seed of 64 bits keeps its digits. */
+/** Fields of a request that the user has set, each as the JSON that is sent, so that a seed of 64 bits keeps its digits. */
 export type Settings = ReadonlyMap<string, string>
 
-/** As the address has them; what cannot be read is left out. */
+/** The settings in the address; what cannot be parsed is left out. */
 export function settingsIn(text: string | null | undefined): Settings {
   if (!text?.startsWith('{') || !isJson(text)) return new Map()
   return new Map([...membersOf(jsonNode(text))].map(({ name, node }) => [name, sourceOf(node)]))
@@ -14,11 +14,11 @@ export function settingsText(settings: Settings): string {
   return `{${[...settings].map(([name, value]) => `${JSON.stringify(name)}:${value}`).join(',')}}`
 }
 
-/** Longer values make no link. */
+/** Longer values are left out of links. */
 const longestInLink = 1_500
 const longestLink = 5_000
 
-/** What a link can carry of them, and the names of what it cannot. */
+/** The settings that fit into a link, and the names of those that do not. */
 export function linkOf(settings: Settings): { text: string; leftOut: string[] } {
   const kept = new Map<string, string>()
   const leftOut: string[] = []
@@ -50,11 +50,11 @@ export function isJson(text: string): boolean {
   }
 }
 
-/** A number as JSON writes it; undefined where the text is not a number. */
+/** A number as JSON; undefined where the text is not a number. */
 export const numberIn = (text: string): string | undefined =>
   /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/.test(text.trim()) ? text.trim() : undefined
 
-/** A list of texts, one on each line, or as JSON where a text has lines of its own. */
+/** A list of texts, one per line, or as JSON if a text contains line breaks. */
 export function textsIn(text: string): string {
   const trimmed = text.trim()
   if (/^[["]/.test(trimmed) && isJson(trimmed)) return trimmed

@@ -3,18 +3,18 @@ import { type Alternative, forkAt, surpriseOf, type Token } from './answer.ts'
 
 interface Props {
   tokens: readonly Token[]
-  /** Absent where nobody can go on from here. */
+  /** Absent where the answer cannot be continued. */
   onFork: ((at: number, rank: number) => void) | undefined
 }
 
 const words = ['expected', 'likely', 'open', 'unlikely', 'surprising']
 
-/** More are drawn when they are asked for. */
+/** More tokens are drawn on request. */
 const shownAtFirst = 2_000
 
 /**
- * The answer token by token: the less the model expected one, the stronger its ground and its line. Who points at a token, or
- * walks to it by the arrows, sees what else it might have said; choosing that goes on from there.
+ * The answer token by token: the less the model expected one, the stronger its background and its underline. The alternatives
+ * of a token are shown when it is pointed at or reached by the arrow keys; choosing one continues the answer from there.
  */
 export function Surprise({ tokens, onFork }: Props) {
   const [at, setAt] = useState(0)
@@ -72,15 +72,15 @@ export function Surprise({ tokens, onFork }: Props) {
       </div>
       {tokens.length > most && (
         <button type="button" class="quiet" onClick={() => setMost(most * 4)}>
-          {most} of {tokens.length} tokens are shown. Show more
+          {most} of {tokens.length} tokens shown. Show more
         </button>
       )}
-      <div class="alternatives" role="group" aria-label="What else it might have said">
+      <div class="alternatives" role="group" aria-label="Alternatives">
         <p>
           <code>{quotedToken(token)}</code> {percent(token)}, {words[surpriseOf(token)]}
         </p>
         {token.top_logprobs.length === 0 ? (
-          <p class="muted">Set top_logprobs to see what else it might have said.</p>
+          <p class="muted">Set top_logprobs to see alternatives.</p>
         ) : (
           <ol ref={choices}>
             {token.top_logprobs.map((one, rank) => {
@@ -91,7 +91,7 @@ export function Surprise({ tokens, onFork }: Props) {
                   <button
                     type="button"
                     disabled={onFork === undefined || isDrawn || !isWhole}
-                    title={isWhole ? 'Go on from here' : 'Only a part of a character'}
+                    title={isWhole ? 'Continue from here' : 'Only part of a character'}
                     onClick={() => onFork?.(at, rank)}
                   >
                     <code>{quotedToken(one)}</code>
@@ -120,7 +120,7 @@ const percent = ({ logprob }: Alternative) => {
   return `${share >= 99.95 ? share.toFixed(0) : share.toPrecision(share < 1 ? 1 : 3)} %`
 }
 
-/** What has no text of its own is shown by its bytes. */
+/** A token without text of its own is shown by its bytes. */
 const shownToken = ({ token, bytes }: Alternative) =>
   token !== '' ? token : bytes.map((byte) => `⟨${byte.toString(16).padStart(2, '0')}⟩`).join('')
 

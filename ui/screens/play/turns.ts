@@ -3,15 +3,15 @@ import type { Settings } from './settings.ts'
 
 /** A message of the conversation, as it is edited. */
 export interface Turn {
-  /** Tells it from the others while the page is open. */
+  /** Identifies it while the page is open. */
   id: number
   role: string
-  /** What is said. Where `isJson`, the list of its parts as JSON. */
+  /** The text of the message. Where `isJson`, the list of its parts as JSON. */
   text: string
   isJson?: boolean
-  /** The other members of the message, as JSON: calls of tools, what a result answers. */
+  /** The other members of the message, as JSON: calls of tools, the call that a result belongs to. */
   rest: Readonly<Record<string, string>>
-  /** The answer goes on from the end of it. */
+  /** The answer continues the end of it. */
   isOpen?: boolean
 }
 
@@ -33,13 +33,13 @@ function messageOf({ role, text, isJson = false, rest }: Turn): string {
 
 export const messagesOf = (turns: readonly Turn[]): string => `[${turns.map(messageOf).join(',')}]`
 
-/** What the page sends by itself; a setting of the same name wins. */
+/** The fields that the page adds by itself; a setting of the same name wins. */
 export function bodyOf(turns: readonly Turn[], settings: Settings, own: Settings = new Map()): string {
   const members = new Map([['messages', messagesOf(turns)], ...own, ...settings])
   return `{${[...members].map(([name, value]) => `${JSON.stringify(name)}:${value}`).join(',')}}`
 }
 
-/** Where the last turn is open, the answer continues it. */
+/** If the last turn is open, the answer continues it. */
 export function openFields(turns: readonly Turn[]): Settings {
   return turns.at(-1)?.isOpen
     ? new Map([
@@ -82,7 +82,7 @@ function turnOf(message: JsonNode): Turn {
   })
 }
 
-/** Turns that were kept over a reload. */
+/** Turns that were stored before a reload. */
 export function turnsIn(json: string): Turn[] {
   return askedIn(jsonNode(`{"messages":${json}}`))?.turns ?? []
 }

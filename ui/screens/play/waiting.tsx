@@ -3,20 +3,20 @@ import { mostAnswers } from '../../server/answers-at-once.ts'
 import { type Engine, readEngine } from '../../server/engine.ts'
 import { durationText } from '../../value/units.ts'
 
-/** The question has not left the browser. */
+/** The request has not been sent yet. */
 export function Held() {
   return (
     <p class="muted waiting" role="status">
-      Waits for an answer in another tab, and is asked as soon as it is over: {mostAnswers} at once leave the
-      browser connections for everything else.
+      Waiting for an answer in another tab. At most {mostAnswers} are written at once, so that the browser has
+      connections left for everything else.
     </p>
   )
 }
 
-/** How often it is asked what others do. */
+/** Pause between requests for the state of the engine. */
 const pauseMs = 1_000
 
-/** Why there is no word of the answer yet. */
+/** Why nothing of the answer has arrived yet. */
 export function Waiting({ askedAt }: { askedAt: number }) {
   const [engine, setEngine] = useState<Engine>()
   const [now, setNow] = useState(askedAt)
@@ -28,7 +28,7 @@ export function Waiting({ askedAt }: { askedAt: number }) {
       if (isLooking) return
       isLooking = true
       readEngine(controller.signal)
-        // What matters is the answer; it says by itself when it fails.
+        // Failures are ignored: if the answer fails, it says so itself.
         .then(setEngine, () => undefined)
         .finally(() => {
           isLooking = false
@@ -42,9 +42,7 @@ export function Waiting({ askedAt }: { askedAt: number }) {
   }, [])
   return (
     <p class="muted waiting" role="status">
-      {now === askedAt
-        ? 'The prompt is on its way.'
-        : `For ${durationText(now - askedAt)}. ${wordsOf(engine)}`}
+      {now === askedAt ? 'Sending the prompt…' : `For ${durationText(now - askedAt)}. ${wordsOf(engine)}`}
     </p>
   )
 }
@@ -55,7 +53,8 @@ function wordsOf(engine: Engine | undefined): string {
       const name = names[0] ?? 'The model'
       if (slots === null) return `${name}: ${doing ?? state}.`
       const { total, running, waiting } = slots
-      return `${name} answers ${running}${total === 0 ? '' : ` of ${total}`} at once; ${waiting === 0 ? 'none waits' : `${waiting} in its queue`}.`
+      const busy = total === 0 ? `${running} in progress` : `${running} of ${total} slots busy`
+      return `${name}: ${busy}, ${waiting === 0 ? 'none' : waiting} waiting.`
     })
     .join(' ')
 }

@@ -9,15 +9,15 @@ interface ServedModel {
   max_model_len?: number
 }
 
-/** What is served, in one line. */
+/** The served model, in one line. */
 export function EngineStrip() {
   const { value, error, again } = useLoading(readModels, [])
   useTryingAgain(error, again)
   const text = () => {
-    if (error) return `No model can be asked: ${error.message}`
-    if (value === undefined) return 'Looking for the model'
+    if (error) return `Models are unavailable: ${error.message}`
+    if (value === undefined) return 'Looking for models…'
     const [model] = value
-    if (model === undefined) return 'No model is served; the record is there.'
+    if (model === undefined) return 'No model is served; the record is available.'
     const length = model.max_model_len ? `, ${countText(model.max_model_len)} tokens of context` : ''
     return `Serving ${model.id}${length}`
   }

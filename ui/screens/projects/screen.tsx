@@ -8,7 +8,7 @@ import { projectsAtOnce, readProjects } from '../../server/projects.ts'
 import { countText } from '../../value/units.ts'
 import { EngineStrip } from './engine-strip.tsx'
 
-/** Where everybody begins: the projects there are, and whether the model is there. */
+/** The first screen: the projects, and whether a model is served. */
 export function ProjectsScreen() {
   const [wanted, setWanted] = useState(projectsAtOnce)
   const { value, error, again, isLoading } = useLoading((signal) => readProjects(wanted, signal), [wanted])
@@ -18,14 +18,14 @@ export function ProjectsScreen() {
       <EngineStrip />
       {error && <Failed error={error} again={again} />}
       {!error && value === undefined && <Skeleton rows={4} />}
-      {value?.projects.length === 0 && <FirstCall title="Nothing is in the record yet" />}
+      {value?.projects.length === 0 && <FirstCall title="Nothing recorded yet" />}
       {value !== undefined && value.projects.length > 0 && (
         <ul class="project-list">
           {value.projects.map(({ project, is_being_deleted: isGoing }) => (
             <li key={project}>
               <a href={paths.calls(project)}>
                 <span class="project-name">{project}</span>
-                {isGoing && <span class="muted">is being deleted</span>}
+                {isGoing && <span class="muted">being deleted</span>}
               </a>
             </li>
           ))}
@@ -44,7 +44,7 @@ export function ProjectsScreen() {
   )
 }
 
-/** A project needs no registration, so one may be opened before anything is in it. */
+/** A project needs no registration, so one may be opened before it contains anything. */
 function OpenProject() {
   const [name, setName] = useState('')
   const isName = isProject(name.trim())

@@ -13,7 +13,7 @@ export function ChangeQueue({ project, queue, onClose, onChanged }: Props) {
   return (
     <QueueForm
       project={project}
-      label="Change the queue"
+      label="Edit queue"
       verb="Save"
       given={{ name, description, specs }}
       save={async (given) => {

@@ -4,17 +4,17 @@ import { shortOp } from '../../server/calls.ts'
 import type { ItemState, QueueItem } from '../../server/queues.ts'
 import type { PreviewedItem } from './previewed.ts'
 
-/** As style/queues.css has it. */
+/** As in style/queues.css. */
 export const itemHeight = 2.25
 
 export const stateNames: Record<ItemState, string> = {
   unstarted: 'Open',
-  in_progress: 'Begun',
+  in_progress: 'In progress',
   completed: 'Completed',
   skipped: 'Skipped',
 }
 
-/** Never by its colour alone. */
+/** The state is never shown by colour alone. */
 function StateName({ state }: { state: ItemState }) {
   return (
     <span class="status" data-state={state}>
@@ -23,7 +23,7 @@ function StateName({ state }: { state: ItemState }) {
   )
 }
 
-/** In a file nothing is reviewed, and calls are read. */
+/** In an exported file items link to their calls, since nothing is reviewed there. */
 export const pathOfItem = (project: string, queue: string, { id, call_id }: QueueItem): string =>
   isFile ? paths.call(project, call_id) : paths.review(project, queue, id)
 
@@ -35,7 +35,7 @@ interface Props {
   item: PreviewedItem | undefined
   isActive: boolean
   onChoose(): void
-  /** Somebody follows its link. */
+  /** Called before its link is followed. */
   onLeave(): void
 }
 
@@ -76,7 +76,7 @@ export function ItemLine({ index, top, project, queue, item, isActive, onChoose,
       </div>
       <div role="gridcell" class="item-reviewer">
         {annotator ?? ''}
-        {isLeased && lease.user !== annotator && <span class="muted"> {lease.user} has it</span>}
+        {isLeased && lease.user !== annotator && <span class="muted"> with {lease.user}</span>}
       </div>
       <div role="gridcell" class="item-since">
         {since !== null && <Time at={since} />}

@@ -21,11 +21,11 @@ interface Props {
 
 const states = Object.keys(stateNames) as ItemState[]
 
-/** As the address says it; undefined is all. */
+/** As the address has it; undefined means all. */
 export const stateIn = (asked: URLSearchParams): ItemState | undefined =>
   states.find((one) => one === asked.get('state'))
 
-/** The calls of the queue, in its order. */
+/** The items of the queue, in its order. */
 export function Items({ project, queue, stats }: Props) {
   const state = stateIn(search.value)
   const inQueue = state === undefined ? stats.total_items : stats.by_state[state]
@@ -48,7 +48,7 @@ export function Items({ project, queue, stats }: Props) {
   }
   const toTrace: KeyBinding = {
     keys: ['t'],
-    does: 'Open its trace',
+    does: 'Open trace',
     run: () => current && go(paths.trace(project, current.call_trace_id, current.call_id)),
   }
   useKeys('Items', [
@@ -58,7 +58,7 @@ export function Items({ project, queue, stats }: Props) {
     { keys: ['G', 'End'], does: 'Last item', run: () => move(Infinity) },
     {
       keys: ['Enter', 'o'],
-      does: isFile ? 'Open its call' : 'Review this item',
+      does: isFile ? 'Open call' : 'Review this item',
       run: () => current && go(pathOfItem(project, queue, current)),
     },
     ...(isFile ? [] : [toTrace]),
@@ -88,12 +88,12 @@ export function Items({ project, queue, stats }: Props) {
           {state === undefined ? (
             <Empty title="No calls in this queue yet" command={firstItems(project, queue)}>
               <p>
-                Press <kbd>a</kbd> in the list of calls or beside a call, make a rule that adds calls as they
-                end, or send their ids.
+                Press <kbd>a</kbd> in the list of calls or in an open call, create a rule that adds calls as
+                they end, or send their IDs.
               </p>
             </Empty>
           ) : (
-            <Empty title="No item is in this state">
+            <Empty title="No items in this state">
               <button type="button" onClick={() => setSearch({ state: undefined })}>
                 All items
               </button>
@@ -114,7 +114,7 @@ export function Items({ project, queue, stats }: Props) {
           <div class="grid-head" role="row" aria-rowindex={1}>
             {['Nr', 'State', 'Call', 'Reviewer', 'Since', 'Started'].map((label) => (
               <div key={label} role="columnheader" class={`item-${label.toLowerCase()}`}>
-                {label}
+                {label === 'Nr' ? 'No.' : label}
               </div>
             ))}
           </div>

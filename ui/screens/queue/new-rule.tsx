@@ -18,7 +18,7 @@ const first = {
   ops: '',
 }
 
-/** A rule, by what it picks. */
+/** A form for a rule, by what it picks. */
 export function NewRuleForm({ onMake }: { onMake(rule: NewRule): Promise<void> }) {
   const [draft, setDraft] = useState(first)
   const [failure, setFailure] = useState<Error>()
@@ -44,7 +44,7 @@ export function NewRuleForm({ onMake }: { onMake(rule: NewRule): Promise<void> }
       }}
     >
       <label>
-        Put in{' '}
+        Add{' '}
         <select
           value={draft.kind}
           onChange={({ currentTarget }) => change({ kind: currentTarget.value as typeof draft.kind })}
@@ -109,7 +109,7 @@ export function NewRuleForm({ onMake }: { onMake(rule: NewRule): Promise<void> }
         </>
       )}
       <label>
-        of the op{' '}
+        of op{' '}
         <input
           placeholder="any"
           size={14}
@@ -118,7 +118,7 @@ export function NewRuleForm({ onMake }: { onMake(rule: NewRule): Promise<void> }
         />
       </label>
       <button type="submit" disabled={rule === undefined}>
-        Make the rule
+        Create rule
       </button>
       {failure && (
         <p class="problem" role="alert">
@@ -129,7 +129,7 @@ export function NewRuleForm({ onMake }: { onMake(rule: NewRule): Promise<void> }
   )
 }
 
-/** Undefined as long as something is missing. */
+/** Undefined while something is missing. */
 function ruleOf({ kind, n, scorer, path, side, bound, ops }: typeof first): NewRule | undefined {
   const names = ops
     .split(',')

@@ -3,11 +3,11 @@ import { readCalls } from '../../server/calls.ts'
 import { type ItemsView, type QueueItem, readItems } from '../../server/queues.ts'
 
 export interface PreviewedItem extends QueueItem {
-  /** Undefined where it is gone. */
+  /** Undefined where the call is gone. */
   call: LightCall | undefined
 }
 
-/** The items with what their calls were asked. */
+/** The items, with a preview of the inputs of their calls. */
 export async function readPreviewed(
   view: ItemsView,
   page: { offset: number; limit: number },

@@ -1,9 +1,9 @@
 import type { QueueStats } from '../../server/queues.ts'
 import { countText } from '../../value/units.ts'
 
-/** Who has done how much. */
+/** How much each reviewer has done. */
 export function Reviewers({ stats }: { stats: QueueStats }) {
-  if (stats.by_user.length === 0) return <p class="muted in-panel">Nobody has begun yet.</p>
+  if (stats.by_user.length === 0) return <p class="muted in-panel">No reviews yet.</p>
   return (
     <div class="scrolled in-panel">
       <table class="table">
@@ -17,7 +17,7 @@ export function Reviewers({ stats }: { stats: QueueStats }) {
               Skipped
             </th>
             <th scope="col" class="is-number">
-              Begun
+              In progress
             </th>
           </tr>
         </thead>

@@ -9,7 +9,7 @@ import { deleteRule, makeRule, pauseRule, type QueueRule, readRules } from '../.
 import { countText } from '../../value/units.ts'
 import { NewRuleForm } from './new-rule.tsx'
 
-/** What puts calls into the queue as they end. */
+/** The rules that add calls to the queue as they end. */
 export function Rules({ project, queue }: { project: string; queue: string }) {
   const { value, error, again } = useLoading((signal) => readRules(project, queue, signal), [project, queue])
   const [failure, setFailure] = useState<Error>()
@@ -28,19 +28,19 @@ export function Rules({ project, queue }: { project: string; queue: string }) {
   return (
     <div class="in-panel rules">
       {value.length === 0 ? (
-        <Empty title="No rule yet">
-          <p>A rule looks at each call as it ends, and puts it into this queue when it fits.</p>
+        <Empty title="No rules yet">
+          <p>A rule checks each call as it ends, and adds it to this queue if it matches.</p>
         </Empty>
       ) : (
         <div class="scrolled">
           <table class="table">
             <thead>
               <tr>
-                <th scope="col">Puts in</th>
-                <th scope="col">Of the calls</th>
-                <th scope="col">Made by</th>
-                <th scope="col">Made</th>
-                <th scope="col">Works</th>
+                <th scope="col">Adds</th>
+                <th scope="col">Filter</th>
+                <th scope="col">Created by</th>
+                <th scope="col">Created</th>
+                <th scope="col">Status</th>
                 <th scope="col">
                   <span class="hidden-text">Delete</span>
                 </th>
@@ -71,7 +71,7 @@ export function Rules({ project, queue }: { project: string; queue: string }) {
                       <button
                         type="button"
                         class="icon-button"
-                        aria-label={`Delete the rule: ${pickText(rule)}`}
+                        aria-label={`Delete rule: ${pickText(rule)}`}
                         onClick={() => setLeaving(rule)}
                       >
                         <Icon name="trash" />
@@ -93,8 +93,8 @@ export function Rules({ project, queue }: { project: string; queue: string }) {
       {!isFile && leaving && (
         <Question
           title="Delete this rule?"
-          text="It puts no more calls into the queue. Those that it has put in stay."
-          yes="Delete the rule"
+          text="It will add no more calls to the queue. Calls that it has added stay."
+          yes="Delete rule"
           onYes={async () => {
             await wasThere(deleteRule(project, queue, leaving.id))
             again()

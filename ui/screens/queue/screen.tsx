@@ -27,7 +27,7 @@ async function readAll(project: string, queue: string, signal: AbortSignal) {
   return { found, stats: stats.get(queue) }
 }
 
-/** One queue: its calls, what puts calls into it, and who reviews them. */
+/** One queue: its items, its rules and its reviewers. */
 export function QueueScreen({ project, queue }: { project: string; queue: string }) {
   const { value, error, again } = useLoading((signal) => readAll(project, queue, signal), [project, queue])
   const [front, setFront] = useState<'change' | 'delete'>()
@@ -36,7 +36,7 @@ export function QueueScreen({ project, queue }: { project: string; queue: string
   const review = paths.review(project, queue)
   const bindings: KeyBinding[] = [
     { keys: ['r'], does: 'Review', run: () => go(review) },
-    { keys: ['e'], does: 'Change its name and questions', run: () => setFront('change') },
+    { keys: ['e'], does: 'Edit name and questions', run: () => setFront('change') },
     { keys: ['Escape'], does: 'All queues', run: () => go(paths.queues(project)) },
   ]
   useKeys('Queue', isFile ? [] : bindings)
@@ -66,7 +66,7 @@ export function QueueScreen({ project, queue }: { project: string; queue: string
         {!isFile && (
           <div class="queue-tools">
             <button type="button" onClick={() => setFront('change')}>
-              Change
+              Edit
             </button>
             <button type="button" onClick={() => setFront('delete')}>
               Delete
@@ -86,7 +86,7 @@ export function QueueScreen({ project, queue }: { project: string; queue: string
           </div>
         )}
       </header>
-      <div class="tabs" role="tablist" aria-label="Parts of the queue">
+      <div class="tabs" role="tablist" aria-label="Queue sections">
         {(Object.keys(tabs) as Tab[]).map((one) => (
           <button
             key={one}
@@ -124,11 +124,11 @@ export function QueueScreen({ project, queue }: { project: string; queue: string
       {!isFile && front === 'delete' && (
         <Question
           title="Delete this queue?"
-          text={`“${found.name}” and its rules are gone for everybody. The calls stay, and so does what reviewers said of them.`}
-          yes="Delete the queue"
+          text={`“${found.name}” and its rules will be deleted for everybody. The calls and their reviews are kept.`}
+          yes="Delete queue"
           onYes={async () => {
             if (await wasThere(deleteQueue(project, queue))) go(paths.queues(project), { replaces: true })
-            // The screen says that it is gone, and leads on.
+            // The screen reads it again, says that it is gone, and links on.
             else again()
           }}
           onClose={() => setFront(undefined)}

@@ -5,7 +5,7 @@ import type { Queue, QueueStats } from '../../server/queues.ts'
 import { who } from '../../server/session.ts'
 import { countText } from '../../value/units.ts'
 
-/** As style/queues.css has it. */
+/** As in style/queues.css. */
 export const queueHeight = 3
 
 interface Props {

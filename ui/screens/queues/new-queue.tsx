@@ -8,7 +8,7 @@ export function NewQueue({ project, onClose }: { project: string; onClose(): voi
     <QueueForm
       project={project}
       label="New queue"
-      verb="Make the queue"
+      verb="Create queue"
       save={async (given) => go(paths.queue(project, await makeQueue(project, given)))}
       onClose={onClose}
     />

@@ -3,7 +3,7 @@ import { type Queue, type QueueStats, readQueues, readStats } from '../../server
 
 const pageSize = 100
 
-/** The queues of a project, the newest first: some more with each call of `more`. */
+/** The queues of a project, the newest first: each call of `more` reads further ones. */
 export function createQueueRows(project: string) {
   const queues = signal<readonly Queue[] | undefined>(undefined)
   const stats = signal<ReadonlyMap<string, QueueStats>>(new Map())
@@ -20,7 +20,7 @@ export function createQueueRows(project: string) {
     const counts = await readStats(project, ids, closed)
     offset += page.length
     batch(() => {
-      // One that is made meanwhile moves the others on.
+      // A queue made meanwhile shifts the others, so some are read twice.
       const known = new Set(queues.value?.map(({ id }) => id))
       queues.value = [...(queues.value ?? []), ...page.filter(({ id }) => !known.has(id))]
       stats.value = new Map([...stats.value, ...counts])

@@ -11,7 +11,7 @@ import { QueueLine, queueHeight } from './line.tsx'
 import { NewQueue } from './new-queue.tsx'
 import { createQueueRows } from './rows.ts'
 
-/** What people review together, and how far they are. */
+/** The queues of a project and their progress. */
 export function QueuesScreen({ project }: { project: string }) {
   const list = useMemo(() => createQueueRows(project), [project])
   useEffect(() => () => list.close(), [list])
@@ -37,10 +37,10 @@ export function QueuesScreen({ project }: { project: string }) {
     { keys: ['j', 'ArrowDown'], does: 'Next queue', run: () => move(1) },
     { keys: ['k', 'ArrowUp'], does: 'Previous queue', run: () => move(-1) },
     { keys: ['g g', 'Home'], does: 'First queue', run: () => move(-Infinity) },
-    { keys: ['G', 'End'], does: 'Last queue of those that are here', run: () => move(Infinity) },
-    { keys: ['Enter', 'o'], does: 'Open it', run: () => current && go(paths.queue(project, current.id)) },
-    { keys: ['r'], does: 'Review it', run: () => current && go(paths.review(project, current.id)) },
-    { keys: ['n'], does: 'Make a queue', run: () => setMaking(true) },
+    { keys: ['G', 'End'], does: 'Last loaded queue', run: () => move(Infinity) },
+    { keys: ['Enter', 'o'], does: 'Open queue', run: () => current && go(paths.queue(project, current.id)) },
+    { keys: ['r'], does: 'Review queue', run: () => current && go(paths.review(project, current.id)) },
+    { keys: ['n'], does: 'New queue', run: () => setMaking(true) },
   ])
   if (isForbidden(error)) return <FailedScreen name="Queues" error={error} />
   return (
@@ -49,7 +49,7 @@ export function QueuesScreen({ project }: { project: string }) {
         <h1>Queues</h1>
         {queues.length > 0 && (
           <span class="muted">
-            {isAll ? countText(queues.length) : `The newest ${countText(queues.length)}, more as you go down`}
+            {isAll ? countText(queues.length) : `The newest ${countText(queues.length)}; scroll for more`}
           </span>
         )}
         <div class="queue-tools">
@@ -62,10 +62,10 @@ export function QueuesScreen({ project }: { project: string }) {
       {!error && list.queues.value === undefined && <Skeleton rows={6} />}
       {isAll && queues.length === 0 && (
         <div class="in-place">
-          <Empty title="No queue yet" command={firstQueue(project)}>
+          <Empty title="No queues yet" command={firstQueue(project)}>
             <p>
-              A queue holds calls that people look at together: nobody gets a call that somebody else is on.
-              Make one here or by a command, then add calls with <kbd>a</kbd> in the list of calls.
+              A queue holds calls that people review together; no call goes to two reviewers at the same time.
+              Create one here or with the command, then press <kbd>a</kbd> in the list of calls to add some.
             </p>
           </Empty>
         </div>
@@ -80,7 +80,7 @@ export function QueuesScreen({ project }: { project: string }) {
           ref={scroller}
         >
           <div class="grid-head" role="row" aria-rowindex={1}>
-            {['Queue', 'Reviewed', 'Review', 'By you', 'Made by', 'Made'].map((label) => (
+            {['Queue', 'Reviewed', 'Review', 'By you', 'Created by', 'Created'].map((label) => (
               <div key={label} role="columnheader" class={label === 'By you' ? 'is-number' : ''}>
                 {label === 'Review' ? <span class="hidden-text">Review</span> : label}
               </div>

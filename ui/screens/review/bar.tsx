@@ -7,7 +7,7 @@ import { who } from '../../server/session.ts'
 import { countText, durationText } from '../../value/units.ts'
 import type { Review } from './review.ts'
 
-/** The last of a lease is counted before the eye. */
+/** The countdown of a lease is shown in its last minutes. */
 const shownFromMs = 2 * 60_000
 
 interface Props {
@@ -16,7 +16,7 @@ interface Props {
   queue: Queue
 }
 
-/** How far everybody is, and whether everything is saved. */
+/** The progress of all reviewers, and whether everything is saved. */
 export function Bar({ review, project, queue }: Props) {
   const stats = review.stats.value
   const mine = stats?.by_user.find(({ user }) => user === who.value?.user)
@@ -32,7 +32,7 @@ export function Bar({ review, project, queue }: Props) {
       {stats && <span class="muted">{countText((mine?.completed ?? 0) + (mine?.skipped ?? 0))} by you</span>}
       {stats && <span class="muted">{countText(stats.total_items - stats.completed_items)} left</span>}
       {pace !== undefined && <span class="muted">{durationText(pace * 1_000)} each</span>}
-      {others > 0 && <span class="muted">{others === 1 ? 'one other' : `${others} others`} at work</span>}
+      {others > 0 && <span class="muted">{others === 1 ? '1 other' : `${others} others`} reviewing</span>}
       <span class="review-news">
         <LeaseClock review={review} />
         <Saving review={review} />
@@ -86,7 +86,7 @@ function LeaseClock({ review }: { review: Review }) {
       <span class="problem" role="alert">
         Your lease ran out: others may get this item.{' '}
         <button type="button" onClick={() => void review.takeAgain()}>
-          Take it again
+          Renew lease
         </button>
       </span>
     )

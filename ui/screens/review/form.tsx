@@ -11,17 +11,17 @@ interface Props {
   held: Held
   questions: Questions
   guidelines: string
-  /** This reviewer is done with the item. */
+  /** This reviewer has completed or skipped the item. */
   isFinished: boolean
 }
 
 const digits = ['1', '2', '3', '4', '5', '6', '7', '8', '9', '0']
 
-/** The questions, and what becomes of the item. */
+/** The questions, and the buttons that complete or skip the item. */
 export function Form({ review, held, questions, guidelines, isFinished }: Props) {
   const form = useRef<HTMLFormElement>(null)
   useLayoutEffect(() => {
-    // A field of text would take the keys away.
+    // In a text field, keys would type instead of choosing.
     form.current?.querySelector<HTMLElement>('.question:first-child .chip[tabindex="0"]')?.focus()
   }, [])
   const choose = (key: string) => {
@@ -31,7 +31,7 @@ export function Form({ review, held, questions, guidelines, isFinished }: Props)
     chip?.focus()
     chip?.click()
   }
-  useKeys('Answer', [{ keys: digits, does: 'Choose by its number', run: choose }])
+  useKeys('Answer', [{ keys: digits, does: 'Choose an option by number', run: choose }])
   const problems = review.problems.value
   const refused = review.refused.value
   const isWorking = review.isWorking.value
@@ -40,7 +40,7 @@ export function Form({ review, held, questions, guidelines, isFinished }: Props)
       class="review-form"
       aria-label="Your answers"
       ref={form}
-      // Enter in a box is no end of the item.
+      // Enter in a field does not complete the item.
       onSubmit={(event) => event.preventDefault()}
     >
       <div class="questions">
@@ -76,7 +76,7 @@ export function Form({ review, held, questions, guidelines, isFinished }: Props)
         })}
         {questions.missing.length > 0 && (
           <p class="muted">
-            Not asked, because it is no annotation spec of this project that is there:{' '}
+            Not asked, because these annotation specs do not exist in this project:{' '}
             {questions.missing.join(', ')}
           </p>
         )}
@@ -101,7 +101,7 @@ export function Form({ review, held, questions, guidelines, isFinished }: Props)
           <>
             <span class="muted">You {held.item.own_annotation_state} this item.</span>
             <button type="button" disabled={isWorking} onClick={() => void review.reopen(held)}>
-              Open it again
+              Reopen
             </button>
             <button type="button" class="main-button" onClick={() => void review.lookFurther()}>
               Next item

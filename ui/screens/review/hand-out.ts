@@ -8,13 +8,13 @@ export interface Reviewed {
   queue: string
   user: string
   questions: readonly Question[]
-  /** How many reviewers an item needs. */
+  /** Reviewers that each item needs. */
   annotators: number
 }
 
 /**
- * The items that the server hands out to this reviewer. The next one is fetched while this one is answered, so that it is there when
- * this one is done. `unsaved` are items whose end the server may not know yet: it is told not to hand them out again.
+ * Gets items for this reviewer from the server. The next one is fetched while the current one is being answered, so that it is
+ * ready in time. `unsaved` are finished items that the server may not know to be finished: it is told not to return them.
  */
 export function createHandOut(
   { project, queue, user, questions, annotators }: Reviewed,
@@ -46,13 +46,13 @@ export function createHandOut(
   }
 
   return {
-    /** How many items others are on. */
+    /** Items that other reviewers have leased. */
     othersOn,
-    /** Fetches the item behind this one. */
+    /** Fetches the next item. */
     fetchAhead({ item }: Held): void {
       following ??= take([item.id]).catch(() => undefined)
     },
-    /** Keeps what was fetched for longer, if it is still handed out behind this one. */
+    /** Extends the lease of the next item, if the server still assigns it to this reviewer. */
     async renewAhead(held: Held): Promise<void> {
       const ahead = await following
       if (ahead === undefined) return
@@ -60,14 +60,14 @@ export function createHandOut(
       const { item } = await ask([held.item.id])
       if (item?.id === ahead.item.id) ahead.until.value = untilFrom(asked)
     },
-    /** The item that was fetched, or another one where that is kept no longer. */
+    /** The item that was fetched ahead, or another one if its lease has run out. */
     async next(): Promise<Held | undefined> {
       const ahead = await following
       following = undefined
       const isLate = ahead !== undefined && ahead.until.value < performance.now()
       return ahead === undefined || isLate ? take([]) : ahead
     },
-    /** This item is the next one again; what was fetched goes to others. */
+    /** Makes this item the next one again; the one fetched ahead is released. */
     async putBack(held: Held): Promise<void> {
       const ahead = await following
       if (ahead !== undefined) void releaseItem(project, queue, ahead.item.id).catch(() => undefined)

@@ -16,18 +16,18 @@ import {
 import type { JsonNode } from '../../value/json-index.ts'
 import { answerOf, givenOf, type Question } from './questions.ts'
 
-/** An item that this reviewer is on, or will be on next. */
+/** An item that this reviewer has leased: the current one or the next. */
 export interface Held {
   place: Place
   item: QueueItem
-  /** The call, or why it cannot be read. */
+  /** The call, or the error of reading it. */
   call: JsonNode | Error
-  /** Until when it is kept from others, by this machine's clock. */
+  /** When the lease ends, by the clock of this machine. */
   until: Signal<number>
   drafts: Signal<ReadonlyMap<string, Draft>>
-  /** What the server has, by question. */
+  /** The answers that the server has, by question. */
   kept: Map<string, { id: string; payload: string }>
-  /** Of what may be written already, though nobody has heard so: the same answer is sent again under the same id. */
+  /** Ids of answers that may have been written though no response arrived: the same answer is sent again under the same id. */
   ids: Map<string, string>
   isChanged: boolean
 }
@@ -66,7 +66,7 @@ export async function holdOf(
 
 export const untilFrom = (asked: number): number => asked + leaseMs
 
-/** What is to be written for an item; made once, so that it can be sent again. */
+/** The writes for an item; made once, so that they can be repeated. */
 export interface Save {
   held: Held
   state: Exclude<Progress, 'in_progress'>
@@ -80,7 +80,7 @@ export function saveOf(held: Held, questions: readonly Question[], state: Save['
   for (const question of questions) {
     const { key } = question
     const kept = held.kept.get(key)
-    // Who skips an item says nothing of it, and takes back what was said since it was opened again.
+    // Skipping an item gives no answers, and removes those that were given before.
     const answer = state === 'skipped' ? undefined : answerOf(question, held.drafts.value.get(key))
     if (answer === undefined) {
       if (kept) save.remove.push([key, kept.id])
@@ -96,7 +96,7 @@ export function saveOf(held: Held, questions: readonly Question[], state: Save['
   return save
 }
 
-/** The answers first: what is completed has them all. */
+/** Answers are written before the state: a completed item has all of them. */
 export async function writeAnswers({ held, add, replace, remove }: Save): Promise<void> {
   const { place, kept } = held
   await addAnswers(
@@ -116,7 +116,7 @@ export async function writeAll(save: Save): Promise<void> {
   await setProgress(project, queue, save.held.item.id, save.state)
 }
 
-/** Also where the page is served without https, which has no randomUUID. */
+/** Over http from another host a page has no randomUUID. */
 function newId(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16))
   return `review-${[...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('')}`

@@ -5,16 +5,16 @@ const firstPauseMs = 1_000
 const longestPauseMs = 10_000
 
 interface Work {
-  /** Safe to be repeated. */
+  /** Safe to repeat. */
   run(): Promise<void>
-  /** The server says no; to ask again would change nothing. */
+  /** The server refused it, and would again. */
   onRefused(error: Error): void
 }
 
-/** Writes one after the other, and each until the server has taken or refused it. */
+/** Performs writes one after the other, and retries each until the server accepts or refuses it. */
 export function createOutbox() {
   const waiting = signal(0)
-  /** Why it is tried again. */
+  /** Why a write is being retried. */
   const trouble = signal<string | undefined>(undefined)
   const works: { work: Work; done(): void }[] = []
   let isRunning = false
@@ -47,7 +47,7 @@ export function createOutbox() {
   return {
     waiting,
     trouble,
-    /** Fulfilled once the server has taken or refused it. */
+    /** Resolves once the server has accepted or refused it. */
     add(work: Work): Promise<void> {
       return new Promise((resolve) => {
         works.push({ work, done: resolve })

@@ -5,20 +5,20 @@ import type { Reviewed } from './hand-out.ts'
 import { type Held, untilFrom } from './held.ts'
 
 const beatEveryMs = 5 * 60_000
-/** Who has not moved for as long is not at work. */
+/** A reviewer without input for this long counts as absent. */
 const idleAfterMs = 5 * 60_000
-/** Who comes back in the last minutes of a lease goes on. */
+/** Input in the last minutes of a lease extends it at once. */
 const lastMs = 2 * 60_000
 
 const moves = ['keydown', 'pointerdown', 'pointermove', 'wheel']
 
-/** Keeps the item before the eye for this reviewer while somebody is there. `stays` is called whenever it is kept for longer. */
+/** Keeps the current item leased while the reviewer is active. `stays` is called whenever the lease is extended. */
 export function createPresence(
   { project, queue, user }: Reviewed,
   current: ReadonlySignal<Held | undefined>,
   stays: (held: Held) => void,
 ) {
-  /** Who has taken the item over, after the lease ran out. */
+  /** Who took the item over after the lease ran out. */
   const takenBy = signal<string | undefined>(undefined)
   let lastMoved = performance.now()
 
@@ -27,7 +27,7 @@ export function createPresence(
     takenBy.value = isOther ? lease.user : undefined
   }
 
-  /** Says that somebody is on the item, which extends the lease or finds out who has it now. */
+  /** Reports that the item is being worked on, which extends the lease or reveals who has it now. */
   async function beat(): Promise<void> {
     const held = current.value
     if (held === undefined) return
@@ -38,7 +38,7 @@ export function createPresence(
       see(item)
       if (takenBy.value === undefined) held.until.value = untilFrom(asked)
     } catch {
-      // The clock goes on, and says how long the item is still kept.
+      // The countdown continues and shows how long the lease lasts.
     }
   }
 

@@ -12,7 +12,7 @@ export function findProblems(questions: readonly Question[], held: Held): Map<st
   return found
 }
 
-/** What the server says of one of the answers stands beside it. */
+/** The server's refusal of one answer, under its question. */
 export function problemsIn(save: Save, error: Error): Map<string, string> {
   const at = /^batch\.(\d+)\./.exec(error.message)?.[1]
   const key = at === undefined ? save.replace[0]?.[0] : save.add[Number(at)]?.[0]

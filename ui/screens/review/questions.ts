@@ -5,13 +5,13 @@ import type { Answer, Given } from '../../server/reviews.ts'
 import { type JsonNode, nodeAt } from '../../value/json-index.ts'
 import { parseRef } from '../../value/ref.ts'
 
-/** What a reviewer is asked, and the feedback that an answer becomes. */
+/** A question for reviewers, and the feedback that its answer becomes. */
 export interface Question {
   key: string
   title: string
   description: string
   field: Field
-  /** What fits the field is taken by the server. */
+  /** Whether the server accepts every value of the field. */
   isCertain: boolean
   type: string
   annotationRef?: string
@@ -53,11 +53,11 @@ const asked = ({ id, ref, title, description, schema }: Spec): Question => ({
 
 export interface Questions {
   list: readonly Question[]
-  /** References of the queue that lead to no annotation spec which is there. */
+  /** References of the queue that do not resolve to an annotation spec. */
   missing: readonly string[]
 }
 
-/** Those of the queue's annotation specs; without any a thumb; and always a note. */
+/** The annotation specs of the queue, or a thumb if there are none; and always a note. */
 export async function readQuestions(
   project: string,
   refs: readonly string[],
@@ -77,7 +77,7 @@ export async function readQuestions(
   }
 }
 
-/** Undefined where nothing was said. */
+/** Undefined where the question was not answered. */
 export function answerOf(question: Question, draft: Draft): Answer | undefined {
   const { json } = judged(question.field, draft)
   if (json === undefined) return undefined
@@ -85,7 +85,7 @@ export function answerOf(question: Question, draft: Draft): Answer | undefined {
   return { type, ...(annotationRef && { annotationRef }), payload: `{"${member}":${json}}` }
 }
 
-/** What was said of a question before; the last time counts. */
+/** The latest earlier answer to a question. */
 export function givenOf(
   question: Question,
   given: readonly Given[],

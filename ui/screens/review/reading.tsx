@@ -17,10 +17,10 @@ interface Props {
   onWhole(isWhole: boolean): void
 }
 
-/** What the reviewer judges: the fields that the item names, or all of the call. */
+/** What the reviewer judges: the fields that the item names, or the whole call. */
 export function Reading({ project, held: { item, call }, isWhole, onWhole }: Props) {
   return (
-    <section class="reading" aria-label="The call" tabIndex={0}>
+    <section class="reading" aria-label="Call details" tabIndex={0}>
       <div class="reading-head">
         <span class="muted">Item {item.position_in_queue}</span>
         <span>{shortOp(item.call_op_name)}</span>
@@ -83,7 +83,7 @@ const stepsOf = (field: string): string[] =>
     .filter((step) => step !== '')
 
 function Shown({ node }: { node: JsonNode | undefined }) {
-  if (node === undefined || node.kind === 'null') return <p class="muted">There is nothing.</p>
+  if (node === undefined || node.kind === 'null') return <p class="muted">Empty.</p>
   const text = stringOf(node)
   return text === undefined ? <JsonTree node={node} /> : <Markdown text={text} />
 }

@@ -12,7 +12,7 @@ import { findProblems, problemsIn } from './problems.ts'
 import { openUnsent } from './unsent.ts'
 
 interface Given extends Reviewed {
-  /** Hears which item is on the screen. */
+  /** Called with the id of the current item. */
   onItem(item: string | undefined): void
 }
 
@@ -25,22 +25,22 @@ type Phase =
   | { kind: 'failed'; error: Error }
 
 const notKept =
-  'Your answers are more than this browser keeps: loading the page anew loses what is not saved.'
+  'Your answers are too large for this browser to keep: reloading the page loses what is not saved.'
 
-/** One reviewer on the way through a queue: the item before the eye, the one behind it, and what is being saved. */
+/** The review of a queue by one reviewer: the current item, the next one, and what is being saved. */
 export function createReview(given: Given) {
   const { project, queue, user, questions, onItem } = given
   const phase = signal<Phase>({ kind: 'looking' })
   const problems = signal<ReadonlyMap<string, string>>(new Map())
   const refused = signal<{ save: Save; error: Error } | undefined>(undefined)
   const undoable = signal<{ save: Save; saved: Promise<void> } | undefined>(undefined)
-  /** What could not be done, and loses nothing. */
+  /** A failure that loses nothing. */
   const notice = signal<string | undefined>(undefined)
   const stats = signal<QueueStats | undefined>(undefined)
   const isWorking = signal(false)
   const outbox = createOutbox()
   const unsent = openUnsent({ queue, user })
-  /** Items whose end the server may not know yet. */
+  /** Finished items that the server may not know to be finished. */
   const unsaved = new Set<string>()
   const finishedAt: number[] = []
   let begunAt = performance.now()
@@ -68,7 +68,7 @@ export function createReview(given: Given) {
     state === 'completed' || state === 'skipped'
 
   async function lookFurther(): Promise<void> {
-    // Who waits for others is not shown anew that nothing is there.
+    // While waiting for other reviewers, the message stays as it is.
     if (phase.value.kind !== 'none') phase.value = { kind: 'looking' }
     try {
       const held = await handOut.next()
@@ -86,13 +86,13 @@ export function createReview(given: Given) {
     const asked = performance.now()
     const item = await readItem(project, queue, id)
     if (item === undefined)
-      throw new Refused(404, 'not_found', 'It was taken out of the queue, or was never in it.')
+      throw new Refused(404, 'not_found', 'It was removed from the queue, or was never in it.')
     return holdOf({ project, queue, user }, questions, item, untilFrom(asked))
   }
 
   async function open(id: string): Promise<void> {
     try {
-      // The lease is taken, or found to be another's, as soon as the item is shown.
+      // Showing the item takes the lease, or finds that another reviewer has it.
       const held = await holdAgain(id)
       if (unsent.entered?.item === id && !isFinished(held.item)) {
         held.drafts.value = new Map(unsent.entered.drafts)
@@ -146,7 +146,7 @@ export function createReview(given: Given) {
     await lookFurther()
   }
 
-  /** Until the server has taken or refused it; what it refuses stays, to be gone back to. */
+  /** Retries until the server accepts or refuses it; what is refused is kept, so that the reviewer can return to it. */
   function send(id: string, read: () => Promise<Save>): Promise<void> {
     unsaved.add(id)
     let save: Save | undefined
@@ -161,12 +161,12 @@ export function createReview(given: Given) {
       onRefused: (error) => {
         unsaved.delete(id)
         if (save !== undefined) refused.value = { save, error }
-        else notice.value = `An item that you ended before is not saved: ${error.message}`
+        else notice.value = `An earlier item is not saved: ${error.message}`
       },
     })
   }
 
-  /** What the page had not sent when it was left goes out under the same ids, so that nothing is there twice. */
+  /** Writes left over from before a reload are sent under the same ids, so that nothing is stored twice. */
   for (const { item, drafts, ...rest } of unsent.saves) {
     void send(item, async () => {
       const held = await holdAgain(item)
@@ -175,7 +175,7 @@ export function createReview(given: Given) {
     })
   }
 
-  /** Back to an item; the one before the eye is then the next. */
+  /** Returns to an item; the current one becomes the next. */
   async function comeBack({ held }: Save, isReopened: boolean): Promise<boolean> {
     isWorking.value = true
     notice.value = undefined
@@ -223,7 +223,7 @@ export function createReview(given: Given) {
     open,
     lookFurther,
     finish,
-    /** Takes the item again after its lease ran out. */
+    /** Leases the item again after its lease ran out. */
     takeAgain: presence.beat,
     answer(key: string, draft: Draft): void {
       const held = current.value
@@ -243,7 +243,7 @@ export function createReview(given: Given) {
       if (last === undefined || isWorking.value) return
       undoable.value = undefined
       await last.saved
-      // What was refused is not there to be taken back.
+      // What was refused cannot be undone.
       if (refused.value?.save === last.save) refused.value = undefined
       if (!(await comeBack(last.save, true))) undoable.value = last
     },
@@ -261,20 +261,20 @@ export function createReview(given: Given) {
     async reopen(held: Held): Promise<void> {
       await comeBack(saveOf(held, questions, 'completed'), true)
     },
-    /** Seconds for each item since this review began. */
+    /** Seconds per item since this review began. */
     pace(): number | undefined {
       const last = finishedAt.at(-1)
       return last === undefined ? undefined : (last - begunAt) / finishedAt.length / 1_000
     },
-    /** What would be lost by leaving; undefined where nothing would be. */
+    /** What leaving would lose; undefined where nothing. */
     loss(): string | undefined {
-      if (outbox.waiting.value > 0) return 'What you answered last is not saved yet.'
+      if (outbox.waiting.value > 0) return 'Your last answers are not saved yet.'
       if (refused.value) return 'An answer was refused and is not saved.'
       return current.value?.isChanged ? 'Your answers to this item are not saved.' : undefined
     },
     close(): void {
       isClosed = true
-      // Who leaves has been asked. Who has to sign in again comes back.
+      // A user who leaves has confirmed it. One whose session ended will come back.
       if (isSignedIn.value) unsent.clear()
       removeEventListener('pagehide', onPageHide)
       presence.close()

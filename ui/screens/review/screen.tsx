@@ -18,7 +18,7 @@ async function readAll(project: string, queue: string, signal: AbortSignal) {
   return { found, questions: await readQuestions(project, found.scorer_refs, signal) }
 }
 
-/** Reviews a queue by keys: an item is before the eye, the next one is there already. */
+/** Reviews a queue by keys: one item is shown, the next is already loaded. */
 export function ReviewScreen({ project, queue }: { project: string; queue: string }) {
   const { value, error, again } = useLoading((signal) => readAll(project, queue, signal), [project, queue])
   if (error) {
@@ -69,20 +69,20 @@ function Reviewing({ project, queue, questions }: Props) {
   useKeys('Review', [
     {
       keys: ['Ctrl+Enter'],
-      does: 'Complete, and next',
+      does: 'Complete and go to the next item',
       whileTyping: true,
       run: () => {
-        // What is being typed is taken as it would be on leaving the field.
+        // Leaving the field commits what is being typed.
         if (document.activeElement instanceof HTMLElement) document.activeElement.blur()
         void review.finish('completed')
       },
     },
     { keys: ['s'], does: 'Skip', run: () => void review.finish('skipped') },
-    { keys: ['u'], does: 'Undo the last one', run: () => void review.undo() },
-    { keys: ['c'], does: 'The whole call, or what is asked about', run: () => setWhole(!isWhole) },
+    { keys: ['u'], does: 'Undo the last item', run: () => void review.undo() },
+    { keys: ['c'], does: 'Show the whole call or only what is asked about', run: () => setWhole(!isWhole) },
     {
       keys: ['t'],
-      does: 'Its trace, in a tab of its own',
+      does: 'Open trace in a new tab',
       run: () => {
         if (held === undefined) return
         const { call_trace_id: trace, call_id: call } = held.item
@@ -99,7 +99,7 @@ function Reviewing({ project, queue, questions }: Props) {
         <Failed
           error={phase.error}
           again={() => void review.lookFurther()}
-          gone={{ title: 'There is no such item', href: paths.queue(project, queue.id), to: 'The queue' }}
+          gone={{ title: 'Item not found', href: paths.queue(project, queue.id), to: 'Open queue' }}
         />
       )}
       {phase.kind === 'looking' && <Skeleton rows={12} />}
@@ -131,7 +131,7 @@ function Done({
   const others = review.othersOn.value
   const isEmpty = review.stats.value?.total_items === 0
   useEffect(() => {
-    // An item that somebody gives back is open again.
+    // An item that another reviewer releases is available again.
     if (others === 0) return
     const timer = setInterval(() => void review.lookFurther(), 15_000)
     return () => clearInterval(timer)
@@ -139,23 +139,23 @@ function Done({
   const title = isEmpty
     ? 'This queue is empty'
     : others > 0
-      ? 'Others are at work'
-      : 'Nothing is left for you'
+      ? 'Others are still reviewing'
+      : 'Nothing left to review'
   return (
     <Empty title={title}>
       <p>
         {isEmpty
-          ? 'Add calls to it with a in the list of calls.'
+          ? 'Press a in the list of calls to add some.'
           : others > 0
-            ? `${others === 1 ? 'One item is' : `${others} items are`} with other reviewers. What they give back appears here.`
-            : 'You have completed or skipped every item that is open.'}
+            ? `${others === 1 ? 'One item is' : `${others} items are`} with other reviewers. Items that they release appear here.`
+            : 'You have completed or skipped every open item.'}
       </p>
       <div class="in-line">
         <button type="button" onClick={() => void review.lookFurther()}>
-          Look again
+          Check again
         </button>
         <a class="button" href={paths.queue(project, queue.id)}>
-          The queue
+          Open queue
         </a>
       </div>
     </Empty>

@@ -1,7 +1,7 @@
 import type { Draft } from '../../review/draft.ts'
 import type { Save } from './held.ts'
 
-/** An item that was ended, as far as the server may not know it. */
+/** A finished item whose writes the server may not have. */
 interface UnsentSave extends Pick<Save, 'state' | 'add' | 'replace' | 'remove'> {
   item: string
   drafts: [key: string, draft: Draft][]
@@ -9,16 +9,16 @@ interface UnsentSave extends Pick<Save, 'state' | 'add' | 'replace' | 'remove'> 
 
 interface Kept {
   saves: UnsentSave[]
-  /** What is entered for the item before the eye. */
+  /** The answers entered for the current item. */
   entered?: { item: string; drafts: [key: string, draft: Draft][] }
 }
 
-/** What the server has not taken yet outlives a reload and the end of the session, in its tab, for the same user. */
+/** Writes that the server has not accepted yet survive a reload and the end of the session, in their tab, for the same user. */
 export function openUnsent({ queue, user }: { queue: string; user: string }) {
   const name = `heddle.review ${queue} ${user}`
   const kept = read(name)
 
-  /** False where it is more than the browser keeps. */
+  /** False if it is more than the browser can keep. */
   function write(): boolean {
     try {
       if (kept.saves.length === 0 && kept.entered === undefined) sessionStorage.removeItem(name)
@@ -38,7 +38,7 @@ export function openUnsent({ queue, user }: { queue: string; user: string }) {
       kept.entered = { item, drafts: [...drafts] }
       return write()
     },
-    /** The item is ended; it has one save at most. */
+    /** The item is finished; it has at most one save. */
     add(save: Save): boolean {
       const { held, state, add, replace, remove } = save
       const item = held.item.id
@@ -46,7 +46,7 @@ export function openUnsent({ queue, user }: { queue: string; user: string }) {
       kept.saves.push({ item, drafts: [...held.drafts.value], state, add, replace, remove })
       return write()
     },
-    /** The server has taken it, or somebody gives it up. */
+    /** The server has accepted it, or the reviewer has dropped it. */
     remove(item: string): void {
       drop(item)
       write()

@@ -6,13 +6,13 @@ interface HitsWanted {
   project: string
   text: string
   after: string | undefined
-  /** A page where it is fewer. */
+  /** Reads pages until there are as many hits; at least one page. */
   wanted: number
 }
 
 export interface Hits {
   hits: readonly Hit[]
-  /** Behind which there are more. */
+  /** Where the next page begins; null where there is none. */
   next: string | null
   searchable: Found['searchable']
 }

@@ -16,14 +16,14 @@ import { FilterText } from '../calls/filter-bar.tsx'
 import { pathOfCall } from '../calls/line.tsx'
 import { type Hit, type Hits, readHits } from './hits.ts'
 
-/** How long somebody has not typed before the record is searched. */
+/** Pause in typing after which the search runs. */
 const pauseMs = 250
 
 interface State extends Hits {
   of: string
 }
 
-/** Calls by the words in them, with the places where the words are. */
+/** Finds calls by words in them, and shows where the words occur. */
 export function SearchScreen({ project }: { project: string }) {
   const text = search.value.get('q') ?? ''
   const field = useRef<HTMLInputElement>(null)
@@ -40,7 +40,7 @@ export function SearchScreen({ project }: { project: string }) {
     if (text !== written.current) setDraft(text)
     written.current = text
   }, [text])
-  // Not after the next paint: who comes here goes on typing. Who comes back goes on reading.
+  // A layout effect, because the user may type before the next paint. On a return the focus stays with the results.
   useLayoutEffect(() => {
     if (kept.left === undefined && !isFile) field.current?.focus()
     return () => clearTimeout(timer.current)
@@ -86,7 +86,7 @@ export function SearchScreen({ project }: { project: string }) {
   }
   const current = hits[active]?.call
   const asking: KeyBinding[] = [
-    { keys: ['/', 'f'], does: 'Look for something else', run: () => field.current?.focus() },
+    { keys: ['/', 'f'], does: 'New search', run: () => field.current?.focus() },
     { keys: ['m'], does: 'Show more', run: () => state?.next && read(state.next) },
   ]
   useKeys('Search', [
@@ -95,7 +95,7 @@ export function SearchScreen({ project }: { project: string }) {
     { keys: ['k', 'ArrowUp'], does: 'Previous call', run: () => move(-1) },
     {
       keys: ['Enter', 'o'],
-      does: 'Open it',
+      does: 'Open call',
       run: () => current && go(pathOfCall(project, current)),
     },
   ])
@@ -151,9 +151,9 @@ export function SearchScreen({ project }: { project: string }) {
       </div>
       {state?.searchable && !isFile && (
         <p class="muted note" role="status">
-          {countText(state.searchable.value)} of {countText(state.searchable.of)} calls can be found so far.{' '}
+          {countText(state.searchable.value)} of {countText(state.searchable.of)} calls are searchable so far.{' '}
           <button type="button" class="quiet" onClick={() => setTurn(turn + 1)}>
-            Look again
+            Search again
           </button>
         </p>
       )}
@@ -164,17 +164,17 @@ export function SearchScreen({ project }: { project: string }) {
           text === '' ? (
             <Empty title="Find calls by the words in them">
               <p>
-                In inputs, outputs, exceptions, notes and names. Words have to be all there, or longer ones
-                that begin with them; “in quotation marks” as they stand; -without.
+                In inputs, outputs, exceptions, notes and names. All words must match, whole or as the
+                beginning of a word. Use “quotation marks” for an exact phrase and -word to exclude a word.
               </p>
             </Empty>
           ) : (
             <Skeleton rows={6} />
           )
         ) : hits.length === 0 ? (
-          <Empty title="No call has these words">
+          <Empty title="No calls contain these words">
             <a class="button" href={paths.calls(project, { q: JSON.stringify(text), all: '1' })}>
-              Look for this text inside of words
+              Search for this text inside words
             </a>
           </Empty>
         ) : (
@@ -207,7 +207,7 @@ interface LineProps {
   project: string
   hit: Hit
   isActive: boolean
-  /** Somebody follows its link. */
+  /** Called before its link is followed. */
   onLeave(): void
 }
 

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import { signIn } from '../../server/session.ts'
 
-/** One field: the key that programs use as well. */
+/** One field, for the same key that programs use. */
 export function SignIn() {
   const [key, setKey] = useState('')
   const [problem, setProblem] = useState<string>()
@@ -44,7 +44,7 @@ export function SignIn() {
           Sign in
         </button>
         <p class="muted" id="key-help">
-          The first start of the server printed a key. <code>npx heddle key add admin</code> makes another
+          The server printed a key when it first started. <code>npx heddle key add admin</code> makes another
           one.
         </p>
       </form>

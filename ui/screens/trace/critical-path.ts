@@ -1,13 +1,14 @@
 import type { Branch, Span } from './tree.ts'
 
 /**
- * Which calls a trace waited for, and when for each itself: from its end backwards always the one that ended last. Making
- * anything else faster would not have made the trace faster. Stretches closer than `near` milliseconds are one.
+ * The calls that a trace waited for, and when it waited for each of them itself: going back from the end, always the call that
+ * ended last. Making any other call faster would not have made the trace faster. Stretches closer than `near` milliseconds
+ * are merged.
  */
 export function criticalPath(roots: readonly Branch[], near: number): ReadonlyMap<Branch, readonly Span[]> {
   const found = new Map<Branch, Span[]>()
   const open: { branch: Branch; from: number; until: number }[] = []
-  /** Goes back through calls beside one another; answers when somebody else was waited for. */
+  /** Walks back through calls with the same parent; `hear` gets the times in which the parent waited for none of them. */
   const back = (branches: readonly Branch[], from: number, until: number, hear: (free: Span) => void) => {
     let at = until
     const ends = (branch: Branch) => Math.min(branch.end, until)

@@ -5,10 +5,10 @@ import { durationText } from '../../value/units.ts'
 import type { TimeScale } from './time-scale.ts'
 import type { Branch, Span } from './tree.ts'
 
-/** As style/trace.css has it. */
+/** As in style/trace.css. */
 export const lineHeight = 1.875
 
-/** Deeper calls stand as far in as these, so that there is room for their names. */
+/** Deeper calls are not indented further, so that there is room for their names. */
 const deepest = 24
 
 interface Props {
@@ -16,7 +16,7 @@ interface Props {
   top: number
   branch: Branch
   scale: TimeScale
-  /** Where the whole trace waited for this call itself; undefined where it never did, nor for one within. */
+  /** When the trace waited for this call itself; undefined if it never waited for it or for a call below it. */
   critical: readonly Span[] | undefined
   isChosen: boolean
   isClosed: boolean
@@ -24,7 +24,7 @@ interface Props {
   onToggle(): void
 }
 
-/** One call of the tree, and when it ran as a bar. */
+/** One call of the tree, with a bar for the time it ran. */
 export function TraceLine(props: Props) {
   const { index, top, branch, scale, critical, isChosen, isClosed, onChoose, onToggle } = props
   const { row, depth, children } = branch
@@ -62,7 +62,7 @@ export function TraceLine(props: Props) {
           {nameOf(row)}
         </span>
         {row.feedback > 0 && (
-          <span class="tree-said" title={`${row.feedback} said about it`}>
+          <span class="tree-said" title={`${row.feedback} feedback`}>
             ✎<span class="hidden-text">has feedback</span>
           </span>
         )}
@@ -106,7 +106,7 @@ function Stretch({ kind, scale, status, start, end }: StretchProps) {
 
 const ticks = [0, 0.25, 0.5, 0.75]
 
-/** Above the bars: how long after the start. */
+/** The ruler above the bars: time since the start. */
 export function TimeRuler({ scale, start }: { scale: TimeScale; start: number }) {
   return (
     <div class="tree-ruler" aria-hidden="true">
@@ -123,7 +123,7 @@ export function TimeRuler({ scale, start }: { scale: TimeScale; start: number })
             </span>
           ))}
         </span>
-        <span class="tree-took">Took</span>
+        <span class="tree-took">Latency</span>
       </span>
     </div>
   )

@@ -17,11 +17,11 @@ import { lineHeight, TimeRuler, TraceLine } from './line.tsx'
 import { evenScale, gapsIn, shortenedScale } from './time-scale.ts'
 import { type Branch, costOfTrace, linesOf, type Span, spanOf, treeOf } from './tree.ts'
 
-/** Where all of its calls are, filtered and exported. */
+/** The list of its calls, where they can be filtered and exported. */
 const asList = (project: string, trace: string) =>
   paths.calls(project, { q: toggled('', { field: 'trace', value: trace, isJson: false }), all: '1' })
 
-/** One trace: who called whom and when, and the call that is looked at. */
+/** One trace: who called whom and when, and the selected call. */
 export function TraceScreen({ project, trace }: { project: string; trace: string }) {
   const {
     value: rows,
@@ -34,7 +34,7 @@ export function TraceScreen({ project, trace }: { project: string; trace: string
   const all = useMemo(() => linesOf(tree, new Set()), [tree])
   const lines = useMemo(() => (closed.size === 0 ? all : linesOf(tree, closed)), [tree, closed])
   const span = useMemo(() => spanOf(all), [all])
-  // What the trace waited for, and when nothing ran, is known when all of it is there.
+  // The critical path and the gaps are known once all of the trace is loaded.
   const gaps = useMemo(() => (isPart ? [] : gapsIn(all, span)), [all, isPart])
   const isEven = search.value.get('gaps') === 'all'
   const scale = useMemo(() => (isEven ? evenScale(span) : shortenedScale(span, gaps)), [gaps, isEven])
@@ -50,7 +50,7 @@ export function TraceScreen({ project, trace }: { project: string; trace: string
   const kept = useKeptPlace(trace)
   const keepPlace = useKeptScroll(kept, { scroller, isThere: rows !== undefined && !isPart, active: at })
 
-  // A call below a closed one that is named in the address has to be seen.
+  // A call in the address has to be visible, even if it is below a closed one.
   useEffect(() => {
     if (at === -1 && rows?.some(({ id }) => id === chosen)) setClosed(new Set())
   }, [at, rows])
@@ -100,15 +100,15 @@ export function TraceScreen({ project, trace }: { project: string; trace: string
   useKeys('Trace', [
     { keys: ['j', 'ArrowDown'], does: 'Next call', run: () => choose(at + 1) },
     { keys: ['k', 'ArrowUp'], does: 'Previous call', run: () => choose(at - 1) },
-    { keys: ['l', 'ArrowRight'], does: 'Open, or first call within', run: inward },
-    { keys: ['h', 'ArrowLeft'], does: 'Close, or the caller', run: outward },
+    { keys: ['l', 'ArrowRight'], does: 'Expand, or go to the first child', run: inward },
+    { keys: ['h', 'ArrowLeft'], does: 'Collapse, or go to the caller', run: outward },
     { keys: [']'], does: 'Next call of the same caller', run: () => sibling(1) },
     { keys: ['['], does: 'Previous call of the same caller', run: () => sibling(-1) },
     { keys: ['}'], does: 'Next call of the same op', run: () => peer(1) },
     { keys: ['{'], does: 'Previous call of the same op', run: () => peer(-1) },
     { keys: ['>'], does: 'Next call that the trace waited for', run: () => nextThat(1, isWaitedFor) },
     { keys: ['<'], does: 'Previous call that the trace waited for', run: () => nextThat(-1, isWaitedFor) },
-    ...(gaps.length > 0 ? [{ keys: ['z'], does: 'Gaps shortened, or in full', run: turnGaps }] : []),
+    ...(gaps.length > 0 ? [{ keys: ['z'], does: 'Shorten gaps or show them in full', run: turnGaps }] : []),
     { keys: ['g g', 'Home'], does: 'First call', run: () => choose(0) },
     { keys: ['G', 'End'], does: 'Last call', run: () => choose(lines.length - 1) },
     ...(isFile ? [] : [{ keys: ['Escape'], does: 'Back to the calls', run: () => go(paths.calls(project)) }]),
@@ -125,8 +125,8 @@ export function TraceScreen({ project, trace }: { project: string; trace: string
   if (rows.length === 0) {
     return (
       <main class="screen">
-        <Empty title="There is no such trace">
-          <p>It was deleted, has expired, or belongs to a project that you do not reach.</p>
+        <Empty title="Trace not found">
+          <p>It was deleted, has expired, or belongs to a project that you have no access to.</p>
           <a class="button" href={paths.calls(project)}>
             All calls of the project
           </a>
@@ -148,11 +148,11 @@ export function TraceScreen({ project, trace }: { project: string; trace: string
         <span>
           {countText(rows.length)} {rows.length === 1 ? 'call' : 'calls'}
           {isPart && ' so far'}
-          {!isPart && rows.length === mostOfTrace && ', and more that are not shown'}
+          {!isPart && rows.length === mostOfTrace && ', and more not shown'}
         </span>
         {!isPart && <span>{durationText(span.end - span.start)}</span>}
         {cost !== undefined && <span>{costText(cost)}</span>}
-        {!isFile && <a href={asList(project, trace)}>As a list</a>}
+        {!isFile && <a href={asList(project, trace)}>View as list</a>}
         {gaps.length > 0 && (
           <button type="button" class="quiet" aria-pressed={!isEven} onClick={turnGaps}>
             {gapsText(gaps)}, {isEven ? 'in full' : 'shortened'}
@@ -160,7 +160,7 @@ export function TraceScreen({ project, trace }: { project: string; trace: string
         )}
         <code class="muted">{trace}</code>
         {!isFile && (
-          <button type="button" class="icon-button" aria-label="Read it again" onClick={again}>
+          <button type="button" class="icon-button" aria-label="Reload" onClick={again}>
             <Icon name="refresh" />
           </button>
         )}
@@ -218,7 +218,7 @@ export function TraceScreen({ project, trace }: { project: string; trace: string
   )
 }
 
-/** What is left of a gap is no measure of it. */
+/** The length in time, since a shortened gap no longer shows it. */
 function gapsText(gaps: readonly Span[]): string {
   const long = durationText(gaps.reduce((sum, { start, end }) => sum + end - start, 0))
   return gaps.length === 1 ? `A gap of ${long}` : `${gaps.length} gaps of ${long}`

@@ -1,25 +1,25 @@
 import type { Branch, Span } from './tree.ts'
 
-/** What takes this share of a trace or more, and nothing happens in it, is drawn as if it took hardly any time. */
+/** A gap in which nothing happens is shortened if it takes at least this share of the trace. */
 const longGap = 0.2
-/** What is left of it. */
+/** The share that a shortened gap takes. */
 const gapShare = 0.02
 
-/** Where times are drawn: 0 is the start of the trace, 1 its end. */
+/** Maps times to positions: 0 is the start of the trace, 1 its end. */
 export interface TimeScale {
   at(ms: number): number
-  /** When it is, at such a place. */
+  /** The time at such a position. */
   timeAt(share: number): number
   gaps: readonly Span[]
 }
 
-/** All times as long as they were. */
+/** Without shortened gaps. */
 export function evenScale({ start, end }: Span): TimeScale {
   const whole = Math.max(1, end - start)
   return { at: (ms) => (ms - start) / whole, timeAt: (share) => start + share * whole, gaps: [] }
 }
 
-/** The gaps take no room, so that what happens around them can be told apart. */
+/** Gaps take almost no room, so that what happens around them can be told apart. */
 export function shortenedScale(span: Span, gaps: readonly Span[]): TimeScale {
   if (gaps.length === 0) return evenScale(span)
   const busy = span.end - span.start - gaps.reduce((sum, { start, end }) => sum + end - start, 0)
@@ -42,7 +42,7 @@ export function shortenedScale(span: Span, gaps: readonly Span[]): TimeScale {
   return { at: between('ms', 'share'), timeAt: between('share', 'ms'), gaps }
 }
 
-/** Long times in which no call ran but those that have others within: somebody was waited for, or thought. */
+/** Long times in which no call without children ran, only their callers: something outside was waited for. */
 export function gapsIn(lines: readonly Branch[], { start, end }: Span): Span[] {
   const long = (end - start) * longGap
   if (long <= 0) return []

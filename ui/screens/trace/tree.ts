@@ -1,18 +1,18 @@
 import type { TraceCall } from '../../server/calls.ts'
 
-/** A call in its place among those that called it. */
+/** A call in the tree of its trace. */
 export interface Branch {
   row: TraceCall
   depth: number
-  /** In milliseconds since 1970; a call that runs ends now. */
+  /** In milliseconds since 1970; a running call ends now. */
   start: number
   end: number
   children: Branch[]
 }
 
 /**
- * Who called whom. A call whose caller is not there is a root. Callers that go in a circle, which only a broken client writes,
- * are roots as well, so that every call has its place exactly once.
+ * Builds the tree of callers. A call whose parent is missing is a root. So is one call of each cycle of parents, which only a
+ * broken client writes, so that every call occurs exactly once.
  */
 export function treeOf(rows: readonly TraceCall[], now: number): Branch[] {
   const byId = new Map<string, Branch>()
@@ -48,7 +48,7 @@ function place(roots: readonly Branch[], placed: Set<Branch>): void {
   }
 }
 
-/** What is shown, from top to bottom: all but what lies below a closed call. */
+/** The visible calls from top to bottom: all but those below a closed call. */
 export function linesOf(roots: readonly Branch[], closed: ReadonlySet<string>): Branch[] {
   const lines: Branch[] = []
   const open = roots.toReversed()
@@ -77,8 +77,8 @@ export function spanOf(lines: readonly Branch[]): Span {
 }
 
 /**
- * What a trace cost. A call of some clients says what those below it used as well, so below a call with a cost nothing is
- * added. `lines` are all calls. Undefined where no price is known.
+ * The cost of a trace. Some clients include the usage of child calls in that of the parent, so nothing below a call with a
+ * cost is added. `lines` are all calls. Undefined where no price is known.
  */
 export function costOfTrace(lines: readonly Branch[]): number | undefined {
   let sum: number | undefined
