@@ -6,7 +6,7 @@ export function KeySheet({ onClose }: { onClose(): void }) {
   return (
     <Dialog label="Keyboard shortcuts" onClose={onClose}>
       <div class="key-sheet">
-        {aliveKeys.value.toReversed().map(({ name, bindings }) => (
+        {shownGroups().map(({ name, bindings }) => (
           <section key={name}>
             <h3>{name}</h3>
             <dl>
@@ -27,6 +27,9 @@ export function KeySheet({ onClose }: { onClose(): void }) {
     </Dialog>
   )
 }
+
+/** A component on the screen may have no keys at the moment. */
+const shownGroups = () => aliveKeys.value.filter(({ bindings }) => bindings.length > 0).toReversed()
 
 const isMac = /Mac|iPhone|iPad/.test(navigator.platform)
 const signs: Record<string, string> = {

@@ -2,16 +2,17 @@ import type { ComponentChildren } from 'preact'
 
 interface Props {
   label: string
+  className?: string
   columns: readonly string[]
   /** The rows. */
   children: ComponentChildren
 }
 
 /** A table of a few rows. Where it is wider than the screen it scrolls by itself, also by keys. */
-export function PlainTable({ label, columns, children }: Props) {
+export function PlainTable({ label, className = '', columns, children }: Props) {
   return (
     <div class="scrolled" tabIndex={0} role="region" aria-label={label}>
-      <table class="plain-table">
+      <table class={`plain-table ${className}`}>
         <thead>
           <tr>
             {columns.map((name) => (

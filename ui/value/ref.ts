@@ -27,6 +27,14 @@ export function parseRef(text: string): ParsedRef | undefined {
   }
 }
 
+/** Name and version of a referenced object; any other text, such as the name of a model, is returned unchanged. */
+export const refName = (ref: string | null): string => {
+  if (ref === null) return ''
+  const [, name, version] = /\/object\/([^:/]+):?(.*)$/.exec(ref) ?? []
+  if (name === undefined) return ref
+  return version === undefined || version === '' ? name : `${name}:${version.slice(0, 8)}`
+}
+
 /** References contain entity and project unescaped, as clients and the server write them; names of objects are escaped. */
 export const callRefOf = (project: string, call: string): string => `weave:///${project}/call/${call}`
 

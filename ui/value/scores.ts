@@ -37,11 +37,3 @@ export function shownMean(
 
 export const meanText = ({ value, isShare }: { value: number; isShare: boolean }): string =>
   isShare ? shareText(value) : numberText(value)
-
-/** The evaluated model is a reference to a version, or any text. */
-export const refName = (ref: string | null): string => {
-  if (ref === null) return ''
-  const [, name, version] = /\/object\/([^:/]+):?(.*)$/.exec(ref) ?? []
-  if (name === undefined) return ref
-  return version === undefined || version === '' ? name : `${name}:${version.slice(0, 8)}`
-}

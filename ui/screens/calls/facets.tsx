@@ -7,6 +7,7 @@ import { shortOp } from '../../server/calls.ts'
 import { followEvents } from '../../server/events.ts'
 import { useLoading } from '../../server/loading.ts'
 import { type Facet, type Meant, readColumns, readFacets } from '../../server/views.ts'
+import { refName } from '../../value/ref.ts'
 import { countText } from '../../value/units.ts'
 import { queryIn } from './reading.ts'
 
@@ -172,6 +173,7 @@ function FacetGroup({ field, text, facet, onUnpin }: GroupProps) {
 function nameOf({ field, value, isJson }: FacetValue): string {
   if (value === null) return 'none'
   if (field === 'op') return shortOp(value)
+  if (field === 'model') return refName(value)
   if (field === 'feedback') return wordOfSaid(value).replace(/^scores\./, 'scored by ')
   if (!isJson || !value.startsWith('"')) return value
   return (JSON.parse(value) as string) || '(empty)'

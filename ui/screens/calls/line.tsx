@@ -5,6 +5,7 @@ import { Status } from '../../parts/status.tsx'
 import { Time } from '../../parts/time.tsx'
 import { paths } from '../../places.ts'
 import { nameOf } from '../../server/calls.ts'
+import { refName } from '../../value/ref.ts'
 import { costText, countText, durationText, sizeText } from '../../value/units.ts'
 import type { Column, ColumnName } from './columns.ts'
 
@@ -52,7 +53,7 @@ export function CallLine(props: Props) {
   const asked = columns.flatMap(({ path }) => path ?? [])
   const { input_tokens: input, output_tokens: output } = row
   const cells: Record<ColumnName, ComponentChildren> = {
-    model: row.model && <span title={row.model}>{row.model}</span>,
+    model: row.model && <span title={row.model}>{refName(row.model)}</span>,
     latency: row.latency_ms !== null && durationText(row.latency_ms),
     tokens: (input !== null || output !== null) && `${countText(input ?? 0)} → ${countText(output ?? 0)}`,
     cost: row.cost !== null && costText(row.cost),

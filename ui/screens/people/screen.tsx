@@ -48,7 +48,11 @@ export function PeopleScreen() {
           <p class="muted">
             {countText(value.users.length)} users. What a user recorded is kept when the user is removed.
           </p>
-          <PlainTable label="Users" columns={['Name', 'Role', 'Entities', 'Limits', 'Since', 'Actions']}>
+          <PlainTable
+            label="Users"
+            className="user-table"
+            columns={['Name', 'Role', 'Entities', 'Limits', 'Since', 'Actions']}
+          >
             {value.users.map((user) => (
               <tr key={`${user.name} ${user.is_configured}`}>
                 <td>{user.name}</td>

@@ -24,7 +24,7 @@ export function EngineStrip() {
   const state = error || value?.length === 0 ? 'away' : value === undefined ? 'waiting' : 'there'
   return (
     <p class="engine-strip" data-state={state}>
-      {text()}
+      <span class="engine-state">{text()}</span>
       <a href={paths.play()}>Playground</a>
       <a href={paths.engine}>Engine</a>
     </p>
