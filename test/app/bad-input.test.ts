@@ -193,7 +193,7 @@ function operationOf(url: string): Partial<Operation> {
   return paths[documentedPath(url)]?.[methodOf(url).toLowerCase()] ?? {}
 }
 
-test('every route with a body has a sample, and no sample is left over', () => {
+test('every route with a body has a sample, and every sample has a route', () => {
   const urls = opened.routes.filter(({ takesBody, isHidden }) => takesBody && !isHidden).map(({ url }) => url)
   assert.deepEqual(new Set(Object.keys(sampleBodies)), new Set(urls))
 })
@@ -206,7 +206,7 @@ for (const url of Object.keys(sampleBodies)) {
     (route) => route.url === url && route.method === method && route.isPublic,
   )
 
-  test(`${url}: a field that is wrong is named`, async () => {
+  test(`${url}: a field with a wrong value is named`, async () => {
     const { requestBody, responses } = operationOf(url)
     assert.ok(requestBody && responses)
     const asTaken = await send(method, address, sample())
@@ -226,7 +226,7 @@ for (const url of Object.keys(sampleBodies)) {
     }
   })
 
-  test(`${url}: a field that need not be there may be missing, or null`, async () => {
+  test(`${url}: an optional field may be missing or null`, async () => {
     const { requestBody } = operationOf(url)
     assert.ok(requestBody)
     for (const { path, required, nullable } of fieldsOf(
@@ -255,7 +255,7 @@ for (const url of Object.keys(sampleBodies)) {
     }
   })
 
-  test(`${url}: of a field that is given twice the last one counts`, async () => {
+  test(`${url}: when a field is given twice the last one counts`, async () => {
     const text = JSON.stringify(sample())
     const { status } = await send(method, address, text)
     for (const name of Object.keys(sample())) {
@@ -281,7 +281,7 @@ for (const url of Object.keys(sampleBodies)) {
     }
   })
 
-  test(`${url}: keys that JavaScript knows change nothing`, async () => {
+  test(`${url}: keys that are special in JavaScript have no effect`, async () => {
     const text = JSON.stringify(sample())
     const plain = await send(method, address, text)
     for (const key of ['__proto__', 'constructor', 'toString', 'hasOwnProperty', '']) {
@@ -295,7 +295,7 @@ for (const url of Object.keys(sampleBodies)) {
     }
   })
 
-  test(`${url}: a body that is cut off anywhere is not JSON`, async () => {
+  test(`${url}: a body that is cut off at any position is not JSON`, async () => {
     const text = JSON.stringify(sample())
     const step = Math.ceil(text.length / 50)
     for (let length = 1; length < text.length; length += step) {
@@ -305,7 +305,7 @@ for (const url of Object.keys(sampleBodies)) {
   })
 }
 
-test('a project in a path that is wrong is named', async () => {
+test('an invalid project in a path is named', async () => {
   for (const [path, field] of [
     [`${'x'.repeat(255)}/qa`, 'path.entity'],
     [`acme/${'x'.repeat(255)}`, 'path.project'],

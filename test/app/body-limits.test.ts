@@ -41,7 +41,7 @@ for (const [url, sampleOf] of Object.entries(sampleBodies)) {
   // Whoever signs in is not known yet, and may send a key and no more: test/app/page/sessions.test.ts.
   if (url === '/ui/session') continue
   const isLarge = largeBodies.includes(url)
-  test(`${url}: a body of more than 4 MiB is ${isLarge ? 'taken' : 'refused by its length'}`, async () => {
+  test(`${url}: a body of more than 4 MiB is ${isLarge ? 'accepted' : 'refused by its length'}`, async () => {
     const body = JSON.stringify(sampleOf(project))
     const exactly = await send(methodOf(url), addressOf({ url }), body.padEnd(plainBodyLimit))
     assert.notEqual(exactly.status, 413)

@@ -123,7 +123,7 @@ const nowhere: Route[] = [
 
 const methodOf = ({ method }: Route) => method as 'GET'
 
-test('P5: the routes that answer without credentials are those of health, the page itself, its links and its sign-in', async () => {
+test('P5: only health, the page itself, its links and its sign-in answer without credentials', async () => {
   const open = []
   for (const route of routes) {
     const { statusCode } = await app.inject({ method: methodOf(route), url: addressOf(route) })
@@ -153,7 +153,7 @@ test('P5: the routes that answer without credentials are those of health, the pa
   )
 })
 
-test('P5: the walk sees every route', async () => {
+test('P5: the list of routes that these tests check is complete', async () => {
   const declared = new Set(routes.map(({ url }) => url))
   for (const url of ['/health', '/metrics', '/call/start', '/openapi.json', '/docs', '/docs/*']) {
     assert.ok(declared.has(url), url)
@@ -199,7 +199,7 @@ for (const headers of wrongKeys) {
 }
 
 for (const [how, headers] of Object.entries(accepted)) {
-  test(`P5: ${how} with a key is known everywhere`, async () => {
+  test(`P5: ${how} with a valid key is accepted by every route`, async () => {
     for (const route of [...routes, ...nowhere].filter(({ staysOpen }) => !staysOpen)) {
       const { statusCode } = await app.inject({ method: methodOf(route), url: addressOf(route), headers })
       assert.notEqual(statusCode, 401, `${route.method} ${route.url}`)
@@ -208,7 +208,7 @@ for (const [how, headers] of Object.entries(accepted)) {
   })
 }
 
-test('P5: a body without credentials is not looked at', async (t) => {
+test('P5: without credentials the body of a request is not read', async (t) => {
   const { app } = await openApp(t, { settings: { HEDDLE_BODY_LIMIT: '1024' } })
   for (const payload of ['not JSON', 'x'.repeat(5000)]) {
     const answer = await app.inject({
@@ -279,7 +279,7 @@ test('P6: another tenant gets the same 403 whether the project exists or not', a
   assert.deepEqual(await ask('secret'), before)
 })
 
-test('P6: a call of another tenant is not found in a project of one’s own', async (t) => {
+test('P6: a call of another tenant is not found from a project of the caller', async (t) => {
   const { post } = await openApp(t)
   const call = completeOf({ project_id: 'globex/qa' })
   await post('/v2/globex/qa/calls/complete', { batch: [call] }, keys.bob)
@@ -297,7 +297,7 @@ test('P6: a call of another tenant is not found in a project of one’s own', as
   assert.deepEqual(answers.slice(2), answers.slice(0, 2))
 })
 
-test('P6: an entity is reached whole or not at all', async (t) => {
+test('P6: access is to a whole entity, and a similar name grants nothing', async (t) => {
   const { post } = await openApp(t)
   for (const [project_id, status] of [
     ['acme/anything', 404],
@@ -313,7 +313,7 @@ test('P6: an entity is reached whole or not at all', async (t) => {
   }
 })
 
-test('P6: a caller reaches every entity that was granted and no other', async (t) => {
+test('P6: a caller has access to every granted entity and to no other', async (t) => {
   const HEDDLE_USERS = 'eve:the-secret-key-of-eve:acme+globex,frank:the-secret-key-of-frank:globex'
   const { post } = await openApp(t, { settings: { HEDDLE_USERS } })
   const statuses = async (key: string) => {

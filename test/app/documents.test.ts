@@ -10,7 +10,7 @@ import { openAppWithRoutes } from '../support/routes.ts'
 
 const root = new URL('../..', import.meta.url)
 
-test('the pages in docs that are made of the code are current', () => {
+test('the generated pages in docs are up to date', () => {
   const { status, stderr } = spawnSync(process.execPath, ['scripts/generate-docs.ts', '--check'], {
     cwd: root,
     encoding: 'utf8',
@@ -58,7 +58,7 @@ function anchorsOf(page: string): string[] {
   )
 }
 
-test('every link of the documentation leads to a file and a heading that are there', () => {
+test('every link in the documentation leads to an existing file and heading', () => {
   const broken: string[] = []
   for (const [name, text] of pages) {
     for (const [link, target = '', anchor] of text.matchAll(/\]\(([^)#\s]*)(?:#([^)\s]*))?\)/g)) {
@@ -75,7 +75,7 @@ test('every link of the documentation leads to a file and a heading that are the
   assert.deepEqual(broken, [])
 })
 
-test('every file of src that the documentation names is there', () => {
+test('every file of src that the documentation names exists', () => {
   const missing: string[] = []
   let named = 0
   for (const [name, text] of pages) {
@@ -91,7 +91,7 @@ test('every file of src that the documentation names is there', () => {
 /** Read by docker compose, by the benchmarks, by Kubernetes and by the attack ring, and not by the server. */
 const ofOthers = /^HEDDLE_(PUBLISH|SERVICE_HOST|ATTACK_[A-Z]+)$/
 
-test('every setting that the documentation names is there', () => {
+test('every setting that the documentation names exists', () => {
   const known = new Set(Object.keys(settings).map(variableOf))
   const unknown: string[] = []
   for (const [name, text] of pages) {
@@ -110,7 +110,7 @@ before(async () => {
   for (const clean of cleaning.reverse()) await clean()
 })
 
-test('every route that the documentation names is there', () => {
+test('every route that the documentation names exists', () => {
   const unknown: string[] = []
   let named = 0
   for (const [name, text] of pages) {

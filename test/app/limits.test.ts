@@ -49,7 +49,7 @@ function ratesOf(headers: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => name.startsWith('x-ratelimit')))
 }
 
-test('requests per minute: what is left is told, and what is beyond is a 429 that names the limit', async (t) => {
+test('requests per minute: headers show what is left, and beyond the limit is a 429 that names it', async (t) => {
   const { ask, get, statuses, pass } = await openLimited(t, { requests_per_minute: 3 })
   const first = await ask()
   assert.equal(first.status, 200)
@@ -88,7 +88,7 @@ test('requests per minute: what is left is told, and what is beyond is a 429 tha
   assert.deepEqual(await statuses(2), [200, 429], 'what was refused took nothing, and one has come back')
 })
 
-test('one user does not count for another, and who has no limit sees no header', async (t) => {
+test('the requests of one user do not count for another, and a user without a limit sees no headers', async (t) => {
   const { ask, statuses } = await openLimited(t, { requests_per_minute: 1 })
   assert.deepEqual(await statuses(2), [200, 429])
   const { status, headers } = await ask(keys.alice)
@@ -104,7 +104,7 @@ test('all keys of a user count together', async (t) => {
   assert.deepEqual(await statuses(2, second), [200, 429])
 })
 
-test('a limit holds at once when it is set, changed or taken away', async (t) => {
+test('a limit applies at once when it is set, changed or removed', async (t) => {
   const { set, statuses } = await openLimited(t)
   assert.deepEqual(await statuses(3), [200, 200, 200])
   await set({ requests_per_minute: 1 })
@@ -126,7 +126,7 @@ test('a user of HEDDLE_USERS is limited, too, within a second', async (t) => {
   assert.deepEqual(await statuses(2, keys.alice), [200, 200])
 })
 
-test('tokens per minute: prompt and answer are charged, and what is beyond is refused', async (t) => {
+test('tokens per minute: prompt and answer count, and beyond the limit requests are refused', async (t) => {
   const { post, get, backend, pass } = await openLimited(t, { tokens_per_minute: 60 })
   const chat = () => post(chatUrl, asking(), key)
   const first = await chat()
@@ -160,7 +160,7 @@ test('tokens per minute: prompt and answer are charged, and what is beyond is re
   assert.equal((await chat()).status, 200)
 })
 
-test('tokens of a stream are charged while it runs', async (t) => {
+test('the tokens of a stream count while it runs', async (t) => {
   const { post, ask, backend } = await openLimited(t, { tokens_per_minute: 30 })
   const told = Promise.withResolvers<void>()
   t.after(() => told.resolve())
@@ -180,7 +180,7 @@ test('tokens of a stream are charged while it runs', async (t) => {
   assert.equal((await stream).status, 200)
 })
 
-test('requests at once: the next one is served when one has ended', async (t) => {
+test('requests at once: beyond the limit they are refused until one has ended', async (t) => {
   const { post, ask, backend } = await openLimited(t, { requests_at_once: 2 })
   const told = Promise.withResolvers<void>()
   t.after(() => told.resolve())
@@ -200,7 +200,7 @@ test('requests at once: the next one is served when one has ended', async (t) =>
   for (let i = 0; i < 5; i++) assert.equal((await ask()).status, 200)
 })
 
-test('settings go with the user', async (t) => {
+test('the settings of a user are removed with the user', async (t) => {
   const { database, set, statuses } = await openLimited(t, { requests_per_minute: 1 })
   await database.write('removeUser', { name: 'dave', isConfigured: false, now: 0 })
   assert.equal(await set({ requests_per_minute: 1 }), undefined, 'nobody is there to be limited')
@@ -209,7 +209,7 @@ test('settings go with the user', async (t) => {
   assert.deepEqual(await statuses(3), [200, 200, 200])
 })
 
-test('a client that has left before it was counted takes nothing of what runs at once', async (t) => {
+test('a client that disconnects before it was counted does not use up the requests at once', async (t) => {
   const app = Fastify()
   t.after(() => app.close())
   app.decorateRequest('caller')

@@ -26,7 +26,7 @@ for (const [limit, late, sheds] of [
   ['100', 999, true],
   ['0', 60_000, false],
 ] as const) {
-  test(`a loop that is ${late} ms late ${sheds ? 'sheds' : 'takes'} requests when ${limit} ms are allowed`, async (t) => {
+  test(`a loop that is ${late} ms late ${sheds ? 'sheds' : 'accepts'} requests when ${limit} ms are allowed`, async (t) => {
     t.mock.timers.enable({ apis: ['setTimeout'] })
     delay = late
     const { app, get, post } = await openApp(t, {

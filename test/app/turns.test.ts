@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { keys, openApp } from '../support/app.ts'
 
-test('who asks one thing is answered before the many that somebody else asked at once', async (t) => {
+test('a single request is answered before the many that another user sent at once', async (t) => {
   const { get } = await openApp(t)
   // Both are at work, however long a machine takes for what follows.
   t.mock.method(performance, 'now', () => 1_000)

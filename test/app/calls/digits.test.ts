@@ -106,7 +106,7 @@ test('P9: an output of any kind comes back with its digits', async () => {
   }
 })
 
-test('P9: digits stand through the parts of a body that is large', async () => {
+test('P9: numbers keep their digits in a body that is read in parts', async () => {
   const { id } = startOf()
   const filling = `"${'x'.repeat(300_000)}"`
   const start = `{"project_id":"${project}","id":"${id}","op_name":"answer","started_at":"2026-01-02",
@@ -118,7 +118,7 @@ test('P9: digits stand through the parts of a body that is large', async () => {
   assert.ok(text.includes(`"inputs":{"filling":${filling},"n":1.0},`))
 })
 
-test('P9: a field that is given twice is the last one, null too', async () => {
+test('P9: when a field is given twice the last one counts, also when it is null', async () => {
   for (const [fields, output] of [
     ['"output":1.0,"output":2.0', '2.0'],
     ['"output":{"a":1},"output":null', 'null'],

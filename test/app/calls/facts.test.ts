@@ -129,7 +129,7 @@ async function haveTheirFacts({ post, database }: TestApp): Promise<number> {
 }
 
 for (const [name, write] of Object.entries(ways)) {
-  test(`facts of a call are those of what it carries: ${name}`, async (t) => {
+  test(`the facts of a call are derived from its contents: ${name}`, async (t) => {
     const app = await openApp(t, { backend: scriptedBackend() })
     await fc.assert(
       fc.asyncProperty(carried, async (given) => {

@@ -8,7 +8,7 @@ import { storeCalls } from '../../support/stored-calls.ts'
 
 const refOf = (id: string, of = project) => `weave:///${of}/call/${id}`
 
-test('calls/stream_query: include_feedback shows what was said about a call', async (t) => {
+test('calls/stream_query: include_feedback shows the feedback about a call', async (t) => {
   const { post } = await openApp(t)
   const runnable_ref = 'weave:///acme/qa/object/judge:abc'
   // Clients send the feedback before the call.
@@ -81,7 +81,7 @@ test('P9: feedback that is shown with a call has its digits', async (t) => {
   assert.ok(line.includes(`"payload":${payload},`), line)
 })
 
-test('calls/stream_query: conditions and orders by what was said about a call', async (t) => {
+test('calls/stream_query: filters and sorts by feedback', async (t) => {
   const { post } = await openApp(t)
   const { id, where, found } = await storeCalls(post, { a: {}, b: {}, c: {}, d: {} })
   const judge = 'wandb.runnable.judge'

@@ -57,7 +57,7 @@ for (const [body, expected] of [
   })
 }
 
-test('calls/stream_query: equal times are in the order of their ids', async (t) => {
+test('calls/stream_query: calls with equal times are sorted by id', async (t) => {
   const { post } = await openApp(t)
   const started_at = '2026-01-02T00:00:00Z'
   const { found } = await storeCalls(

@@ -71,7 +71,7 @@ const answers: Record<string, [given: unknown, fields: Record<string, unknown>, 
 }
 
 for (const [what, [given, fields, answer]] of Object.entries(answers)) {
-  test(`${what}: the answer goes on where the last message ends, streamed or not`, async (t) => {
+  test(`${what}: the answer continues the last message, streamed or not`, async (t) => {
     const { content, finish_reason, tool_calls } = await said(t, answer, continuing(given, fields))
     assert.equal(content ?? '', answer)
     assert.equal(finish_reason, 'stop')
@@ -85,14 +85,14 @@ test('a thought that the last message leaves open is ended first', async (t) => 
   assert.deepEqual([reasoning, content], ['is it?', '{"name": "A", "age": 3}'])
 })
 
-test('a call that is required comes behind what was said, which the constraint of contents has no part in', async (t) => {
+test('a required call follows the given text, to which the constraint on content does not apply', async (t) => {
   const call = '<tool_call>\n{"name": "find", "arguments": {}}\n</tool_call>'
   const body = continuing('Let me look. ', { response_format: format, tools, tool_choice: 'required' })
   const { tool_calls } = await said(t, call, body)
   assert.equal(tool_calls[0].function.name, 'find')
 })
 
-test('what cannot become a text that fits is refused by its field and character, streamed or not', async (t) => {
+test('a given text that can never fit is refused by field and character, streamed or not', async (t) => {
   const { post } = await openApp(t, { backend: playedBackend(t, '') })
   const body = continuing('Sure: {"name"', { response_format: format })
   for (const stream of [false, true]) {
@@ -107,7 +107,7 @@ test('what cannot become a text that fits is refused by its field and character,
   }
 })
 
-test('a last message of the assistant is the beginning of what a schema of the Messages API is about', async (t) => {
+test('a last message of the assistant is the beginning of the text that a schema of the Messages API constrains', async (t) => {
   const backend = playedBackend(t, 'da", "age": 3}')
   const { post } = await openApp(t, { backend })
   const asked = (content: unknown) =>

@@ -258,7 +258,7 @@ test('seeds keep every digit', async () => {
   )
 })
 
-test('fields that nobody knows are named in the log at debug', async (t) => {
+test('unknown fields are named in the log at debug', async (t) => {
   const lines: { fields?: string[] }[] = []
   const logger = pino({ level: 'debug' }, { write: (line: string) => void lines.push(JSON.parse(line)) })
   const { post } = await openApp(t, { backend: scriptedBackend(), logger })

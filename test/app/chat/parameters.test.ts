@@ -184,7 +184,7 @@ for (const [name, given] of Object.entries(fields)) {
   const good = 'good' in given ? given.good.map(alone) : given.goodBodies
   const bad = 'bad' in given ? given.bad.map(alone) : given.badBodies
 
-  test(`${name}: what is taken, and what is refused by its name`, async () => {
+  test(`${name}: accepted values, and values that are refused and named`, async () => {
     for (const sent of good) {
       const { status, text } = await post(chatUrl, asking({ ...sent }))
       assert.equal(status, 200, `${JSON.stringify(sent)}: ${text}`)

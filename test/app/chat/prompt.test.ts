@@ -168,7 +168,7 @@ for (const [why, fields, prompt] of prompts) {
   })
 }
 
-test('the answer speaks in the role that the prompt leaves open', async () => {
+test('the answer has the role that the prompt leaves open', async () => {
   for (const [fields, role] of [
     [{}, 'assistant'],
     [{ add_generation_prompt: false }, 'user'],
@@ -182,7 +182,7 @@ test('the answer speaks in the role that the prompt leaves open', async () => {
   }
 })
 
-test('echo gives the last message back when the answer has its role', async () => {
+test('echo returns the last message when the answer has its role', async () => {
   for (const [fields, content] of [
     [
       { messages: assistantLast('Well, '), add_generation_prompt: false, continue_final_message: true },
@@ -208,7 +208,7 @@ test('echo gives the last message back when the answer has its role', async () =
   }
 })
 
-test('a text and a list of one part give the same prompt, whatever the template goes through', async () => {
+test('a text and a list of one part give the same prompt, whatever the template iterates over', async () => {
   for (const chat_template of [
     scriptedModel.template,
     '{% for m in messages %}{% for part in m.content %}{{ part.text }}{% endfor %}{% endfor %}',

@@ -14,7 +14,7 @@ const taken = {
   },
 }
 
-test('feedback/create: the same content again is the same record', async (t) => {
+test('feedback/create: the same content under the same id is the same record', async (t) => {
   const { post } = await openApp(t)
   const body = feedbackOf({ id: 'mine', creator: 'Alice', payload: { n: 1.5, list: [{ a: 1, b: 2 }] } })
   const first = await post('/feedback/create', body)
@@ -33,7 +33,7 @@ test('feedback/create: the same content again is the same record', async (t) => 
   assert.equal((await allFeedback(post)).length, 1)
 })
 
-test('feedback/create: a reaction again is the same reaction', async (t) => {
+test('feedback/create: the same reaction again is the same record', async (t) => {
   const { post } = await openApp(t)
   const body = feedbackOf({ id: 'mine', feedback_type: 'wandb.reaction.1', payload: { emoji: '👍' } })
   const first = await post('/feedback/create', body)
@@ -41,7 +41,7 @@ test('feedback/create: a reaction again is the same reaction', async (t) => {
   assert.deepEqual([again.status, again.text], [200, first.text])
 })
 
-test('feedback/create: other content under an id that is taken', async (t) => {
+test('feedback/create: different content under an existing id is refused', async (t) => {
   const { post } = await openApp(t)
   const queue_id = await createQueue(post)
   const body = feedbackOf({ id: 'mine', payload: { n: 1.0 } })
@@ -66,7 +66,7 @@ test('feedback/create: other content under an id that is taken', async (t) => {
   assert.deepEqual([stored?.payload, stored?.svc_user_id, others], [{ n: 1 }, 'alice', []])
 })
 
-test('feedback/create: the same content by another user names the user who has it', async (t) => {
+test('feedback/create: the same content of another user is refused, and that user is named', async (t) => {
   const { post } = await openApp(t)
   const body = feedbackOf({ id: 'mine', payload: { n: 1.0 } })
   await post('/feedback/create', body)
@@ -88,7 +88,7 @@ test('feedback/create: the same content by another user names the user who has i
   )
 })
 
-test('feedback/create: it is the same record also when its queue or its annotation spec has gone since', async (t) => {
+test('feedback/create: repeating feedback works after its queue or its annotation spec was deleted', async (t) => {
   const { app, post } = await openApp(t)
   const queue_id = await createQueue(post)
   const annotation_ref = await createSpec(post, 'tone', { type: 'string' })
@@ -122,7 +122,7 @@ test('feedback/create: it is the same record also when its queue or its annotati
   assert.equal((await allFeedback(post)).length, 1)
 })
 
-test('feedback/create: numbers that a double cannot tell apart are other content', async (t) => {
+test('feedback/create: numbers that a double cannot distinguish are different content', async (t) => {
   const { post } = await openApp(t)
   const given = (id: string, number: string) =>
     JSON.stringify(feedbackOf({ id, payload: '@' })).replace('"@"', `{"n":${number}}`)
@@ -143,7 +143,7 @@ test('feedback/create: numbers that a double cannot tell apart are other content
   }
 })
 
-test('feedback/create: of two that want the same id at once one gets it', async (t) => {
+test('feedback/create: of two requests for the same id at once one gets it', async (t) => {
   const { post } = await openApp(t)
   const answers = await Promise.all(
     Array.from({ length: 20 }, (_, n) =>
@@ -159,7 +159,7 @@ test('feedback/create: of two that want the same id at once one gets it', async 
   )
 })
 
-test('feedback/create: of many that say the same at once each is answered the one record', async (t) => {
+test('feedback/create: equal requests at once all return the one record', async (t) => {
   const { post } = await openApp(t)
   const answers = await Promise.all(
     Array.from({ length: 20 }, () => post('/feedback/create', feedbackOf({ id: 'mine' }))),

@@ -249,7 +249,7 @@ const refused: [rule: string, body: object, code: string, reason: string][] = [
   ],
 ]
 
-test('feedback/create: the first rule that is broken is the one that is named', async (t) => {
+test('feedback/create: the first rule that is broken is the one reported', async (t) => {
   for (const [rule, fields, code, reason] of refused) {
     await t.test(`${rule}: ${reason.slice(0, 80)}`, async () => {
       const status = code === 'object_not_found' ? 404 : 400
@@ -262,7 +262,7 @@ test('feedback/create: the first rule that is broken is the one that is named', 
   assert.deepEqual(await allFeedback(post), [])
 })
 
-test('feedback/create: every kind as it should be', async () => {
+test('feedback/create: accepts every kind of feedback in its valid form', async () => {
   const spec = await createSpec(post, 'quality', { type: 'integer' })
   const queue_id = await createQueue(post)
   const refs = { runnable_ref: op('x'), call_ref: call, trigger_ref: object('x') }
@@ -293,7 +293,7 @@ test('feedback/create: every kind as it should be', async () => {
   }
 })
 
-test('feedback/create: a reaction gains the names of its emoji', async (t) => {
+test('feedback/create: a reaction gets the names of its emoji', async (t) => {
   const { post } = await openApp(t)
   const react = async (payload: string) => {
     const body = JSON.stringify(feedbackOf({ feedback_type: 'wandb.reaction.1', payload: '@' }))
@@ -315,7 +315,7 @@ test('feedback/create: a reaction gains the names of its emoji', async (t) => {
   )
 })
 
-test('feedback/create: a payload may be as large as the limit says, counted in ASCII', async () => {
+test('feedback/create: the limit of a payload is counted in characters of ASCII JSON', async () => {
   const around = '{"text": ""}'.length
   for (const [text, room] of [
     ['x', 1],
@@ -334,7 +334,7 @@ test('feedback/create: a payload may be as large as the limit says, counted in A
   }
 })
 
-test('feedback/create: the queue is there, live, and of the same project', async () => {
+test('feedback/create: the queue must exist in the same project and not be deleted', async () => {
   const live = await createQueue(post)
   const deleted = await createQueue(post)
   assert.equal((await send('DELETE', `/annotation_queues/${deleted}?project_id=acme/qa`)).status, 200)
@@ -352,7 +352,7 @@ test('feedback/create: the queue is there, live, and of the same project', async
   }
 })
 
-test('feedback/create: what an annotation needs is an annotation spec', async () => {
+test('feedback/create: an annotation must name an annotation spec', async () => {
   for (const [val, why] of [
     [5, 'expected object, received number'],
     [{ name: 5 }, 'name: expected string, received number'],
@@ -386,7 +386,7 @@ test('feedback/create: what an annotation needs is an annotation spec', async ()
   }
 })
 
-test('feedback/create: a spec that was deleted takes no annotations', async () => {
+test('feedback/create: annotations of a deleted annotation spec are refused', async () => {
   const annotation_ref = await createSpec(post, 'quality', {})
   const latest = 'weave:///acme/qa/object/quality:latest'
   assert.equal(
@@ -403,7 +403,7 @@ test('feedback/create: a spec that was deleted takes no annotations', async () =
   })
 })
 
-test('feedback/create: the value of an annotation fits its spec', async () => {
+test('feedback/create: the value of an annotation must fit its annotation spec', async () => {
   const spec = await createSpec(post, 'quality', {
     type: 'object',
     properties: { score: { type: 'number', minimum: 0, maximum: 1 }, label: { enum: ['good', 'bad'] } },
@@ -436,7 +436,7 @@ test('feedback/create: the value of an annotation fits its spec', async () => {
   }
 })
 
-test('feedback/create: a spec that never ends with a value is stopped', async () => {
+test('feedback/create: a check against an annotation spec that takes too long is stopped', async () => {
   const spec = await createSpec(post, 'quality', { type: 'string', pattern: '^(a+)+$' })
   const give = (value: string) =>
     post('/feedback/create', feedbackOf(annotation({ annotation_ref: spec, payload: { value } })))

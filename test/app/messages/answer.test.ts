@@ -184,7 +184,7 @@ for (const [
   })
 }
 
-test('a stream is these events, and nothing else', async () => {
+test('a stream is exactly these events', async () => {
   model.parts = [thought('Hm'), text('Hi'), ...call(0, 'now', '{}'), end(0)]
   model.finish = { reason: 'stop', stop: null }
   const { text: sent } = await post(messagesUrl, askingMessage({ stream: true, tools }))
@@ -219,13 +219,13 @@ test('a stream is these events, and nothing else', async () => {
   ])
 })
 
-test('numbers of arguments keep their digits', async () => {
+test('numbers in arguments keep their digits', async () => {
   model.parts = [...call(0, 'weather', '{"id":9007199254740993,"x":1.0}'), end(0)]
   const { text: answer } = await post(messagesUrl, askingMessage({ tools }))
   assert.ok(answer.includes('"input":{"id":9007199254740993,"x":1.0}'), answer)
 })
 
-test('what is asked of tools and thoughts reaches the model', async () => {
+test('the settings of tools and thoughts reach the model', async () => {
   model.parts = [text('Hi')]
   const [weather] = tools
   for (const [fields, turn] of [
@@ -267,7 +267,7 @@ test('what is asked of tools and thoughts reaches the model', async () => {
   }
 })
 
-test('tools that no schema describes are left out, and named', async () => {
+test('tools without a schema are left out, and named', async () => {
   model.parts = [text('Hi')]
   const others = [
     { type: 'web_search_20250305', name: 'web_search', max_uses: 5 },
@@ -289,7 +289,7 @@ test('tools that no schema describes are left out, and named', async () => {
   assert.deepEqual([odd.status, odd.headers['x-heddle-skipped-tools']], [200, 'a%EF%BF%BD%0D%0Ab'])
 })
 
-test('what was widened of a schema is named', async () => {
+test('widened parts of a schema are named', async () => {
   model.parts = [text('Hi')]
   model.widened = ['weather#/properties/city format']
   for (const stream of [false, true]) {
@@ -299,7 +299,7 @@ test('what was widened of a schema is named', async () => {
   model.widened = []
 })
 
-test('the id of a request is that of its message and of its headers', async () => {
+test('the id of a request is the one of its message and of its headers', async () => {
   model.parts = [text('Hi')]
   const { json, headers } = await post(messagesUrl, askingMessage())
   assert.equal(headers['request-id'], headers['x-request-id'])

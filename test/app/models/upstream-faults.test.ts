@@ -145,7 +145,7 @@ for (const [name, answer] of Object.entries({
     socket.resetAndDestroy()
   },
 })) {
-  test(`a stream that ${name} is told, and what it has said is kept`, async (t) => {
+  test(`a stream that ${name} is reported as failed, and its text so far is kept`, async (t) => {
     const app = await open(t, answer)
     const refused = await app.ask()
     assert.deepEqual([refused.status, refused.json.error.code], [502, 'upstream_failed'])
@@ -155,7 +155,7 @@ for (const [name, answer] of Object.entries({
   })
 }
 
-test('a stream that goes silent is ended at its time', async (t) => {
+test('a silent stream is ended after the timeout', async (t) => {
   const { ask } = await open(t, (socket) => socket.write(streamHead() + said), { silenceMs })
   const refused = await inTime('it is refused', ask())
   assert.deepEqual([refused.status, refused.json.error.code], [504, 'upstream_timeout'])
@@ -167,7 +167,7 @@ for (const [name, text] of Object.entries({
   'after [DONE]': whole,
   'after the end of the answer': `${said}${event(delta({}, 'stop'))}`,
 })) {
-  test(`a connection that stays open ${name} holds up nobody`, async (t) => {
+  test(`a connection that stays open ${name} delays nothing`, async (t) => {
     const { ask } = await open(t, (socket) => socket.write(streamHead() + text), { silenceMs: 600_000 })
     const answer = await inTime('the answer is there', ask())
     assert.equal(answer.json.choices[0].message.content, 'Half')
@@ -176,7 +176,7 @@ for (const [name, text] of Object.entries({
   })
 }
 
-test('signs of life are waited for, for as long as the client does', async (t) => {
+test('an upstream that sends comments is waited for as long as the client waits', async (t) => {
   const upstream = await startRawUpstream(t, async (socket) => {
     socket.write(streamHead())
     while (!socket.destroyed) {
@@ -202,7 +202,7 @@ test('signs of life are waited for, for as long as the client does', async (t) =
   await until('it is left', () => upstream.closed === 1)
 })
 
-test('an address that refuses connections is no model, until it answers', async (t) => {
+test('an address that refuses connections has no model until it answers', async (t) => {
   const upstream = await startRawUpstream(t, (socket) => socket.end(streamHead() + whole))
   const { post, get } = await openApp(t, {
     models: await modelsOfUpstream([upstream.url], {

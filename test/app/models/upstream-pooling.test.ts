@@ -32,7 +32,7 @@ const base64 = (...numbers: number[]) => Buffer.from(Float32Array.from(numbers).
 
 const usage = { prompt_tokens: 7, total_tokens: 7 }
 
-test('vectors come through, whatever their order and form there', async (t) => {
+test('vectors are returned in the order of the inputs, whatever their order and encoding upstream', async (t) => {
   const data = [
     { index: 1, embedding: [0.5, 0.25] },
     { index: 0, embedding: base64(1, 0) },
@@ -66,7 +66,7 @@ test('vectors come through, whatever their order and form there', async (t) => {
   assert.equal(asked?.headers.authorization, 'Bearer the-key-that-goes-upstream')
 })
 
-test('scores come through, and are sorted here', async (t) => {
+test('scores are passed on, and sorted here', async (t) => {
   const results = [
     { index: 0, relevance_score: 0.25 },
     { index: 1, relevance_score: 0.75 },
@@ -85,7 +85,7 @@ test('scores come through, and are sorted here', async (t) => {
   assert.equal(upstream.asked[0]?.url, '/v1/rerank')
 })
 
-test('what a kind of server does not take is refused by its name', async (t) => {
+test('fields that the kind of upstream does not support are refused and named', async (t) => {
   const { upstream, post } = await behind(t, saying({}), 'somebody')
   for (const fields of [
     { truncate_prompt_tokens: 5 },
@@ -119,7 +119,7 @@ for (const [what, value, status, code] of [
     'upstream_failed',
   ],
 ] as const) {
-  test(`an answer that ${what} is none, and no call`, async (t) => {
+  test(`an answer that ${what} is refused, and not recorded`, async (t) => {
     const { post } = await behind(t, saying(value))
     const { status: given, json, headers } = await post('/v1/embeddings', { input: ['a', 'b'] })
     assert.deepEqual([given, json.error.code], [status, code])
@@ -134,7 +134,7 @@ for (const [told, status, code] of [
   [429, 429, 'upstream_busy'],
   [500, 503, 'upstream_unavailable'],
 ] as const) {
-  test(`a server that answers ${told} is ${code}`, async (t) => {
+  test(`an upstream that answers ${told} is ${code}`, async (t) => {
     const { post } = await behind(t, saying({ error: { message: 'no embeddings here' } }, told))
     const { status: given, json } = await post('/v1/embeddings', { input: 'a' })
     assert.deepEqual([given, json.error.code], [status, code])
@@ -152,7 +152,7 @@ const numbered = ({ body }: AskedOfUpstream) => ({
   usage: { prompt_tokens: body.input.length, total_tokens: body.input.length },
 })
 
-test('many inputs are asked for in groups, of which few are under way, and each vector has its place', async (t) => {
+test('many inputs are sent in batches, few at once, and the vectors keep their order', async (t) => {
   let underWay = 0
   let most = 0
   const { upstream, post } = await behind(t, async (response, asked) => {
@@ -174,7 +174,7 @@ test('many inputs are asked for in groups, of which few are under way, and each 
   assert.ok(most <= 4, `${most} at once`)
 })
 
-test('an input that is refused is named by its place among all, and what else is asked is given up', async (t) => {
+test('a refused input is named by its index in the whole list, and the other batches are abandoned', async (t) => {
   const { upstream, post } = await behind(
     t,
     (response, asked) => {
@@ -197,7 +197,7 @@ test('an input that is refused is named by its place among all, and what else is
   await until('the other groups are left', async () => upstream.left === upstream.asked.length - 1)
 })
 
-test('vectors that are too many together, or differ in length from group to group, are none', async (t) => {
+test('vectors that are too large together, or differ in length between batches, are refused', async (t) => {
   let length = 8_192
   const { post } = await behind(t, (response, { body }) => {
     const embedding = Buffer.from(new Float32Array(length).buffer).toString('base64')
@@ -212,7 +212,7 @@ test('vectors that are too many together, or differ in length from group to grou
   assert.deepEqual([uneven.status, uneven.json.error.code], [502, 'upstream_failed'])
 })
 
-test('2,048 inputs of one user hold up no chat of another', async (t) => {
+test('2,048 inputs of one user do not delay the chat of another', async (t) => {
   const held = Promise.withResolvers<void>()
   const { upstream, post } = await behind(
     t,
@@ -239,7 +239,7 @@ test('2,048 inputs of one user hold up no chat of another', async (t) => {
     assert.deepEqual([status, json.data.length], [200, 2_048])
 })
 
-test('what the models of a Heddle do is what it lists: a request without a name goes to one that does it', async (t) => {
+test('the tasks of a Heddle upstream come from its list, and a request without a model name goes to a suitable one', async (t) => {
   const listed = (id: string, tasks: unknown) => ({ id, owned_by: 'heddle', root: id, tasks })
   const upstream = await startFakeUpstream(
     t,

@@ -35,7 +35,7 @@ const numbered = (count: number) =>
     started_at: new Date(Date.UTC(2026, 0, 1, 0, 0, n)).toISOString(),
   }))
 
-test('a run judges the calls that were there before, and says how far it is', async (t) => {
+test('a run judges earlier calls, and shows its progress', async (t) => {
   const opened = await openApp(t, { sweep: true })
   const { scorer, monitor, calls, scores } = monitorsOf(opened)
   const { run, done, stats } = runsOf(opened)
@@ -70,7 +70,7 @@ test('a run judges the calls that were there before, and says how far it is', as
   )
 })
 
-test('a new version of a scorer is another judgement', async (t) => {
+test('a new version of a scorer judges calls again', async (t) => {
   const opened = await openApp(t, { sweep: true })
   const { scorer, monitor, calls, scores } = monitorsOf(opened)
   const { run, done } = runsOf(opened)
@@ -83,7 +83,7 @@ test('a new version of a scorer is another judgement', async (t) => {
   await scores(call, 2)
 })
 
-test('a run that is cancelled judges no more, and one monitor has one run at a time', async (t) => {
+test('a cancelled run judges no more calls, and a monitor has one run at a time', async (t) => {
   const opened = await openApp(t, { sweep: true })
   const { post, get } = opened
   const { scorer, monitor, calls } = monitorsOf(opened)
@@ -110,7 +110,7 @@ test('a run that is cancelled judges no more, and one monitor has one run at a t
   assert.equal((await post('/monitors/nothing/run', { project_id: project })).status, 404)
 })
 
-test('stats: means and histograms of scores, and what came to nothing and why', async (t) => {
+test('stats: means and histograms of scores, and skipped and failed calls with the reason', async (t) => {
   const opened = await openApp(t, { sweep: true })
   const { scorer, monitor, calls } = monitorsOf(opened)
   const { stats } = runsOf(opened)
@@ -150,7 +150,7 @@ test('stats: means and histograms of scores, and what came to nothing and why', 
   assert.deepEqual([early.json.stats[0].judged, early.json.stats[0].scores], [0, []])
 })
 
-test('stats: why judges wait', async (t) => {
+test('stats: the reason why judges wait', async (t) => {
   const opened = await openApp(t, { sweep: true })
   const { scorer, monitor, calls } = monitorsOf(opened)
   const { stats } = runsOf(opened)
@@ -162,7 +162,7 @@ test('stats: why judges wait', async (t) => {
   assert.equal((await stats(id))[0].waits, 'the monitor is paused')
 })
 
-test('a budget ends the judging of the day, and a model that is not served is waited for', async (t) => {
+test('the token budget ends judging for the day, and a model that is not served is waited for', async (t) => {
   const backend = playedBackend(t, '{"score": 1}')
   const opened = await openApp(t, { sweep: true, backend })
   const { scorer, monitor, calls } = monitorsOf(opened)

@@ -105,7 +105,7 @@ for (const [
   how,
   { parts, output, fields, finish = { reason: 'stop', stop: null }, incomplete },
 ] of Object.entries(cases)) {
-  test(`${how}: whole, streamed, kept and replayed are the same`, async () => {
+  test(`${how}: the answer is the same whole, streamed, stored and replayed`, async () => {
     Object.assign(model, { parts, finish })
     const body = asking({ tools, ...fields })
     const { json: whole, status } = await post(responsesUrl, body)
@@ -143,7 +143,7 @@ test('a summary is the thought itself', async () => {
   assert.deepEqual(json.output[0].summary, [])
 })
 
-test('thoughts are left out on request, and counted', async () => {
+test('thoughts are left out on request, but counted', async () => {
   Object.assign(model, { parts: [thought('So'), text('Yes')], finish: { reason: 'stop', stop: null } })
   const { json: shown } = await post(responsesUrl, asking())
   const { json } = await post(responsesUrl, asking({ include_reasoning: false }))
@@ -155,7 +155,7 @@ test('thoughts are left out on request, and counted', async () => {
   assert.deepEqual(json.usage, shown.usage)
 })
 
-test('what is asked of the model', async () => {
+test('the settings of a request reach the model', async () => {
   Object.assign(model, { parts: [text('Yes')], finish: { reason: 'stop', stop: null } })
   const functions = tools.map(({ name }) => name)
   const asked = async (fields: object) => {
@@ -206,7 +206,7 @@ test('tools that only OpenAI runs are skipped and named', async () => {
   }
 })
 
-test('types of tools that no header can hold are skipped all the same', async () => {
+test('skipped tools are named even when their type needs escaping in a header', async () => {
   Object.assign(model, { parts: [text('Yes')], finish: { reason: 'stop', stop: null } })
   for (const [type, shown] of [
     ['\ud800', '%EF%BF%BD'],
@@ -346,7 +346,7 @@ for (const [field, fields, param] of [
   ['effort in another word', { reasoning: { effort: 'huge' } }, 'reasoning.effort'],
   ['a budget of nothing', { max_output_tokens: 0 }, 'max_output_tokens'],
 ] as const) {
-  test(`refused by name: ${field}`, async () => {
+  test(`refused and named: ${field}`, async () => {
     const { status, json } = await post(responsesUrl, asking(fields as Record<string, unknown>))
     assert.deepEqual([status, json.error?.param], [400, param], JSON.stringify(json))
     const streamed = await post(

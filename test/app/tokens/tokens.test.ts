@@ -31,7 +31,7 @@ const tokenized = (text: string) => ({
   },
 })
 
-test('POST /tokenize: a text', async (t) => {
+test('POST /tokenize: returns the tokens of a text', async (t) => {
   const { backend, heard } = listening()
   const { post } = await openApp(t, { backend })
   for (const [body, add] of [
@@ -44,7 +44,7 @@ test('POST /tokenize: a text', async (t) => {
   assert.deepEqual(whole(await post('/tokenize', { prompt: '' })), tokenized(''))
 })
 
-test('POST /tokenize: a conversation, as the template writes it', async (t) => {
+test('POST /tokenize: returns the tokens of a conversation, rendered by the template', async (t) => {
   const { backend, heard } = listening()
   const { post } = await openApp(t, { backend })
   const messages = [{ role: 'user', content: 'Hi' }]
@@ -138,14 +138,14 @@ for (const [what, url, body, status, code, reason] of [
   })
 }
 
-test('POST /tokenize: templates of requests may be switched off', async (t) => {
+test('POST /tokenize: templates in requests can be switched off', async (t) => {
   const settings = { HEDDLE_REQUEST_TEMPLATES: 'off' }
   const { post } = await openApp(t, { backend: scriptedBackend(), settings })
   const answer = await post('/tokenize', { messages, chat_template: 'x' })
   assert.deepEqual([answer.status, answer.json.code], [400, 'request_templates_off'])
 })
 
-test('POST /detokenize: the text of tokens', async (t) => {
+test('POST /detokenize: returns the text of tokens', async (t) => {
   const { backend, heard } = listening()
   const { post } = await openApp(t, { backend })
   const tokens = tokensOf('Hé 👍')
@@ -165,7 +165,7 @@ test('without a model there are no tokens', async (t) => {
   }
 })
 
-test('GET /tokenizer_info: what harnesses ask before they send tokens', async (t) => {
+test('GET /tokenizer_info: returns the fields that evaluation harnesses read before they send tokens', async (t) => {
   const { get } = await openApp(t, { backend: scriptedBackend() })
   const { status, json } = await get('/tokenizer_info')
   assert.equal(status, 200)

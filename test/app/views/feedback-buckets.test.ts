@@ -43,7 +43,7 @@ async function told(post: Post, more: object = {}): Promise<[string, number][]> 
   return [...sums].toSorted(([, one], [, other]) => other - one)
 }
 
-test('views/feedback_buckets: refusals in order', async (t) => {
+test('views/feedback_buckets: refuses invalid requests, checking in a fixed order', async (t) => {
   await assertCommonRefusals(t, url, range())
   const { post } = await openApp(t)
   for (const [body, status, code] of [
@@ -57,7 +57,7 @@ test('views/feedback_buckets: refusals in order', async (t) => {
   }
 })
 
-test('what was said is counted by kind: reactions by emoji, short annotations by value', async (t) => {
+test('feedback is counted by kind, reactions by emoji, and short annotations by value', async (t) => {
   const { post } = await openApp(t)
   const batch = [0, 1].map((index) =>
     completeOf({ id: id(index), op_name: `op${index}`, trace_id: id(index) + id(index) }),
@@ -99,7 +99,7 @@ test('what was said is counted by kind: reactions by emoji, short annotations by
   assert.deepEqual(await told(post, { query }), [])
 })
 
-test('of many kinds the 20 most frequent are told apart, and the others counted together', async (t) => {
+test('the 20 most frequent kinds are counted separately, and the others together', async (t) => {
   const { post } = await openApp(t)
   for (let kind = 0; kind < 23; kind++) {
     for (let n = 0; n < (kind < 20 ? 2 : 1); n++) await say(post, 0, `kind${kind}`, {})
@@ -109,7 +109,7 @@ test('of many kinds the 20 most frequent are told apart, and the others counted 
   assert.equal(found.get('others'), 3)
 })
 
-test('what was said within the same tick of the clock is counted', async (t) => {
+test('feedback given within the same tick of the clock is counted', async (t) => {
   const { post } = await openApp(t)
   t.mock.timers.enable({ apis: ['Date'], now: Date.now() })
   for (let n = 0; n < 3; n++) await say(post, 0, 'mine', {})
