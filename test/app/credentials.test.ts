@@ -59,16 +59,16 @@ const accepted: Record<string, Record<string, string>> = {
   Basic: { authorization: basic(keys.alice) },
   'Basic with a name': { authorization: basic(keys.alice, 'alice') },
   basic: { authorization: basic(keys.alice).replace('Basic', 'basic') },
-  'Basic behind several spaces': { authorization: basic(keys.alice).replace(' ', '   ') },
-  'Bearer behind several spaces': { authorization: `Bearer   ${keys.alice}` },
+  'Basic with several spaces': { authorization: basic(keys.alice).replace(' ', '   ') },
+  'Bearer with several spaces': { authorization: `Bearer   ${keys.alice}` },
   Bearer: { authorization: `Bearer ${keys.alice}` },
   bearer: { authorization: `bearer ${keys.alice}` },
   'x-api-key': { 'x-api-key': keys.alice },
   'api-key': { 'api-key': keys.alice },
-  'x-api-key beside another scheme': { authorization: 'Digest x', 'x-api-key': keys.alice },
+  'x-api-key with another scheme': { authorization: 'Digest x', 'x-api-key': keys.alice },
 }
 
-/** Of two keys the one in Authorization counts. */
+/** When a request has two keys, the one in Authorization counts. */
 const wrongKeys: Record<string, string>[] = [
   { 'x-api-key': '' },
   { 'x-api-key': 'wrong-secret-key' },
@@ -80,19 +80,19 @@ const wrongKeys: Record<string, string>[] = [
   { 'x-api-key': keys.alice, authorization: basic('wrong-secret-key') },
 ]
 
-/** For the walks over every route. The record has a user whose first key is revoked. */
+/** For the tests of every route. The record has a user whose key is revoked. */
 const { app, database, routes } = await openAppWithRoutes({ after })
 const carol = { name: 'carol', role: 'admin' as const, entities: ['*'], created_at: 1 }
 await database.write('addUser', { user: carol, key: { id: 'carol-1', hash: hashKey(revoked) } })
 await database.write('revokeKey', { id: 'carol-1', now: 2 })
 
-/** The others, such as those of models, are the same for every tenant. */
+/** Routes without a project, such as those of models, are the same for every tenant. */
 const isOfProject = (url: string) =>
   url.includes(':project') || JSON.stringify(sampleBodyOf(url, 'a/project')).includes('a/project')
 
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 
-/** Of each path, the methods that it lacks. */
+/** The methods that each path does not accept. */
 function methodsNotOffered(): [string, string][] {
   const declared = new Set(routes.map(({ method, url }) => `${method} ${url}`))
   const urls = [...new Set(routes.map(({ url }) => url))].filter((url) => !url.includes('*'))
@@ -100,7 +100,7 @@ function methodsNotOffered(): [string, string][] {
   return pairs.filter(([method, url]) => !declared.has(`${method} ${url}`))
 }
 
-/** What no route is declared for has to be asked for, too. */
+/** Requests that match no route must be refused in the same way. */
 const nowhere: Route[] = [
   ['GET', '/nothing'],
   ['POST', '/'],
@@ -142,9 +142,9 @@ test('P5: only health, the page itself, its links and its sign-in answer without
   const both = (url: string, status = 200) => [`GET ${url} ${status}`, `HEAD ${url} ${status}`]
   assert.deepEqual(open, [
     ...read.flatMap((url) => both(url)),
-    // There is no such file.
+    // The sample file does not exist.
     ...both('/ui/*', 404),
-    // A key is what it asks for.
+    // The body lacks the key that signs in.
     'POST /ui/session 422',
   ])
   assert.deepEqual(

@@ -40,7 +40,7 @@ const markdownIn = (folder: string) =>
     .filter((name) => name.endsWith('.md'))
     .map((name) => `${folder}${name}`)
 
-/** The pages about the version at hand: what changed in others is in the CHANGELOG. */
+/** The pages about this version, without the CHANGELOG, which is about earlier ones. */
 const pages = new Map(
   ['./', 'docs/', 'docs/decisions/', 'models/builtin/']
     .flatMap(markdownIn)
@@ -88,7 +88,7 @@ test('every file of src that the documentation names exists', () => {
   assert.deepEqual(missing, [])
 })
 
-/** Read by docker compose, by the benchmarks, by Kubernetes and by the attack ring, and not by the server. */
+/** Read by docker compose, benchmarks, Kubernetes and the attack tests, but not by the server. */
 const ofOthers = /^HEDDLE_(PUBLISH|SERVICE_HOST|ATTACK_[A-Z]+)$/
 
 test('every setting that the documentation names exists', () => {
@@ -118,7 +118,7 @@ test('every route that the documentation names exists', () => {
       /`((?:GET|POST|PUT|DELETE)(?:, (?:GET|POST|PUT|DELETE))*) (\/[^`\s?]*)/g,
     )) {
       const path = url.replace(/\{(\w+)\}/g, ':$1')
-      // A page about one family leaves out the beginning that its routes share.
+      // A page about one family of routes may leave out their common prefix.
       const isThere = (method: string) =>
         [path, `/v2/:entity/:project${path}`].some((one) =>
           [...declared].some(

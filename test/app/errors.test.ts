@@ -6,7 +6,7 @@ import { basic, keys, openApp } from '../support/app.ts'
 import { endOf, project, startOf } from '../support/calls.ts'
 import { openMemoryRecord } from '../support/memory-record.ts'
 
-/** Each test has things of its own in it. */
+/** Shared by all tests; each uses data of its own. */
 const { app, post } = await openApp({ after })
 
 const authorization = basic(keys.alice)
@@ -38,7 +38,7 @@ for (const [name, headers, payload, status, reason, code] of [
     'malformed_json',
   ],
   [
-    'another length',
+    'a length that is not the Content-Length',
     { ...json, 'content-length': '3' },
     '{"start":1}',
     400,
@@ -46,7 +46,7 @@ for (const [name, headers, payload, status, reason, code] of [
     'malformed_json',
   ],
   [
-    'another type',
+    'another content type',
     { authorization, 'content-type': 'text/plain' },
     '{}',
     415,
@@ -54,7 +54,7 @@ for (const [name, headers, payload, status, reason, code] of [
     'unsupported_media_type',
   ],
   [
-    'a form',
+    'a multipart form',
     { authorization, 'content-type': 'multipart/form-data; boundary=x' },
     '--x--',
     415,
@@ -62,7 +62,7 @@ for (const [name, headers, payload, status, reason, code] of [
     'unsupported_media_type',
   ],
   [
-    'no type',
+    'no content type',
     { authorization },
     Buffer.from('{}'),
     415,
@@ -70,7 +70,7 @@ for (const [name, headers, payload, status, reason, code] of [
     'unsupported_media_type',
   ],
   [
-    'an unreadable type',
+    'an invalid content type',
     { authorization, 'content-type': ';;' },
     '{}',
     415,
@@ -94,7 +94,7 @@ for (const [name, headers, payload, status, reason, code] of [
     'body_too_deep',
   ],
   [
-    'no object',
+    'not an object',
     json,
     '5',
     422,
@@ -102,7 +102,7 @@ for (const [name, headers, payload, status, reason, code] of [
     'invalid_request',
   ],
 ] as const) {
-  test(`a body that is ${name} is refused as ${code}`, async () => {
+  test(`a body is refused as ${code}: ${name}`, async () => {
     const answer = await app.inject({ method: 'POST', url: '/call/start', headers, payload })
     assert.equal(answer.statusCode, status, answer.body)
     assert.equal(answer.headers['content-type'], 'application/json; charset=utf-8')

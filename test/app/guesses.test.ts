@@ -14,7 +14,7 @@ interface Asking {
 const wrong = 'a-wrong-key-of-someone'
 
 async function openGuarded(t: TestContext, settings: Record<string, string> = {}, wrongKeys = '3') {
-  // However long the test takes, nothing is forgotten meanwhile.
+  // The clock stands still, so that no wrong key is forgotten while the test runs.
   t.mock.method(performance, 'now', () => 1000)
   const lines: Record<string, unknown>[] = []
   const log = new Writable({
@@ -54,7 +54,7 @@ test('too many wrong keys from one address are a 429 that says when to try again
   })
   const underV1 = await ask({ url: '/v1/models' })
   assert.deepEqual([underV1.status, underV1.json.error.type], [429, 'rate_limit_error'])
-  assert.deepEqual(await statuses(1, { from: '192.0.2.2' }), [401], 'another address is not concerned')
+  assert.deepEqual(await statuses(1, { from: '192.0.2.2' }), [401], 'other addresses are not affected')
 })
 
 test('a valid key is served, whatever its address sent before and after', async (t) => {
@@ -112,14 +112,22 @@ test('forwarded addresses are accepted only from a trusted proxy', async (t) => 
     assert.deepEqual(await statuses(4, { from, forwarded: '198.51.100.1' }), [401, 401, 401, 429])
     assert.deepEqual(await statuses(1, { from, forwarded: '198.51.100.2' }), [401])
     const spoofed = { from, forwarded: '203.0.113.7, 198.51.100.1' }
-    assert.deepEqual(await statuses(1, spoofed), [429], 'the last address is the one that the proxy saw')
-    assert.deepEqual(new Set(await statuses(9, { from })), new Set([401]), 'it does not forward addresses')
+    assert.deepEqual(
+      await statuses(1, spoofed),
+      [429],
+      'the last address in the header is the one that the proxy saw',
+    )
+    assert.deepEqual(new Set(await statuses(9, { from })), new Set([401]), 'without a forwarded address')
     assert.deepEqual(new Set(await statuses(9, { from, forwarded: 'unknown' })), new Set([401]))
   }
 
   const { statuses: direct } = await openGuarded(t, { HEDDLE_TRUST_PROXY: '10.0.0.0/8' })
   assert.deepEqual(await direct(4, { forwarded: '198.51.100.1' }), [401, 401, 401, 429])
-  assert.deepEqual(await direct(1, { forwarded: '198.51.100.2' }), [429], 'no proxy is in between')
+  assert.deepEqual(
+    await direct(1, { forwarded: '198.51.100.2' }),
+    [429],
+    'without a trusted proxy the header is ignored',
+  )
 })
 
 test('the log names the refused address, and never the key', async (t) => {
@@ -142,7 +150,7 @@ test('delayed answers hold up no valid key, and beyond a bound wrong keys are re
   const { ask, statuses } = await openGuarded(t, {}, '9')
   const ofEach = () => Promise.all(Array.from({ length: 100 }, (_, n) => ask({ from: `192.0.2.${n}` })))
   assert.deepEqual(new Set((await ofEach()).map(({ status }) => status)), new Set([401]))
-  // Whoever has guessed so often waits longest: until long after the last of the others has come.
+  // The more wrong keys an address has sent, the longer its answers are delayed.
   await Promise.all(Array.from({ length: 7 }, ofEach))
   const held = ofEach()
   assert.deepEqual(await statuses(5, { authorization: basic(keys.alice) }), [200, 200, 200, 200, 200])

@@ -121,11 +121,11 @@ function parseMetrics(text: string): Map<string, number> {
     if (type) types.add(type[1] as string)
     if (line === '' || line.startsWith('#')) continue
     const match = sample.exec(line)
-    assert.ok(match, `this is no sample: ${line}`)
+    assert.ok(match, `not a sample: ${line}`)
     const [, name = '', labels = '', value] = match
     assert.ok(types.has(name) || types.has(name.replace(/_(bucket|sum|count)$/, '')), `${name} has no type`)
     assert.ok(!samples.has(name + labels), `${name}${labels} is given twice`)
-    // Prometheus reads NaN and the infinities in any case.
+    // Prometheus accepts NaN and the infinities in upper and lower case.
     assert.ok(/^(nan|[+-]?inf)$/i.test(value as string) || Number.isFinite(Number(value)), line)
     samples.set(name + labels, Number(value))
   }

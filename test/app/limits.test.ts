@@ -13,7 +13,7 @@ import { until } from '../support/waiting.ts'
 
 const key = 'the-key-of-dave-with-limits'
 
-/** An app with the user dave of the record, and a clock that stands still until it is moved. */
+/** An app with the stored user dave, and a clock that only moves when told to. */
 async function openLimited(t: TestContext, change: SettingsChange = {}) {
   let clock = 1_000
   t.mock.method(performance, 'now', () => clock)
@@ -85,7 +85,11 @@ test('requests per minute: headers show what is left, and beyond the limit is a 
     ],
   )
   pass(20_000)
-  assert.deepEqual(await statuses(2), [200, 429], 'what was refused took nothing, and one has come back')
+  assert.deepEqual(
+    await statuses(2),
+    [200, 429],
+    'refused requests use up nothing, and one request is available again',
+  )
 })
 
 test('the requests of one user do not count for another, and a user without a limit sees no headers', async (t) => {
@@ -154,8 +158,8 @@ test('tokens per minute: prompt and answer count, and beyond the limit requests 
       `The user dave is limited to 60 tokens per minute. Try again in ${seconds} s.`,
     )
   }
-  assert.equal(backend.asked.length, asked, 'the model was not asked')
-  assert.equal((await get('/v1/models', key)).status, 200, 'what costs no tokens is served')
+  assert.equal(backend.asked.length, asked, 'no request reached the model')
+  assert.equal((await get('/v1/models', key)).status, 200, 'requests without tokens are served')
   pass((2 * total_tokens - 59) * 1000)
   assert.equal((await chat()).status, 200)
 })
@@ -172,7 +176,7 @@ test('the tokens of a stream count while it runs', async (t) => {
   }
   const stream = post(chatUrl, asking({ stream: true }), key)
   await until(
-    'the tokens are charged',
+    'the tokens are counted',
     async () => (await ask()).headers['x-ratelimit-remaining-tokens'] === '0',
   )
   assert.equal((await post(chatUrl, asking(), key)).status, 429)
@@ -203,7 +207,7 @@ test('requests at once: beyond the limit they are refused until one has ended', 
 test('the settings of a user are removed with the user', async (t) => {
   const { database, set, statuses } = await openLimited(t, { requests_per_minute: 1 })
   await database.write('removeUser', { name: 'dave', isConfigured: false, now: 0 })
-  assert.equal(await set({ requests_per_minute: 1 }), undefined, 'nobody is there to be limited')
+  assert.equal(await set({ requests_per_minute: 1 }), undefined, 'no user is left to be limited')
   const user = { name: 'dave', role: 'member' as const, entities: ['acme'], created_at: 1 }
   await database.write('addUser', { user, key: { id: 'k1', hash: hashKey(key) } })
   assert.deepEqual(await statuses(3), [200, 200, 200])
@@ -228,7 +232,7 @@ test('a client that disconnects before it was counted does not use up the reques
   const socket = connect(Number(new URL(address).port), '127.0.0.1')
   socket.write('GET /leave HTTP/1.1\r\nHost: heddle\r\n\r\n')
   await once(socket, 'ready')
-  await until('it is there', async () => socket.bytesWritten > 0)
+  await until('the request is sent', async () => socket.bytesWritten > 0)
   await new Promise((resolve) => setImmediate(resolve))
   socket.end()
   socket.destroy()

@@ -23,7 +23,7 @@ interface Line {
 
 const [debug, info, warn, error] = [20, 30, 40, 50]
 
-/** The app, and what it has logged. */
+/** The app, and the lines that it logs. */
 async function logged(t: Parameters<typeof openApp>[0], parts: TestParts = {}, level = 'info') {
   const lines: Line[] = []
   const stream = new Writable({

@@ -6,7 +6,7 @@ import { openApp } from '../support/app.ts'
 import { documentedPath, documentOf, type Operation, type Schema, withoutNull } from '../support/openapi.ts'
 import { openAppWithRoutes } from '../support/routes.ts'
 
-/** Making the document takes longer than reading it, so the tests share one. */
+/** Generating the document is slow, so the tests share one. */
 const { routes, ...opened } = await openAppWithRoutes({ after })
 const document = await documentOf(opened)
 const { paths } = document
@@ -232,7 +232,7 @@ test('answers that can be streamed are also described as events', () => {
   }
 })
 
-/** Switches that are not simply on or off when they are absent. */
+/** Booleans whose value when absent is not fixed. */
 const undecided = [
   'is_shared',
   'is_op',
@@ -240,7 +240,7 @@ const undecided = [
   'add_special_tokens',
   'disable_additional_properties',
   'strict',
-  // HEDDLE_RECORD says what it is.
+  // Depends on HEDDLE_RECORD.
   'store',
 ]
 
@@ -316,7 +316,7 @@ test('a chat answer may have every field of the specification', () => {
       message,
       [
         ...['role', 'annotations', 'audio', 'content', 'function_call', 'reasoning', 'refusal', 'tool_calls'],
-        // The older name of the thought.
+        // The older name of reasoning.
         'reasoning_content',
       ],
     ],

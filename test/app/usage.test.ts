@@ -29,7 +29,7 @@ test('requests and tokens are counted for their user, whole or streamed', async 
   assert.equal(status, 200)
   const days: Day[] = json.usage
   assert.ok(days.every(({ user, day }) => user === 'alice' && /^\d{4}-\d\d-\d\d$/.test(day)))
-  assert.equal(sumOf(days, 'requests'), 4, 'this one is among them')
+  assert.equal(sumOf(days, 'requests'), 4, 'including this request')
   assert.equal(sumOf(days, 'prompt_tokens'), 2 * usage.prompt_tokens)
   assert.equal(sumOf(days, 'completion_tokens'), 2 * usage.completion_tokens)
   assert.equal(sumOf(days, 'refused'), 0)

@@ -4,7 +4,7 @@ import { linesOf } from '../../support/answers.ts'
 import { openApp } from '../../support/app.ts'
 import { project, startOf } from '../../support/calls.ts'
 
-/** JSON texts that JavaScript would write differently from how it read them, and the same without the space. */
+/** JSON texts that JavaScript would not write back unchanged, and the same texts without white space. */
 const samples: [sent: string, kept?: string][] = [
   ['{"n":9223372036854775807}'],
   ['{"n":-9223372036854775808}'],
@@ -36,7 +36,7 @@ const samples: [sent: string, kept?: string][] = [
   ],
 ]
 
-/** Each case has calls of its own. */
+/** Shared by all cases; each has calls of its own. */
 const { post } = await openApp({ after })
 
 for (const [sent, kept = sent] of samples) {

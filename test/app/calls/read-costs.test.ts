@@ -5,7 +5,7 @@ import { completeOf, endedRecord, project } from '../../support/calls.ts'
 
 const derived = { status: 'success', latency_ms: 1376, trace_name: 'answer' }
 
-/** Answers the costs of a call with this usage. */
+/** Returns the costs of a call with this usage. */
 async function costsOf(
   post: TestApp['post'],
   usage: unknown,
@@ -31,7 +31,7 @@ test('call/read: the name of a model keeps its last character, whichever name wa
     const call = completeOf({ summary: { usage } })
     await post('/v2/acme/qa/calls/complete', { batch: [call] })
     const read = await post('/call/read', { project_id: project, id: call.id, include_costs: true })
-    // As text: what reads JSON here is what is doubted.
+    // Compared as text, because the parser of JSON is under test.
     const costs = /"costs":\{("(?:[^"\\]|\\.)*")/.exec(read.text)?.[1]
     assert.equal(costs, model === 'of two"' ? JSON.stringify(model) : undefined, read.text)
   }

@@ -5,7 +5,7 @@ import { keys, openApp, type TestApp } from '../../support/app.ts'
 import { completeOf, endedRecord, endOf, project, runningRecord, startOf } from '../../support/calls.ts'
 import { assertCommonRefusals } from '../../support/common-refusals.ts'
 
-/** Each test has things of its own in it. */
+/** Shared by all tests; each uses data of its own. */
 const { post } = await openApp({ after })
 
 async function write(post: TestApp['post'], ...calls: ReturnType<typeof completeOf>[]): Promise<void> {

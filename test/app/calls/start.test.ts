@@ -6,7 +6,7 @@ import { keys, openApp } from '../../support/app.ts'
 import { endedRecord, endOf, project, runningRecord, startOf } from '../../support/calls.ts'
 import { assertCommonRefusals } from '../../support/common-refusals.ts'
 
-/** Each test has things of its own in it. */
+/** Shared by all tests; each uses data of its own. */
 const { post } = await openApp({ after })
 
 const uuidv7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
@@ -183,7 +183,7 @@ for (const [field, accepted, refused] of [
     }
     for (const value of refused) {
       const { status, json } = await post('/call/start', { start: startOf({ [field]: value }) })
-      assert.equal(status, 422, `${JSON.stringify(value)} was taken`)
+      assert.equal(status, 422, `${JSON.stringify(value)} was accepted`)
       assert.deepEqual(json.detail[0].loc, ['body', 'start', field])
       assert.ok(
         json.reason.startsWith(`The body does not fit the schema: start.${field}: expected `),
@@ -263,7 +263,7 @@ test('call/start: the trace_id generated for a span without one can be sent back
   const start = startOf({ id: '00f067aa0ba902b7', trace_id: undefined })
   const { status, json } = await post('/call/start', { start })
   assert.deepEqual([status, json], [200, { id: start.id, trace_id: '000000000000000000f067aa0ba902b7' }])
-  assert.deepEqual((await post('/call/start', { start })).json, json, 'the same when it is sent again')
+  assert.deepEqual((await post('/call/start', { start })).json, json, 'sent again, it returns the same')
   const child = startOf({ trace_id: json.trace_id, parent_id: json.id })
   assert.equal((await post('/call/start', { start: child })).status, 200)
   const end = { ...endOf(start.id as string), trace_id: json.trace_id }

@@ -18,7 +18,7 @@ const calls = {
 }
 const all = Object.keys(calls)
 
-/** No case writes: they share one record. */
+/** Shared by all cases, because none of them writes. */
 const { post } = await openApp({ after })
 const { found, id } = await storeCalls(post, calls)
 

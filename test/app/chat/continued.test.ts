@@ -24,7 +24,7 @@ function continuing(content: unknown, fields: Record<string, unknown>) {
   })
 }
 
-/** What is said behind the given text, streamed and not. */
+/** The continuation of the given text, which is the same streamed and whole. */
 async function said(t: TestContext, say: Say, body: Record<string, unknown>) {
   const backend = playedBackend(t, say)
   const { post } = await openApp(t, { backend })
@@ -39,7 +39,7 @@ async function said(t: TestContext, say: Say, body: Record<string, unknown>) {
 
 const answers: Record<string, [given: unknown, fields: Record<string, unknown>, answer: string]> = {
   'a schema': ['{ "name" : "A', { response_format: format }, 'da", "age": 3}'],
-  'a schema, in parts': [
+  'a schema, with the text in parts': [
     [{ type: 'text', text: '{"name":' }],
     { response_format: format },
     ' "A", "age": 3}',
@@ -48,7 +48,7 @@ const answers: Record<string, [given: unknown, fields: Record<string, unknown>, 
   'a regular expression': ['ab ', { structured_outputs: { regex: 'ab +c' } }, ' c'],
   'a choice': ['ye', { structured_outputs: { choice: ['yes', 'no'] } }, 's'],
   'a grammar': ['(', { structured_outputs: { grammar: 'root ::= "(" root ")" | "x"' } }, 'x)'],
-  'a tag': [
+  'a structural tag': [
     'So: <n>',
     {
       structured_outputs: {
@@ -60,14 +60,14 @@ const answers: Record<string, [given: unknown, fields: Record<string, unknown>, 
     },
     '12</n>',
   ],
-  'a schema beside tools': ['{"name":', { response_format: format, tools }, ' "A", "age": 3}'],
-  'a schema behind a thought': [
+  'a schema with tools': ['{"name":', { response_format: format, tools }, ' "A", "age": 3}'],
+  'a schema after a thought': [
     '<think>Ada.</think>\n{"name"',
     { response_format: format },
     ': "Ada", "age": 3}',
   ],
-  'what is complete': ['{"name": "A", "age": 3} ', { response_format: format }, ''],
-  'nothing yet': ['', { response_format: format }, '{"name": "A", "age": 3}'],
+  'a complete text': ['{"name": "A", "age": 3} ', { response_format: format }, ''],
+  'an empty text': ['', { response_format: format }, '{"name": "A", "age": 3}'],
 }
 
 for (const [what, [given, fields, answer]] of Object.entries(answers)) {

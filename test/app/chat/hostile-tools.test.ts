@@ -27,7 +27,7 @@ const marks = [
 ]
 const odd = [...hostileTexts, ...marks]
 
-/** Answered or refused, and never the server's fault. */
+/** The request is answered or refused, and never fails with an error of the server. */
 async function answers(fields: Record<string, unknown>) {
   for (const stream of [false, true]) {
     const answer = await post(chatUrl, asking({ ...fields, stream }))
@@ -222,7 +222,7 @@ test('odd texts of a model are answered, with tools and without a constraint on 
     '<think><tool_call>',
     '<tool_response>\n</tool_response>',
     '{"name": "now"}',
-    // No constraint lets a model write NUL.
+    // No constraint allows NUL.
     ...odd.map((text) => text.toWellFormed().replaceAll('\0', '')),
   ]
   for (const text of texts) {

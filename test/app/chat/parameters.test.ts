@@ -15,9 +15,7 @@ interface Bodies {
   badBodies: object[]
 }
 
-/**
- * Every field of the specification, in its order: values or bodies that are answered, and such that are refused.
- */
+/** Every field of the specification, in its order: values or bodies that are accepted, and some that are refused. */
 const fields: Record<string, Values | Bodies> = {
   messages: {
     goodBodies: [{}],
@@ -172,7 +170,7 @@ const fields: Record<string, Values | Bodies> = {
   ),
 }
 
-/** Values of a field, each in a body of its own. */
+/** Each value of a field in a body of its own. */
 function one(good: unknown[], bad: unknown[]): Values {
   return { good, bad }
 }

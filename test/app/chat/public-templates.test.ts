@@ -45,7 +45,7 @@ const wanted = {
 const ns = ']<]minimax[>['
 const q = '<|"|>'
 
-/** How models of these families write that call, the control tokens of their vocabularies, and what is masked. */
+/** For each family: the control tokens of its vocabulary, the call as a model writes it, and a masked argument. */
 const families: Record<string, { control: string[]; said: string; wrong: [string, string] }> = {
   'MiniMax-M3': {
     control: [ns],

@@ -69,7 +69,7 @@ test('constrained text is content, even where it is a marker of thoughts', async
 })
 
 test('a thought that is cut off is not content', async (t) => {
-  // Where a mark is several tokens, the first of them may begin any text.
+  // The markers are single tokens: with several, the first could begin any text.
   const vocabulary = playedVocabulary({ words: ['<think>', '</think>', 'is', ' the'] })
   const backend = playedBackend(t, answered, { vocabulary })
   const app = await openApp(t, { backend })

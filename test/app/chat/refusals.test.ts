@@ -45,7 +45,7 @@ test('requests are checked in this order', async (t) => {
     throw refuse('context_length_exceeded', { limit: 10, prompt: 20, answer: 1 })
   }
   const { app, post } = await openApp(t, { backend })
-  // Everything is wrong at once; then one thing after the other is put right.
+  // Everything is wrong at first, and then one thing after the other is corrected.
   const wrong: Record<string, unknown> = {
     messages: [{ role: 'user', content: [{ type: 'image_url', image_url: 'x' }] }],
     temperature: 'hot',

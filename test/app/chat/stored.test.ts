@@ -32,7 +32,7 @@ async function openStored(t: TestContext, parts: TestParts = {}) {
   const ask = async (fields: Record<string, unknown> = {}, headers: Record<string, string> = {}) => {
     const answer = await send('POST', '', { body: asking(fields), headers })
     assert.equal(answer.status, 200, answer.text)
-    // Written when it is read by its id.
+    // Reading by id waits until the completion is written.
     assert.equal((await send('GET', `/${answer.json.id}`, { headers })).status, 200)
     return answer.json
   }

@@ -7,7 +7,7 @@ import { openApp } from '../../support/app.ts'
 import { asking, chatUrl, choiceOf, eventsOf } from '../../support/chat.ts'
 import { prefilled, type Script, saying, scriptedBackend, tokens } from '../../support/scripted-backend.ts'
 
-/** The same events, each on its own: whoever gathers what is there finds nothing more. */
+/** The same events one at a time, with pauses, so that no two can be combined into one chunk. */
 function oneByOne(script: Script): Script {
   return async function* (request, signal) {
     for await (const turn of script(request, signal)) {

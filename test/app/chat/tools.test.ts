@@ -20,13 +20,13 @@ const severalCalls = [
   callText('get_weather', { city: 'Rīga' }),
 ].join('\n')
 
-/** Asks both ways a model that says this. */
+/** Asks a model that says this, whole and streamed. */
 async function said(say: Say, fields: Record<string, unknown> = {}) {
   backend.say = say
   return askedBothWays(app, { tools, ...fields })
 }
 
-/** The constraint lets a model that would say this not go on. */
+/** Asserts that the constraint stops a model from saying this. */
 async function cannotSay(say: Say, fields: Record<string, unknown>, at: RegExp) {
   backend.say = say
   const { status } = await post(chatUrl, asking({ tools, ...fields }))

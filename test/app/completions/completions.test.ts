@@ -182,12 +182,17 @@ for (const [what, prompt, param, message] of [
   ['an object', { a: 1 }, 'prompt', /^prompt: an object; accepted/],
   ['an empty list', [], 'prompt', /^prompt: an empty list; accepted/],
   ['a negative token', [1, -1], 'prompt.1', /^prompt\.1: -1; accepted: a token id/],
-  ['half a token', [1, 1.5], 'prompt.1', /^prompt\.1: 1\.5; accepted: a token id/],
+  ['a fraction among tokens', [1, 1.5], 'prompt.1', /^prompt\.1: 1\.5; accepted: a token id/],
   ['a text among tokens', [1, 'a'], 'prompt.1', /^prompt\.1: "a"; accepted: a token id/],
   ['a number among texts', ['a', 1], 'prompt.1', /^prompt\.1: 1; accepted: a text or a list of token ids/],
   ['a text in a list of tokens', ['a', [1, 'b']], 'prompt.1.1', /^prompt\.1\.1: "b"; accepted: a token id/],
-  ['very many', Array(129).fill('a'), 'prompt', /^prompt: 129 prompts; accepted: at most 128/],
-  ['very many tokens', Array(262_145).fill(1), 'prompt', /^prompt: 262145 tokens; accepted: at most 262144/],
+  ['a list of too many texts', Array(129).fill('a'), 'prompt', /^prompt: 129 prompts; accepted: at most 128/],
+  [
+    'a list of too many tokens',
+    Array(262_145).fill(1),
+    'prompt',
+    /^prompt: 262145 tokens; accepted: at most 262144/,
+  ],
 ] as const) {
   test(`a prompt that is ${what} is refused`, async (t) => {
     const backend = scriptedBackend()
@@ -203,9 +208,9 @@ for (const [what, body, status, code, param] of [
   ['no prompt', {}, 400, 'invalid_request', 'prompt'],
   ['a prompt that is null', { prompt: null }, 400, 'invalid_request', 'prompt'],
   ['a suffix', { suffix: 'x' }, 400, 'not_available', 'suffix'],
-  ['best_of that is not n', { n: 2, best_of: 3 }, 400, 'not_available', 'best_of'],
+  ['best_of that differs from n', { n: 2, best_of: 3 }, 400, 'not_available', 'best_of'],
   [
-    'a constraint that cannot be kept',
+    'an invalid constraint',
     { response_format: { type: 'json_schema', json_schema: { name: 'x', schema: { type: 'rope' } } } },
     400,
     'schema_invalid',
@@ -219,7 +224,7 @@ for (const [what, body, status, code, param] of [
     'structured_outputs',
   ],
   [
-    'a constraint of a beam search',
+    'a constraint with beam search',
     { structured_outputs: { regex: 'a' }, use_beam_search: true },
     400,
     'not_available',
@@ -227,7 +232,7 @@ for (const [what, body, status, code, param] of [
   ],
   ['a priority', { priority: 1 }, 400, 'priority_off', 'priority'],
   ['another model', { model: 'other' }, 404, 'model_not_found', 'model'],
-  ['many logprobs', { logprobs: 21 }, 400, 'invalid_request', 'logprobs'],
+  ['too many logprobs', { logprobs: 21 }, 400, 'invalid_request', 'logprobs'],
   ['no tokens and no echo', { max_tokens: 0 }, 400, 'invalid_value', 'max_tokens'],
   ['several greedy answers', { n: 2, temperature: 0 }, 400, 'invalid_value', 'n'],
   [
@@ -363,7 +368,7 @@ test('a character of several tokens counts once in the offsets that follow', asy
   const { post } = await openApp(t, { backend })
   const [{ text, logprobs }] = (await post(url, { prompt: 'p', logprobs: 0 })).json.choices
   const characters = Array.from(text)
-  // The fifth begins within the character that the fourth began.
+  // The fifth token begins inside the character that the fourth one began.
   const at = (token: number) => characters[logprobs.text_offset[token]]
   assert.deepEqual([at(0), at(1), at(3), at(5)], ['b', 'ó', '👍', 'x'])
   assert.deepEqual(logprobs.text_offset, [0, 1, 2, 2, 3, 4])
@@ -413,7 +418,7 @@ test('a stream has the same content as the whole answer', async (t) => {
     told[index].tokens.push(...logprobs.tokens)
     told[index].offsets.push(...logprobs.text_offset)
     told[index].ids.push(...token_ids)
-    assert.equal(told[index].reason, undefined, 'nothing follows the end of a choice')
+    assert.equal(told[index].reason, undefined, 'no chunk follows the end of a choice')
     if (finish_reason !== null) Object.assign(told[index], { reason: finish_reason, stop: stop_reason })
   }
   for (const [index, { text, logprobs, token_ids }] of whole.choices.entries()) {
@@ -452,7 +457,7 @@ test('when one prompt is refused the others are abandoned', async (t) => {
   await backend.idle()
 })
 
-/** One prompt never ends, the other fails. */
+/** The answer to one prompt never ends, and the other fails. */
 const failing: Script = async function* (request) {
   yield prefilled(request)
   yield tokens('a', request)

@@ -91,7 +91,7 @@ async function storePrices(post: TestApp['post']): Promise<void> {
 const eq = (field: string, value: unknown) => ({ $eq: [{ $getField: field }, { $literal: value }] })
 const sort = (field: string, direction = 'asc') => ({ sort_by: [{ field, direction }] })
 
-/** Read alone. */
+/** Shared by the cases, which only read. */
 const { post: ask } = await openApp({ after })
 await storePrices(ask)
 

@@ -8,13 +8,13 @@ import { classValue, create, readObject } from '../../support/objects.ts'
 import { dumpOf } from '../../support/record-dump.ts'
 import { rowsOf } from '../../support/tables.ts'
 
-/** Each test has things of its own in it. */
+/** Shared by all tests; each uses data of its own. */
 const opened = await openApp({ after })
 const { post, get, send } = opened
 
 const root = `/v2/${project}`
 
-/** For each kind: a body, what beside the version is answered, and what is read then. */
+/** For each kind: a body, the members of the answer besides the version, and the record that is read back. */
 const kinds = {
   ops: {
     body: { name: 'My Op', source_code: 'def f(): ...' },
@@ -114,7 +114,11 @@ for (const [path, kind] of Object.entries(kinds)) {
     const ref = 'ref' in kind ? { [kind.ref]: `weave:///${project}/object/${kind.id}:${digest}` } : {}
     const answer = { digest, object_id: kind.id, version_index: 0, ...ref }
     assert.deepEqual(whole(created), { status: 200, body: answer })
-    assert.deepEqual(whole(await post(url, kind.body)), { status: 200, body: answer }, 'again is the same')
+    assert.deepEqual(
+      whole(await post(url, kind.body)),
+      { status: 200, body: answer },
+      'creating it again returns the same',
+    )
 
     const read = await get(`${url}/${kind.id}/versions/${digest}`)
     const { object_id, created_at, version_index, ...rest } = read.json

@@ -7,7 +7,7 @@ import { scriptedBackend, scriptedModel } from '../../support/scripted-backend.t
 const url = '/v1/embeddings'
 const { post, get } = await openApp({ after }, { backend: scriptedBackend() })
 
-/** The vectors of an answer, which has to be one. */
+/** The vectors of an answer, which must be a success. */
 async function vectors(body: object): Promise<number[][]> {
   const { status, text, json } = await post(url, body)
   assert.equal(status, 200, text)

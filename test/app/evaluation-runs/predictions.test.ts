@@ -127,15 +127,15 @@ test('predictions: finishing collects the last score of each scorer and the late
   await score(runId, id, 'exact', true)
   await score(runId, id, 'judge', { passed: false, score: 0.25 })
   await score(runId, id, 'exact', false)
-  // Stands alone: it is none of the trial.
+  // A score without a run is not part of the trial.
   await score(null, id, 'alone', 1)
-  // Beside the scores there are other calls, and scores that failed.
+  // The trial also has other calls, and a score that failed.
   const child = { trace_id: runId, parent_id: trial.id }
   const failed = startOf({ ...child, attributes: { weave: { score: 'true', scorer: scorerOf('failed') } } })
   await post('/call/start', { start: failed })
   await post('/call/end', { end: endOf(failed.id, { output: null, exception: 'Error' }) })
   await post('/call/start', { start: startOf(child) })
-  // A client that measures tells when the model was done.
+  // A client that measures sends the time when the model was done.
   const { started_at } = (await callsOf(post, runId)).find((call) => call.id === id)
   const later = new Date(Date.parse(started_at) + 2000).toISOString()
   const ended_at = later.slice(0, 19) + started_at.slice(19)

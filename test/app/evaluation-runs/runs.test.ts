@@ -124,7 +124,7 @@ test('evaluation_runs: finishing computes the means of the finished trials', asy
     for (const [name, value] of Object.entries(scores)) await score(id, prediction, name, value)
     assert.equal((await finishPrediction(prediction)).status, 200)
   }
-  // Not finished, so it does not count.
+  // This trial is not finished, so it does not count.
   const open = await predict(id, { output: 1000 })
   await score(id, open, 'exact', false)
   assert.equal((await finishRun(id, { summary: { a: 1 } })).status, 200)
@@ -223,7 +223,7 @@ test('evaluation_runs: lists by evaluations, models and ids', async (t) => {
   const a = await run({ evaluation: 'one, two' })
   const b = await run({ evaluation: 'three', model: 'm&1' })
   const c = await run({ evaluation: 'one, two', model: 'm&1' })
-  // Neither a call of the same op nor one with the mark and another op is a run.
+  // A call of the same op is not a run, and neither is one of another op with the marker.
   await post('/call/start', { start: startOf({ op_name: 'Evaluation.evaluate' }) })
   await post('/call/start', { start: startOf({ attributes: { weave: { evaluation_run: 'true' } } }) })
   const found = async (query: string, key = keys.alice) =>

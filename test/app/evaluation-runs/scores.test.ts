@@ -92,7 +92,7 @@ test('scores: every route refuses invalid requests', async (t) => {
       code: 'payload_too_large',
     },
   })
-  assert.deepEqual(recordsOf(await get(url)), [], 'a refused score leaves nothing')
+  assert.deepEqual(recordsOf(await get(url)), [], 'a refused score stores nothing')
   assert.deepEqual(await allFeedback(post), [])
   assert.equal((await send('DELETE', url)).status, 422)
 })

@@ -28,7 +28,7 @@ function trial(parent_id: string, example: unknown, output: unknown, fields: Rec
     parent_id,
     trace_id: parent_id,
     op_name: 'weave:///acme/qa/op/Evaluation.predict_and_score:abc',
-    // In the order in which they are made.
+    // In the order of their creation.
     started_at: `2026-01-02T03:05:00.${String(made++).padStart(3, '0')}Z`,
     ended_at: '2026-01-02T03:06:00Z',
     inputs: { self: evaluationRef, model: 'M1', example },
@@ -70,13 +70,13 @@ async function ask({ post }: Pick<TestApp, 'post'>, body: Record<string, unknown
 // biome-ignore lint/suspicious/noExplicitAny: an answer is compared, never trusted
 const questions = (answer: any) => answer.rows.map(({ raw_data_row }: any) => raw_data_row.q.slice(11))
 
-/** The rows in the order of the answer, by their question. */
+/** The questions of the rows, in the order of the answer. */
 async function order(app: TestApp, body: Record<string, unknown>) {
   const answer = await ask(app, { include_raw_data_rows: true, ...body })
   return questions(answer)
 }
 
-/** For the tests that write nothing. */
+/** Shared by the tests that write nothing. */
 const app = await openApp({ after })
 await store(app)
 
@@ -352,7 +352,7 @@ test('eval_results: scorers with similar names keep their own scores, also late 
       ['Judge.score', 1, self('judge')],
     ],
   ] as [[string, number, object?], [string, number, object?]][]) {
-    // The late one began first, and the one of `judge` may be gone.
+    // The late score began first, and the one of `judge` may be missing.
     for (const isThere of [true, false]) {
       const app = await openApp(t)
       const call = trial(e1, r0, judged)
@@ -419,7 +419,7 @@ test('eval_results: dataset rows stay refs until they are resolved, and unresolv
     (await ask(app, { ...one, include_raw_data_rows: false, resolve_row_refs: true })).warnings,
     ['resolve_row_refs: it has no effect without include_raw_data_rows.'],
   )
-  // The inline row and the row of the table are one.
+  // The inline row and the row of the table are the same row.
   assert.equal((await ask(app, { require_intersection: true })).total_rows, 1)
   const byInput = await ask(app, { ...one, sort_by: [{ field: 'inputs.n' }], limit: 1 })
   assert.deepEqual([...raw(byInput).keys()], [known])
@@ -507,7 +507,7 @@ test('eval_results: unknown evaluations and those of other tenants look the same
   assert.deepEqual([forbidden.status, forbidden.json.code], [403, 'entity_forbidden'])
 })
 
-/** Each of its places may mean a list or an object, so it is looked for in eight ways. */
+/** Each of the three steps `0` may mean a list or an object, so eight paths are tried. */
 const longFilter = {
   query: {
     $expr: {
@@ -547,7 +547,7 @@ for (const [body, status, code, named] of [
   [{ sort_by: [{ field: 'scores.' }] }, 400, 'invalid_value', 'sort_by.0.field'],
   [{ sort_by: [{ field: `scores.${'a.'.repeat(40)}a` }] }, 400, 'invalid_value', 'sort_by.0.field'],
   [{ sort_by: [{ field: 'inputs.0.0.0.0.0' }] }, 400, 'invalid_value', 'sort_by.0.field'],
-  // PostgreSQL reads each of these places in one way, and has parameters enough.
+  // PostgreSQL reads each path in one way, and stays within its number of parameters.
   ...(onPostgres
     ? []
     : ([[{ filters: Array(16).fill(longFilter) }, 422, 'invalid_expression', 'filters.11.query']] as const)),

@@ -6,7 +6,7 @@ import { completeOf, project } from '../../support/calls.ts'
 import { openEvents, type SentEvent, serveApp } from '../../support/event-stream.ts'
 import { openMemoryRecord } from '../../support/memory-record.ts'
 
-// On PostgreSQL, whose notices have tests of their own, listening begins with the first stream, which is told to read anew.
+// In memory: on PostgreSQL, whose notices have tests of their own, the first stream is told to read everything again.
 const served = await serveApp({ after }, { database: openMemoryRecord() })
 const { address, post, database } = served
 
@@ -173,7 +173,7 @@ test('the number of streams of a user is bounded, and closing one makes room', a
   const others = await openEvents(t, other, { key: keys.bob })
   assert.equal((await others.next())?.name, 'open')
   streams[0]?.close()
-  // The server hears of it a moment later.
+  // The server notices a moment later.
   while ((await ask()) !== 'open') await new Promise((resolve) => setTimeout(resolve, 20))
 })
 

@@ -162,13 +162,13 @@ for (const [format, most] of [
 ] as const) {
   test(`a user may have ${most} stalled exports of ${format}, and closing one makes room`, async (t) => {
     const unread: RawRequest[] = []
-    // Before the app closes, which waits for its clients.
+    // Runs before the app closes, because closing waits for clients.
     t.after(() => {
       for (const { socket } of unread) socket.destroy()
     })
     const { address, post } = await serveApp(t)
     const asked = { project_id: 'acme/unread', format, kinds: ['calls'] }
-    // More than what sockets hold, and what compression makes of it.
+    // More than fits into socket buffers, even when compressed.
     for (let n = 0; n < 24; n++) {
       const call = completeOf({ project_id: 'acme/unread', output: randomBytes(1 << 20).toString('base64') })
       assert.equal((await post('/v2/acme/unread/calls/complete', { batch: [call] })).status, 200)
@@ -184,8 +184,8 @@ for (const [format, most] of [
     const refused = await post(url, asked)
     assert.deepEqual([refused.status, refused.json.code], [429, 'too_many_exports'])
     const others = await post(url, { ...asked, project_id: 'globex/own' }, keys.bob)
-    assert.equal(others.status, 200, 'other users have room of their own')
+    assert.equal(others.status, 200, 'other users have limits of their own')
     unread[0]?.socket.destroy()
-    await until('one that is closed makes room', async () => (await open()) === 'open')
+    await until('closing one makes room', async () => (await open()) === 'open')
   })
 }

@@ -21,7 +21,7 @@ test('feedback/create: the same content under the same id is the same record', a
   assert.equal(first.status, 200)
   const again = await post('/feedback/create', body)
   assert.deepEqual([again.status, again.text], [200, first.text])
-  // The same value written otherwise is the same value, and stays as it was first written.
+  // The same value in another notation is the same value, and is kept as first written.
   const text = JSON.stringify({ ...body, payload: '@' })
   for (const payload of [
     '{"list":[{"b":2,"a":1}],"n":1.5}',
@@ -58,7 +58,7 @@ test('feedback/create: different content under an existing id is refused', async
   ]) {
     assert.deepEqual(whole(await post('/feedback/create', { ...body, ...other })), taken)
   }
-  // 1.0 and 1 are two numbers.
+  // 1.0 and 1 are different numbers.
   const text = JSON.stringify({ ...body, payload: '@' }).replace('"@"', '{"n":1.0}')
   assert.deepEqual(whole(await post('/feedback/create', text)), taken)
   assert.deepEqual(whole(await post('/feedback/create', { ...body, payload: { n: 2 } }, keys.root)), taken)
@@ -78,7 +78,7 @@ test('feedback/create: the same content of another user is refused, and that use
       code: 'feedback_of_other_user',
     },
   })
-  // Who may not use the entity learns nothing of it, whether it is there or not.
+  // Without access to the entity the answer is the same whether the feedback exists or not.
   const foreign = await post('/feedback/create', body, keys.bob)
   const absent = await post('/feedback/create', { ...body, id: 'other' }, keys.bob)
   assert.deepEqual([foreign.status, foreign.text], [403, absent.text])
@@ -110,7 +110,7 @@ test('feedback/create: repeating feedback works after its queue or its annotatio
   assert.deepEqual(whole(await again()), whole(first))
   const batch = await post('/feedback/batch/create', { batch: [body] })
   assert.deepEqual(batch.json, { res: [first.json] })
-  // Other content is another one, and a new one needs what it names.
+  // Different content conflicts, and new feedback needs the queue and the spec that it names.
   const other = await post('/feedback/create', { ...body, payload: { value: 'rude' } })
   assert.deepEqual(whole(other), taken)
   for (const [url, fields] of [

@@ -5,7 +5,7 @@ import { keys, openApp } from '../../support/app.ts'
 import { allFeedback, createObject, createSpec, feedbackOf } from '../../support/feedback.ts'
 import { createQueue } from '../../support/queues.ts'
 
-/** Each test has things of its own in it. */
+/** Shared by all tests; each uses data of its own. */
 const { post, send } = await openApp({ after })
 
 const object = (name: string) => `weave:///acme/qa/object/${name}:abc`
@@ -47,7 +47,7 @@ const monitor = (fields = {}) => ({
 
 const tooLong = 'x'.repeat(1_048_576)
 
-/** Each breaks a rule and, where it can, the ones behind it too: the first is the one that is named. */
+/** Each case breaks a rule and, where possible, later ones as well: the first one is reported. */
 const refused: [rule: string, body: object, code: string, reason: string][] = [
   [
     '1: the payload of a reaction',
@@ -151,13 +151,13 @@ const refused: [rule: string, body: object, code: string, reason: string][] = [
     `runnable_ref: "${call}"; accepted: a reference to an object or an op, ${objectForm} or ${opForm}, because feedback_type is "wandb.runnable.judge".`,
   ],
   [
-    '4: a runnable and its reference have one name',
+    '4: a runnable and its reference have the same name',
     runnable({ runnable_ref: op('other'), payload: {} }),
     'invalid_value',
     `runnable_ref: "${op('other')}"; accepted: a reference whose name is "judge", as feedback_type says.`,
   ],
   [
-    '4: an op was called',
+    '4: an op needs a call_ref',
     runnable({ runnable_ref: op('judge'), payload: {} }),
     'invalid_value',
     'call_ref: null; accepted: a reference, because runnable_ref is an op.',
@@ -192,13 +192,13 @@ const refused: [rule: string, body: object, code: string, reason: string][] = [
     'annotation_ref: "weave:///acme/other/object/quality:abc"; accepted: a reference to an object of "acme/qa".',
   ],
   [
-    '8: the spec of a foreign project, which may be there or not',
+    '8: the spec of a project without access',
     annotation({ annotation_ref: 'weave:///globex/qa/object/quality:abc' }),
     'invalid_value',
     'annotation_ref: "weave:///globex/qa/object/quality:abc"; accepted: a reference to an object of "acme/qa".',
   ],
   [
-    '8: a spec that is not there',
+    '8: a spec that does not exist',
     annotation({ annotation_ref: object('quality'), queue_id: 'x' }),
     'object_not_found',
     'annotation_ref: there is no object "quality" with version "abc" in project "acme/qa".',
@@ -216,19 +216,19 @@ const refused: [rule: string, body: object, code: string, reason: string][] = [
     `call_ref: "${object('x')}"; accepted: a call reference, ${callForm}.`,
   ],
   ...['/x', '/attr/rows', ':abc', ' and more', '/'].map((tail): (typeof refused)[number] => [
-    '8: the call and nothing behind it',
+    '8: the call without a path after it',
     runnable({ call_ref: `${call}${tail}`, trigger_ref: 'x' }),
     'invalid_value',
     `call_ref: "${call}${tail}"; accepted: a call reference, ${callForm}.`,
   ]),
   ...[call, op('x')].map((trigger_ref): (typeof refused)[number] => [
-    '8: the trigger is an object, and no op',
+    '8: the trigger is an object, not an op',
     runnable({ trigger_ref, queue_id: 'x' }),
     'invalid_value',
     `trigger_ref: "${trigger_ref}"; accepted: an object reference, ${objectForm}.`,
   ]),
   [
-    '9: a queue that is not there',
+    '9: a queue that does not exist',
     { ...reaction('two 👋👋'), queue_id: 'x' },
     'invalid_value',
     'queue_id: "x"; accepted: the id of an annotation queue of "acme/qa" that is not deleted.',

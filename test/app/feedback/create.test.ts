@@ -36,7 +36,7 @@ test('feedback/create: refuses invalid requests, checking in a fixed order', asy
       },
     })
   }
-  // Form before entity, entity before everything that is looked up or put together.
+  // The form is checked before access, and access before anything is looked up.
   assert.deepEqual(
     whole(await post('/feedback/create', feedbackOf({ project_id: 'globex/qa', svc_ref: 'weave:///x' }))),
     {

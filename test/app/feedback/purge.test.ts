@@ -53,7 +53,7 @@ test('feedback/purge: deletes feedback by id, and ignores unknown ids', async (t
   assert.deepEqual(whole(await purge(post, among)), done)
   assert.deepEqual(whole(await purge(post, isId('b'))), done)
   assert.deepEqual(await left(post), ['e'])
-  // The id is free again.
+  // The id can be used again.
   await giveFeedback(post, { id: 'b', payload: { other: true } })
   assert.deepEqual(await left(post), ['e', 'b'])
 })

@@ -8,7 +8,7 @@ import { project } from '../../support/calls.ts'
 import { contentOf, fileForm, formOf, formType, sendForm } from '../../support/forms.ts'
 import { documentOf } from '../../support/openapi.ts'
 
-/** Each test has things of its own in it. */
+/** Shared by all tests; each uses data of its own. */
 const opened = await openApp({ after })
 
 const hello = 'LPJNulXwow4m6DsqxbninhsWHlwfp0JecwQzYpOLmCQ'
@@ -19,7 +19,7 @@ function bytesOf(length: number): Buffer {
   return Buffer.from(Uint8Array.from({ length }, (_, i) => (i * 31 + (i >> 8)) % 256))
 }
 
-/** Nothing of an upload that was refused is left, not even what nobody could see. */
+/** A refused upload leaves nothing behind, not even pieces without a file. */
 async function assertNothingStored({ database }: TestApp): Promise<void> {
   for (const table of ['files', 'file_uploads', 'file_pieces']) {
     const [count] = await database.all<{ n: number }>(sql`SELECT count(*) AS n FROM ${trusted(table)}`)
@@ -119,7 +119,7 @@ test('file/create: files of every size come back byte by byte', async (t) => {
   const uploads = await opened.database.get(sql`SELECT count(*) AS n FROM file_uploads`)
   assert.deepEqual({ ...(uploads as object) }, { n: 0 })
   const pieces = await opened.database.get(sql`SELECT count(*) AS n FROM file_pieces`)
-  assert.deepEqual({ ...(pieces as object) }, { n: 0 + 1 + 1 + 1 + 2 + 3 + 6 }, 'each file is kept once')
+  assert.deepEqual({ ...(pieces as object) }, { n: 0 + 1 + 1 + 1 + 2 + 3 + 6 }, 'each file is stored once')
 })
 
 test('file/create: a small file may precede its project, and unknown parts are ignored', async () => {

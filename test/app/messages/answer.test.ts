@@ -41,7 +41,7 @@ const tools = [
 
 const cases: Record<string, Case> = {
   'a text': { parts: [text('Hel'), text('lo')], content: [textBlock('Hello')] },
-  nothing: { parts: [], content: [] },
+  'an empty answer': { parts: [], content: [] },
   'a call': {
     parts: [...call(0, 'weather', '{"city"', ': "Par', 'is"}'), end(0)],
     content: [toolUse(0, 'weather', { city: 'Paris' })],
@@ -178,7 +178,7 @@ for (const [
     assert.equal(error, undefined)
     const written = parts.map((part) => (part.kind === 'arguments' ? part.text : '')).join('')
     assert.equal(inputs.join(''), written)
-    // A stream has the text of arguments, whole or not.
+    // A stream has the arguments as text, complete or not.
     const calls = content.map((block) => ('input' in block ? { ...block, input: {} } : block))
     assert.deepEqual({ ...streamed, id: '' }, { ...whole.json, id: '', content: calls })
   })
@@ -260,7 +260,7 @@ test('the settings of tools and thoughts reach the model', async () => {
     for (const [name, value] of Object.entries(turn)) {
       assert.deepEqual(seen[name as keyof typeof seen], value, `${name} of ${JSON.stringify(fields)}`)
     }
-    // Also where none may be called, so that what was read of the prompt can be used again.
+    // The prompt has the tools even if none may be called, so that its prefix can be reused.
     const [input] = asked?.inputs ?? []
     assert.ok(input && 'conversation' in input)
     assert.equal(input.conversation.tools?.length ?? 0, 'tools' in fields ? fields.tools.length : 0)
@@ -284,7 +284,7 @@ test('tools without a schema are left out, and named', async () => {
   }
   const { headers } = await post(messagesUrl, askingMessage({ tools, stream: true }))
   assert.equal(headers['x-heddle-skipped-tools'], undefined)
-  // Whatever a type holds, a header can hold it.
+  // Any type is escaped so that a header can contain it.
   const odd = await post(messagesUrl, askingMessage({ tools: [{ type: 'a\ud800\r\nb' }] }))
   assert.deepEqual([odd.status, odd.headers['x-heddle-skipped-tools']], [200, 'a%EF%BF%BD%0D%0Ab'])
 })

@@ -58,7 +58,7 @@ test('P12: a message is recorded as a call, the same whole and streamed', async 
     completion_tokens: usage.output_tokens,
     total_tokens: usage.input_tokens + usage.cache_read_input_tokens + usage.output_tokens,
   })
-  // As it was written, and not as a double would be.
+  // As the model wrote it, not as a double would be written.
   const raw = await shared.post('/call/read', { project_id, id: call.id })
   assert.ok(raw.text.includes('{"a":1.0}'))
 

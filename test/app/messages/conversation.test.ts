@@ -151,7 +151,7 @@ const conversations: Record<string, [given: Record<string, unknown>, messages: o
 }
 
 for (const [what, [given, messages]] of Object.entries(conversations)) {
-  test(`${what}: is converted for the template`, async () => {
+  test(`${what}: converted to the messages of the template`, async () => {
     const conversation = await conversationOf(given)
     assert.deepEqual(conversation.messages, messages)
     assert.deepEqual([conversation.addGenerationPrompt, conversation.continueFinal], [true, false])
@@ -228,7 +228,7 @@ test('the prompt is rendered by the template of the model', async (t) => {
   assert.deepEqual([counted.status, counted.json], [200, { input_tokens: prompt.length }])
 })
 
-/** As many models have it: off unless it is switched on, and an effort. */
+/** A template as of many models: thinking is off unless switched on, and has an effort. */
 const thinkingTemplate = `{% for message in messages %}<|{{ message.role }}|>{% if message.reasoning_content %}<think>
 {{ message.reasoning_content }}
 </think>

@@ -104,7 +104,7 @@ const assistant = (...content: unknown[]) => ({
 })
 const tool = { name: 'look', input_schema: { type: 'object' } }
 
-/** What conversations hold is refused by counts of tokens, too. */
+/** Counting tokens refuses invalid conversations, too. */
 const wrongConversations: [fields: Record<string, unknown>, message: RegExp][] = [
   [{ messages: undefined }, /messages: /],
   [{ messages: null }, /messages: /],
@@ -275,7 +275,7 @@ test('a silent stream has pings', async (t) => {
   let text = ''
   for await (const bytes of answer.body as ReadableStream<Uint8Array>) {
     text += decoder.decode(bytes, { stream: true })
-    // The start comes at once, and pings while the prompt is read.
+    // The start arrives at once, and pings follow while the prompt is computed.
     if (text.includes('event: ping')) resolve()
   }
   const { pings, message, events } = messageStreamOf(text)

@@ -4,7 +4,7 @@ import { openApp } from '../../support/app.ts'
 import { asking, chatUrl } from '../../support/chat.ts'
 import { modelsOfUpstream, sayingWords, startFakeUpstream } from '../../support/fake-upstream.ts'
 
-/** Pictures go to servers that take them in chat completions, and are refused by name in what cannot say them. */
+// Images are passed on in chat completions, and refused in APIs that cannot express them to an upstream.
 
 const picture = { type: 'image_url', image_url: { url: 'data:image/png;base64,iVBORw0KGgo=', detail: 'low' } }
 const content = [{ type: 'text', text: 'What is this?' }, picture]

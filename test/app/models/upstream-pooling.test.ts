@@ -99,11 +99,16 @@ test('fields that the kind of upstream does not support are refused and named', 
 })
 
 for (const [what, value, status, code] of [
-  ['is no JSON', 'oops', 502, 'upstream_failed'],
-  ['is no object', 'null', 502, 'upstream_failed'],
+  ['is not JSON', 'oops', 502, 'upstream_failed'],
+  ['is not an object', 'null', 502, 'upstream_failed'],
   ['has no vectors', {}, 502, 'upstream_failed'],
-  ['lacks one', { data: [{ index: 0, embedding: [1] }] }, 502, 'upstream_failed'],
-  ['has one twice', { data: [0, 0].map((index) => ({ index, embedding: [1] })) }, 502, 'upstream_failed'],
+  ['lacks a vector', { data: [{ index: 0, embedding: [1] }] }, 502, 'upstream_failed'],
+  [
+    'has a vector twice',
+    { data: [0, 0].map((index) => ({ index, embedding: [1] })) },
+    502,
+    'upstream_failed',
+  ],
   [
     'has texts in a vector',
     { data: [0, 1].map((index) => ({ index, embedding: ['1'] })) },
@@ -111,9 +116,14 @@ for (const [what, value, status, code] of [
     'upstream_failed',
   ],
   ['has empty vectors', { data: [0, 1].map((index) => ({ index, embedding: [] })) }, 502, 'upstream_failed'],
-  ['is cut off', { data: [0, 1].map((index) => ({ index, embedding: 'AAAA' })) }, 502, 'upstream_failed'],
   [
-    'differs in length',
+    'has a vector that is cut off',
+    { data: [0, 1].map((index) => ({ index, embedding: 'AAAA' })) },
+    502,
+    'upstream_failed',
+  ],
+  [
+    'has vectors of different lengths',
     { data: [0, 1].map((index) => ({ index, embedding: index === 0 ? [1] : [1, 2] })) },
     502,
     'upstream_failed',
@@ -143,7 +153,7 @@ for (const [told, status, code] of [
 
 const texts = Array.from({ length: 2_048 }, (_, index) => `text ${index}`)
 
-/** Each text has its number as a vector, and one token. */
+/** The vector of each text is its number, and it counts as one token. */
 const numbered = ({ body }: AskedOfUpstream) => ({
   data: body.input.map((text: string, index: number) => ({
     index,
@@ -179,7 +189,7 @@ test('a refused input is named by its index in the whole list, and the other bat
     t,
     (response, asked) => {
       const at = asked.body.input.indexOf('text 300')
-      // The other groups have no answer, and are left.
+      // The other batches get no answer, and are abandoned.
       if (at === -1) return
       const error = {
         message: `input.${at}: 600 tokens; accepted: at most 512`,
@@ -193,8 +203,8 @@ test('a refused input is named by its index in the whole list, and the other bat
   const { status, json } = await post('/v1/embeddings', { input: texts })
   assert.deepEqual([status, json.error.code, json.error.param], [400, 'input_too_long', 'input.300'])
   assert.match(json.error.message, /^input\.300: 600 tokens/)
-  assert.ok(upstream.asked.length <= 4, `${upstream.asked.length} groups`)
-  await until('the other groups are left', async () => upstream.left === upstream.asked.length - 1)
+  assert.ok(upstream.asked.length <= 4, `${upstream.asked.length} batches`)
+  await until('the other batches are abandoned', async () => upstream.left === upstream.asked.length - 1)
 })
 
 test('vectors that are too large together, or differ in length between batches, are refused', async (t) => {
@@ -222,17 +232,17 @@ test('2,048 inputs of one user do not delay the chat of another', async (t) => {
       return saying(numbered(asked))(response, asked)
     },
     'vllm',
-    // Of two places, one is for those who hold none.
+    // Of two slots, one is kept for users who have none.
     1,
   )
   const embeddings = Array.from({ length: 3 }, () => post('/v1/embeddings', { input: texts }))
-  await until('the first group is there', async () => upstream.asked.length === 1)
+  await until('the first batch has arrived', async () => upstream.asked.length === 1)
   const question = { messages: [{ role: 'user', content: 'Hi' }] }
   for (let chat = 0; chat < 3; chat++) {
     const { status, json } = await post('/v1/chat/completions', question, keys.bob)
     assert.deepEqual([status, json.choices[0].message.content], [200, 'yes'])
   }
-  // Nothing of the first user has come on meanwhile.
+  // No further batch of the first user has been sent meanwhile.
   assert.equal(upstream.asked.filter(({ url }) => url === '/v1/embeddings').length, 1)
   held.resolve()
   for (const { status, json } of await Promise.all(embeddings))

@@ -15,7 +15,7 @@ import { inTime, until } from '../../support/waiting.ts'
 
 type Settings = Parameters<typeof modelsOfUpstream>[1]
 
-/** A server whose model is on a server elsewhere, which answers as the test says. */
+/** An app whose model is on an upstream that answers as the test says. */
 async function open(t: TestContext, answer: AnswerOfUpstream, settings: Settings = {}) {
   const upstream = await startFakeUpstream(t, answer)
   const app = await openApp(t, { models: await modelsOfUpstream([upstream.url], settings) })
@@ -23,7 +23,7 @@ async function open(t: TestContext, answer: AnswerOfUpstream, settings: Settings
   return { ...app, upstream, ask }
 }
 
-/** What the record has of the last answer. */
+/** The recorded call of the last answer. */
 async function lastCall({ post }: Pick<Awaited<ReturnType<typeof openApp>>, 'post'>) {
   let calls: Record<string, never>[] = []
   await until('the answer is recorded', async () => {
@@ -156,7 +156,7 @@ test('fields that the kind of upstream does not support are refused and named, a
   assert.deepEqual([tokens.status, tokens.json.error.param], [400, 'prompt'])
   assert.equal((await post('/tokenize', { prompt: 'x' })).json.code, 'upstream_lacks')
   assert.equal(upstream.asked.length, 0)
-  // What asks for nothing is no reason to refuse.
+  // Values without an effect are not refused.
   const { status } = await ask({ top_k: -1, min_p: 0, skip_special_tokens: true, user: 'somebody' })
   assert.equal(status, 200)
   assert.equal(upstream.asked[0]?.body.top_k, undefined)
@@ -248,9 +248,9 @@ for (const stream of [false, true]) {
 
   test(`a hanging upstream is abandoned: ${isStream}`, async (t) => {
     const app = await open(t, () => {}, { silenceMs: 200 })
-    const refused = await inTime('it is refused', app.ask({ stream }))
+    const refused = await inTime('the request is refused', app.ask({ stream }))
     assert.deepEqual([refused.status, refused.json.error.code], [504, 'upstream_timeout'])
-    await until('the server is left', async () => app.upstream.left === 1)
+    await until('the request to the upstream is closed', async () => app.upstream.left === 1)
     app.upstream.answer = sayingWords('Hello')
     assert.equal((await app.ask({ stream })).status, 200)
   })
@@ -273,9 +273,9 @@ for (const stream of [false, true]) {
     ]) {
       app.upstream.answer = answer
       const before = app.upstream.left
-      const refused = await inTime('it is refused', app.ask({ stream }))
+      const refused = await inTime('the request is refused', app.ask({ stream }))
       assert.deepEqual([refused.status, refused.json.error.code], [504, 'upstream_timeout'])
-      await until('the server is left', async () => app.upstream.left === before + 1)
+      await until('the request to the upstream is closed', async () => app.upstream.left === before + 1)
     }
     app.upstream.answer = sayingWords('Hello')
     assert.equal((await app.ask({ stream })).status, 200)
@@ -295,7 +295,7 @@ for (const stream of [false, true]) {
     const call = await lastCall(app)
     assert.match(call.exception, /in the middle/)
     assert.equal(call.output.choices[0].message.content, 'Half')
-    assert.ok(call.summary.usage.far.prompt_tokens > 0, 'what it has cost is estimated')
+    assert.ok(call.summary.usage.far.prompt_tokens > 0, 'the usage is estimated')
   })
 
   test(`an invalid answer is refused: ${isStream}`, async (t) => {
@@ -368,10 +368,10 @@ test('a client that disconnects ends the request to the upstream and frees its s
       (answer) => answer.text().catch(() => 'left'),
       () => 'left',
     )
-    await until('it is asked', async () => upstream.asked.length === before + 1)
+    await until('the upstream is asked', async () => upstream.asked.length === before + 1)
     leaving.abort()
     assert.equal(await asked, 'left')
-    await until('the server is left', async () => upstream.left === before + 1)
+    await until('the request to the upstream is closed', async () => upstream.left === before + 1)
   }
 })
 
@@ -380,7 +380,7 @@ test('another address is tried only as long as none has begun to answer', async 
   const busy = await startFakeUpstream(t, (response) => response.writeHead(503).end())
   const well = await startFakeUpstream(t, sayingWords('Hello'))
   const models = await modelsOfUpstream([dead.url, busy.url, well.url])
-  await until('all are reached', async () => {
+  await until('all upstreams are reachable', async () => {
     const answers = await Promise.all([dead, busy, well].map(({ url }) => fetch(`${url}/models`)))
     return answers.every(({ ok }) => ok)
   })
@@ -412,7 +412,7 @@ test('prompts with the same beginning go to the same address', async (t) => {
   assert.equal(
     places.reduce((sum, { size }) => sum + size, 0),
     12,
-    'no topic is in two places',
+    'no topic is at two addresses',
   )
 })
 

@@ -170,7 +170,7 @@ test('monitors: a monitor whose user is no longer in HEDDLE_USERS is stopped bef
     now: 1,
   })
   await calls({ output: 'a' })
-  await until('it is stopped', async () => {
+  await until('the monitor is stopped', async () => {
     const { json } = await get(`/monitors/${id}?project_id=${project}`)
     return json.monitor.stopped?.startsWith('the user gone was removed')
   })

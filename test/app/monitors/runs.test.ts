@@ -18,7 +18,7 @@ function runsOf({ post, get }: TestApp) {
     run,
     read,
     async done(started: { monitor_id: string; id: string }) {
-      await until('the run is over', async () => (await read(started)).state === 'done')
+      await until('the run has ended', async () => (await read(started)).state === 'done')
       return read(started)
     },
     stats: async (...monitor_ids: string[]) => {
@@ -54,12 +54,12 @@ test('a run judges earlier calls, and shows its progress', async (t) => {
     },
     { found: 4, judged: 4, pending: 0, query, limit: 4 },
   )
-  // The oldest come first.
+  // The oldest calls come first.
   assert.deepEqual(await scores(old[1] as string, 1), { short: { passed: true, length: 1 } })
   assert.deepEqual(await scores(old[5] as string, 0), {})
   const all = await done(await run(id, { query }))
   assert.deepEqual([all.found_calls, all.judged], [10, 10])
-  // What was judged by the same version before is not judged twice.
+  // Calls that the same version has judged are not judged again.
   assert.deepEqual(await scores(old[1] as string, 1), { short: { passed: true, length: 1 } })
   const [own] = await stats(id)
   assert.deepEqual([own.judged, own.pending, own.failed, own.skipped, own.waits], [10, 0, 0, 0, null])
@@ -175,8 +175,8 @@ test('the token budget ends judging for the day, and a model that is not served 
   const [spent] = await stats(few)
   assert.deepEqual([spent.judged, spent.pending, spent.token_budget], [1, 2, 1])
   assert.ok(spent.tokens_today > 1)
-  await until('it is said', async () => /"large"/.test((await stats(lost))[0].waits ?? ''))
+  await until('the missing model is reported', async () => /"large"/.test((await stats(lost))[0].waits ?? ''))
   assert.deepEqual([(await stats(lost))[0].pending, backend.asked.length], [3, 1])
   await opened.send('PUT', `/monitors/${few}`, { project_id: project, token_budget: null })
-  await until('the rest is judged', async () => (await stats(few))[0].judged === 3)
+  await until('the remaining calls are judged', async () => (await stats(few))[0].judged === 3)
 })

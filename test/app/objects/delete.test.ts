@@ -29,7 +29,7 @@ test('obj/delete: refuses invalid requests, checking in a fixed order', async (t
       code: 'object_not_found',
     },
   })
-  assert.equal((await readObject(opened, 'o')).status, 200, 'one that is unknown keeps the others')
+  assert.equal((await readObject(opened, 'o')).status, 200, 'an unknown digest keeps the other versions')
   assert.deepEqual(whole(await post('/obj/delete', remove(null, { object_id: 'other' }))), {
     status: 404,
     body: {

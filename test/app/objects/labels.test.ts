@@ -79,7 +79,7 @@ test('aliases: refuses invalid requests', async (t) => {
       },
     })
   }
-  assert.deepEqual((await labelsOf(opened, 'v0')).aliases, [], 'one that is refused sets none')
+  assert.deepEqual((await labelsOf(opened, 'v0')).aliases, [], 'a refused alias sets none of the others')
   for (const aliases of [[], [''], ['a/b'], ['a:b'], ['x'.repeat(129)]]) {
     assert.equal((await set(naming(aliases))).status, 422, JSON.stringify(aliases))
   }

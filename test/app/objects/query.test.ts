@@ -6,7 +6,7 @@ import { project } from '../../support/calls.ts'
 import { assertCommonRefusals } from '../../support/common-refusals.ts'
 import { classValue, create, readObject } from '../../support/objects.ts'
 
-/** `name:number` of what is found. */
+/** The objects found, as `name:number`. */
 async function found({ post }: TestApp, fields: Record<string, unknown>): Promise<string[]> {
   const answer = await post('/objs/query', { project_id: project, ...fields })
   assert.equal(answer.status, 200, answer.text)

@@ -134,7 +134,7 @@ test('refs/read_batch: a ref inside a value does not lead to another tenant', as
     table: 'weave:///globex/qa/table/abc',
   })
   const vals = (await opened.post('/refs/read_batch', { refs: [ref('o:v0/attr/object')] })).json.vals
-  assert.deepEqual(vals, [ref('secret:v0', 'globex/qa')], 'the reference itself is a text like any other')
+  assert.deepEqual(vals, [ref('secret:v0', 'globex/qa')], 'the ref is returned as text')
   for (const path of ['attr/object/attr/a', 'attr/table/id/x']) {
     const { status, json } = await opened.post('/refs/read_batch', { refs: [ref(`o:v0/${path}`)] })
     assert.deepEqual([status, json.code], [403, 'entity_forbidden'])
@@ -161,6 +161,6 @@ test('refs/read_batch: yields to other requests while it resolves many refs', as
   const resolving = resolveRefs(opened.database, caller, refs)
   const turns = turnsOf(resolving)
   await assert.rejects(resolving, refusedWith('object_not_found'))
-  // One for each that is looked up, and one for each that is answered.
+  // One turn for each ref that is looked up, and one for each that is returned.
   assert.ok((await turns) >= 2 * refs.length)
 })

@@ -100,7 +100,7 @@ test('a request from another site is refused, even with a valid session', async 
       url: '/ui/session',
       headers: { cookie: session.cookie, 'x-heddle-page': session.half, host: 'here:8080', ...headers },
     })
-  // Browsers that say nothing of the site name at least where a change comes from.
+  // Browsers that do not send sec-fetch-site send at least the origin of a change.
   assert.equal((await signOut({ origin: 'http://here:9090' })).statusCode, 403)
   assert.equal((await signOut({ origin: 'null' })).statusCode, 403)
   assert.equal((await signOut({ origin: 'http://here:8080' })).statusCode, 200)
@@ -143,7 +143,7 @@ test('an unused session expires, and using it extends it', async () => {
   assert.equal((await who(await open('over', at - 1))).json().code, 'session_ended')
   const soon = await open('soon', at + hour)
   assert.equal((await who(soon)).statusCode, 200)
-  // It was used, so it holds beyond the time when it would have ended.
+  // Using the session extended it beyond its original expiry.
   await database.write('openPageSession', {
     session: { hash: 'x', half_hash: 'x', key_hash: 'x', expires_at: at + 100 * hour },
     now: at + 2 * hour,

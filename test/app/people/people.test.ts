@@ -5,7 +5,7 @@ import { keys, openApp } from '../../support/app.ts'
 const app = await openApp({ after })
 const { get, post, send } = app
 
-/** A user of the record, with its first key. */
+/** Creates a stored user; returns it with its first key. */
 async function made(name: string, fields: object = {}) {
   const { status, json, text } = await post('/users', { name, entities: ['acme'], ...fields }, keys.root)
   assert.equal(status, 200, text)

@@ -53,7 +53,7 @@ test('a user sees only the projects of their entities', async (t) => {
   assert.deepEqual(
     (await get('/projects?after=globex%2Fa')).json,
     { projects: [], next: null },
-    'not those of others',
+    'projects of other tenants are not listed',
   )
   for (const query of ['limit=0', 'limit=1001', 'limit=x', `after=${'x'.repeat(300)}`, 'after=%00']) {
     assert.equal((await get(`/projects?${query}`)).status, 422, query)
@@ -94,5 +94,5 @@ test('an admin with access to a project can delete it', async (t) => {
   assert.equal((await get('/projects', keys.bob)).json.projects.length, 1)
 
   await start('acme/qa')
-  assert.equal((await get('/projects')).json.projects.length, 1, 'the next write makes it again')
+  assert.equal((await get('/projects')).json.projects.length, 1, 'the next write creates the project again')
 })

@@ -6,7 +6,7 @@ import { completeOf, endOf, project, startOf } from '../../support/calls.ts'
 import { assertCommonRefusals } from '../../support/common-refusals.ts'
 import { createQueue, fillQueue, tell, unknownCall } from '../../support/queues.ts'
 
-/** Each test has things of its own in it. */
+/** Shared by all tests; each uses data of its own. */
 const { post } = await openApp({ after })
 
 const add = (post: TestApp['post'], queueId: string, call_ids: string[], fields: object = {}) =>
@@ -223,7 +223,7 @@ test('queue items/query: an empty queue has no items', async () => {
 const sort = (field: string, direction = 'asc') => ({ sort_by: [{ field, direction }] })
 const where = (filter: object) => ({ filter })
 
-/** Five items; alice finished `a` and `b` and began `c`, root spoke last of `b` and skipped `d`. */
+/** Five items: alice finished `a` and `b` and began `c`; root was last to change `b`, and skipped `d`. */
 async function fiveItems(post: TestApp['post']) {
   const ops = ['ask', 'ask', 'judge', 'judge', 'answer']
   const batch = ops.map((op_name, n) =>

@@ -11,7 +11,7 @@ const minute = 60_000_000
 const next = (post: TestApp['post'], queueId: string, key?: string, fields: object = {}) =>
   post(`/annotation_queues/${queueId}/next`, { project_id: project, ...fields }, key)
 
-/** The position of the item that was handed out, and how many others hold. */
+/** The position of the returned item, and how many items others have leased. */
 async function taken(post: TestApp['post'], queueId: string, key?: string, fields: object = {}) {
   const answer = await next(post, queueId, key, fields)
   assert.equal(answer.status, 200, answer.text)
@@ -80,12 +80,12 @@ test('next: two reviewers work through a queue without getting the same item', a
   const { queueId, itemIds } = await fillQueue(post, 3)
   assert.deepEqual(await taken(post, queueId), [1, 0])
   assert.deepEqual(await taken(post, queueId, keys.root), [2, 1])
-  // Asking again gives the same, so an answer that was lost costs nothing.
+  // Asking again returns the same item, so a lost answer costs nothing.
   assert.deepEqual(await taken(post, queueId), [1, 1])
   await tell(post, queueId, itemIds[0], 'completed')
   assert.deepEqual(await taken(post, queueId), [3, 1])
   await tell(post, queueId, itemIds[2], 'skipped')
-  // What root holds is not finished, so the queue says that it is not.
+  // The item leased by root is not finished, and the count of leased items shows it.
   assert.deepEqual(await taken(post, queueId), [null, 1])
   await tell(post, queueId, itemIds[1], 'completed', keys.root)
   assert.deepEqual(whole(await next(post, queueId)), { status: 200, body: { item: null, leased_items: 0 } })
@@ -156,7 +156,7 @@ test('next: with several annotators an item stays open until enough of them have
   const { queueId, itemIds } = await fillQueue(post, 2)
   const two = { annotators: 2 }
   await tell(post, queueId, itemIds[0], 'completed')
-  // The item with fewer reviews comes first; what one has finished oneself never comes again.
+  // The item with fewer reviews comes first. A reviewer never gets an item again that they have finished.
   assert.deepEqual(await taken(post, queueId, keys.root, two), [2, 0])
   assert.deepEqual(await taken(post, queueId, keys.alice, two), [null, 1])
   await tell(post, queueId, itemIds[1], 'completed', keys.root)
@@ -172,7 +172,7 @@ test('next: a reviewer can fetch ahead by excluding items', async (t) => {
   const { queueId, itemIds } = await fillQueue(post, 4)
   assert.deepEqual(await taken(post, queueId), [1, 0])
   assert.deepEqual(await taken(post, queueId, keys.alice, { except_item_ids: [itemIds[0]] }), [2, 0])
-  // Both are held: another is handed neither, and asking again renews what is held.
+  // Both items are leased: another reviewer gets neither, and asking again renews the lease.
   assert.deepEqual(await taken(post, queueId, keys.root), [3, 2])
   assert.deepEqual(await taken(post, queueId, keys.alice, { except_item_ids: [itemIds[0]] }), [2, 1])
   assert.deepEqual(await taken(post, queueId, keys.alice, { except_item_ids: itemIds.slice(0, 2) }), [4, 1])

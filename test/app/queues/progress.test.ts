@@ -6,7 +6,7 @@ import { completeOf, project } from '../../support/calls.ts'
 import { assertCommonRefusals } from '../../support/common-refusals.ts'
 import { createQueue, fillQueue, standing, tell } from '../../support/queues.ts'
 
-/** Each test has things of its own in it. */
+/** Shared by all tests; each uses data of its own. */
 const { post, send } = await openApp({ after })
 
 const nowhere = '/annotation_queues/q/items/i/progress'
@@ -180,7 +180,7 @@ test('progress: a second annotator begins at unstarted, and the item shows the l
     standing(await tell(post, queueId, itemIds[0], state, key))
   assert.deepEqual(await said('completed'), ['completed', 'alice', 'completed', null])
   assert.deepEqual(await said('in_progress', keys.root), ['in_progress', 'root', 'in_progress', 'root'])
-  // Saying the same again changes nothing, so the other's later word stands.
+  // Repeating a state changes nothing, so the later state of the other annotator stays.
   assert.deepEqual(await said('completed'), ['in_progress', 'root', 'completed', 'root'])
   assert.deepEqual(await said('skipped', keys.root), ['skipped', 'root', 'skipped', null])
   assert.equal((await tell(post, queueId, itemIds[0], 'in_progress')).status, 409)

@@ -171,7 +171,7 @@ test('DELETE annotation_queues: a deleted queue is no longer found anywhere', as
   const before = (await send('GET', at(queueId))).json.queue
   const answer = await send('DELETE', at(queueId))
   const { deleted_at } = answer.json.queue
-  // As times: a whole second has no fraction, so that its text sorts behind those that follow.
+  // Compared as times: a whole second has no fraction, so its text sorts after later times.
   assert.ok(Date.parse(deleted_at) >= Date.parse(before.created_at))
   assert.deepEqual(whole(answer), { status: 200, body: { queue: { ...before, deleted_at } } })
   const items = `/annotation_queues/${queueId}/items`
@@ -221,7 +221,7 @@ test('annotation_queues/query: refuses invalid requests, checking in a fixed ord
   })
 })
 
-/** For the queries below, which only read it. */
+/** For the queries below, which only read. */
 const ordered = await openApp({ after })
 for (const [n, name] of ['alpha', 'Gamma', 'beta', 'Delta'].entries()) {
   const created_at = 1_700_000_000_000_000 + n

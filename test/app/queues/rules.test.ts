@@ -9,7 +9,7 @@ import { createQueue } from '../../support/queues.ts'
 
 const { post, get, send } = await openApp({ after })
 
-/** A queue in a project of its own, and what is done with it. */
+/** A queue in a project of its own, with functions that use it. */
 async function openQueue(entity = 'acme', key: string = keys.alice) {
   const project_id = `${entity}/${randomUUID()}`
   const queueId = await createQueue(post, { project_id }, key)
@@ -182,7 +182,7 @@ test('rules of a queue: add a call once, when it has ended, and its item names t
   const [whole = '', gone = ''] = await complete({}, { expire_at: '2026-01-03T00:00:00Z' })
   assert.deepEqual(await queued(), [call.id, late.id, whole])
   assert.ok(gone)
-  // What a person adds has no rule.
+  // An item that a person adds has no rule.
   await post(`/annotation_queues/${queueId}/items`, { project_id, call_ids: [before] })
   const byHand = (await items()).find(({ call_id }) => call_id === before)
   assert.equal(byHand?.rule_id, null)

@@ -56,7 +56,7 @@ test('annotation_queues/stats: counts items by state and by annotator', async (t
         {
           queue_id: queueId,
           total_items: 5,
-          // `b` was skipped by alice, though root is on it again.
+          // alice skipped `b`, but root has it in progress again.
           completed_items: 3,
           by_state: { unstarted: 1, in_progress: 2, completed: 2, skipped: 0 },
           by_user: [

@@ -12,7 +12,7 @@ const { app, post } = await openApp({ after }, { backend: scriptedBackend() })
 
 const newProject = (entity = 'acme') => `${entity}/${randomUUID()}`
 
-/** Asks and answers the id of the completion and of its call. */
+/** Sends a request; returns the ids of the completion and of its call. */
 async function ask(
   project: string,
   fields: Record<string, unknown> = {},
@@ -162,7 +162,7 @@ test('feedback given by completion id is about the call, and is found by either 
   )
   const { text } = await post('/calls/stream_query', { project_id, include_feedback: true })
   assert.equal(JSON.parse(text).summary.weave.feedback.length, 3)
-  // What is not known stays as it was said, as of any call that is not there.
+  // An unknown completion id is stored as sent, as for any unknown call.
   const unknown = refTo(project_id, 'chatcmpl-later')
   await post('/feedback/create', { ...about, svc_ref: unknown })
   assert.equal(await counted({ $eq: [ref, { $literal: unknown }] }), 1)

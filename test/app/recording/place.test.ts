@@ -12,7 +12,7 @@ async function open(t: Parameters<typeof openApp>[0], parts: TestParts = {}) {
   const backend = scriptedBackend()
   const opened = await openApp(t, { backend, ...parts })
   const { app, post } = opened
-  /** Asks with headers of its own; answers the call too, where there is one. */
+  /** Sends a request with these headers; returns also the id of its call, if there is one. */
   async function ask(headers: Record<string, string> = {}, fields: object = {}, key = keys.alice) {
     const response = await app.inject({
       method: 'POST',

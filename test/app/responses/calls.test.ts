@@ -84,7 +84,7 @@ test('P12: an answer is recorded as a call, whole and streamed, and is read from
 
 test('each text of a conversation is stored once', async (t) => {
   const record = openMemoryRecord()
-  // The beginning of each stands in the rows of lists, too.
+  // The rows of lists repeat the beginning of each text.
   const beginning = 'said before '.repeat(20)
   const model = partsModel(text(`${beginning}an-answer-to-find`))
   const { post } = await openApp(t, { model, database: record })
@@ -93,7 +93,7 @@ test('each text of a conversation is stored once', async (t) => {
   await post(responsesUrl, { input: 'And?', previous_response_id: json.id })
   const dump = JSON.stringify(await dumpOf(record, () => false, []))
   assert.equal(dump.split('a-question-to-find').length - 1, 1)
-  // Both answers say it.
+  // Both answers have this text.
   assert.equal(dump.split('an-answer-to-find').length - 1, 2)
 })
 
@@ -148,7 +148,7 @@ test('an answer that fails is a call with the reason, and is not stored as an an
   backend.script = async function* (request) {
     yield prefilled(request)
     yield tokens('Hel', request)
-    // The stream has begun by then.
+    // By then the stream has begun.
     for (let rounds = 0; rounds < 3; rounds++) await nextRound()
     yield refuse('engine_failed', { why: 'it was killed' })
   }
@@ -217,7 +217,7 @@ test('an answer belongs to its project, and only its user can read it', async (t
   const read = await own.post('/call/read', { project_id: 'globex/qa', id: headers['x-heddle-call-id'] })
   assert.equal(read.json.call.thread_id, 'a thread')
   assert.equal((await own.get(`${responsesUrl}/${json.id}`)).status, 200)
-  // Who may read the project sees the call, which is not the answer.
+  // A user with access to the project can read the call, but not the answer.
   const calls = { project_id: 'globex/qa', id: headers['x-heddle-call-id'] }
   assert.equal((await own.post('/call/read', calls, keys.bob)).status, 200)
   assert.equal((await own.get(`${responsesUrl}/${json.id}`, keys.bob)).status, 404)

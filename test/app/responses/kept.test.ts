@@ -88,7 +88,7 @@ test('a conversation continues without the instructions of earlier answers', asy
     { role: 'assistant', content: 'Noon.' },
     { role: 'user', content: 'And now?' },
   ])
-  // Each answer can be continued in several ways.
+  // An answer can be continued more than once.
   await post(responsesUrl, asking({ previous_response_id: first.json.id, input: 'No' }))
   assert.equal(messagesAsked().length, 3)
 

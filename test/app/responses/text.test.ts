@@ -8,7 +8,7 @@ import { assertRefused } from '../../support/chat.ts'
 import { asking, eventsOf, responseOf, responsesUrl } from '../../support/responses.ts'
 import { prefilled, type Script, saying, scriptedBackend, tokens } from '../../support/scripted-backend.ts'
 
-/** The same events, each on its own: whoever gathers what is there finds nothing more. */
+/** The same events one at a time, with pauses, so that no two can be combined into one chunk. */
 function oneByOne(script: Script): Script {
   return async function* (request, signal) {
     for await (const turn of script(request, signal)) {
@@ -21,7 +21,7 @@ function oneByOne(script: Script): Script {
 const backend = scriptedBackend()
 const { post } = await openApp({ after }, { backend })
 
-/** What differs between two answers to the same request. */
+/** The members that differ between two answers to the same request. */
 function withoutIds(response: Record<string, unknown>): unknown {
   const own = String(response.id).slice('resp_'.length)
   const { id: _id, created_at: _created, completed_at: _completed, ...rest } = response
@@ -181,7 +181,7 @@ test('log-probabilities are those of the text, however many tokens arrive at onc
   const shown: [string, number][] = [
     ['H', 1],
     ['ello', 4],
-    // The token that ends the answer has no text.
+    // The end token has no text.
     ['', 1],
   ]
   const drawn = (request: Generation) => {

@@ -28,7 +28,7 @@ const tools = [
 
 interface Case {
   parts: Part[]
-  /** Of each item its type and what it says. */
+  /** The type and the text of each item. */
   output: [type: string, said: string, status?: string][]
   fields?: Record<string, unknown>
   finish?: typeof model.finish
@@ -55,7 +55,7 @@ const cases: Record<string, Case> = {
       ['function_call', '{"city":"Rome"}'],
     ],
   },
-  'a call and nothing else': {
+  'only a call': {
     parts: [...call(0, 'now', '{', '}'), end(0)],
     output: [['function_call', '{}']],
   },
@@ -82,13 +82,13 @@ const cases: Record<string, Case> = {
     ],
     incomplete: 'max_output_tokens',
   },
-  'a call that a stop text ends': {
+  'a call that is cut off by a stop text': {
     parts: [...call(0, 'weather', '{"ci')],
     finish: { reason: 'stop', stop: 'ty' },
     output: [['function_call', '{"ci', 'incomplete']],
     incomplete: 'stop',
   },
-  'text behind a call': {
+  'text after a call': {
     parts: [...call(0, 'now', '{}'), end(0), text('Done')],
     output: [
       ['function_call', '{}'],
@@ -302,7 +302,7 @@ for (const [field, fields, param] of [
     'input.0.name',
   ],
   [
-    'arguments that are no object',
+    'arguments that are not an object',
     { input: [{ type: 'function_call', call_id: 'c', name: 'now', arguments: '[1]' }] },
     'input.0.arguments',
   ],
@@ -317,29 +317,25 @@ for (const [field, fields, param] of [
     'input.0.encrypted_content',
   ],
   [
-    'a function with a name that no call could have',
+    'a function with a name that no call can have',
     { tools: [{ type: 'function', name: 'a b' }] },
     'tools.0.name',
   ],
   [
-    'a function behind a tool that is skipped, with a name that no call could have',
+    'a function after a skipped tool, with a name that no call can have',
     { tools: [{ type: 'web_search' }, { type: 'function', name: 'a b' }] },
     'tools.1.name',
   ],
   ['a function without a name', { tools: [{ type: 'function' }] }, 'tools.0.name'],
   ['a choice without tools', { tool_choice: 'required' }, 'tool_choice'],
-  [
-    'a function that is not there',
-    { tools, tool_choice: { type: 'function', name: 'other' } },
-    'tool_choice',
-  ],
+  ['an unknown function', { tools, tool_choice: { type: 'function', name: 'other' } }, 'tool_choice'],
   [
     'two constraints',
     { text: { format: { type: 'json_object' } }, structured_outputs: { regex: 'a' } },
     'structured_outputs',
   ],
   [
-    'a constraint beside a function',
+    'a constraint together with a function',
     { tools, tool_choice: { type: 'function', name: 'now' }, text: { format: { type: 'json_object' } } },
     'text.format',
   ],

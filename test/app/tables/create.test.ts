@@ -9,7 +9,7 @@ import { refusedWith } from '../../support/refusals.ts'
 import { breatheAtEachStep, turnsOf } from '../../support/stepping.ts'
 import { createTable, rowsOf } from '../../support/tables.ts'
 
-/** Each test has things of its own in it. */
+/** Shared by all tests; each uses data of its own. */
 const opened = await openApp({ after })
 const { post, database } = opened
 
@@ -116,7 +116,7 @@ test('table/create: validates a long table like a short one', async () => {
   }
   const text = JSON.stringify(tableOf(rows))
   const last = await post('/table/create', text.replace('{"table":', '{"table":5,"table":'))
-  assert.equal(last.status, 200, 'of a field that is given twice the last one counts')
+  assert.equal(last.status, 200, 'when a field is given twice the last one counts')
   const twice = await post('/table/create', text.replace('"rows":', '"rows":[{"n":1}],"rows":'))
   assert.deepEqual(twice.json, last.json)
   assert.equal((await post('/table/create', text.replace('"n":17', '"n":'))).status, 400)

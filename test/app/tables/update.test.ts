@@ -11,7 +11,7 @@ import { assertCommonRefusals } from '../../support/common-refusals.ts'
 import { breatheAtEachStep } from '../../support/stepping.ts'
 import { createTable, rowsOf } from '../../support/tables.ts'
 
-/** Each test has things of its own in it. */
+/** Shared by all tests; each uses data of its own. */
 const opened = await openApp({ after })
 
 const row = (x: number) => ({ x })
@@ -113,7 +113,7 @@ test('table/update: each update applies to the result of the one before', async 
     },
   })
   assert.deepEqual(await rowsOf(opened, answer.json.digest), order.map(row))
-  assert.deepEqual(await rowsOf(opened, base.digest), [1, 2, 3].map(row), 'the base stays')
+  assert.deepEqual(await rowsOf(opened, base.digest), [1, 2, 3].map(row), 'the base table is unchanged')
 })
 
 test('table/update: a table may become empty, stay the same, or start from an empty one', async () => {

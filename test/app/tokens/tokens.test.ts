@@ -5,7 +5,7 @@ import { whole } from '../../support/answers.ts'
 import { openApp } from '../../support/app.ts'
 import { scriptedBackend, tokensOf } from '../../support/scripted-backend.ts'
 
-/** A backend that remembers with what it was asked. */
+/** A backend that remembers the arguments of its calls. */
 function listening() {
   const heard: unknown[] = []
   const backend = scriptedBackend()
@@ -76,7 +76,7 @@ for (const [what, url, body, status, code, reason] of [
     'prompt: nothing, and no messages; accepted: either a prompt or messages.',
   ],
   [
-    'both',
+    'a text together with messages',
     '/tokenize',
     { prompt: 'x', messages },
     400,
@@ -85,7 +85,7 @@ for (const [what, url, body, status, code, reason] of [
   ],
   ['no message', '/tokenize', { messages: [] }, 400, 'invalid_value', /^messages: /],
   [
-    'texts of tokens',
+    'the texts of tokens',
     '/tokenize',
     { prompt: 'x', return_token_strs: true },
     400,
@@ -108,11 +108,18 @@ for (const [what, url, body, status, code, reason] of [
     'model_not_found',
     /^model: the model "other" does not exist/,
   ],
-  ['a long text', '/tokenize', { prompt: 'x'.repeat(2 ** 20 + 1) }, 422, 'invalid_request', /prompt: /],
+  [
+    'a text that is too long',
+    '/tokenize',
+    { prompt: 'x'.repeat(2 ** 20 + 1) },
+    422,
+    'invalid_request',
+    /prompt: /,
+  ],
   ['no tokens', '/detokenize', {}, 422, 'invalid_request', /tokens: /],
   ['a negative token', '/detokenize', { tokens: [1, -1] }, 422, 'invalid_request', /tokens\.1: /],
   [
-    'very many tokens',
+    'too many tokens',
     '/detokenize',
     { tokens: Array(262_145).fill(1) },
     413,
@@ -120,7 +127,7 @@ for (const [what, url, body, status, code, reason] of [
     'tokens: 262145 entries; at most 262144 are accepted in one request.',
   ],
   [
-    'an open last message and a new one',
+    'continuing the last message and adding one',
     '/tokenize',
     { messages, continue_final_message: true },
     400,

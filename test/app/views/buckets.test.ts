@@ -197,7 +197,7 @@ test('costs use the prices at the start of each call, and calls without a price 
   const grouped = (await post('/views/buckets', { ...range, costs: true, by: 'op' })).json
   const sum = grouped.buckets.reduce((all: number, { cost }: Told) => all + (cost ?? 0), 0)
   assert.equal(sum, 146)
-  // Where nobody asked there is none, and without prices everything that used tokens is unpriced.
+  // Costs are absent unless requested. Without prices, every call that used tokens counts as unpriced.
   const [plain] = (await post('/views/buckets', range)).json.buckets
   assert.ok(!('cost' in plain) && !('unpriced' in plain), JSON.stringify(plain))
   await post('/cost/purge', {

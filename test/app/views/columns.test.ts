@@ -48,7 +48,7 @@ test('columns are listed with their types and the number of calls that have them
   assert.deepEqual(columns.get('output'), { count: 1, types: { string: 1 } })
   assert.deepEqual(columns.get('output.score'), { count: 2, types: { number: 2 } })
   assert.ok(!columns.has('inputs.list.hidden') && !columns.has('inputs.deep.a.b.c.d'))
-  // Each can be asked for.
+  // Each field can be requested.
   const fields = json.columns.map(({ field }: { field: string }) => field)
   for (const field of fields.filter((one: string) => one.includes('.'))) {
     const asked = await post('/views/facets', { project_id: project, fields: [field] })

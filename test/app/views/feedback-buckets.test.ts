@@ -8,7 +8,7 @@ import { createSpec } from '../../support/feedback.ts'
 const url = '/views/feedback_buckets'
 const day = 86_400
 const id = (index: number) => String(index).padStart(16, '0')
-/** From yesterday on, so that what is said now is in it whenever the day turns. */
+/** Starts yesterday, so that feedback given now is included even if the day changes. */
 const range = () => ({
   project_id: project,
   after: new Date(Date.now() - day * 1_000).toISOString(),
@@ -29,7 +29,7 @@ async function say(post: Post, call: number, feedback_type: string, payload: obj
   assert.equal(answer.status, 200, answer.text)
 }
 
-/** How often each kind was said, over all buckets. */
+/** How often each kind of feedback was given, over all buckets. */
 async function told(post: Post, more: object = {}): Promise<[string, number][]> {
   const { json, status, text } = await post(url, { ...range(), ...more })
   assert.equal(status, 200, text)
@@ -79,7 +79,7 @@ test('feedback is counted by kind, reactions by emoji, and short annotations by 
       ['wandb.reaction.1 👍', 3],
       ['wandb.note.1', 2],
       ['wandb.annotation.tone "kind"', 2],
-      // Longer than a kind of its own may be.
+      // Longer than a group of its own may be.
       ['wandb.annotation.tone', 1],
       ['wandb.reaction.1 👎', 1],
     ]),

@@ -86,7 +86,7 @@ test('the columns of a trace equal its rows, over several lines and for calls in
     completeOf({
       id: id(index),
       trace_id,
-      // Some are called by calls that begin later, and some by one that is not there.
+      // Some have a parent that starts later, and some a parent that does not exist.
       parent_id: index % 5 === 0 ? id(count - index) : index % 7 === 0 ? 'f'.repeat(16) : id(index >> 1),
       op_name: `op${index % 3}`,
       display_name: [null, '', '=', `call ${index % 11}`][index % 4],
