@@ -102,7 +102,7 @@ test('the first view loads at most 100 kB', async () => {
   assert.ok(first < 100_000, `${first} bytes`)
 })
 
-test('all scripts of the page together are at most 250 kB, and the frame of an exported screen 110 kB', () => {
+test('all files of the page are at most 250 kB, and those of an exported screen 110 kB', () => {
   const folder = new URL('../../../dist/ui/', import.meta.url)
   const sizes = readdirSync(folder)
     .filter((name) => name.endsWith('.gz'))
