@@ -12,7 +12,7 @@ type Path = (string | number)[]
 
 type Field = { path: Path; required: boolean } & ReturnType<typeof withoutNull>
 
-/** Every field of a contract, found beside the values of its sample. */
+/** Every field of a contract for which its sample has a value. */
 function* fieldsOf(schema: Schema, sample: unknown, path: Path = []): Generator<Field> {
   const place = path.join('.') || 'the body'
   if (Array.isArray(sample)) {
@@ -42,10 +42,10 @@ function* fieldsOf(schema: Schema, sample: unknown, path: Path = []): Generator<
   }
 }
 
-/** Of the alternatives the one that the sample is of. */
+/** The alternative of the schema that the sample belongs to. */
 function alternativeOf(schema: Schema, sample: Record<string, unknown>): Schema {
   if (schema.anyOf) {
-    // Of several objects none is meant when a field is wrong: the whole value is named.
+    // With several object schemas a wrong field belongs to none of them, so the whole value is named.
     const objects = schema.anyOf.filter(({ type }) => type === 'object')
     return objects.length === 1 ? (objects[0] as Schema) : {}
   }
@@ -53,7 +53,7 @@ function alternativeOf(schema: Schema, sample: Record<string, unknown>): Schema 
   const found = schema.oneOf.find(({ properties = {} }) =>
     ['mode', 'kind'].some((name) => properties[name]?.enum?.includes(sample[name])),
   )
-  assert.ok(found, 'the sample is of no alternative')
+  assert.ok(found, 'the sample matches no alternative')
   return found
 }
 
@@ -65,7 +65,7 @@ const samplesOfTypes: Record<string, unknown> = {
   object: { x: 1 },
 }
 
-/** Values that a field must not take, by what its contract says. */
+/** Values that the contract of a field does not allow. */
 function badValues({ schema, nullable, path }: Field): unknown[] {
   const taken = schema.anyOf?.map((alternative) => alternative.type)
   if (taken)
@@ -89,7 +89,7 @@ function badValues({ schema, nullable, path }: Field): unknown[] {
   return bad
 }
 
-/** What a body without fields answers where none is required: 200, unless it must name one of several, or a thing in the path. */
+/** Statuses of empty bodies that are not 200: one of several fields is needed, or the path names something unknown. */
 const ofNoFields: Record<string, number> = {
   '/v2/:entity/:project/eval_results/query': 422,
   '/v2/:entity/:project/evaluation_runs/:evaluation_run_id/finish': 404,
@@ -98,7 +98,7 @@ const ofNoFields: Record<string, number> = {
 
 const adminsOnly = new Set(['/users'])
 
-/** What HEDDLE_USERS has is not changed by requests, and what is there already is not made again. */
+/** Requests cannot change users of HEDDLE_USERS, nor create a user that exists. */
 const conflicts = new Set(['/users', '/keys'])
 
 const isTaken = (url: string, status: number) =>
@@ -116,7 +116,7 @@ function changed(body: Record<string, unknown>, path: Path, value: unknown): Rec
   return copy
 }
 
-/** Without a field, and without those that need it. */
+/** The body without a field, and without the fields that need it. */
 function without(url: string, body: Record<string, unknown>, path: Path, value: unknown) {
   const others = needed[url]?.[path.join('.')] ?? []
   const rest = others.reduce(
@@ -126,13 +126,13 @@ function without(url: string, body: Record<string, unknown>, path: Path, value: 
   return { ...rest, ...instead[url]?.[path.join('.')] }
 }
 
-/** Under /v1 a body that does not fit is a 400, but for what clients of the record send there. */
+/** Under /v1 a body that does not fit is a 400, except on the route for traces. */
 const isOfModels = (url: string) =>
   (url.startsWith('/v1/') && url !== '/v1/traces') || url.endsWith('/rerank')
 
 const unfit = (url: string) => (isOfModels(url) ? 400 : 422)
 
-/** Fields that `{"x": 1.5e3}` may fit. */
+/** Fields that may accept `{"x": 1.5e3}`. */
 const takesAnyObject = new Set([
   'text',
   'reasoning',
@@ -175,15 +175,15 @@ function assertNamed(answer: Answer, path: Path, given: string): void {
   const named =
     reason.includes(place) ||
     error?.param?.startsWith(place) ||
-    // The clients of Anthropic have no place for a path but the message.
+    // In the Messages API only the message can name a path.
     (error?.param === undefined && error?.message.includes(place)) ||
     detail.some(({ loc }) => loc.slice(1, path.length + 1).join('.') === place)
   assert.ok(named, `${place} ${given} is not named: ${answer.text.slice(0, 300)}`)
 }
 
-/** With a model, for the routes that ask one. No case depends on what another one left in the record. */
+/** With a model, for the routes that need one. No case depends on data of another. */
 const opened = await openAppWithRoutes({ after }, { backend: scriptedBackend() })
-/** As somebody who may: some routes are for admins. */
+/** Sends as a user with access: some routes are for admins. */
 const send: typeof opened.send = (method, url, body) =>
   opened.send(method, url, body, adminsOnly.has(url) ? keys.root : keys.alice)
 
@@ -193,7 +193,7 @@ function operationOf(url: string): Partial<Operation> {
   return paths[documentedPath(url)]?.[methodOf(url).toLowerCase()] ?? {}
 }
 
-test('every route with a body has a sample, and no sample is left over', () => {
+test('every route with a body has a sample, and every sample has a route', () => {
   const urls = opened.routes.filter(({ takesBody, isHidden }) => takesBody && !isHidden).map(({ url }) => url)
   assert.deepEqual(new Set(Object.keys(sampleBodies)), new Set(urls))
 })
@@ -206,7 +206,7 @@ for (const url of Object.keys(sampleBodies)) {
     (route) => route.url === url && route.method === method && route.isPublic,
   )
 
-  test(`${url}: a field that is wrong is named`, async () => {
+  test(`${url}: a field with a wrong value is named`, async () => {
     const { requestBody, responses } = operationOf(url)
     assert.ok(requestBody && responses)
     const asTaken = await send(method, address, sample())
@@ -218,7 +218,7 @@ for (const url of Object.keys(sampleBodies)) {
       if (field.required) bad.push(missing)
       for (const value of bad) {
         const answer = await send(method, address, changed(sample(), field.path, value))
-        // Who is not known yet is not read to the end.
+        // Without credentials the body is not read to its end.
         if (isPublic && codeOf(answer) === 'body_too_large') continue
         assertNamed(answer, field.path, shortly(value))
         assert.ok(String(answer.status) in responses, `${answer.status} is not documented`)
@@ -226,7 +226,7 @@ for (const url of Object.keys(sampleBodies)) {
     }
   })
 
-  test(`${url}: a field that need not be there may be missing, or null`, async () => {
+  test(`${url}: an optional field may be missing or null`, async () => {
     const { requestBody } = operationOf(url)
     assert.ok(requestBody)
     for (const { path, required, nullable } of fieldsOf(
@@ -255,7 +255,7 @@ for (const url of Object.keys(sampleBodies)) {
     }
   })
 
-  test(`${url}: of a field that is given twice the last one counts`, async () => {
+  test(`${url}: when a field is given twice the last one counts`, async () => {
     const text = JSON.stringify(sample())
     const { status } = await send(method, address, text)
     for (const name of Object.keys(sample())) {
@@ -281,13 +281,13 @@ for (const url of Object.keys(sampleBodies)) {
     }
   })
 
-  test(`${url}: keys that JavaScript knows change nothing`, async () => {
+  test(`${url}: keys that are special in JavaScript have no effect`, async () => {
     const text = JSON.stringify(sample())
     const plain = await send(method, address, text)
     for (const key of ['__proto__', 'constructor', 'toString', 'hasOwnProperty', '']) {
       const members = `"${key}":{"project_id":"globex/qa","id":1,"batch":5}`
       const answer = await send(method, address, text.replace('{', `{${members},`))
-      // Queries refuse any field that they do not know.
+      // Queries refuse unknown fields.
       if (answer.status === 422 && plain.status !== 422) {
         assert.match(answer.text, /"msg":"unknown field"/)
         assert.deepEqual(JSON.parse(answer.text).detail[0].loc, ['body', key])
@@ -295,7 +295,7 @@ for (const url of Object.keys(sampleBodies)) {
     }
   })
 
-  test(`${url}: a body that is cut off anywhere is not JSON`, async () => {
+  test(`${url}: a body that is cut off at any position is not JSON`, async () => {
     const text = JSON.stringify(sample())
     const step = Math.ceil(text.length / 50)
     for (let length = 1; length < text.length; length += step) {
@@ -305,7 +305,7 @@ for (const url of Object.keys(sampleBodies)) {
   })
 }
 
-test('a project in a path that is wrong is named', async () => {
+test('an invalid project in a path is named', async () => {
   for (const [path, field] of [
     [`${'x'.repeat(255)}/qa`, 'path.entity'],
     [`acme/${'x'.repeat(255)}`, 'path.project'],

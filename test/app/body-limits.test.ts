@@ -6,7 +6,7 @@ import { project } from '../support/calls.ts'
 import { addressOf } from '../support/routes.ts'
 import { methodOf, sampleBodies } from '../support/sample-bodies.ts'
 
-/** Those that write values of any size. A new route that takes large bodies has to be added here. */
+/** The routes that write values of any size. A new route that accepts large bodies must be added here. */
 const largeBodies = [
   '/call/start',
   '/call/end',
@@ -33,15 +33,15 @@ const largeBodies = [
 
 const opened = await openApp({ after })
 
-/** As somebody who may. */
+/** Sends as a user with access. */
 const send: typeof opened.send = (method, url, body) =>
   opened.send(method, url, body, url === '/users' ? keys.root : keys.alice)
 
 for (const [url, sampleOf] of Object.entries(sampleBodies)) {
-  // Whoever signs in is not known yet, and may send a key and no more: test/app/page/sessions.test.ts.
+  // Signing in needs no credentials and accepts only a key: see test/app/page/sessions.test.ts.
   if (url === '/ui/session') continue
   const isLarge = largeBodies.includes(url)
-  test(`${url}: a body of more than 4 MiB is ${isLarge ? 'taken' : 'refused by its length'}`, async () => {
+  test(`${url}: a body of more than 4 MiB is ${isLarge ? 'accepted' : 'refused by its length'}`, async () => {
     const body = JSON.stringify(sampleOf(project))
     const exactly = await send(methodOf(url), addressOf({ url }), body.padEnd(plainBodyLimit))
     assert.notEqual(exactly.status, 413)

@@ -7,7 +7,7 @@ import { project } from '../support/calls.ts'
 import { addressOf, openAppWithRoutes } from '../support/routes.ts'
 import { methodOf } from '../support/sample-bodies.ts'
 
-/** Places of a contract that may hold any number of values, each of which would be named when it is wrong. */
+/** Paths of a contract without a bound on the number of values, each of which would be named when it is wrong. */
 function* unboundedIn(schema: z.ZodType, path = 'body'): Generator<string> {
   const { kept, isShort, isLong } = traits.get(schema) ?? {}
   if (kept || isShort) return
@@ -35,7 +35,7 @@ function isScalar(schema: z.ZodType): boolean {
   )
 }
 
-test('no list and no record in a body is without a bound', async (t) => {
+test('every list and record in a body has a bound', async (t) => {
   const { routes } = await openAppWithRoutes(t)
   const bodies = routes.filter(({ body }) => body !== undefined)
   assert.ok(bodies.length > 40)
@@ -54,7 +54,7 @@ test('the threads that read large bodies know the contract of every route', asyn
   }
 })
 
-test('the walk over contracts finds what has no bound', () => {
+test('the walk over contracts finds lists and records without a bound', () => {
   const list = z.array(z.string())
   for (const [schema, places] of [
     [z.object({ a: z.object({ b: list.nullish() }) }), ['body.a.b']],
@@ -70,7 +70,7 @@ test('the walk over contracts finds what has no bound', () => {
 const many = 300_000
 const wrong = '1,'.repeat(many - 1)
 
-/** Bodies in which nearly everything is wrong: what is said of them is short, whatever their size. */
+/** Bodies in which nearly everything is wrong: their messages are short, whatever their size. */
 const bodies: [url: string, body: string, named: string][] = [
   ['/annotation_queues/:queue_id/items', `"call_ids":[${wrong}1]`, 'call_ids: expected at most 1000 entries'],
   ['/annotation_queues/stats', `"queue_ids":[${wrong}1]`, 'queue_ids: expected at most 1000 entries'],
@@ -117,11 +117,11 @@ for (const [url, body, named] of bodies) {
     const { status, json } = await send(methodOf(url), address, `{"project_id":"${project}",${body}}`)
     assert.equal(status, 422)
     assert.ok(json.reason.startsWith(`The body does not fit the schema: ${named}`), json.reason.slice(0, 200))
-    assert.ok(json.detail.length <= 10, `${json.detail.length} places`)
+    assert.ok(json.detail.length <= 10, `${json.detail.length} paths`)
   })
 }
 
-test('of few values every one that is wrong is named', async () => {
+test('of a few wrong values every one is named', async () => {
   const { json } = await post('/calls/delete', { project_id: 5, call_ids: [1, 'x', 2] })
   assert.deepEqual(
     json.detail.map(({ loc }: { loc: unknown[] }) => loc.join('.')),

@@ -59,16 +59,16 @@ const accepted: Record<string, Record<string, string>> = {
   Basic: { authorization: basic(keys.alice) },
   'Basic with a name': { authorization: basic(keys.alice, 'alice') },
   basic: { authorization: basic(keys.alice).replace('Basic', 'basic') },
-  'Basic behind several spaces': { authorization: basic(keys.alice).replace(' ', '   ') },
-  'Bearer behind several spaces': { authorization: `Bearer   ${keys.alice}` },
+  'Basic with several spaces': { authorization: basic(keys.alice).replace(' ', '   ') },
+  'Bearer with several spaces': { authorization: `Bearer   ${keys.alice}` },
   Bearer: { authorization: `Bearer ${keys.alice}` },
   bearer: { authorization: `bearer ${keys.alice}` },
   'x-api-key': { 'x-api-key': keys.alice },
   'api-key': { 'api-key': keys.alice },
-  'x-api-key beside another scheme': { authorization: 'Digest x', 'x-api-key': keys.alice },
+  'x-api-key with another scheme': { authorization: 'Digest x', 'x-api-key': keys.alice },
 }
 
-/** Of two keys the one in Authorization counts. */
+/** When a request has two keys, the one in Authorization counts. */
 const wrongKeys: Record<string, string>[] = [
   { 'x-api-key': '' },
   { 'x-api-key': 'wrong-secret-key' },
@@ -80,19 +80,19 @@ const wrongKeys: Record<string, string>[] = [
   { 'x-api-key': keys.alice, authorization: basic('wrong-secret-key') },
 ]
 
-/** For the walks over every route. The record has a user whose first key is revoked. */
+/** For the tests of every route. The record has a user whose key is revoked. */
 const { app, database, routes } = await openAppWithRoutes({ after })
 const carol = { name: 'carol', role: 'admin' as const, entities: ['*'], created_at: 1 }
 await database.write('addUser', { user: carol, key: { id: 'carol-1', hash: hashKey(revoked) } })
 await database.write('revokeKey', { id: 'carol-1', now: 2 })
 
-/** The others, such as those of models, are the same for every tenant. */
+/** Routes without a project, such as those of models, are the same for every tenant. */
 const isOfProject = (url: string) =>
   url.includes(':project') || JSON.stringify(sampleBodyOf(url, 'a/project')).includes('a/project')
 
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 
-/** Of each path, the methods that it lacks. */
+/** The methods that each path does not accept. */
 function methodsNotOffered(): [string, string][] {
   const declared = new Set(routes.map(({ method, url }) => `${method} ${url}`))
   const urls = [...new Set(routes.map(({ url }) => url))].filter((url) => !url.includes('*'))
@@ -100,7 +100,7 @@ function methodsNotOffered(): [string, string][] {
   return pairs.filter(([method, url]) => !declared.has(`${method} ${url}`))
 }
 
-/** What no route is declared for has to be asked for, too. */
+/** Requests that match no route must be refused in the same way. */
 const nowhere: Route[] = [
   ['GET', '/nothing'],
   ['POST', '/'],
@@ -123,7 +123,7 @@ const nowhere: Route[] = [
 
 const methodOf = ({ method }: Route) => method as 'GET'
 
-test('P5: the routes that answer without credentials are those of health, the page itself, its links and its sign-in', async () => {
+test('P5: only health, the page itself, its links and its sign-in answer without credentials', async () => {
   const open = []
   for (const route of routes) {
     const { statusCode } = await app.inject({ method: methodOf(route), url: addressOf(route) })
@@ -142,9 +142,9 @@ test('P5: the routes that answer without credentials are those of health, the pa
   const both = (url: string, status = 200) => [`GET ${url} ${status}`, `HEAD ${url} ${status}`]
   assert.deepEqual(open, [
     ...read.flatMap((url) => both(url)),
-    // There is no such file.
+    // The sample file does not exist.
     ...both('/ui/*', 404),
-    // A key is what it asks for.
+    // The body lacks the key that signs in.
     'POST /ui/session 422',
   ])
   assert.deepEqual(
@@ -153,7 +153,7 @@ test('P5: the routes that answer without credentials are those of health, the pa
   )
 })
 
-test('P5: the walk sees every route', async () => {
+test('P5: the list of routes that these tests check is complete', async () => {
   const declared = new Set(routes.map(({ url }) => url))
   for (const url of ['/health', '/metrics', '/call/start', '/openapi.json', '/docs', '/docs/*']) {
     assert.ok(declared.has(url), url)
@@ -199,7 +199,7 @@ for (const headers of wrongKeys) {
 }
 
 for (const [how, headers] of Object.entries(accepted)) {
-  test(`P5: ${how} with a key is known everywhere`, async () => {
+  test(`P5: ${how} with a valid key is accepted by every route`, async () => {
     for (const route of [...routes, ...nowhere].filter(({ staysOpen }) => !staysOpen)) {
       const { statusCode } = await app.inject({ method: methodOf(route), url: addressOf(route), headers })
       assert.notEqual(statusCode, 401, `${route.method} ${route.url}`)
@@ -208,7 +208,7 @@ for (const [how, headers] of Object.entries(accepted)) {
   })
 }
 
-test('P5: a body without credentials is not looked at', async (t) => {
+test('P5: without credentials the body of a request is not read', async (t) => {
   const { app } = await openApp(t, { settings: { HEDDLE_BODY_LIMIT: '1024' } })
   for (const payload of ['not JSON', 'x'.repeat(5000)]) {
     const answer = await app.inject({
@@ -279,7 +279,7 @@ test('P6: another tenant gets the same 403 whether the project exists or not', a
   assert.deepEqual(await ask('secret'), before)
 })
 
-test('P6: a call of another tenant is not found in a project of one’s own', async (t) => {
+test('P6: a call of another tenant is not found from a project of the caller', async (t) => {
   const { post } = await openApp(t)
   const call = completeOf({ project_id: 'globex/qa' })
   await post('/v2/globex/qa/calls/complete', { batch: [call] }, keys.bob)
@@ -297,7 +297,7 @@ test('P6: a call of another tenant is not found in a project of one’s own', as
   assert.deepEqual(answers.slice(2), answers.slice(0, 2))
 })
 
-test('P6: an entity is reached whole or not at all', async (t) => {
+test('P6: access is to a whole entity, and a similar name grants nothing', async (t) => {
   const { post } = await openApp(t)
   for (const [project_id, status] of [
     ['acme/anything', 404],
@@ -313,7 +313,7 @@ test('P6: an entity is reached whole or not at all', async (t) => {
   }
 })
 
-test('P6: a caller reaches every entity that was granted and no other', async (t) => {
+test('P6: a caller has access to every granted entity and to no other', async (t) => {
   const HEDDLE_USERS = 'eve:the-secret-key-of-eve:acme+globex,frank:the-secret-key-of-frank:globex'
   const { post } = await openApp(t, { settings: { HEDDLE_USERS } })
   const statuses = async (key: string) => {

@@ -7,7 +7,7 @@ import { saying, scriptedBackend } from '../support/scripted-backend.ts'
 
 const page = 'https://app.example.com'
 
-test('the page of an origin that is let in asks first, and then reads answers and refusals', async (t) => {
+test('an allowed origin gets a preflight answer, and can read answers and refusals', async (t) => {
   const { app } = await openApp(t, {
     backend: scriptedBackend(saying('Hello')),
     settings: { HEDDLE_CORS_ORIGINS: `${page}, http://localhost:3000` },
@@ -51,7 +51,7 @@ test('the page of an origin that is let in asks first, and then reads answers an
   assert.equal(refused.headers['access-control-allow-origin'], page)
 })
 
-test('without the setting no origin is let in, and with a star all are', async (t) => {
+test('without the setting no origin is allowed, and with * every origin is', async (t) => {
   const origin = { origin: page, 'access-control-request-method': 'GET' }
   const closed = await openApp(t)
   const shut = await closed.app.inject({ method: 'OPTIONS', url: '/health', headers: origin })
@@ -61,7 +61,7 @@ test('without the setting no origin is let in, and with a star all are', async (
   assert.equal(open.headers['access-control-allow-origin'], '*')
 })
 
-test('an origin is written as browsers write it', () => {
+test('an origin in the setting must have the form that browsers send', () => {
   for (const given of ['app.example.com', 'https://app.example.com/', 'https://a b', 'https://x.y/path']) {
     assert.throws(() => readConfig({ HEDDLE_CORS_ORIGINS: given }), /HEDDLE_CORS_ORIGINS: expected origins/)
   }

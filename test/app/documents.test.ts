@@ -10,7 +10,7 @@ import { openAppWithRoutes } from '../support/routes.ts'
 
 const root = new URL('../..', import.meta.url)
 
-test('the pages in docs that are made of the code are current', () => {
+test('the generated pages in docs are up to date', () => {
   const { status, stderr } = spawnSync(process.execPath, ['scripts/generate-docs.ts', '--check'], {
     cwd: root,
     encoding: 'utf8',
@@ -40,7 +40,7 @@ const markdownIn = (folder: string) =>
     .filter((name) => name.endsWith('.md'))
     .map((name) => `${folder}${name}`)
 
-/** The pages about the version at hand: what changed in others is in the CHANGELOG. */
+/** The pages about this version, without the CHANGELOG, which is about earlier ones. */
 const pages = new Map(
   ['./', 'docs/', 'docs/decisions/', 'models/builtin/']
     .flatMap(markdownIn)
@@ -58,7 +58,7 @@ function anchorsOf(page: string): string[] {
   )
 }
 
-test('every link of the documentation leads to a file and a heading that are there', () => {
+test('every link in the documentation leads to an existing file and heading', () => {
   const broken: string[] = []
   for (const [name, text] of pages) {
     for (const [link, target = '', anchor] of text.matchAll(/\]\(([^)#\s]*)(?:#([^)\s]*))?\)/g)) {
@@ -75,7 +75,7 @@ test('every link of the documentation leads to a file and a heading that are the
   assert.deepEqual(broken, [])
 })
 
-test('every file of src that the documentation names is there', () => {
+test('every file of src that the documentation names exists', () => {
   const missing: string[] = []
   let named = 0
   for (const [name, text] of pages) {
@@ -88,10 +88,10 @@ test('every file of src that the documentation names is there', () => {
   assert.deepEqual(missing, [])
 })
 
-/** Read by docker compose, by the benchmarks, by Kubernetes and by the attack ring, and not by the server. */
+/** Read by docker compose, benchmarks, Kubernetes and the attack tests, but not by the server. */
 const ofOthers = /^HEDDLE_(PUBLISH|SERVICE_HOST|ATTACK_[A-Z]+)$/
 
-test('every setting that the documentation names is there', () => {
+test('every setting that the documentation names exists', () => {
   const known = new Set(Object.keys(settings).map(variableOf))
   const unknown: string[] = []
   for (const [name, text] of pages) {
@@ -110,7 +110,7 @@ before(async () => {
   for (const clean of cleaning.reverse()) await clean()
 })
 
-test('every route that the documentation names is there', () => {
+test('every route that the documentation names exists', () => {
   const unknown: string[] = []
   let named = 0
   for (const [name, text] of pages) {
@@ -118,7 +118,7 @@ test('every route that the documentation names is there', () => {
       /`((?:GET|POST|PUT|DELETE)(?:, (?:GET|POST|PUT|DELETE))*) (\/[^`\s?]*)/g,
     )) {
       const path = url.replace(/\{(\w+)\}/g, ':$1')
-      // A page about one family leaves out the beginning that its routes share.
+      // A page about one family of routes may leave out their common prefix.
       const isThere = (method: string) =>
         [path, `/v2/:entity/:project${path}`].some((one) =>
           [...declared].some(

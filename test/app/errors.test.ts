@@ -6,7 +6,7 @@ import { basic, keys, openApp } from '../support/app.ts'
 import { endOf, project, startOf } from '../support/calls.ts'
 import { openMemoryRecord } from '../support/memory-record.ts'
 
-/** Each test has things of its own in it. */
+/** Shared by all tests; each uses data of its own. */
 const { app, post } = await openApp({ after })
 
 const authorization = basic(keys.alice)
@@ -38,7 +38,7 @@ for (const [name, headers, payload, status, reason, code] of [
     'malformed_json',
   ],
   [
-    'another length',
+    'a length that is not the Content-Length',
     { ...json, 'content-length': '3' },
     '{"start":1}',
     400,
@@ -46,7 +46,7 @@ for (const [name, headers, payload, status, reason, code] of [
     'malformed_json',
   ],
   [
-    'another type',
+    'another content type',
     { authorization, 'content-type': 'text/plain' },
     '{}',
     415,
@@ -54,7 +54,7 @@ for (const [name, headers, payload, status, reason, code] of [
     'unsupported_media_type',
   ],
   [
-    'a form',
+    'a multipart form',
     { authorization, 'content-type': 'multipart/form-data; boundary=x' },
     '--x--',
     415,
@@ -62,7 +62,7 @@ for (const [name, headers, payload, status, reason, code] of [
     'unsupported_media_type',
   ],
   [
-    'no type',
+    'no content type',
     { authorization },
     Buffer.from('{}'),
     415,
@@ -70,7 +70,7 @@ for (const [name, headers, payload, status, reason, code] of [
     'unsupported_media_type',
   ],
   [
-    'an unreadable type',
+    'an invalid content type',
     { authorization, 'content-type': ';;' },
     '{}',
     415,
@@ -94,7 +94,7 @@ for (const [name, headers, payload, status, reason, code] of [
     'body_too_deep',
   ],
   [
-    'no object',
+    'not an object',
     json,
     '5',
     422,
@@ -102,7 +102,7 @@ for (const [name, headers, payload, status, reason, code] of [
     'invalid_request',
   ],
 ] as const) {
-  test(`a body that is ${name} is refused as ${code}`, async () => {
+  test(`a body is refused as ${code}: ${name}`, async () => {
     const answer = await app.inject({ method: 'POST', url: '/call/start', headers, payload })
     assert.equal(answer.statusCode, status, answer.body)
     assert.equal(answer.headers['content-type'], 'application/json; charset=utf-8')
@@ -111,7 +111,7 @@ for (const [name, headers, payload, status, reason, code] of [
   })
 }
 
-test('what a body may be', async () => {
+test('accepted content types and values of a body', async () => {
   const inputs = { a: JSON.parse(deep(197)) }
   for (const contentType of [
     'application/json',
@@ -129,7 +129,7 @@ test('what a body may be', async () => {
   }
 })
 
-test('a body of exactly the limit is taken, one byte more is not', async (t) => {
+test('a body of exactly the limit is accepted, and one byte more is refused', async (t) => {
   const { post } = await openApp(t, { settings: { HEDDLE_BODY_LIMIT: '1024' } })
   const text = JSON.stringify({ end: endOf(startOf().id) })
   assert.deepEqual(whole(await post('/call/end', text.padEnd(1024))), { status: 200, body: {} })
@@ -142,7 +142,7 @@ test('a body of exactly the limit is taken, one byte more is not', async (t) => 
   })
 })
 
-test('a path or a method that is not there', async () => {
+test('unknown paths are a 404, and unsupported methods a 405 with the accepted ones', async () => {
   for (const [method, url, status, body, allow] of [
     ['GET', '/nothing', 404, { path: '/nothing' }, undefined],
     ['POST', '/call/start/', 404, { path: '/call/start/' }, undefined],
@@ -171,7 +171,7 @@ test('a path or a method that is not there', async () => {
   }
 })
 
-test('a path that cannot be read is no route', async () => {
+test('a path that cannot be decoded is an unknown route', async () => {
   for (const url of ['/%zz', '/v2/%ff/x/calls/complete', `/v2/${'x'.repeat(600)}/x/calls/complete`]) {
     const answer = await app.inject({ method: 'POST', url, headers: { authorization } })
     assert.deepEqual([answer.statusCode, answer.json().code], [404, 'route_not_found'], url)
@@ -230,7 +230,7 @@ async function heldDatabase(): Promise<{ database: Database; release(): void; wa
   return { database: { ...database, write }, release: released.resolve, waiting: arrived.promise }
 }
 
-test('bodies beyond the budget are told to come back, until one that is in work is done', async (t) => {
+test('bodies beyond the budget are refused with Retry-After until one in work is done', async (t) => {
   const { database, release, waiting } = await heldDatabase()
   const { app, post } = await openApp(t, {
     database,
@@ -257,20 +257,20 @@ test('bodies beyond the budget are told to come back, until one that is in work 
   assert.equal((await post('/call/end', body)).status, 200)
 })
 
-test('one body is taken although it is larger than the budget', async (t) => {
+test('one body is accepted even if it is larger than the budget', async (t) => {
   const { post } = await openApp(t, { settings: { HEDDLE_BODY_BUDGET: '1024' } })
   const body = JSON.stringify({ end: endOf(startOf().id) }).padEnd(5000)
   for (let time = 0; time < 3; time++) assert.equal((await post('/call/end', body)).status, 200)
 })
 
-test('a refused body gives its share of the budget back', async (t) => {
+test('a refused body returns its share of the budget', async (t) => {
   const { post } = await openApp(t, { settings: { HEDDLE_BODY_BUDGET: '1024' } })
   for (const body of ['x'.repeat(900), '{}'.padEnd(900), JSON.stringify({ end: {} }).padEnd(900)]) {
     for (let time = 0; time < 3; time++) assert.notEqual((await post('/call/end', body)).status, 429)
   }
 })
 
-test('a fault of the server tells nothing but the request id', async (t) => {
+test('an error of the server reveals nothing but the request id', async (t) => {
   const database = openMemoryRecord()
   const broken: Database = {
     ...database,
@@ -290,7 +290,7 @@ test('a fault of the server tells nothing but the request id', async (t) => {
   })
 })
 
-test('an id of the request that is sane is kept, any other is replaced', async () => {
+test('a well-formed request id is kept, and any other is replaced', async () => {
   const idFor = async (given: string | undefined, url = '/health') => {
     const headers = given === undefined ? {} : { 'x-request-id': given }
     return String((await app.inject({ method: 'GET', url, headers })).headers['x-request-id'])
@@ -304,7 +304,7 @@ test('an id of the request that is sane is kept, any other is replaced', async (
   assert.notEqual(await idFor(undefined), await idFor(undefined))
 })
 
-test('a message names what is wrong in words', async () => {
+test('a message describes in words what is wrong', async () => {
   const long = 'y'.repeat(200)
   const { json } = await post('/call/read', { project_id: long, id: 5 })
   assert.deepEqual(json, {
@@ -321,7 +321,7 @@ test('a message names what is wrong in words', async () => {
   })
 })
 
-test('at most a hundred places are listed', async () => {
+test('at most a hundred invalid paths are listed', async () => {
   const { status, json } = await post('/calls/delete', { project_id: project, call_ids: Array(500).fill(1) })
   assert.equal(status, 422)
   assert.equal(json.detail.length, 100)

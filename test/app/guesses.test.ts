@@ -14,7 +14,7 @@ interface Asking {
 const wrong = 'a-wrong-key-of-someone'
 
 async function openGuarded(t: TestContext, settings: Record<string, string> = {}, wrongKeys = '3') {
-  // However long the test takes, nothing is forgotten meanwhile.
+  // The clock stands still, so that no wrong key is forgotten while the test runs.
   t.mock.method(performance, 'now', () => 1000)
   const lines: Record<string, unknown>[] = []
   const log = new Writable({
@@ -42,7 +42,7 @@ async function openGuarded(t: TestContext, settings: Record<string, string> = {}
   return { ask, statuses, lines }
 }
 
-test('too many wrong keys from an address are a 429 that says when to try again', async (t) => {
+test('too many wrong keys from one address are a 429 that says when to try again', async (t) => {
   const { ask, statuses } = await openGuarded(t)
   assert.deepEqual(await statuses(4), [401, 401, 401, 429])
   const { headers, json } = await ask()
@@ -54,10 +54,10 @@ test('too many wrong keys from an address are a 429 that says when to try again'
   })
   const underV1 = await ask({ url: '/v1/models' })
   assert.deepEqual([underV1.status, underV1.json.error.type], [429, 'rate_limit_error'])
-  assert.deepEqual(await statuses(1, { from: '192.0.2.2' }), [401], 'another address is not concerned')
+  assert.deepEqual(await statuses(1, { from: '192.0.2.2' }), [401], 'other addresses are not affected')
 })
 
-test('a right key is served, whatever was sent from its address before and after', async (t) => {
+test('a valid key is served, whatever its address sent before and after', async (t) => {
   const { statuses } = await openGuarded(t)
   for (let i = 0; i < 3; i++) {
     await statuses(4)
@@ -67,7 +67,7 @@ test('a right key is served, whatever was sent from its address before and after
   }
 })
 
-test('the name that all share is never locked, nor that of a user', async (t) => {
+test('wrong keys never lock a user name, nor the shared name api', async (t) => {
   const { statuses } = await openGuarded(t)
   for (const name of ['api', 'alice']) {
     await statuses(10, { authorization: basic(wrong, name), from: '192.0.2.9' })
@@ -76,7 +76,7 @@ test('the name that all share is never locked, nor that of a user', async (t) =>
   }
 })
 
-test('every form of a wrong key counts, and what has no key does not', async (t) => {
+test('wrong keys of every form count, and requests without a key do not', async (t) => {
   const { statuses } = await openGuarded(t, {}, '4')
   assert.deepEqual(await statuses(6, { authorization: 'Basic !!!' }), [401, 401, 401, 401, 401, 401])
   assert.deepEqual(await statuses(6, { authorization: '' }), [401, 401, 401, 401, 401, 401])
@@ -85,7 +85,7 @@ test('every form of a wrong key counts, and what has no key does not', async (t)
   for (const authorization of forms) assert.deepEqual(await statuses(1, { authorization }), [429])
 })
 
-test('an address of IPv6 counts for its /64, and one of IPv4 is the same in IPv6', async (t) => {
+test('IPv6 addresses count per /64, and an IPv4 address counts the same when mapped to IPv6', async (t) => {
   const { statuses } = await openGuarded(t)
   assert.deepEqual(await statuses(4, { from: '2001:db8::1' }), [401, 401, 401, 429])
   assert.deepEqual(await statuses(1, { from: '2001:db8:0:0:ffff::2' }), [429])
@@ -94,12 +94,12 @@ test('an address of IPv6 counts for its /64, and one of IPv4 is the same in IPv6
   assert.deepEqual(await statuses(1, { from: '::ffff:192.0.2.1' }), [429])
 })
 
-test('0 is no limit', async (t) => {
+test('0 switches the limit off', async (t) => {
   const { statuses } = await openGuarded(t, {}, '0')
   assert.deepEqual(new Set(await statuses(100)), new Set([401]))
 })
 
-test('what a client says of its address is believed of a trusted proxy alone', async (t) => {
+test('forwarded addresses are accepted only from a trusted proxy', async (t) => {
   const plain = await openGuarded(t)
   const forwarded = (n: number) => `198.51.100.${n}`
   const statuses = []
@@ -112,17 +112,25 @@ test('what a client says of its address is believed of a trusted proxy alone', a
     assert.deepEqual(await statuses(4, { from, forwarded: '198.51.100.1' }), [401, 401, 401, 429])
     assert.deepEqual(await statuses(1, { from, forwarded: '198.51.100.2' }), [401])
     const spoofed = { from, forwarded: '203.0.113.7, 198.51.100.1' }
-    assert.deepEqual(await statuses(1, spoofed), [429], 'the last address is the one that the proxy saw')
-    assert.deepEqual(new Set(await statuses(9, { from })), new Set([401]), 'it does not forward addresses')
+    assert.deepEqual(
+      await statuses(1, spoofed),
+      [429],
+      'the last address in the header is the one that the proxy saw',
+    )
+    assert.deepEqual(new Set(await statuses(9, { from })), new Set([401]), 'without a forwarded address')
     assert.deepEqual(new Set(await statuses(9, { from, forwarded: 'unknown' })), new Set([401]))
   }
 
   const { statuses: direct } = await openGuarded(t, { HEDDLE_TRUST_PROXY: '10.0.0.0/8' })
   assert.deepEqual(await direct(4, { forwarded: '198.51.100.1' }), [401, 401, 401, 429])
-  assert.deepEqual(await direct(1, { forwarded: '198.51.100.2' }), [429], 'no proxy is in between')
+  assert.deepEqual(
+    await direct(1, { forwarded: '198.51.100.2' }),
+    [429],
+    'without a trusted proxy the header is ignored',
+  )
 })
 
-test('the log names who was refused, and never the key', async (t) => {
+test('the log names the refused address, and never the key', async (t) => {
   const { statuses, lines } = await openGuarded(t)
   await statuses(4, { authorization: basic(wrong, 'alice') })
   await statuses(1, { authorization: 'Basic !!!' })
@@ -138,11 +146,11 @@ test('the log names who was refused, and never the key', async (t) => {
   for (const form of [wrong, basic(wrong, 'alice').slice(6)]) assert.ok(!log.includes(form))
 })
 
-test('a delayed answer keeps nobody waiting, and those beyond a number are refused at once', async (t) => {
+test('delayed answers hold up no valid key, and beyond a bound wrong keys are refused at once', async (t) => {
   const { ask, statuses } = await openGuarded(t, {}, '9')
   const ofEach = () => Promise.all(Array.from({ length: 100 }, (_, n) => ask({ from: `192.0.2.${n}` })))
   assert.deepEqual(new Set((await ofEach()).map(({ status }) => status)), new Set([401]))
-  // Whoever has guessed so often waits longest: until long after the last of the others has come.
+  // The more wrong keys an address has sent, the longer its answers are delayed.
   await Promise.all(Array.from({ length: 7 }, ofEach))
   const held = ofEach()
   assert.deepEqual(await statuses(5, { authorization: basic(keys.alice) }), [200, 200, 200, 200, 200])

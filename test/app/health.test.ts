@@ -9,7 +9,7 @@ import { endOf, startOf } from '../support/calls.ts'
 import { openMemoryRecord } from '../support/memory-record.ts'
 import { prefilled, saying, scriptedBackend } from '../support/scripted-backend.ts'
 
-test('GET /health: the process is alive, whatever its record does', async (t) => {
+test('GET /health: 200 as long as the process runs, whatever the state of the record', async (t) => {
   const database = openMemoryRecord()
   const failing = { ...database, probe: () => Promise.reject(refuse('storage_failed')) }
   for (const parts of [{}, { database: failing }]) {
@@ -23,7 +23,7 @@ test('GET /health: the process is alive, whatever its record does', async (t) =>
 
 const ready = { status: 'ready', record: 'ready', model: 'none' }
 
-test('GET /ready: the record can be read and written', async (t) => {
+test('GET /ready: 200 when the record can be read and written', async (t) => {
   const { app } = await openApp(t)
   const answer = await app.inject('/ready')
   assert.deepEqual([answer.statusCode, answer.json()], [200, ready])
@@ -61,7 +61,7 @@ for (const [code, reason] of [
   })
 }
 
-test('GET /ready: the truth about the model, and nothing about where it lies', async (t) => {
+test('GET /ready: reports the state of the model, and not where it is stored', async (t) => {
   let status: BackendStatus = { state: 'starting', doing: 'downloading acme/secret' }
   const backend = {
     status: () => status,
@@ -100,7 +100,7 @@ test('GET /ready: the truth about the model, and nothing about where it lies', a
   assert.equal((await app.inject('/health')).statusCode, 200)
 })
 
-test('GET /server_info: versions, with credentials', async (t) => {
+test('GET /server_info: returns versions, and needs credentials', async (t) => {
   const { app, get } = await openApp(t)
   assert.equal((await app.inject('/server_info')).statusCode, 401)
   assert.deepEqual(whole(await get('/server_info')), {
@@ -121,18 +121,18 @@ function parseMetrics(text: string): Map<string, number> {
     if (type) types.add(type[1] as string)
     if (line === '' || line.startsWith('#')) continue
     const match = sample.exec(line)
-    assert.ok(match, `this is no sample: ${line}`)
+    assert.ok(match, `not a sample: ${line}`)
     const [, name = '', labels = '', value] = match
     assert.ok(types.has(name) || types.has(name.replace(/_(bucket|sum|count)$/, '')), `${name} has no type`)
     assert.ok(!samples.has(name + labels), `${name}${labels} is given twice`)
-    // Prometheus reads NaN and the infinities in any case.
+    // Prometheus accepts NaN and the infinities in upper and lower case.
     assert.ok(/^(nan|[+-]?inf)$/i.test(value as string) || Number.isFinite(Number(value)), line)
     samples.set(name + labels, Number(value))
   }
   return samples
 }
 
-test('GET /metrics: text that Prometheus reads, for admins', async (t) => {
+test('GET /metrics: text in the format of Prometheus, for admins', async (t) => {
   const { get } = await openApp(t)
   assert.equal((await get('/metrics')).status, 403)
   const answer = await get('/metrics', keys.root)
@@ -144,7 +144,7 @@ test('GET /metrics: text that Prometheus reads, for admins', async (t) => {
   assert.ok((samples.get('process_resident_memory_bytes') ?? 0) > 0)
 })
 
-test('GET /metrics: requests are counted by their route and status', async (t) => {
+test('GET /metrics: requests are counted by route and status', async (t) => {
   const { get, post } = await openApp(t)
   for (let n = 0; n < 3; n++) await post('/call/end', { end: endOf(startOf().id) })
   await post('/call/end', {})
@@ -159,7 +159,7 @@ test('GET /metrics: requests are counted by their route and status', async (t) =
   assert.equal(samples.get('heddle_http_request_seconds_count{route="/call/end"}'), 4)
 })
 
-test('GET /metrics: what is not there makes no series of its own', async (t) => {
+test('GET /metrics: unknown paths, methods and keys create no series of their own', async (t) => {
   const { app, get } = await openApp(t, { settings: { HEDDLE_DOCS: 'on' } })
   const series = async () => {
     const { text } = await get('/metrics', keys.root)
@@ -184,13 +184,13 @@ test('GET /metrics: what is not there makes no series of its own', async (t) => 
   assert.ok(before.every((name) => !/\/nothing|unknown-key|acme/.test(name)))
 })
 
-test('GET /metrics: without a model there are no figures of one', async (t) => {
+test('GET /metrics: without a model there are no metrics of a model', async (t) => {
   const { get } = await openApp(t)
   const { text } = await get('/metrics', keys.root)
   assert.doesNotMatch(text, /heddle_(num_requests|prompt_tokens|model_ready)/)
 })
 
-test('GET /metrics: completions are counted, whoever asks for them', async (t) => {
+test('GET /metrics: completions of all users are counted', async (t) => {
   const backend = scriptedBackend(saying('ab', 'c'))
   backend.state = { state: 'ready', running: 3, waiting: 4 }
   const { get, post } = await openApp(t, { backend })

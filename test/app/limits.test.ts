@@ -13,7 +13,7 @@ import { until } from '../support/waiting.ts'
 
 const key = 'the-key-of-dave-with-limits'
 
-/** An app with the user dave of the record, and a clock that stands still until it is moved. */
+/** An app with the stored user dave, and a clock that only moves when told to. */
 async function openLimited(t: TestContext, change: SettingsChange = {}) {
   let clock = 1_000
   t.mock.method(performance, 'now', () => clock)
@@ -49,7 +49,7 @@ function ratesOf(headers: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => name.startsWith('x-ratelimit')))
 }
 
-test('requests per minute: what is left is told, and what is beyond is a 429 that names the limit', async (t) => {
+test('requests per minute: headers show what is left, and beyond the limit is a 429 that names it', async (t) => {
   const { ask, get, statuses, pass } = await openLimited(t, { requests_per_minute: 3 })
   const first = await ask()
   assert.equal(first.status, 200)
@@ -85,10 +85,14 @@ test('requests per minute: what is left is told, and what is beyond is a 429 tha
     ],
   )
   pass(20_000)
-  assert.deepEqual(await statuses(2), [200, 429], 'what was refused took nothing, and one has come back')
+  assert.deepEqual(
+    await statuses(2),
+    [200, 429],
+    'refused requests use up nothing, and one request is available again',
+  )
 })
 
-test('one user does not count for another, and who has no limit sees no header', async (t) => {
+test('the requests of one user do not count for another, and a user without a limit sees no headers', async (t) => {
   const { ask, statuses } = await openLimited(t, { requests_per_minute: 1 })
   assert.deepEqual(await statuses(2), [200, 429])
   const { status, headers } = await ask(keys.alice)
@@ -104,7 +108,7 @@ test('all keys of a user count together', async (t) => {
   assert.deepEqual(await statuses(2, second), [200, 429])
 })
 
-test('a limit holds at once when it is set, changed or taken away', async (t) => {
+test('a limit applies at once when it is set, changed or removed', async (t) => {
   const { set, statuses } = await openLimited(t)
   assert.deepEqual(await statuses(3), [200, 200, 200])
   await set({ requests_per_minute: 1 })
@@ -126,7 +130,7 @@ test('a user of HEDDLE_USERS is limited, too, within a second', async (t) => {
   assert.deepEqual(await statuses(2, keys.alice), [200, 200])
 })
 
-test('tokens per minute: prompt and answer are charged, and what is beyond is refused', async (t) => {
+test('tokens per minute: prompt and answer count, and beyond the limit requests are refused', async (t) => {
   const { post, get, backend, pass } = await openLimited(t, { tokens_per_minute: 60 })
   const chat = () => post(chatUrl, asking(), key)
   const first = await chat()
@@ -154,13 +158,13 @@ test('tokens per minute: prompt and answer are charged, and what is beyond is re
       `The user dave is limited to 60 tokens per minute. Try again in ${seconds} s.`,
     )
   }
-  assert.equal(backend.asked.length, asked, 'the model was not asked')
-  assert.equal((await get('/v1/models', key)).status, 200, 'what costs no tokens is served')
+  assert.equal(backend.asked.length, asked, 'no request reached the model')
+  assert.equal((await get('/v1/models', key)).status, 200, 'requests without tokens are served')
   pass((2 * total_tokens - 59) * 1000)
   assert.equal((await chat()).status, 200)
 })
 
-test('tokens of a stream are charged while it runs', async (t) => {
+test('the tokens of a stream count while it runs', async (t) => {
   const { post, ask, backend } = await openLimited(t, { tokens_per_minute: 30 })
   const told = Promise.withResolvers<void>()
   t.after(() => told.resolve())
@@ -172,7 +176,7 @@ test('tokens of a stream are charged while it runs', async (t) => {
   }
   const stream = post(chatUrl, asking({ stream: true }), key)
   await until(
-    'the tokens are charged',
+    'the tokens are counted',
     async () => (await ask()).headers['x-ratelimit-remaining-tokens'] === '0',
   )
   assert.equal((await post(chatUrl, asking(), key)).status, 429)
@@ -180,7 +184,7 @@ test('tokens of a stream are charged while it runs', async (t) => {
   assert.equal((await stream).status, 200)
 })
 
-test('requests at once: the next one is served when one has ended', async (t) => {
+test('requests at once: beyond the limit they are refused until one has ended', async (t) => {
   const { post, ask, backend } = await openLimited(t, { requests_at_once: 2 })
   const told = Promise.withResolvers<void>()
   t.after(() => told.resolve())
@@ -200,16 +204,16 @@ test('requests at once: the next one is served when one has ended', async (t) =>
   for (let i = 0; i < 5; i++) assert.equal((await ask()).status, 200)
 })
 
-test('settings go with the user', async (t) => {
+test('the settings of a user are removed with the user', async (t) => {
   const { database, set, statuses } = await openLimited(t, { requests_per_minute: 1 })
   await database.write('removeUser', { name: 'dave', isConfigured: false, now: 0 })
-  assert.equal(await set({ requests_per_minute: 1 }), undefined, 'nobody is there to be limited')
+  assert.equal(await set({ requests_per_minute: 1 }), undefined, 'no user is left to be limited')
   const user = { name: 'dave', role: 'member' as const, entities: ['acme'], created_at: 1 }
   await database.write('addUser', { user, key: { id: 'k1', hash: hashKey(key) } })
   assert.deepEqual(await statuses(3), [200, 200, 200])
 })
 
-test('a client that has left before it was counted takes nothing of what runs at once', async (t) => {
+test('a client that disconnects before it was counted does not use up the requests at once', async (t) => {
   const app = Fastify()
   t.after(() => app.close())
   app.decorateRequest('caller')
@@ -228,7 +232,7 @@ test('a client that has left before it was counted takes nothing of what runs at
   const socket = connect(Number(new URL(address).port), '127.0.0.1')
   socket.write('GET /leave HTTP/1.1\r\nHost: heddle\r\n\r\n')
   await once(socket, 'ready')
-  await until('it is there', async () => socket.bytesWritten > 0)
+  await until('the request is sent', async () => socket.bytesWritten > 0)
   await new Promise((resolve) => setImmediate(resolve))
   socket.end()
   socket.destroy()

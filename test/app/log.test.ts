@@ -23,7 +23,7 @@ interface Line {
 
 const [debug, info, warn, error] = [20, 30, 40, 50]
 
-/** The app, and what it has logged. */
+/** The app, and the lines that it logs. */
 async function logged(t: Parameters<typeof openApp>[0], parts: TestParts = {}, level = 'info') {
   const lines: Line[] = []
   const stream = new Writable({
@@ -38,7 +38,7 @@ async function logged(t: Parameters<typeof openApp>[0], parts: TestParts = {}, l
 
 const completed = (lines: Line[]) => lines.filter(({ msg }) => msg === 'request completed')
 
-test('a request has one line, with its user, its status and its time', async (t) => {
+test('each request is one line with its user, its status and its duration', async (t) => {
   const { app, post, lines } = await logged(t)
   assert.equal((await post('/call/start', { start: startOf() })).status, 200)
   assert.equal((await post('/call/start', {})).status, 422)
@@ -59,7 +59,7 @@ test('a request has one line, with its user, its status and its time', async (t)
   for (const { responseTime } of lines) assert.equal(typeof responseTime, 'number')
 })
 
-test('every line behind the check of credentials has the user', async (t) => {
+test('every line after the check of credentials has the user', async (t) => {
   const { post, lines } = await logged(t, {}, 'trace')
   await post('/call/start', { start: startOf() })
   await post('/call/start', '{')
@@ -83,7 +83,7 @@ test('probes are logged at debug', async (t) => {
   )
 })
 
-test('a record that fails is told when it changes, not at each probe', async (t) => {
+test('a failing record is logged when its state changes, not at each probe', async (t) => {
   let time = performance.now()
   t.mock.method(performance, 'now', () => time)
   const database = openMemoryRecord()
@@ -104,7 +104,7 @@ test('a record that fails is told when it changes, not at each probe', async (t)
   )
 })
 
-test('a model that is not ready is one line without a stack for each request that needs it', async (t) => {
+test('each request that needs a model that is not ready is one line without a stack', async (t) => {
   const backend = {
     status: () => ({ state: 'starting', doing: 'loading the model, 40 %' }),
     model: () => undefined,
@@ -123,7 +123,7 @@ test('a model that is not ready is one line without a stack for each request tha
   assert.deepEqual([rest.length, completed(rest).length], [1, 1])
 })
 
-test('a store that fails is one line with the cause, a fault of the server has its stack', async (t) => {
+test('a failing store is logged as one line with the cause, and an error of the server with its stack', async (t) => {
   const database = openMemoryRecord()
   const full = refuse('storage_full')
   full.cause = new Error('SQLITE_FULL: database or disk is full')

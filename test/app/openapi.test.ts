@@ -6,7 +6,7 @@ import { openApp } from '../support/app.ts'
 import { documentedPath, documentOf, type Operation, type Schema, withoutNull } from '../support/openapi.ts'
 import { openAppWithRoutes } from '../support/routes.ts'
 
-/** Making the document takes longer than reading it, so the tests share one. */
+/** Generating the document is slow, so the tests share one. */
 const { routes, ...opened } = await openAppWithRoutes({ after })
 const document = await documentOf(opened)
 const { paths } = document
@@ -31,7 +31,7 @@ test('the document has every route that is not hidden, and no other', () => {
   assert.ok(declared.length >= 15)
 })
 
-test('only what has no contract is hidden', () => {
+test('only routes without a contract are hidden', () => {
   const declared = new Set(routes.filter(({ isHidden }) => !isHidden).map(({ url }) => url))
   for (const { url, isHidden } of routes) {
     if (!isHidden || declared.has(url) || declared.has(url.replace(/\/$/, ''))) continue
@@ -195,7 +195,7 @@ test('every operation has an id of its own, made of its method and its path', ()
   }
 })
 
-test('every answer and every refusal says what it means', () => {
+test('every answer and every refusal has a description', () => {
   for (const { path, operation } of operations) {
     for (const [status, { description }] of Object.entries(operation.responses)) {
       assert.notEqual(description, 'Default Response', `${path} ${status}`)
@@ -204,7 +204,7 @@ test('every answer and every refusal says what it means', () => {
   }
 })
 
-test('what can be streamed is also described as events', () => {
+test('answers that can be streamed are also described as events', () => {
   const streamed = operations.filter(({ operation }) => {
     const schema = operation.requestBody?.content['application/json']?.schema
     return schema?.properties?.stream !== undefined
@@ -232,7 +232,7 @@ test('what can be streamed is also described as events', () => {
   }
 })
 
-/** Switches that are not simply on or off when they are absent. */
+/** Booleans whose value when absent is not fixed. */
 const undecided = [
   'is_shared',
   'is_op',
@@ -240,11 +240,11 @@ const undecided = [
   'add_special_tokens',
   'disable_additional_properties',
   'strict',
-  // HEDDLE_RECORD says what it is.
+  // Depends on HEDDLE_RECORD.
   'store',
 ]
 
-test('every switch and every offset of a request has a default', () => {
+test('every boolean and every offset of a request has a default', () => {
   let seen = 0
   const visit = (given: Schema, where: string, isRequired = true) => {
     const { schema, nullable } = withoutNull(given)
@@ -316,7 +316,7 @@ test('a chat answer may have every field of the specification', () => {
       message,
       [
         ...['role', 'annotations', 'audio', 'content', 'function_call', 'reasoning', 'refusal', 'tool_calls'],
-        // The older name of the thought.
+        // The older name of reasoning.
         'reasoning_content',
       ],
     ],
@@ -328,7 +328,7 @@ test('a chat answer may have every field of the specification', () => {
   for (const name of optional) assert.ok(!message.required?.includes(name), name)
 })
 
-test('everything but the public routes asks for credentials', () => {
+test('every route that is not public requires credentials', () => {
   const { security } = document
   assert.deepEqual(security, [{ basic: [] }, { bearer: [] }, { key: [] }])
   const named = ({ method, url }: { method: string; url: string }) => `${method} ${url}`
@@ -343,7 +343,7 @@ test('everything but the public routes asks for credentials', () => {
   }
 })
 
-test('fields that are kept as text show as what they are', () => {
+test('fields that are stored as text are described by their type', () => {
   const fieldOf = (path: string, ...steps: string[]) => {
     let schema = paths[path]?.post?.requestBody?.content['application/json'].schema as Schema
     for (const step of steps) {
@@ -389,7 +389,7 @@ test('GET /docs is a page for people, with credentials', async (t) => {
   assert.deepEqual((await get('/docs/json')).json, (await get('/openapi.json')).json)
 })
 
-test('HEDDLE_DOCS=off takes the page and the document away', async (t) => {
+test('HEDDLE_DOCS=off removes the page and the document', async (t) => {
   const { get } = await openApp(t, { settings: { HEDDLE_DOCS: 'off' } })
   for (const url of ['/docs', '/docs/', '/docs/json', '/openapi.json']) {
     assert.equal((await get(url)).status, 404, url)

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import perfHooks from 'node:perf_hooks'
 import { mock, test } from 'node:test'
 
-/** How late the loop seems to be, in milliseconds. */
+/** How late the event loop appears to be, in milliseconds. */
 let delay = 0
 
-// The plugin that watches the loop takes this function when it is loaded.
+// The plugin that watches the loop reads this function when it is loaded.
 const { monitorEventLoopDelay } = perfHooks
 mock.method(perfHooks, 'monitorEventLoopDelay', (...options: Parameters<typeof monitorEventLoopDelay>) =>
   Object.defineProperty(monitorEventLoopDelay(...options), 'mean', { get: () => (delay + 10) * 1e6 }),
@@ -26,11 +26,11 @@ for (const [limit, late, sheds] of [
   ['100', 999, true],
   ['0', 60_000, false],
 ] as const) {
-  test(`a loop that is ${late} ms late ${sheds ? 'sheds' : 'takes'} requests when ${limit} ms are allowed`, async (t) => {
+  test(`a loop that is ${late} ms late ${sheds ? 'sheds' : 'accepts'} requests when ${limit} ms are allowed`, async (t) => {
     t.mock.timers.enable({ apis: ['setTimeout'] })
     delay = late
     const { app, get, post } = await openApp(t, {
-      // The client of PostgreSQL has timers of its own, which would go by the clock of this test.
+      // The PostgreSQL client has timers, which would use the mocked clock of this test.
       database: openMemoryRecord(),
       settings: { HEDDLE_MAX_LOOP_DELAY: limit, HEDDLE_DOCS: 'on' },
     })
@@ -41,7 +41,7 @@ for (const [limit, late, sheds] of [
       (await ask()).map(({ status }) => status),
       taken,
     )
-    // The plugin looks once a second. What it sees first is the start of the server, which is late wherever the machine is slow.
+    // The plugin measures once a second. Its first value includes the start of the server, which may be slow.
     t.mock.timers.tick(1000)
     assert.deepEqual(
       (await ask()).map(({ status }) => status),

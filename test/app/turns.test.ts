@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { keys, openApp } from '../support/app.ts'
 
-test('who asks one thing is answered before the many that somebody else asked at once', async (t) => {
+test('a single request is answered before the many that another user sent at once', async (t) => {
   const { get } = await openApp(t)
-  // Both are at work, however long a machine takes for what follows.
+  // The clock stands still, so that both users count as active however slow the machine is.
   t.mock.method(performance, 'now', () => 1_000)
   await get('/me', keys.bob)
   const answered: string[] = []
@@ -15,6 +15,6 @@ test('who asks one thing is answered before the many that somebody else asked at
   }
   await Promise.all([...Array.from({ length: 50 }, () => ask('alice')), ask('bob')])
   assert.equal(answered.length, 51)
-  // Each of hers takes turns of the loop of its own; his takes those that an answer takes anyhow.
+  // Each of her requests takes turns of the event loop; his takes only those that any answer takes.
   assert.ok(answered.indexOf('bob') < 25, `bob was number ${answered.indexOf('bob')}`)
 })

@@ -6,7 +6,7 @@ import { create } from '../support/objects.ts'
 
 const project_id = project
 
-test('a query with a field that nobody knows is refused by its name: the answer would be a wrong one', async (t) => {
+test('a query with an unknown field is refused and the field named, because its answer would be wrong', async (t) => {
   const { post } = await openApp(t)
   for (const [url, body] of [
     ['/calls/stream_query', { project_id }],
@@ -35,7 +35,7 @@ test('a query with a field that nobody knows is refused by its name: the answer 
   }
 })
 
-test('so is one inside of a filter or a sort', async (t) => {
+test('an unknown field inside a filter or a sort is refused as well', async (t) => {
   const { post } = await openApp(t)
   const query = { $expr: { $eq: [{ $getField: 'row_digest' }, { $literal: 'x' }] } }
   const order = { field: 'created_at', direction: 'asc' }
@@ -69,7 +69,7 @@ test('so is one inside of a filter or a sort', async (t) => {
   }
 })
 
-test('the names of Weave in a filter are known ones', async (t) => {
+test('the names of Weave are accepted in a filter', async (t) => {
   const { post } = await openApp(t)
   const lines = async (body: object) => {
     const { text } = await post('/calls/stream_query', body)
@@ -96,7 +96,7 @@ test('the names of Weave in a filter are known ones', async (t) => {
   )
 })
 
-test('a deletion whose list of versions has another name deletes nothing', async (t) => {
+test('a delete that names its versions by an unknown field deletes nothing', async (t) => {
   const opened = await openApp(t)
   const digest = await create(opened, 'kept', { version: 1 })
   await create(opened, 'kept', { version: 2 })

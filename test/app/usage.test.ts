@@ -29,13 +29,13 @@ test('requests and tokens are counted for their user, whole or streamed', async 
   assert.equal(status, 200)
   const days: Day[] = json.usage
   assert.ok(days.every(({ user, day }) => user === 'alice' && /^\d{4}-\d\d-\d\d$/.test(day)))
-  assert.equal(sumOf(days, 'requests'), 4, 'this one is among them')
+  assert.equal(sumOf(days, 'requests'), 4, 'including this request')
   assert.equal(sumOf(days, 'prompt_tokens'), 2 * usage.prompt_tokens)
   assert.equal(sumOf(days, 'completion_tokens'), 2 * usage.completion_tokens)
   assert.equal(sumOf(days, 'refused'), 0)
 })
 
-test('an admin sees everyone, a member itself', async (t) => {
+test('an admin sees the usage of all users, a member only their own', async (t) => {
   const { get } = await openApp(t)
   await get('/server_info', keys.bob)
   const names = async (query: string, key: string) => {
@@ -57,7 +57,7 @@ test('an admin sees everyone, a member itself', async (t) => {
   }
 })
 
-test('what a limit refused is counted apart', async (t) => {
+test('requests that a limit refused are counted separately', async (t) => {
   const { get, database } = await openApp(t)
   await database.write('changeUserSettings', {
     name: 'alice',
@@ -70,7 +70,7 @@ test('what a limit refused is counted apart', async (t) => {
   assert.deepEqual([sumOf(days, 'requests'), sumOf(days, 'refused')], [4, 2])
 })
 
-test('what could not be stored is added later', async (t) => {
+test('usage that could not be stored is added later', async (t) => {
   const database = openMemoryRecord()
   const { get } = await openApp(t, { database })
   const { write } = database
@@ -85,7 +85,7 @@ test('what could not be stored is added later', async (t) => {
   assert.equal(sumOf((await get('/usage')).json.usage, 'requests'), 3)
 })
 
-test('deletes over HTTP name their caller in the audit log', async (t) => {
+test('the audit log names the caller of deletes over HTTP', async (t) => {
   const database = openMemoryRecord()
   const { post, send } = await openApp(t, { database })
   const call = completeOf()

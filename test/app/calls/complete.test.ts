@@ -5,12 +5,12 @@ import { keys, openApp } from '../../support/app.ts'
 import { completeOf, endedRecord, endOf, project, startOf } from '../../support/calls.ts'
 import { assertCommonRefusals } from '../../support/common-refusals.ts'
 
-/** Each test has things of its own in it. */
+/** Shared by all tests; each uses data of its own. */
 const { post } = await openApp({ after })
 
 const url = '/v2/acme/qa/calls/complete'
 
-test('calls/complete: refusals in order', async (t) => {
+test('calls/complete: refuses invalid requests, checking in a fixed order', async (t) => {
   await assertCommonRefusals(t, url, { batch: [completeOf()] })
   for (const field of ['id', 'trace_id']) {
     for (const value of [undefined, null]) {
@@ -48,14 +48,14 @@ test('calls/complete: refusals in order', async (t) => {
   assert.equal((await post('/call/read', { project_id: project, id: call.id })).status, 404)
 })
 
-test('calls/complete: a whole call is readable at once', async () => {
+test('calls/complete: a complete call can be read at once', async () => {
   const call = completeOf()
   assert.deepEqual(whole(await post(url, { batch: [call] })), { status: 200, body: {} })
   const read = await post('/call/read', { project_id: project, id: call.id })
   assert.deepEqual(read.json.call, endedRecord(call.id))
 })
 
-test('calls/complete: every field is read back, by its own name or the one of Weave', async () => {
+test('calls/complete: every field is read back, under its own name or that of Weave', async () => {
   const fields = {
     display_name: 'ask',
     parent_id: 'b7ad6b7169203331',
@@ -86,11 +86,11 @@ test('calls/complete: every field is read back, by its own name or the one of We
   }
 })
 
-test('calls/complete: an empty batch is fine', async () => {
+test('calls/complete: an empty batch is accepted', async () => {
   assert.deepEqual(whole(await post(url, { batch: [] })), { status: 200, body: {} })
 })
 
-test('calls/complete: parts of the same call that came before are replaced, a new name is kept', async () => {
+test('calls/complete: replaces earlier parts of the call, but keeps a rename', async () => {
   const { id } = startOf()
   await post('/call/start', { start: startOf({ id, inputs: { old: true }, thread_id: 'old' }) })
   await post('/call/end', { end: endOf(id, { exception: 'old' }) })
@@ -114,7 +114,7 @@ test('calls/complete: a long batch is stored whole', async (t) => {
   )
 })
 
-test('calls/complete: the path is decoded', async () => {
+test('calls/complete: percent-encoded names in the path are decoded', async () => {
   const call = completeOf({ project_id: 'acme/über' })
   const answer = await post(`/v2/acme/${encodeURIComponent('über')}/calls/complete`, { batch: [call] })
   assert.deepEqual(whole(answer), { status: 200, body: {} })

@@ -16,7 +16,7 @@ async function write(post: TestApp['post'], ...calls: ReturnType<typeof complete
 const left = async (post: TestApp['post']) =>
   new Set(idsOf(await post('/calls/stream_query', { project_id: project })))
 
-test('calls/delete: refusals in order', async (t) => {
+test('calls/delete: refuses invalid requests, checking in a fixed order', async (t) => {
   await assertCommonRefusals(t, '/calls/delete', { project_id: project, call_ids: [startOf().id] })
   const { post } = await openApp(t)
   assert.deepEqual(whole(await post('/calls/delete', { project_id: project, call_ids: ['a', 5] })), {
@@ -50,7 +50,7 @@ test('calls/delete: refusals in order', async (t) => {
   })
 })
 
-test('calls/delete: a deleted call is gone from everywhere', async (t) => {
+test('calls/delete: a deleted call is no longer found anywhere', async (t) => {
   const { post } = await openApp(t)
   const [call, other] = [completeOf(), completeOf()]
   await write(post, call, other)
@@ -61,7 +61,7 @@ test('calls/delete: a deleted call is gone from everywhere', async (t) => {
   assert.equal(stats.json.count, 0)
 })
 
-test('calls/delete: counts the ids that were named, once each, and the descendants', async (t) => {
+test('calls/delete: counts each named id once, and the descendants', async (t) => {
   const { post } = await openApp(t)
   const call = completeOf()
   const child = completeOf({ trace_id: call.id, parent_id: call.id })
@@ -74,7 +74,7 @@ test('calls/delete: counts the ids that were named, once each, and the descendan
   assert.deepEqual(whole(await remove(post)), { status: 200, body: { num_deleted: 0 } })
 })
 
-test('calls/delete: descendants of the same trace go too, everything else stays', async (t) => {
+test('calls/delete: deletes descendants in the same trace, and nothing else', async (t) => {
   const { post } = await openApp(t)
   const root = completeOf()
   const child = completeOf({ trace_id: root.id, parent_id: root.id })
@@ -96,7 +96,7 @@ test('calls/delete: descendants of the same trace go too, everything else stays'
   assert.equal(elsewhere.status, 200)
 })
 
-test('calls/delete: calls that are their own ancestors end', async (t) => {
+test('calls/delete: ends for calls that are their own ancestors', async (t) => {
   const { post } = await openApp(t)
   const trace_id = '0'.repeat(32)
   const [one, two] = [startOf().id, startOf().id]
@@ -109,7 +109,7 @@ test('calls/delete: calls that are their own ancestors end', async (t) => {
   assert.deepEqual(await left(post), new Set())
 })
 
-test('calls/delete: a deep family and a broad one go whole', async (t) => {
+test('calls/delete: deletes deep and broad traces completely', async (t) => {
   const { post } = await openApp(t)
   const root = completeOf()
   const broad = Array.from({ length: 250 }, () => completeOf({ trace_id: root.id, parent_id: root.id }))
@@ -123,7 +123,7 @@ test('calls/delete: a deep family and a broad one go whole', async (t) => {
 })
 
 for (const swept of [false, true]) {
-  test(`calls/delete: late parts do not bring a call back${swept ? ' whose space was freed' : ''}`, async (t) => {
+  test(`calls/delete: late parts do not restore a deleted call${swept ? ' whose space was freed' : ''}`, async (t) => {
     const { post, database } = await openApp(t)
     const call = completeOf()
     const child = completeOf({ trace_id: call.id, parent_id: call.id })
@@ -149,7 +149,7 @@ for (const swept of [false, true]) {
   })
 }
 
-test('calls/delete: an id of another project, or of another tenant, deletes nothing there', async (t) => {
+test('calls/delete: the id of a call in another project, or of another tenant, deletes nothing there', async (t) => {
   const { post } = await openApp(t)
   const foreign = completeOf({ project_id: 'globex/qa' })
   await post('/v2/globex/qa/calls/complete', { batch: [foreign] }, keys.bob)
@@ -164,7 +164,7 @@ test('calls/delete: an id of another project, or of another tenant, deletes noth
   assert.deepEqual(there.json.call, expected)
 })
 
-test('calls/delete: an id that was unknown may still be used', async (t) => {
+test('calls/delete: an unknown id can still be used for a call afterwards', async (t) => {
   const { post } = await openApp(t)
   const call = completeOf()
   await remove(post, call.id)

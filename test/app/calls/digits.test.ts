@@ -4,7 +4,7 @@ import { linesOf } from '../../support/answers.ts'
 import { openApp } from '../../support/app.ts'
 import { project, startOf } from '../../support/calls.ts'
 
-/** JSON texts that JavaScript would write differently from how it read them, and the same without the space. */
+/** JSON texts that JavaScript would not write back unchanged, and the same texts without white space. */
 const samples: [sent: string, kept?: string][] = [
   ['{"n":9223372036854775807}'],
   ['{"n":-9223372036854775808}'],
@@ -36,7 +36,7 @@ const samples: [sent: string, kept?: string][] = [
   ],
 ]
 
-/** Each case has calls of its own. */
+/** Shared by all cases; each has calls of its own. */
 const { post } = await openApp({ after })
 
 for (const [sent, kept = sent] of samples) {
@@ -106,7 +106,7 @@ test('P9: an output of any kind comes back with its digits', async () => {
   }
 })
 
-test('P9: digits stand through the parts of a body that is large', async () => {
+test('P9: numbers keep their digits in a body that is read in parts', async () => {
   const { id } = startOf()
   const filling = `"${'x'.repeat(300_000)}"`
   const start = `{"project_id":"${project}","id":"${id}","op_name":"answer","started_at":"2026-01-02",
@@ -118,7 +118,7 @@ test('P9: digits stand through the parts of a body that is large', async () => {
   assert.ok(text.includes(`"inputs":{"filling":${filling},"n":1.0},`))
 })
 
-test('P9: a field that is given twice is the last one, null too', async () => {
+test('P9: when a field is given twice the last one counts, also when it is null', async () => {
   for (const [fields, output] of [
     ['"output":1.0,"output":2.0', '2.0'],
     ['"output":{"a":1},"output":null', 'null'],

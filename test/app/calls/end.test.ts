@@ -5,10 +5,10 @@ import { openApp } from '../../support/app.ts'
 import { endedRecord, endOf, project, runningRecord, startOf } from '../../support/calls.ts'
 import { assertCommonRefusals } from '../../support/common-refusals.ts'
 
-/** Each test has things of its own in it. */
+/** Shared by all tests; each uses data of its own. */
 const { post } = await openApp({ after })
 
-test('call/end: refusals in order', async (t) => {
+test('call/end: refuses invalid requests, checking in a fixed order', async (t) => {
   await assertCommonRefusals(t, '/call/end', { end: endOf(startOf().id) })
   const { id } = startOf()
   const { summary: _, ...incomplete } = endOf(id)
@@ -31,7 +31,7 @@ test('call/end: refusals in order', async (t) => {
   })
 })
 
-test('call/end: an ended call is readable at once', async () => {
+test('call/end: an ended call can be read at once', async () => {
   const { id } = startOf()
   await post('/call/start', { start: startOf({ id }) })
   assert.deepEqual(whole(await post('/call/end', { end: endOf(id) })), { status: 200, body: {} })
@@ -39,7 +39,7 @@ test('call/end: an ended call is readable at once', async () => {
   assert.deepEqual(read.json.call, endedRecord(id))
 })
 
-test('call/end: an end may come before its start, and shows nothing until then', async () => {
+test('call/end: an end may arrive before its start, and until then the call is not found', async () => {
   const { id } = startOf()
   assert.deepEqual(whole(await post('/call/end', { end: endOf(id) })), { status: 200, body: {} })
   assert.deepEqual(whole(await post('/call/read', { project_id: project, id })), {
@@ -51,7 +51,7 @@ test('call/end: an end may come before its start, and shows nothing until then',
   assert.deepEqual(read.json.call, endedRecord(id))
 })
 
-test('call/end: the start says the trace and the time, whichever comes first', async () => {
+test('call/end: trace and start time come from the start, in either order of arrival', async () => {
   const end = { trace_id: '0'.repeat(32), started_at: '2020-01-01T00:00:00Z' }
   for (const order of ['start first', 'end first']) {
     const { id } = startOf()
@@ -83,7 +83,7 @@ test('call/end: an end without output has none', async () => {
   assert.deepEqual(read.json.call, endedRecord(id, { output: null }))
 })
 
-test('call/end: every field is read back, by its own name or the one of Weave', async () => {
+test('call/end: every field is read back, under its own name or that of Weave', async () => {
   for (const step of [{ svc_run_step_end: 7 }, { wb_run_step_end: 7 }]) {
     const { id } = startOf()
     await post('/call/start', { start: startOf({ id }) })
@@ -103,7 +103,7 @@ test('call/end: every field is read back, by its own name or the one of Weave', 
   }
 })
 
-test('call/end: what no database can hold of an exception is shown as unreadable', async () => {
+test('call/end: characters of an exception that no database can store become U+FFFD', async () => {
   const { id } = startOf()
   await post('/call/start', { start: startOf({ id }) })
   const exception = `Unexpected token '\ud83d', "👋 \0" is not JSON`
@@ -112,7 +112,7 @@ test('call/end: what no database can hold of an exception is shown as unreadable
   assert.equal(read.json.call.exception, `Unexpected token '\ufffd', "👋 \ufffd" is not JSON`)
 })
 
-test('call/end: the same of a name, at the start and at the end', async () => {
+test('call/end: the same holds for a display name, in a start and in an end', async () => {
   const { id } = startOf()
   const shown = async () => (await post('/call/read', { project_id: project, id })).json.call.display_name
   await post('/call/start', { start: startOf({ id, display_name: 'a\0b\ud83d' }) })
@@ -126,7 +126,7 @@ test('call/end: the same of a name, at the start and at the end', async () => {
   assert.equal((await post('/call/upsert_batch', { batch })).status, 200)
 })
 
-test('call/end: an end that is sent again replaces its own part and leaves the start', async () => {
+test('call/end: a repeated end replaces its own part and keeps the start', async () => {
   const { id } = startOf()
   const fields = { thread_id: 'a', inputs: { n: 1 } }
   await post('/call/start', { start: startOf({ id, ...fields }) })
@@ -136,7 +136,7 @@ test('call/end: an end that is sent again replaces its own part and leaves the s
   assert.deepEqual(read.json.call, endedRecord(id, fields))
 })
 
-test('call/end: the name of an end replaces the one of the start, whichever comes first', async () => {
+test('call/end: the name in the end overrides the one in the start, in either order of arrival', async () => {
   for (const order of ['start first', 'end first']) {
     const { id } = startOf()
     const steps = [
@@ -149,7 +149,7 @@ test('call/end: the name of an end replaces the one of the start, whichever come
   }
 })
 
-test('call/end: an end in another project ends nothing here', async () => {
+test('call/end: an end in another project ends no call here', async () => {
   const { id } = startOf()
   await post('/call/start', { start: startOf({ id }) })
   await post('/call/end', { end: endOf(id, { project_id: 'acme/other' }) })
@@ -157,7 +157,7 @@ test('call/end: an end in another project ends nothing here', async () => {
   assert.deepEqual(read.json.call, runningRecord(id))
 })
 
-test('call/end: a call that ends before it began has a negative latency', async () => {
+test('call/end: a call that ends before it started has a negative latency', async () => {
   const { id } = startOf()
   await post('/call/start', { start: startOf({ id, started_at: '2026-01-02T00:00:01.9999Z' }) })
   await post('/call/end', { end: endOf(id, { ended_at: '2026-01-02T00:00:00Z' }) })

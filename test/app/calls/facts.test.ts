@@ -32,10 +32,10 @@ interface StoredCall extends StartFacts, EndFacts {
   summary: string | null
 }
 
-/** Where answers are recorded whose request names no project. */
+/** The project of answers whose requests name none. */
 const answers = 'acme/default'
 
-/** Some are longer than what a list reads itself, and some make a body that is read in a thread of its own. */
+/** Some texts are longer than the previews of a list, and some make a body that a worker thread reads. */
 const said = fc
   .tuple(fc.string(), fc.constantFrom(0, 1, 5000, 70_000))
   .map(([text, n]) => text + 'é'.repeat(n))
@@ -59,7 +59,7 @@ const carried: fc.Arbitrary<Carried> = fc.record({
   }),
 })
 
-/** Writes calls that carry this, and calls of its own. */
+/** Writes calls with the given contents, and possibly others. */
 type Way = (app: TestApp, given: Carried) => Promise<void>
 
 async function accepted(app: TestApp, url: string, body: unknown): Promise<void> {
@@ -87,7 +87,7 @@ const ways: Record<string, Way> = {
     const attributes = { 'input.value': JSON.stringify(inputs), 'output.value': JSON.stringify(output) }
     return accepted(app, '/otel/v1/traces', exportOf([spanOf(attributes)]))
   },
-  'a run by hand': async (app, { inputs, output }) => {
+  'a run over the evaluation routes': async (app, { inputs, output }) => {
     const { run, predict, score, finishPrediction, finishRun } = evaluationRunsOf(app)
     const id = await run()
     const prediction = await predict(id, { inputs, output })
@@ -95,14 +95,14 @@ const ways: Record<string, Way> = {
     assert.equal((await finishPrediction(prediction)).status, 200)
     assert.equal((await finishRun(id)).status, 200)
   },
-  'an answer of the model': async (app) => {
+  'an answer of a model': async (app) => {
     const { headers } = await app.post(chatUrl, asking())
-    // Whoever reads it waits until it is written.
+    // Reading the call waits until it is written.
     await accepted(app, '/call/read', { project_id: answers, id: headers['x-heddle-call-id'] })
   },
 }
 
-/** What is stored, and what lists show, follows from what the call carries. Answers how many calls there are. */
+/** Stored facts and the previews of lists follow from the contents of the calls. Returns the number of calls. */
 async function haveTheirFacts({ post, database }: TestApp): Promise<number> {
   let count = 0
   for (const project_id of [project, answers]) {
@@ -129,7 +129,7 @@ async function haveTheirFacts({ post, database }: TestApp): Promise<number> {
 }
 
 for (const [name, write] of Object.entries(ways)) {
-  test(`facts of a call are those of what it carries: ${name}`, async (t) => {
+  test(`the facts of a call are derived from its contents: ${name}`, async (t) => {
     const app = await openApp(t, { backend: scriptedBackend() })
     await fc.assert(
       fc.asyncProperty(carried, async (given) => {

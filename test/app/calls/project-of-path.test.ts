@@ -9,7 +9,7 @@ const { post } = await openApp({ after })
 
 const [startUrl, endUrl] = ['/v2/acme/qa/call/start', '/v2/acme/qa/call/end']
 
-test('v2 call/start and call/end: a call is written as by /call/start and /call/end', async () => {
+test('v2 call/start and call/end: write a call like /call/start and /call/end', async () => {
   const start = startOf({ trace_id: '0'.repeat(32) })
   assert.deepEqual(whole(await post(startUrl, { start })), {
     status: 200,
@@ -25,7 +25,7 @@ test('v2 call/start and call/end: a call is written as by /call/start and /call/
   assert.deepEqual([output, summary.weave.status], [42, 'success'])
 })
 
-test('v2 call/end: an end may come before its start', async () => {
+test('v2 call/end: an end may arrive before its start', async () => {
   const start = startOf({ trace_id: '0'.repeat(32) })
   assert.equal((await post(endUrl, { end: endOf(start.id, { output: 'early' }) })).status, 200)
   assert.equal((await post(startUrl, { start })).status, 200)
@@ -33,7 +33,7 @@ test('v2 call/end: an end may come before its start', async () => {
   assert.equal(json.call.output, 'early')
 })
 
-test('v2 call/start and call/end: the project of the path counts, and the body has to name the same', async (t) => {
+test('v2 call/start and call/end: the project in the body must be the one in the path', async (t) => {
   await assertCommonRefusals(t, startUrl, { start: startOf() })
   const start = startOf({ project_id: 'acme/other' })
   for (const [url, body, field] of [

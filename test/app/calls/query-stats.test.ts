@@ -6,7 +6,7 @@ import { completeOf, endOf, project, startOf } from '../../support/calls.ts'
 import { assertCommonRefusals } from '../../support/common-refusals.ts'
 import { storeCalls } from '../../support/stored-calls.ts'
 
-test('calls/query_stats: refusals in order', async (t) => {
+test('calls/query_stats: refuses invalid requests, checking in a fixed order', async (t) => {
   await assertCommonRefusals(t, '/calls/query_stats', { project_id: project })
   const { post } = await openApp(t)
   for (const [body, status, answer] of [
@@ -60,7 +60,7 @@ test('calls/query_stats: refusals in order', async (t) => {
   }
 })
 
-test('calls/query_stats: counts what can be seen', async (t) => {
+test('calls/query_stats: counts the visible calls', async (t) => {
   const { post } = await openApp(t)
   const stats = (body: object = {}) => post('/calls/query_stats', { project_id: project, ...body })
   const none = { count: 0, has_more: false, total_storage_size_bytes: null }
@@ -86,7 +86,7 @@ test('calls/query_stats: counts what can be seen', async (t) => {
   assert.deepEqual((await stats({ query: here, expand_columns })).json, { ...none, count: 3 })
 })
 
-test('calls/query_stats: there is more when the count reaches the limit', async (t) => {
+test('calls/query_stats: has_more is true when the count reaches the limit', async (t) => {
   const { post } = await openApp(t)
   await storeCalls(post, { a: {}, b: {}, c: {} })
   for (const [limit, count, has_more] of [
@@ -101,7 +101,7 @@ test('calls/query_stats: there is more when the count reaches the limit', async 
   }
 })
 
-test('calls/query_stats: the size is the sum over the calls that were counted', async (t) => {
+test('calls/query_stats: the size is the sum over the counted calls', async (t) => {
   const { post } = await openApp(t)
   const sized = (n: number) =>
     completeOf({ attributes: {}, inputs: {}, output: 'x'.repeat(n), summary: {}, thread_id: String(n) })

@@ -5,7 +5,7 @@ import { completeOf, endedRecord, project } from '../../support/calls.ts'
 
 const derived = { status: 'success', latency_ms: 1376, trace_name: 'answer' }
 
-/** Answers the costs of a call with this usage. */
+/** Returns the costs of a call with this usage. */
 async function costsOf(
   post: TestApp['post'],
   usage: unknown,
@@ -23,7 +23,7 @@ function price(post: TestApp['post'], model: string, fields: Record<string, unkn
   return post('/cost/create', { project_id: project, costs: { [model]: given } })
 }
 
-test('call/read: the name of a model keeps its last character, whatever was read before', async (t) => {
+test('call/read: the name of a model keeps its last character, whichever name was read before', async (t) => {
   const { post } = await openApp(t)
   await price(post, 'of two"')
   for (const model of ['of two\\', 'of two"']) {
@@ -31,13 +31,13 @@ test('call/read: the name of a model keeps its last character, whatever was read
     const call = completeOf({ summary: { usage } })
     await post('/v2/acme/qa/calls/complete', { batch: [call] })
     const read = await post('/call/read', { project_id: project, id: call.id, include_costs: true })
-    // As text: what reads JSON here is what is doubted.
+    // Compared as text, because the parser of JSON is under test.
     const costs = /"costs":\{("(?:[^"\\]|\\.)*")/.exec(read.text)?.[1]
     assert.equal(costs, model === 'of two"' ? JSON.stringify(model) : undefined, read.text)
   }
 })
 
-test('call/read: costs come from the usage and the prices of the project', async (t) => {
+test('call/read: costs follow from the usage and the prices of the project', async (t) => {
   const { post } = await openApp(t)
   const created = await post('/cost/create', {
     project_id: project,
@@ -116,7 +116,7 @@ test('call/read: without a price, or without usage, there are no costs', async (
   assert.equal(await costsOf(post, undefined, stale), undefined)
 })
 
-test('call/read: the price is the one in force when the call started, else the next to come', async (t) => {
+test('call/read: uses the price in force when the call started, or else the next one', async (t) => {
   const { post } = await openApp(t)
   for (const [day, cost] of [
     ['2026-01-03', 3],
@@ -151,7 +151,7 @@ test('call/read: a model may have any name', async (t) => {
   for (const name of names) assert.equal(costs[name]?.prompt_tokens_total_cost, 2)
 })
 
-test('call/read: figures that are no numbers count as none', async (t) => {
+test('call/read: usage that is not a number counts as zero', async (t) => {
   const { post } = await openApp(t)
   await price(post, 'm')
   const { m } = await costsOf(post, { m: { prompt_tokens: '3', completion_tokens: null, requests: [1] } })
@@ -161,7 +161,7 @@ test('call/read: figures that are no numbers count as none', async (t) => {
   assert.equal(m?.prompt_tokens_total_cost, 0)
 })
 
-test('a call with thousands of models is priced by those that have a price, while others are served', async (t) => {
+test('a call with thousands of models is priced while other requests are served', async (t) => {
   const { post, get } = await openApp(t)
   const models = Array.from({ length: 3000 }, (_, n) => `m${n}`)
   for (let at = 0; at < models.length; at += 1000) {

@@ -5,7 +5,7 @@ import { keys, openApp, type TestApp } from '../../support/app.ts'
 import { completeOf, endedRecord, endOf, project, runningRecord, startOf } from '../../support/calls.ts'
 import { assertCommonRefusals } from '../../support/common-refusals.ts'
 
-/** Each test has things of its own in it. */
+/** Shared by all tests; each uses data of its own. */
 const { post } = await openApp({ after })
 
 async function write(post: TestApp['post'], ...calls: ReturnType<typeof completeOf>[]): Promise<void> {
@@ -13,7 +13,7 @@ async function write(post: TestApp['post'], ...calls: ReturnType<typeof complete
   assert.equal(answer.status, 200, answer.text)
 }
 
-test('call/read: refusals in order', async (t) => {
+test('call/read: refuses invalid requests, checking in a fixed order', async (t) => {
   const { id } = startOf()
   await assertCommonRefusals(t, '/call/read', { project_id: project, id })
   assert.deepEqual(whole(await post('/call/read', { project_id: project })), {
@@ -37,7 +37,7 @@ test('call/read: refusals in order', async (t) => {
   })
 })
 
-test('call/read: what cannot be seen is not found, whatever the reason', async () => {
+test('call/read: deleted, expired, foreign and incomplete calls are all reported as not found', async () => {
   const call = completeOf()
   const elsewhere = completeOf({ project_id: 'acme/other' })
   const foreign = startOf({ project_id: 'globex/qa' })
@@ -73,7 +73,7 @@ test('call/read: flags that are absent, false or null add nothing', async () => 
   }
 })
 
-test('call/read: what follows from a call stands under summary.weave', async () => {
+test('call/read: values derived from a call are under summary.weave', async () => {
   const timed = { latency_ms: 1376 }
   for (const [fields, weave] of [
     [{}, { status: 'success', ...timed, trace_name: 'answer' }],
@@ -123,7 +123,7 @@ test('call/read: a running call has no latency', async () => {
   assert.deepEqual(read.json.call, runningRecord(start.id, { display_name: 'ask', summary: { weave } }))
 })
 
-test('call/read: what the client stored under summary.weave is kept, what is derived wins', async () => {
+test('call/read: keeps what the client stored under summary.weave, but derived values override it', async () => {
   const stale = {
     mine: [1, { a: 2 }],
     status: 'running',
@@ -147,7 +147,7 @@ test('call/read: what the client stored under summary.weave is kept, what is der
   }
 })
 
-test('call/read: sizes come when asked for, the one of the trace on its root alone', async () => {
+test('call/read: returns sizes on request, and the size of the trace only for its root', async () => {
   const root = completeOf({ attributes: { text: 'ünïçö' }, inputs: {}, output: 'ab', summary: {} })
   const child = completeOf({
     trace_id: root.id,
@@ -174,7 +174,7 @@ test('call/read: sizes come when asked for, the one of the trace on its root alo
   assert.deepEqual(await sizes(root.id, both), [rootBytes, rootBytes])
 })
 
-test('call/read: the space between tokens takes no part in the size', async () => {
+test('call/read: white space between JSON tokens does not count in the size', async () => {
   const call = completeOf()
   await post('/v2/acme/qa/calls/complete', JSON.stringify({ batch: [call] }, null, 8))
   const read = await post('/call/read', { project_id: project, id: call.id, include_storage_size: true })

@@ -7,7 +7,7 @@ import { completeOf, endOf, startOf } from '../../support/calls.ts'
 const project = 'acme/short'
 const day = 86_400_000
 
-test('calls expire as their project says, however they are written', async (t) => {
+test('calls expire after the retention of their project, whichever route writes them', async (t) => {
   const { database, post } = await openApp(t, { settings: { HEDDLE_RETENTION_DAYS: '90' } })
   await database.write('changeProjectSettings', { project_id: project, change: { retention_days: 36_000 } })
   const daysOf = async (project_id: string, id: string) => {
@@ -47,7 +47,7 @@ test('calls expire as their project says, however they are written', async (t) =
     assert.deepEqual(await ofBoth(write), [36_000, 90], name)
 })
 
-test('a call that says when it expires is believed', async (t) => {
+test('an expiry sent with a call overrides the retention of the project', async (t) => {
   const { database, post } = await openApp(t)
   await database.write('changeProjectSettings', { project_id: project, change: { retention_days: 1 } })
   const start = startOf({ project_id: project, id: randomUUID(), expire_at: '2099-01-01T00:00:00Z' })

@@ -6,12 +6,12 @@ import { keys, openApp } from '../../support/app.ts'
 import { endedRecord, endOf, project, runningRecord, startOf } from '../../support/calls.ts'
 import { assertCommonRefusals } from '../../support/common-refusals.ts'
 
-/** Each test has things of its own in it. */
+/** Shared by all tests; each uses data of its own. */
 const { post } = await openApp({ after })
 
 const uuidv7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 
-test('call/start: refusals in order', async (t) => {
+test('call/start: refuses invalid requests, checking in a fixed order', async (t) => {
   await assertCommonRefusals(t, '/call/start', { start: startOf() })
   assert.deepEqual(whole(await post('/call/start', {})), {
     status: 422,
@@ -45,7 +45,7 @@ test('call/start: refusals in order', async (t) => {
   })
 })
 
-test('call/start: a started call is readable at once', async () => {
+test('call/start: a started call can be read at once', async () => {
   const start = startOf()
   assert.deepEqual(whole(await post('/call/start', { start })), {
     status: 200,
@@ -57,7 +57,7 @@ test('call/start: a started call is readable at once', async () => {
   })
 })
 
-test('call/start: id and trace are made when they are absent or null', async () => {
+test('call/start: id and trace_id are generated when absent or null', async () => {
   for (const absent of [undefined, null]) {
     const start = startOf({ id: absent, trace_id: absent })
     const answer = await post('/call/start', { start })
@@ -87,7 +87,7 @@ const everythingRead = {
   summary: { weave: { status: 'running', display_name: 'ask' } },
 }
 
-test('call/start: every field is read back, by its own name or the one of Weave', async () => {
+test('call/start: every field is read back, under its own name or that of Weave', async () => {
   for (const names of [
     { svc_run_id: 'acme/qa/run-1', svc_run_step: 3 },
     { wb_run_id: 'acme/qa/run-1', wb_run_step: 3 },
@@ -103,7 +103,7 @@ test('call/start: every field is read back, by its own name or the one of Weave'
   }
 })
 
-test('call/start: unknown fields are ignored, fields that may be null take null', async () => {
+test('call/start: unknown fields are ignored, and optional fields accept null', async () => {
   const absent = Object.fromEntries(
     'trace_id parent_id display_name thread_id turn_id svc_run_id svc_run_step svc_user_id otel_dump expire_at'
       .split(' ')
@@ -129,7 +129,7 @@ test('call/start: a span of OpenTelemetry is read back under attributes', async 
   }
 })
 
-test('call/start: the caller is the user, whatever is sent', async () => {
+test('call/start: svc_user_id is the caller, and cannot be sent', async () => {
   const start = startOf()
   assert.equal((await post('/call/start', { start }, keys.root)).status, 200)
   const read = await post('/call/read', { project_id: project, id: start.id })
@@ -176,14 +176,14 @@ for (const [field, accepted, refused] of [
   ],
   ['expire_at', ['2200-01-02'], ['', 'never', 1767323045]],
 ] as const) {
-  test(`call/start: what ${field} takes`, async () => {
+  test(`call/start: accepted and refused values of ${field}`, async () => {
     for (const value of accepted) {
       const { status, text } = await post('/call/start', { start: startOf({ [field]: value }) })
       assert.equal(status, 200, text)
     }
     for (const value of refused) {
       const { status, json } = await post('/call/start', { start: startOf({ [field]: value }) })
-      assert.equal(status, 422, `${JSON.stringify(value)} was taken`)
+      assert.equal(status, 422, `${JSON.stringify(value)} was accepted`)
       assert.deepEqual(json.detail[0].loc, ['body', 'start', field])
       assert.ok(
         json.reason.startsWith(`The body does not fit the schema: start.${field}: expected `),
@@ -193,7 +193,7 @@ for (const [field, accepted, refused] of [
   })
 }
 
-test('call/start: a time has any offset and keeps its microseconds', async () => {
+test('call/start: a time may have any offset and keeps its microseconds', async () => {
   for (const [given, shown] of [
     ['2026-01-02T03:04:05.123456Z', '2026-01-02T03:04:05.123456Z'],
     ['2026-01-02T03:04:05.1Z', '2026-01-02T03:04:05.100Z'],
@@ -210,7 +210,7 @@ test('call/start: a time has any offset and keeps its microseconds', async () =>
   }
 })
 
-test('call/start: a call that has expired is gone, one that will expire says when', async () => {
+test('call/start: an expired call is not found, and a live one shows its time of expiry', async () => {
   const gone = startOf({ expire_at: '2026-01-03T00:00:00Z' })
   assert.deepEqual(whole(await post('/call/start', { start: gone })), {
     status: 200,
@@ -223,7 +223,7 @@ test('call/start: a call that has expired is gone, one that will expire says whe
   assert.deepEqual(read.json.call, runningRecord(kept.id, { expire_at: '2200-01-03T00:00:00Z' }))
 })
 
-test('call/start: HEDDLE_RETENTION_DAYS expires calls that do not say when', async (t) => {
+test('call/start: HEDDLE_RETENTION_DAYS sets the expiry of calls that have none', async (t) => {
   const { post } = await openApp(t, { settings: { HEDDLE_RETENTION_DAYS: '2' } })
   const started_at = '2100-01-01T00:00:00Z'
   for (const [expire_at, shown] of [
@@ -240,7 +240,7 @@ test('call/start: HEDDLE_RETENTION_DAYS expires calls that do not say when', asy
   assert.equal((await post('/call/read', { project_id: project, id: old.id })).status, 404)
 })
 
-test('call/start: a start that is sent again replaces its own part and leaves the end', async () => {
+test('call/start: a repeated start replaces its own part and keeps the end', async () => {
   const { id } = startOf()
   await post('/call/start', { start: startOf({ id, inputs: { n: 1 }, thread_id: 'a' }) })
   await post('/call/end', { end: endOf(id) })
@@ -259,18 +259,18 @@ test('call/start: the same id in two projects is two calls', async () => {
   assert.deepEqual(second.json.call, runningRecord(id, { inputs: { n: 2 }, project_id: 'acme/other' }))
 })
 
-test('call/start: the trace of a span that names none is one that can be sent back', async () => {
+test('call/start: the trace_id generated for a span without one can be sent back', async () => {
   const start = startOf({ id: '00f067aa0ba902b7', trace_id: undefined })
   const { status, json } = await post('/call/start', { start })
   assert.deepEqual([status, json], [200, { id: start.id, trace_id: '000000000000000000f067aa0ba902b7' }])
-  assert.deepEqual((await post('/call/start', { start })).json, json, 'the same when it is sent again')
+  assert.deepEqual((await post('/call/start', { start })).json, json, 'sent again, it returns the same')
   const child = startOf({ trace_id: json.trace_id, parent_id: json.id })
   assert.equal((await post('/call/start', { start: child })).status, 200)
   const end = { ...endOf(start.id as string), trace_id: json.trace_id }
   assert.equal((await post('/call/end', { end })).status, 200)
 })
 
-test('call/start: a time in nanoseconds is refused by what is kept of it', async () => {
+test('call/start: a time with nanoseconds is refused, and the message states the accepted precision', async () => {
   for (const [started_at, status] of [
     ['2026-01-31T12:00:00.123456789Z', 422],
     ['2026-01-31T12:00:00,000000001+01:00', 422],
@@ -286,7 +286,7 @@ test('call/start: a time in nanoseconds is refused by what is kept of it', async
   }
 })
 
-test('call/start: a time in a year that cannot be kept is refused by the years that can', async () => {
+test('call/start: a time outside the accepted years is refused, and the message states them', async () => {
   for (const started_at of ['0001-01-01T00:00:00Z', '1684-01-01T00:00:00Z', '9999-12-31T23:59:59Z']) {
     const { status, json } = await post('/call/start', { start: startOf({ started_at }) })
     assert.equal(status, 422)

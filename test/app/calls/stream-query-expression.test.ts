@@ -18,7 +18,7 @@ const calls = {
   d: { inputs: { n: '9', text: null }, svc_run_step: 3, svc_run_id: 'run', running: true },
 }
 
-/** No case writes: they share one record. */
+/** Shared by all cases, because none of them writes. */
 const { where } = await storeCalls((await openApp({ after })).post, calls)
 
 for (const [expression, expected] of [

@@ -8,10 +8,10 @@ import { storeCalls } from '../../support/stored-calls.ts'
 
 const refOf = (id: string, of = project) => `weave:///${of}/call/${id}`
 
-test('calls/stream_query: include_feedback shows what was said about a call', async (t) => {
+test('calls/stream_query: include_feedback shows the feedback about a call', async (t) => {
   const { post } = await openApp(t)
   const runnable_ref = 'weave:///acme/qa/object/judge:abc'
-  // Clients send the feedback before the call.
+  // Clients may send the feedback before the call.
   const before = '01234567-89ab-7def-8123-456789abcdef'
   const first = await giveFeedback(post, {
     svc_ref: refOf(before),
@@ -24,7 +24,7 @@ test('calls/stream_query: include_feedback shows what was said about a call', as
   assert.equal(id('a'), before)
   const second = await giveFeedback(post, { svc_ref: `other:///${project}/call/${before}` }, keys.root)
   await giveFeedback(post, { svc_ref: refOf(id('b')), payload: { of: 'b' } })
-  // Not about the call itself, or said elsewhere.
+  // Not about the call itself, or in another project.
   await giveFeedback(post, { svc_ref: `${refOf(before)}/attr/output` })
   await giveFeedback(post, { svc_ref: refOf(before, 'acme/other') })
   await giveFeedback(post, { svc_ref: refOf(before), project_id: 'acme/other' })
@@ -81,7 +81,7 @@ test('P9: feedback that is shown with a call has its digits', async (t) => {
   assert.ok(line.includes(`"payload":${payload},`), line)
 })
 
-test('calls/stream_query: conditions and orders by what was said about a call', async (t) => {
+test('calls/stream_query: filters and sorts by feedback', async (t) => {
   const { post } = await openApp(t)
   const { id, where, found } = await storeCalls(post, { a: {}, b: {}, c: {}, d: {} })
   const judge = 'wandb.runnable.judge'
@@ -107,7 +107,7 @@ test('calls/stream_query: conditions and orders by what was said about a call', 
   const score = field('.output.score')
   for (const [expression, expected] of [
     [{ $gt: [score, { $literal: 0.5 }] }, ['b']],
-    // The latest that has a value is the one that counts.
+    // The latest feedback that has a value counts.
     [{ $eq: [score, { $literal: 0.2 }] }, ['a']],
     [{ $lt: [score, { $literal: 1 }] }, ['a', 'b']],
     [{ $gt: [field('.output.score', '*'), { $literal: 0.5 }] }, ['b']],

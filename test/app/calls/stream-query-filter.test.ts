@@ -18,7 +18,7 @@ const calls = {
 }
 const all = Object.keys(calls)
 
-/** No case writes: they share one record. */
+/** Shared by all cases, because none of them writes. */
 const { post } = await openApp({ after })
 const { found, id } = await storeCalls(post, calls)
 
@@ -65,14 +65,14 @@ for (const [filter, expected] of [
   })
 }
 
-test('calls/stream_query: a filter by ids', async () => {
+test('calls/stream_query: filters by ids', async () => {
   const call_ids = [id('third'), id('first'), id('third'), startOf().id, 'x']
   assert.deepEqual(await found({ filter: { call_ids } }), ['first', 'third'])
   const many = Array.from({ length: 999 }, () => startOf().id)
   assert.deepEqual(await found({ filter: { call_ids: [...many, id('first')] } }), ['first'])
 })
 
-test('calls/stream_query: a filter by users', async (t) => {
+test('calls/stream_query: filters by users', async (t) => {
   const { post } = await openApp(t)
   const { found } = await storeCalls(post, { mine: {} })
   const theirs = startOf({ started_at: '2026-02-01' })
@@ -82,7 +82,7 @@ test('calls/stream_query: a filter by users', async (t) => {
   assert.deepEqual(await found({ filter: { svc_user_ids: ['alice', 'root'] } }), ['mine', theirs.id])
 })
 
-test('calls/stream_query: a filter and a query hold together', async () => {
+test('calls/stream_query: a filter and a query apply together', async () => {
   const query = { $expr: { $eq: [{ $getField: 'thread_id' }, { $literal: 'x' }] } }
   assert.deepEqual(await found({ query, filter: { svc_run_ids: ['run-1'] } }), ['plain'])
   assert.deepEqual(await found({ query, filter: { op_names: [op('ask', '*')] } }), [])

@@ -12,7 +12,7 @@ const by = (...fields: string[]) => ({
 
 const id = (digit: string) => `${digit.repeat(8)}-${`${digit.repeat(4)}-`.repeat(3)}${digit.repeat(12)}`
 
-/** Their ids do not follow the order of time. */
+/** The ids are not in the order of the times. */
 const calls = {
   a: { id: id('3'), inputs: { n: 2 }, display_name: 'Z', svc_run_step: 5 },
   b: { id: id('1'), inputs: { n: 10, text: 'x' }, ended_at: '2026-01-02T03:01:07Z' },
@@ -21,7 +21,7 @@ const calls = {
   e: { id: id('5'), inputs: { n: -1.5, text: 'é' } },
 }
 
-/** No case writes: they share one record. */
+/** Shared by all cases, because none of them writes. */
 const { found } = await storeCalls((await openApp({ after })).post, calls)
 
 for (const [body, expected] of [
@@ -57,7 +57,7 @@ for (const [body, expected] of [
   })
 }
 
-test('calls/stream_query: equal times are in the order of their ids', async (t) => {
+test('calls/stream_query: calls with equal times are sorted by id', async (t) => {
   const { post } = await openApp(t)
   const started_at = '2026-01-02T00:00:00Z'
   const { found } = await storeCalls(

@@ -11,7 +11,7 @@ const fields =
 const columns =
   'id, project_id, op_name, display_name, trace_id, parent_id, thread_id, turn_id, started_at, ended_at, exception, attributes, inputs, output, summary, svc_user_id, wb_user_id, svc_run_id, wb_run_id, svc_run_step, wb_run_step, svc_run_step_end, wb_run_step_end, expire_at, deleted_at, storage_size_bytes, total_storage_size_bytes'
 
-test('calls/stream_query: refusals in order', async (t) => {
+test('calls/stream_query: refuses invalid requests, checking in a fixed order', async (t) => {
   await assertCommonRefusals(t, '/calls/stream_query', { project_id: project })
   const { post } = await openApp(t)
   for (const [body, status, answer] of [
@@ -129,7 +129,7 @@ test('calls/stream_query: refusals in order', async (t) => {
   }
 })
 
-test('calls/stream_query: each call is one line of JSON', async (t) => {
+test('calls/stream_query: returns each call as one line of JSON', async (t) => {
   const { post } = await openApp(t)
   const calls = await storeCalls(post, {
     one: { inputs: { text: 'two\nlines\u2028 \u2029' } },
@@ -145,7 +145,7 @@ test('calls/stream_query: each call is one line of JSON', async (t) => {
   }
 })
 
-test('calls/stream_query: a call that is written again is one line, whatever latest_only says', async (t) => {
+test('calls/stream_query: a call that was written twice is one line, whatever latest_only says', async (t) => {
   const { post } = await openApp(t)
   const calls = await storeCalls(post, { one: {} })
   await post('/call/upsert_batch', {
@@ -158,7 +158,7 @@ test('calls/stream_query: a call that is written again is one line, whatever lat
   }
 })
 
-test('calls/stream_query: nothing found is an empty answer', async (t) => {
+test('calls/stream_query: no match gives an empty answer', async (t) => {
   const { post } = await openApp(t)
   for (const project_id of [project, 'acme/never-written']) {
     const answer = await post('/calls/stream_query', { project_id })
@@ -167,7 +167,7 @@ test('calls/stream_query: nothing found is an empty answer', async (t) => {
   }
 })
 
-test('calls/stream_query: only what can be seen is found', async (t) => {
+test('calls/stream_query: leaves out deleted and expired calls, and ends without a start', async (t) => {
   const { post } = await openApp(t)
   const calls = await storeCalls(post, {
     seen: {},
@@ -183,7 +183,7 @@ test('calls/stream_query: only what can be seen is found', async (t) => {
   assert.deepEqual(await calls.found(), ['seen'])
 })
 
-test('calls/stream_query: pages fit together', async (t) => {
+test('calls/stream_query: pages follow each other without gaps', async (t) => {
   const { post } = await openApp(t)
   const names = ['a', 'b', 'c', 'd', 'e']
   const calls = await storeCalls(post, Object.fromEntries(names.map((name) => [name, {}])))
@@ -204,7 +204,7 @@ test('calls/stream_query: pages fit together', async (t) => {
   }
 })
 
-test('calls/stream_query: more calls than one fetch from the record', async (t) => {
+test('calls/stream_query: returns more calls than one read of the record fetches', async (t) => {
   const { post } = await openApp(t)
   const batch = Array.from({ length: 450 }, (_, n) => completeOf({ inputs: { n } }))
   await post('/v2/acme/qa/calls/complete', { batch })
@@ -215,7 +215,7 @@ test('calls/stream_query: more calls than one fetch from the record', async (t) 
   )
 })
 
-test('calls/stream_query: columns leave the large fields out that are not named', async (t) => {
+test('calls/stream_query: columns leave out large fields that are not named', async (t) => {
   const { post } = await openApp(t)
   const large = { attributes: { a: 1 }, inputs: { b: 2 }, output: [3], summary: { c: 4 } }
   const calls = await storeCalls(post, { one: { ...large, thread_id: 'thread' } })
@@ -241,7 +241,7 @@ test('calls/stream_query: columns leave the large fields out that are not named'
   }
 })
 
-test('calls/stream_query: include flags add what they name', async (t) => {
+test('calls/stream_query: include flags add the named values', async (t) => {
   const { post } = await openApp(t)
   const prices = { m: { prompt_token_cost: 0.5, completion_token_cost: 1, effective_date: '2026-01-01' } }
   await post('/cost/create', { project_id: project, costs: prices })
@@ -282,7 +282,7 @@ test('calls/stream_query: include flags add what they name', async (t) => {
   assert.equal(costs.m?.prompt_tokens_total_cost, 2)
 })
 
-test('calls/stream_query: without the summary column there are no costs to show', async (t) => {
+test('calls/stream_query: without the summary column no costs are shown', async (t) => {
   const { post } = await openApp(t)
   const prices = { m: { prompt_token_cost: 0.5, completion_token_cost: 1 } }
   await post('/cost/create', { project_id: project, costs: prices })

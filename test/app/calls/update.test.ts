@@ -5,7 +5,7 @@ import { keys, openApp } from '../../support/app.ts'
 import { completeOf, endedRecord, endOf, project, runningRecord, startOf } from '../../support/calls.ts'
 import { assertCommonRefusals } from '../../support/common-refusals.ts'
 
-/** Each test has things of its own in it. */
+/** Shared by all tests; each uses data of its own. */
 const { post } = await openApp({ after })
 
 const named = (display_name: string, status = 'success') => ({
@@ -13,7 +13,7 @@ const named = (display_name: string, status = 'success') => ({
   summary: { weave: { status, ...(status === 'success' && { latency_ms: 1376 }), display_name } },
 })
 
-test('call/update: refusals in order', async (t) => {
+test('call/update: refuses invalid requests, checking in a fixed order', async (t) => {
   const { id } = startOf()
   const body = { project_id: project, call_id: id, display_name: 'x' }
   await assertCommonRefusals(t, '/call/update', body)
@@ -40,7 +40,7 @@ test('call/update: refusals in order', async (t) => {
   })
 })
 
-test('call/update: a call is renamed, and the empty text takes the name away', async () => {
+test('call/update: renames a call, and an empty name removes the name', async () => {
   const call = completeOf({ display_name: 'first' })
   await post('/v2/acme/qa/calls/complete', { batch: [call] })
   for (const [display_name, fields] of [
@@ -56,7 +56,7 @@ test('call/update: a call is renamed, and the empty text takes the name away', a
   }
 })
 
-test('call/update: a rename may come before the call', async () => {
+test('call/update: a rename may arrive before the call', async () => {
   const { id } = startOf()
   const body = { project_id: project, call_id: id, display_name: 'renamed' }
   assert.deepEqual(whole(await post('/call/update', body)), { status: 200, body: {} })
@@ -69,7 +69,7 @@ test('call/update: a rename may come before the call', async () => {
   assert.deepEqual(ended.json.call, endedRecord(id, named('renamed')))
 })
 
-test('call/update: a rename that overtakes the batch of its call is not undone by the name in it', async () => {
+test('call/update: a rename that arrives before the batch of its call is not undone by it', async () => {
   const { id } = startOf()
   await post('/call/update', { project_id: project, call_id: id, display_name: 'renamed' })
   const start = startOf({ id, display_name: 'sent' })
@@ -84,7 +84,7 @@ test('call/update: a rename that overtakes the batch of its call is not undone b
   assert.deepEqual(read.json.call, endedRecord(id, named('renamed')))
 })
 
-test('call/update: a start or an end that comes again does not undo a rename', async () => {
+test('call/update: a repeated start or end does not undo a rename', async () => {
   const { id } = startOf()
   await post('/call/start', { start: startOf({ id, display_name: 'sent' }) })
   await post('/call/end', { end: endOf(id, { display_name: 'sent' }) })
@@ -95,7 +95,7 @@ test('call/update: a start or an end that comes again does not undo a rename', a
   assert.deepEqual(read.json.call, endedRecord(id, named('renamed')))
 })
 
-test('call/update: a name that was taken away stays away when its start comes again', async () => {
+test('call/update: a removed name stays removed when the start is repeated', async () => {
   const { id } = startOf()
   await post('/call/start', { start: startOf({ id, display_name: 'sent' }) })
   await post('/call/update', { project_id: project, call_id: id, display_name: '' })
@@ -104,7 +104,7 @@ test('call/update: a name that was taken away stays away when its start comes ag
   assert.deepEqual(read.json.call, runningRecord(id))
 })
 
-test('call/update: only the call that is named is renamed', async () => {
+test('call/update: renames only the named call', async () => {
   const [one, two] = [completeOf(), completeOf()]
   const foreign = completeOf({ id: one.id, project_id: 'globex/qa' })
   await post('/v2/acme/qa/calls/complete', { batch: [one, two] })

@@ -5,7 +5,7 @@ import { keys, openApp } from '../../support/app.ts'
 import { endedRecord, endOf, project, runningRecord, startOf } from '../../support/calls.ts'
 import { assertCommonRefusals } from '../../support/common-refusals.ts'
 
-/** Each test has things of its own in it. */
+/** Shared by all tests; each uses data of its own. */
 const { post } = await openApp({ after })
 
 const start = (fields: Record<string, unknown> = {}) => ({ mode: 'start', req: { start: startOf(fields) } })
@@ -14,7 +14,7 @@ const end = (id: string, fields: Record<string, unknown> = {}) => ({
   req: { end: endOf(id, fields) },
 })
 
-test('call/upsert_batch: refusals in order', async (t) => {
+test('call/upsert_batch: refuses invalid requests, checking in a fixed order', async (t) => {
   await assertCommonRefusals(t, '/call/upsert_batch', { batch: [start()] })
   assert.deepEqual(whole(await post('/call/upsert_batch', { batch: [start(), { mode: 'stop', req: {} }] })), {
     status: 422,
@@ -47,7 +47,7 @@ test('call/upsert_batch: refusals in order', async (t) => {
   })
 })
 
-test('call/upsert_batch: each item has its answer, in order', async () => {
+test('call/upsert_batch: returns one result per item, in order', async () => {
   const [one, two] = [startOf().id, startOf().id]
   const batch = [
     start({ id: one }),
@@ -75,14 +75,14 @@ test('call/upsert_batch: each item has its answer, in order', async () => {
   }
 })
 
-test('call/upsert_batch: an empty batch is fine', async () => {
+test('call/upsert_batch: an empty batch is accepted', async () => {
   assert.deepEqual(whole(await post('/call/upsert_batch', { batch: [] })), {
     status: 200,
     body: { res: [] },
   })
 })
 
-test('call/upsert_batch: a child may come whole before its parent begins', async () => {
+test('call/upsert_batch: a child may be complete before its parent starts', async () => {
   const [parent, child] = [startOf().id, startOf().id]
   const family = { trace_id: parent, parent_id: parent }
   await post('/call/upsert_batch', { batch: [start({ id: child, ...family }), end(child)] })
@@ -93,7 +93,7 @@ test('call/upsert_batch: a child may come whole before its parent begins', async
   assert.deepEqual(read.json.call, endedRecord(parent))
 })
 
-test('call/upsert_batch: the parts of a call may come in any order and in any split', async () => {
+test('call/upsert_batch: the parts of a call may arrive in any order and in any batches', async () => {
   const parts = [['start'], ['end'], ['start', 'end'], ['end', 'start']]
   for (const first of parts) {
     for (const second of parts) {
@@ -112,7 +112,7 @@ test('call/upsert_batch: the parts of a call may come in any order and in any sp
   }
 })
 
-test('call/upsert_batch: a batch that is sent again changes nothing', async (t) => {
+test('call/upsert_batch: a repeated batch changes nothing', async (t) => {
   const { post } = await openApp(t)
   const [one, two] = [startOf().id, startOf().id]
   const batch = [
@@ -133,7 +133,7 @@ test('call/upsert_batch: a batch that is sent again changes nothing', async (t) 
   assert.deepEqual(records[2], records[0])
 })
 
-test('call/upsert_batch: a batch that is sent again does not undo a rename', async () => {
+test('call/upsert_batch: a repeated batch does not undo a rename', async () => {
   for (const named of [{}, { display_name: 'sent' }]) {
     const { id } = startOf()
     const batch = [start({ id, ...named }), end(id, named)]
@@ -145,7 +145,7 @@ test('call/upsert_batch: a batch that is sent again does not undo a rename', asy
   }
 })
 
-test('call/upsert_batch: what comes later in a batch replaces', async () => {
+test('call/upsert_batch: later parts of a batch replace earlier ones', async () => {
   const { id } = startOf()
   const batch = [
     start({ id, inputs: { n: 1 }, thread_id: 'a' }),
@@ -158,7 +158,7 @@ test('call/upsert_batch: what comes later in a batch replaces', async () => {
   assert.deepEqual(read.json.call, endedRecord(id, { inputs: { n: 2 }, output: 2 }))
 })
 
-test('call/upsert_batch: one item that is refused leaves nothing of the batch', async () => {
+test('call/upsert_batch: one refused item leaves the whole batch unwritten', async () => {
   const { id } = startOf()
   for (const bad of [start({ project_id: 'globex/qa' }), start({ op_name: '' }), { mode: 'start' }]) {
     const { status } = await post('/call/upsert_batch', { batch: [start({ id }), end(id), bad] })
@@ -167,7 +167,7 @@ test('call/upsert_batch: one item that is refused leaves nothing of the batch', 
   }
 })
 
-test('call/upsert_batch: a batch may belong to several projects', async () => {
+test('call/upsert_batch: a batch may contain several projects', async () => {
   const { id } = startOf()
   const projects = ['acme/one', 'acme/two', 'globex/one']
   const batch = projects.map((project_id, n) => start({ id, project_id, inputs: { n } }))
@@ -179,7 +179,7 @@ test('call/upsert_batch: a batch may belong to several projects', async () => {
   }
 })
 
-test('call/upsert_batch: a long batch is stored whole, and a fault in it is found', async (t) => {
+test('call/upsert_batch: a long batch is stored whole, and an invalid item in it is found', async (t) => {
   const { post } = await openApp(t)
   const filling = 'x'.repeat(2000)
   const ids = Array.from({ length: 250 }, () => startOf().id)

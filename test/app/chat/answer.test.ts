@@ -17,7 +17,7 @@ import {
 
 const promptLength = '<s><|user|>Hi<|end|><|assistant|>'.length
 
-test('an answer is this, and nothing else', async (t) => {
+test('an answer has exactly these members', async (t) => {
   const { post } = await openApp(t, { backend: scriptedBackend() })
   for (const url of [chatUrl, `${chatUrl}/`]) {
     const { status, headers, json } = await post(url, asking())
@@ -49,7 +49,7 @@ test('an answer is this, and nothing else', async (t) => {
   }
 })
 
-test('the id is the caller’s: the header before the field', async (t) => {
+test('the id is that of the caller, and the header takes precedence over the field', async (t) => {
   const { app, post } = await openApp(t, { backend: scriptedBackend() })
   assert.equal((await post(chatUrl, asking({ request_id: 'mine' }))).json.id, 'chatcmpl-mine')
   const answer = await app.inject({
@@ -62,7 +62,7 @@ test('the id is the caller’s: the header before the field', async (t) => {
   assert.equal(answer.headers['x-request-id'], 'of-header')
 })
 
-test('why an answer ends is told for each choice, in the order of the choices', async (t) => {
+test('each choice has its finish reason, and choices are in order', async (t) => {
   const backend = scriptedBackend(function* (request) {
     yield prefilled(request, 0)
     yield tokens('abc', request, 2)
@@ -99,7 +99,7 @@ test('why an answer ends is told for each choice, in the order of the choices', 
   assert.deepEqual(json.prompt_token_ids, tokensOf('<s><|user|>Hi<|end|><|assistant|>'))
 })
 
-test('log-probabilities have the true bytes, and no half of a character as text', async (t) => {
+test('log-probabilities have the exact bytes, and no partial character as text', async (t) => {
   const halves = [0xf0, 0x9f, 0x99, 0x82].map((byte, index) => ({
     token: 1_000 + index,
     bytes: Uint8Array.of(byte),
@@ -174,7 +174,7 @@ test('log-probabilities of the prompt are keyed by token', async (t) => {
   assert.equal('prompt_logprobs' in (await post(chatUrl, asking())).json, false)
 })
 
-test('the fingerprint is of the model', async (t) => {
+test('the fingerprint is that of the model', async (t) => {
   const backend = scriptedBackend()
   const { post } = await openApp(t, { backend })
   const fingerprint = async () => (await post(chatUrl, asking())).json.system_fingerprint
@@ -205,7 +205,7 @@ test('an engine that fails in the middle is a 503', async (t) => {
   assert.ok(!answer.text.includes('a fault of ours'))
 })
 
-test('the log says what a completion took, and not a word of it', async (t) => {
+test('the log has the cost of a completion, and none of its text', async (t) => {
   const lines: Record<string, unknown>[] = []
   const logger = pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line)) })
   const backend = scriptedBackend(saying('se', 'cret'))

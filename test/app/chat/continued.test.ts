@@ -24,7 +24,7 @@ function continuing(content: unknown, fields: Record<string, unknown>) {
   })
 }
 
-/** What is said behind the given text, streamed and not. */
+/** The continuation of the given text, which is the same streamed and whole. */
 async function said(t: TestContext, say: Say, body: Record<string, unknown>) {
   const backend = playedBackend(t, say)
   const { post } = await openApp(t, { backend })
@@ -39,7 +39,7 @@ async function said(t: TestContext, say: Say, body: Record<string, unknown>) {
 
 const answers: Record<string, [given: unknown, fields: Record<string, unknown>, answer: string]> = {
   'a schema': ['{ "name" : "A', { response_format: format }, 'da", "age": 3}'],
-  'a schema, in parts': [
+  'a schema, with the text in parts': [
     [{ type: 'text', text: '{"name":' }],
     { response_format: format },
     ' "A", "age": 3}',
@@ -48,7 +48,7 @@ const answers: Record<string, [given: unknown, fields: Record<string, unknown>, 
   'a regular expression': ['ab ', { structured_outputs: { regex: 'ab +c' } }, ' c'],
   'a choice': ['ye', { structured_outputs: { choice: ['yes', 'no'] } }, 's'],
   'a grammar': ['(', { structured_outputs: { grammar: 'root ::= "(" root ")" | "x"' } }, 'x)'],
-  'a tag': [
+  'a structural tag': [
     'So: <n>',
     {
       structured_outputs: {
@@ -60,18 +60,18 @@ const answers: Record<string, [given: unknown, fields: Record<string, unknown>, 
     },
     '12</n>',
   ],
-  'a schema beside tools': ['{"name":', { response_format: format, tools }, ' "A", "age": 3}'],
-  'a schema behind a thought': [
+  'a schema with tools': ['{"name":', { response_format: format, tools }, ' "A", "age": 3}'],
+  'a schema after a thought': [
     '<think>Ada.</think>\n{"name"',
     { response_format: format },
     ': "Ada", "age": 3}',
   ],
-  'what is complete': ['{"name": "A", "age": 3} ', { response_format: format }, ''],
-  'nothing yet': ['', { response_format: format }, '{"name": "A", "age": 3}'],
+  'a complete text': ['{"name": "A", "age": 3} ', { response_format: format }, ''],
+  'an empty text': ['', { response_format: format }, '{"name": "A", "age": 3}'],
 }
 
 for (const [what, [given, fields, answer]] of Object.entries(answers)) {
-  test(`${what}: the answer goes on where the last message ends, streamed or not`, async (t) => {
+  test(`${what}: the answer continues the last message, streamed or not`, async (t) => {
     const { content, finish_reason, tool_calls } = await said(t, answer, continuing(given, fields))
     assert.equal(content ?? '', answer)
     assert.equal(finish_reason, 'stop')
@@ -85,14 +85,14 @@ test('a thought that the last message leaves open is ended first', async (t) => 
   assert.deepEqual([reasoning, content], ['is it?', '{"name": "A", "age": 3}'])
 })
 
-test('a call that is required comes behind what was said, which the constraint of contents has no part in', async (t) => {
+test('a required call follows the given text, to which the constraint on content does not apply', async (t) => {
   const call = '<tool_call>\n{"name": "find", "arguments": {}}\n</tool_call>'
   const body = continuing('Let me look. ', { response_format: format, tools, tool_choice: 'required' })
   const { tool_calls } = await said(t, call, body)
   assert.equal(tool_calls[0].function.name, 'find')
 })
 
-test('what cannot become a text that fits is refused by its field and character, streamed or not', async (t) => {
+test('a given text that can never fit is refused by field and character, streamed or not', async (t) => {
   const { post } = await openApp(t, { backend: playedBackend(t, '') })
   const body = continuing('Sure: {"name"', { response_format: format })
   for (const stream of [false, true]) {
@@ -107,7 +107,7 @@ test('what cannot become a text that fits is refused by its field and character,
   }
 })
 
-test('a last message of the assistant is the beginning of what a schema of the Messages API is about', async (t) => {
+test('a last message of the assistant is the beginning of the text that a schema of the Messages API constrains', async (t) => {
   const backend = playedBackend(t, 'da", "age": 3}')
   const { post } = await openApp(t, { backend })
   const asked = (content: unknown) =>

@@ -38,7 +38,7 @@ const sampling = (change: Partial<Generation['sampling']>): Change => ({
 const ending = (change: Partial<Generation['ending']>): Change => ({ ending: { ...plain.ending, ...change } })
 const text = (change: Partial<Generation['text']>): Change => ({ text: { ...plain.text, ...change } })
 
-/** What each field changes in what the backend is asked for. */
+/** How each field changes the generation that the backend gets. */
 const effects: [fields: Record<string, unknown>, change: Change][] = [
   [{}, {}],
   [{ temperature: 0.5 }, sampling({ temperature: 0.5 })],
@@ -139,7 +139,7 @@ const effects: [fields: Record<string, unknown>, change: Change][] = [
     { logprobs: 2, promptLogprobs: 2 },
   ],
   [{ echo: true, stream: true }, {}],
-  // These change nothing here, and say so in docs/chat-parameters.md.
+  // These change nothing here, as docs/chat-parameters.md says.
   [{ include_reasoning: false }, {}],
   [{ parallel_tool_calls: null }, {}],
   [{ response_format: { type: 'text' } }, {}],
@@ -149,7 +149,7 @@ const effects: [fields: Record<string, unknown>, change: Change][] = [
       response_format: { type: 'json_object' },
       tools: [tool],
       tool_choice: 'none',
-      // Shows nothing of the tool.
+      // Does not show the tool.
       chat_template: '{{ messages[-1].content }}',
     },
     {
@@ -237,7 +237,7 @@ test('seeds keep every digit', async () => {
     ['-9223372036854775808', -9223372036854775808n],
     ['9223372036854776000', 9223372036854775807n],
     ['-9223372036854776000', -9223372036854775808n],
-    // The range of the specification ends where doubles round the ends of 64 bits to.
+    // The range of the specification ends at the doubles nearest to the bounds of 64 bits.
     ['9223372036854775808', 9223372036854775807n],
     ['-9223372036854775809', -9223372036854775808n],
     ['9.223372036854776e18', 9223372036854775807n],
@@ -258,7 +258,7 @@ test('seeds keep every digit', async () => {
   )
 })
 
-test('fields that nobody knows are named in the log at debug', async (t) => {
+test('unknown fields are named in the log at debug', async (t) => {
   const lines: { fields?: string[] }[] = []
   const logger = pino({ level: 'debug' }, { write: (line: string) => void lines.push(JSON.parse(line)) })
   const { post } = await openApp(t, { backend: scriptedBackend(), logger })

@@ -27,7 +27,7 @@ const marks = [
 ]
 const odd = [...hostileTexts, ...marks]
 
-/** Answered or refused, and never the server's fault. */
+/** The request is answered or refused, and never fails with an error of the server. */
 async function answers(fields: Record<string, unknown>) {
   for (const stream of [false, true]) {
     const answer = await post(chatUrl, asking({ ...fields, stream }))
@@ -39,7 +39,7 @@ async function answers(fields: Record<string, unknown>) {
   assert.deepEqual(backend.failures, [])
 }
 
-test('names of tools', async () => {
+test('odd names of tools are answered or refused', async () => {
   for (const name of [
     ...odd,
     '',
@@ -57,7 +57,7 @@ test('names of tools', async () => {
   }
 })
 
-test('names that objects have by themselves are names', async () => {
+test('tools may be named like built-in properties of objects', async () => {
   for (const name of ['__proto__', 'constructor', 'toString', 'hasOwnProperty']) {
     backend.say = callText(name, '{}')
     const { turns } = await askedBothWays(app, { tools: [tool({ name })] })
@@ -65,7 +65,7 @@ test('names that objects have by themselves are names', async () => {
   }
 })
 
-test('schemas of parameters', async () => {
+test('odd schemas of parameters are answered or refused', async () => {
   const deep = (depth: number): object =>
     depth === 0 ? {} : { type: 'object', properties: { a: deep(depth - 1) } }
   const schemas: unknown[] = [
@@ -117,7 +117,7 @@ function historyWith(call: object, fields: object = {}) {
   ]
 }
 
-test('calls and results of earlier turns', async () => {
+test('odd calls and results in earlier turns are answered or refused', async () => {
   backend.say = 'Hm.'
   for (const text of [
     ...odd,
@@ -162,7 +162,7 @@ test('calls and results of earlier turns', async () => {
   }
 })
 
-test('choices of tools', async () => {
+test('odd values of tool_choice are answered or refused', async () => {
   backend.say = 'Hm.'
   const allowed = (given: unknown) => ({ type: 'allowed_tools', allowed_tools: given })
   const f = { type: 'function', function: { name: 'f' } }
@@ -207,7 +207,7 @@ test('choices of tools', async () => {
   }
 })
 
-test('what a model writes, with tools and without a constraint on its content', async () => {
+test('odd texts of a model are answered, with tools and without a constraint on content', async () => {
   const tools = [weather, clock]
   const texts = [
     '<tool_call>',
@@ -222,7 +222,7 @@ test('what a model writes, with tools and without a constraint on its content', 
     '<think><tool_call>',
     '<tool_response>\n</tool_response>',
     '{"name": "now"}',
-    // No constraint lets a model write NUL.
+    // No constraint allows NUL.
     ...odd.map((text) => text.toWellFormed().replaceAll('\0', '')),
   ]
   for (const text of texts) {
@@ -238,7 +238,7 @@ test('what a model writes, with tools and without a constraint on its content', 
   }
 })
 
-test('128 tools: the one that is meant is called', async () => {
+test('among 128 tools the right one is called', async () => {
   const tools = Array.from({ length: 128 }, (_, index) => ({
     type: 'function',
     function: {

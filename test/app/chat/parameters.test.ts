@@ -15,9 +15,7 @@ interface Bodies {
   badBodies: object[]
 }
 
-/**
- * Every field of the specification, in its order: values or bodies that are answered, and such that are refused.
- */
+/** Every field of the specification, in its order: values or bodies that are accepted, and some that are refused. */
 const fields: Record<string, Values | Bodies> = {
   messages: {
     goodBodies: [{}],
@@ -172,7 +170,7 @@ const fields: Record<string, Values | Bodies> = {
   ),
 }
 
-/** Values of a field, each in a body of its own. */
+/** Each value of a field in a body of its own. */
 function one(good: unknown[], bad: unknown[]): Values {
   return { good, bad }
 }
@@ -184,7 +182,7 @@ for (const [name, given] of Object.entries(fields)) {
   const good = 'good' in given ? given.good.map(alone) : given.goodBodies
   const bad = 'bad' in given ? given.bad.map(alone) : given.badBodies
 
-  test(`${name}: what is taken, and what is refused by its name`, async () => {
+  test(`${name}: accepted values, and values that are refused and named`, async () => {
     for (const sent of good) {
       const { status, text } = await post(chatUrl, asking({ ...sent }))
       assert.equal(status, 200, `${JSON.stringify(sent)}: ${text}`)

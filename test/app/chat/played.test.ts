@@ -13,7 +13,7 @@ test('a played text is the answer', async (t) => {
   assert.equal(json.choices[0].finish_reason, 'stop')
 })
 
-test('each choice has its own, and the length ends it', async (t) => {
+test('each choice has its own text, and max_tokens cuts it off', async (t) => {
   const backend = playedBackend(t, (_, choice) => 'ab'.repeat(choice + 1))
   const { post } = await openApp(t, { backend })
   const { json } = await post(chatUrl, asking({ model: 'played', n: 2, max_tokens: 3 }))
@@ -27,7 +27,7 @@ test('each choice has its own, and the length ends it', async (t) => {
   ])
 })
 
-test('what a constraint does not allow breaks the answer off, and says where', async (t) => {
+test('text that a constraint does not allow fails the answer, with its position', async (t) => {
   const backend = playedBackend(t, 'abd')
   const { post } = await openApp(t, { backend })
   const { status } = await post(chatUrl, asking({ model: 'played', structured_outputs: { regex: 'ab[ce]' } }))
@@ -42,7 +42,7 @@ const tools = [
   },
 ]
 
-test('a call whose marks are control tokens is read by these tokens, and not by the same letters', async (t) => {
+test('markers that are control tokens are recognised by token, and the same letters are not', async (t) => {
   const vocabulary = playedVocabulary({ control: ['<tool_call>', '</tool_call>'] })
   const call = '<tool_call>\n{"name": "find", "arguments": {"text": "</tool_call"}}\n</tool_call>'
   for (const [said, content, calls] of [

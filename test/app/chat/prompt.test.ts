@@ -6,7 +6,7 @@ import { scriptedBackend, scriptedModel } from '../../support/scripted-backend.t
 
 const show = (expression: string) => `{{ ${expression} }}`
 
-/** A template that shows tools and calls, so that it is left to write them. */
+/** A template that renders tools and calls itself. */
 const callsShown =
   '{% for m in messages %}{{ m.content }}{% for c in m.tool_calls %}<call>{"name": "{{ c.function.name }}", "arguments": {{ c.function.arguments | tojson }}}</call>{% endfor %}{% endfor %}'
 
@@ -17,10 +17,10 @@ const assistantLast = (content: unknown) => [
   { role: 'assistant', content },
 ]
 
-/** What the model reads, by what the request says. */
+/** The prompt of the model for the fields of a request. */
 const prompts: [why: string, fields: Record<string, unknown>, prompt: string][] = [
-  ['the model’s template', {}, '<s><|user|>Hi<|end|><|assistant|>'],
-  ['no turn of the assistant', { add_generation_prompt: false }, '<s><|user|>Hi<|end|>'],
+  ['the template of the model', {}, '<s><|user|>Hi<|end|><|assistant|>'],
+  ['without a turn of the assistant', { add_generation_prompt: false }, '<s><|user|>Hi<|end|>'],
   [
     'several messages',
     {
@@ -37,17 +37,17 @@ const prompts: [why: string, fields: Record<string, unknown>, prompt: string][] 
     '<s><|system|>Be<|end|><|assistant|>',
   ],
   [
-    'a role of one’s own',
+    'a custom role',
     { messages: [{ role: 'narrator', content: 'Once' }] },
     '<s><|narrator|>Once<|end|><|assistant|>',
   ],
   [
-    'an open message',
+    'a message to be continued',
     { messages: assistantLast('Well, '), add_generation_prompt: false, continue_final_message: true },
     '<s><|user|>Hi<|end|><|assistant|>Well, ',
   ],
   [
-    'an open message in parts',
+    'a message in parts to be continued',
     {
       messages: assistantLast([{ type: 'text', text: 'Well' }]),
       add_generation_prompt: false,
@@ -56,20 +56,20 @@ const prompts: [why: string, fields: Record<string, unknown>, prompt: string][] 
     '<s><|user|>Hi<|end|><|assistant|>Well',
   ],
   ['a template of the request', { chat_template: 'Q: {{ messages[0].content }}' }, 'Q: Hi'],
-  ['marks of the model', { chat_template: '{{ bos_token }}{{ eos_token }}' }, '<s></s>'],
+  ['the begin and end tokens of the model', { chat_template: '{{ bos_token }}{{ eos_token }}' }, '<s></s>'],
   ['variables', { chat_template: show('a.b'), chat_template_kwargs: { a: { b: 5 } } }, '5'],
   [
-    'a variable instead of a mark',
+    'a variable overrides bos_token',
     { chat_template: show('bos_token'), chat_template_kwargs: { bos_token: 'B' } },
     'B',
   ],
   [
-    'a field before a variable',
+    'a field overrides a variable',
     { chat_template: show('add_generation_prompt'), chat_template_kwargs: { add_generation_prompt: 5 } },
     'true',
   ],
   [
-    'a variable where the field is null',
+    'a variable applies when the field is null',
     {
       chat_template: show('reasoning_effort'),
       chat_template_kwargs: { reasoning_effort: 'huge' },
@@ -78,7 +78,7 @@ const prompts: [why: string, fields: Record<string, unknown>, prompt: string][] 
     'huge',
   ],
   [
-    'the field where it is not',
+    'the field applies when it is not null',
     {
       chat_template: show('reasoning_effort'),
       chat_template_kwargs: { reasoning_effort: 'huge' },
@@ -87,7 +87,7 @@ const prompts: [why: string, fields: Record<string, unknown>, prompt: string][] 
     'low',
   ],
   [
-    'messages are no variable',
+    'messages cannot be set as a variable',
     { chat_template: show('messages | length'), chat_template_kwargs: { messages: [] } },
     '1',
   ],
@@ -125,7 +125,7 @@ const prompts: [why: string, fields: Record<string, unknown>, prompt: string][] 
     'null<call>{"name": "f", "arguments": {"a": "x"}}</call>',
   ],
   [
-    'a call for a template that shows none',
+    'a call with a template that does not show calls',
     {
       messages: [
         {
@@ -168,7 +168,7 @@ for (const [why, fields, prompt] of prompts) {
   })
 }
 
-test('the answer speaks in the role that the prompt leaves open', async () => {
+test('the answer has the role that the prompt leaves open', async () => {
   for (const [fields, role] of [
     [{}, 'assistant'],
     [{ add_generation_prompt: false }, 'user'],
@@ -182,7 +182,7 @@ test('the answer speaks in the role that the prompt leaves open', async () => {
   }
 })
 
-test('echo gives the last message back when the answer has its role', async () => {
+test('echo returns the last message when the answer has its role', async () => {
   for (const [fields, content] of [
     [
       { messages: assistantLast('Well, '), add_generation_prompt: false, continue_final_message: true },
@@ -208,7 +208,7 @@ test('echo gives the last message back when the answer has its role', async () =
   }
 })
 
-test('a text and a list of one part give the same prompt, whatever the template goes through', async () => {
+test('a text and a list of one part give the same prompt, whatever the template iterates over', async () => {
   for (const chat_template of [
     scriptedModel.template,
     '{% for m in messages %}{% for part in m.content %}{{ part.text }}{% endfor %}{% endfor %}',

@@ -45,7 +45,7 @@ const wanted = {
 const ns = ']<]minimax[>['
 const q = '<|"|>'
 
-/** How models of these families write that call, the control tokens of their vocabularies, and what is masked. */
+/** For each family: the control tokens of its vocabulary, the call as a model writes it, and a masked argument. */
 const families: Record<string, { control: string[]; said: string; wrong: [string, string] }> = {
   'MiniMax-M3': {
     control: [ns],
@@ -71,12 +71,12 @@ const families: Record<string, { control: string[]; said: string; wrong: [string
   },
 }
 
-describe('a strict tool with values inside of values', { skip }, () => {
+describe('a strict tool with nested values', { skip }, () => {
   for (const [name, { control, said, wrong }] of Object.entries(families)) {
     for (const tokens of [control, []]) {
       if (tokens.length === 0 && control.length === 0 && tokens !== control) continue
       const how = tokens.length === 0 ? 'in letters' : 'with control tokens'
-      test(`${name}, ${how}: whole, streamed, and held to its schema`, async (t) => {
+      test(`${name}, ${how}: whole, streamed, and constrained by its schema`, async (t) => {
         const vocabulary = playedVocabulary({ control: tokens })
         const backend = playedBackend(t, said, { vocabulary, template: templateOf(name) })
         const app = await openApp(t, { backend })

@@ -21,7 +21,7 @@ async function said(say: Say, fields: Record<string, unknown> = thinking) {
 
 const answered = `<think>\n${thought}\n</think>\n\nParis`
 
-test('a thought is told apart from the answer, and counted', async () => {
+test('a thought is separated from the answer, and counted', async () => {
   const { turns, usage } = await said(answered)
   assert.deepEqual([turns[0]?.reasoning.trim(), turns[0]?.content], [thought, 'Paris'])
   assert.equal(turns[0]?.finish, 'stop')
@@ -29,7 +29,7 @@ test('a thought is told apart from the answer, and counted', async () => {
   assert.ok(thoughts >= thought.length / 4 && thoughts < usage.completion_tokens)
 })
 
-test('an answer without a thought has none, whatever was asked', async () => {
+test('an answer without a thought has none, whatever was requested', async () => {
   for (const fields of [thinking, { reasoning_effort: 'high' }, {}]) {
     const { turns, usage } = await said('Paris', fields)
     assert.deepEqual([turns[0]?.reasoning, turns[0]?.content], ['', 'Paris'])
@@ -37,7 +37,7 @@ test('an answer without a thought has none, whatever was asked', async () => {
   }
 })
 
-test('include_reasoning false leaves out the thought with its tokens, and counts them', async () => {
+test('include_reasoning false leaves out the thought with its tokens, but counts them', async () => {
   const asked = { ...thinking, logprobs: true, top_logprobs: 1, return_token_ids: true }
   const shown = await said(answered, asked)
   const hidden = await said(answered, { ...asked, include_reasoning: false })
@@ -51,7 +51,7 @@ test('include_reasoning false leaves out the thought with its tokens, and counts
   assert.ok(!JSON.stringify(hidden.chunks).includes('France'))
 })
 
-test('what a constraint asks for is content, also where it is a mark of thoughts', async (t) => {
+test('constrained text is content, even where it is a marker of thoughts', async (t) => {
   const vocabulary = playedVocabulary({ words: ['<think>', '</think>', 'is', ' the'] })
   const backend = playedBackend(t, answered, { vocabulary })
   const app = await openApp(t, { backend })
@@ -68,8 +68,8 @@ test('what a constraint asks for is content, also where it is a mark of thoughts
   }
 })
 
-test('a thought that is cut off is no content', async (t) => {
-  // Where a mark is several tokens, the first of them may begin any text.
+test('a thought that is cut off is not content', async (t) => {
+  // The markers are single tokens: with several, the first could begin any text.
   const vocabulary = playedVocabulary({ words: ['<think>', '</think>', 'is', ' the'] })
   const backend = playedBackend(t, answered, { vocabulary })
   const app = await openApp(t, { backend })
@@ -89,7 +89,7 @@ test('a thought that is cut off is no content', async (t) => {
   assert.deepEqual([...kinds].sort(), ['content', 'nothing', 'reasoning'])
 })
 
-test('a thought comes before a call that has to be made', async () => {
+test('a thought may precede a required call', async () => {
   const tools = [weather, clock]
   for (const tool_choice of ['auto', 'required', { type: 'function', function: { name: 'now' } }]) {
     const text = `<think>\n${thought}\n</think>\n\n${callText('now', '{}')}`
@@ -101,7 +101,7 @@ test('a thought comes before a call that has to be made', async () => {
   }
 })
 
-test('a thought is free, what follows has to be what was asked for', async () => {
+test('a thought is unconstrained, and the text after it must fit', async () => {
   const fields = { ...thinking, structured_outputs: { choice: ['Paris', 'Rome'] } }
   const { turns } = await said(answered, fields)
   assert.deepEqual([turns[0]?.reasoning.trim(), turns[0]?.content], [thought, 'Paris'])
@@ -110,7 +110,7 @@ test('a thought is free, what follows has to be what was asked for', async () =>
   assert.match(backend.failures.splice(0).join(), /"B" after/)
 })
 
-test('thinking_token_budget ends the thought, and the answer goes on', async () => {
+test('thinking_token_budget ends the thought, and the answer continues', async () => {
   const free = await said(answered)
   const thoughts = free.usage.completion_tokens_details.reasoning_tokens
   for (const budget of [0, 5]) {
@@ -124,12 +124,12 @@ test('thinking_token_budget ends the thought, and the answer goes on', async () 
   }
 })
 
-test('an unknown effort is refused by name', async () => {
+test('an unknown effort is refused and named', async () => {
   const answer = await post(chatUrl, asking({ reasoning_effort: 'extreme' }))
   assertRefused(answer, { status: 400, code: 'invalid_request', param: 'reasoning_effort' })
 })
 
-test('thoughts of earlier turns reach the template under either name', async () => {
+test('the thoughts of earlier turns reach the template under either name', async () => {
   for (const name of ['reasoning', 'reasoning_content']) {
     await said('Rome', {
       messages: [

@@ -8,7 +8,7 @@ import { saying, scriptedBackend, scriptedModel } from '../../support/scripted-b
 const knit = { type: 'function', function: { name: 'knit' } }
 const named = { type: 'function', function: { name: 'knit' } }
 
-test('HEDDLE_TOOL_CHOICE=none holds a server to the letter of the specification', async (t) => {
+test('HEDDLE_TOOL_CHOICE=none accepts only tool_choice none, and tools as the specification says', async (t) => {
   const backend = scriptedBackend()
   const { post } = await openApp(t, { backend, settings: { HEDDLE_TOOL_CHOICE: 'none' } })
   for (const tool_choice of ['auto', 'required', named]) {
@@ -24,7 +24,7 @@ test('HEDDLE_TOOL_CHOICE=none holds a server to the letter of the specification'
   }
 })
 
-test('a number that a double rounds is shown as it was sent, with the bound that it breaks', async (t) => {
+test('a number that a double would round is shown as sent, with the bound that it exceeds', async (t) => {
   const { post } = await openApp(t, { backend: scriptedBackend() })
   for (const [field, given, message] of [
     ['n', '9007199254740993', /<=128, received 9007199254740993\.$/],
@@ -39,13 +39,13 @@ test('a number that a double rounds is shown as it was sent, with the bound that
   }
 })
 
-test('the checks come in this order', async (t) => {
+test('requests are checked in this order', async (t) => {
   const backend = scriptedBackend()
   backend.generate = () => {
     throw refuse('context_length_exceeded', { limit: 10, prompt: 20, answer: 1 })
   }
   const { app, post } = await openApp(t, { backend })
-  // Everything is wrong at once; then one thing after the other is put right.
+  // Everything is wrong at first, and then one thing after the other is corrected.
   const wrong: Record<string, unknown> = {
     messages: [{ role: 'user', content: [{ type: 'image_url', image_url: 'x' }] }],
     temperature: 'hot',
@@ -94,7 +94,7 @@ test('the checks come in this order', async (t) => {
   }
 })
 
-test('what is too long for the context is named', async (t) => {
+test('a prompt that is too long for the context is refused, and the field is named', async (t) => {
   const backend = scriptedBackend()
   backend.generate = async ({ ending }) => {
     throw refuse('context_length_exceeded', {
@@ -115,7 +115,7 @@ test('what is too long for the context is named', async (t) => {
   }
 })
 
-test('without a model there is a reason', async (t) => {
+test('without a model requests are refused with the reason', async (t) => {
   const { post } = await openApp(t)
   for (const url of [chatUrl, `${chatUrl}/`]) {
     for (const stream of [false, true]) {
@@ -131,7 +131,7 @@ test('without a model there is a reason', async (t) => {
   }
 })
 
-test('a model that cannot be loaded says why', async (t) => {
+test('a model that cannot be loaded is reported with the reason', async (t) => {
   const backend = scriptedBackend()
   backend.served = undefined
   backend.state = { state: 'failed', reason: 'the file is no GGUF' }
@@ -144,7 +144,7 @@ test('a model that cannot be loaded says why', async (t) => {
   })
 })
 
-test('any served name is known, and no name is the first one', async (t) => {
+test('every served name is accepted, and without a name the first model answers', async (t) => {
   const { post } = await openApp(t, { backend: scriptedBackend() })
   for (const model of ['scripted', 'alias/of-it', '', null, undefined]) {
     const { status, json } = await post(chatUrl, asking({ model }))
@@ -376,7 +376,7 @@ for (const [fields, code, param, message] of refused) {
   })
 }
 
-test('log-probabilities of an answer whose length nobody knew end where they are too many', async (t) => {
+test('an answer of unknown length fails when its log-probabilities become too many', async (t) => {
   const backend = scriptedBackend(saying(...Array(48).fill('x'.repeat(1000))))
   const { post } = await openApp(t, { backend })
   const answer = await post(chatUrl, asking({ logprobs: true, top_logprobs: 20 }))
@@ -385,7 +385,7 @@ test('log-probabilities of an answer whose length nobody knew end where they are
   assert.equal((await post(chatUrl, asking({ logprobs: true, top_logprobs: 1 }))).status, 200)
 })
 
-test('seeds outside of the range that the specification states are refused', async (t) => {
+test('seeds outside the range of the specification are refused', async (t) => {
   const { post } = await openApp(t, { backend: scriptedBackend() })
   for (const seed of [
     '9223372036854776001',
@@ -404,7 +404,7 @@ test('seeds outside of the range that the specification states are refused', asy
   }
 })
 
-test('what the backend refuses is the answer, with or without a stream', async (t) => {
+test('a refusal of the backend is returned, with or without a stream', async (t) => {
   const backend = scriptedBackend()
   const { post } = await openApp(t, { backend })
   for (const [refusal, type] of [
@@ -422,7 +422,7 @@ test('what the backend refuses is the answer, with or without a stream', async (
   }
 })
 
-test('a prompt of nothing is named by the field that it comes from', async (t) => {
+test('an empty prompt is refused, and the field that it comes from is named', async (t) => {
   const backend = scriptedBackend()
   backend.generate = () => Promise.reject(refuse('prompt_empty', { field: 'prompt' }))
   const { post } = await openApp(t, { backend })
@@ -435,7 +435,7 @@ test('a prompt of nothing is named by the field that it comes from', async (t) =
   }
 })
 
-test('HEDDLE_REQUEST_TEMPLATES=off refuses templates wherever they hide', async (t) => {
+test('HEDDLE_REQUEST_TEMPLATES=off refuses templates in every field', async (t) => {
   const settings = { HEDDLE_REQUEST_TEMPLATES: 'off' }
   const { post } = await openApp(t, { backend: scriptedBackend(), settings })
   for (const [fields, param] of [
@@ -447,7 +447,7 @@ test('HEDDLE_REQUEST_TEMPLATES=off refuses templates wherever they hide', async 
   assert.equal((await post(chatUrl, asking({ chat_template: null }))).status, 200)
 })
 
-test('HEDDLE_PRIORITY=on takes any priority', async (t) => {
+test('HEDDLE_PRIORITY=on accepts any priority', async (t) => {
   const backend = scriptedBackend()
   const { post } = await openApp(t, { backend, settings: { HEDDLE_PRIORITY: 'on' } })
   for (const priority of [-5, 0, 7]) {
@@ -471,7 +471,7 @@ test('a model without a template needs one in the request', async (t) => {
   assert.equal((await post(chatUrl, asking({ chat_template: 'x' }))).status, 200)
 })
 
-test('another method is told what is offered', async (t) => {
+test('an unsupported method is refused with the accepted ones', async (t) => {
   const { send } = await openApp(t)
   for (const [url, allowed] of [
     [chatUrl, 'POST, GET, HEAD'],

@@ -32,7 +32,7 @@ async function openStored(t: TestContext, parts: TestParts = {}) {
   const ask = async (fields: Record<string, unknown> = {}, headers: Record<string, string> = {}) => {
     const answer = await send('POST', '', { body: asking(fields), headers })
     assert.equal(answer.status, 200, answer.text)
-    // Written when it is read by its id.
+    // Reading by id waits until the completion is written.
     assert.equal((await send('GET', `/${answer.json.id}`, { headers })).status, 200)
     return answer.json
   }
@@ -44,7 +44,7 @@ async function openStored(t: TestContext, parts: TestParts = {}) {
   return { ...opened, send, ask, idsOf }
 }
 
-test('a completion is read as it was answered, with its metadata', async (t) => {
+test('a stored completion is read back as answered, with its metadata', async (t) => {
   const { send, ask } = await openStored(t)
   const answer = await ask({ metadata: { run: '7' } })
   const { json, headers } = await send('GET', `/${answer.id}`)
@@ -152,7 +152,7 @@ test('metadata is changed on the completion and on its call', async (t) => {
   assert.deepEqual([refused.status, refused.json.error.param], [400, 'metadata'])
 })
 
-test('a deleted completion is gone with its call, and a list goes on behind it', async (t) => {
+test('deleting a completion deletes its call, and a list can continue after it', async (t) => {
   const { send, ask, post, idsOf } = await openStored(t)
   const [first, second] = [await ask(), await ask()]
   const { status, json } = await send('DELETE', `/${first.id}`)
@@ -166,7 +166,7 @@ test('a deleted completion is gone with its call, and a list goes on behind it',
   }
 })
 
-test('completions of other projects, of others, and calls that failed are not there', async (t) => {
+test('completions of other projects and users, and failed calls, are not found', async (t) => {
   const { send, ask, idsOf, database } = await openStored(t)
   const headers = { 'x-heddle-project': 'acme/other' }
   const { id } = await ask({}, headers)
@@ -193,7 +193,7 @@ test('completions of other projects, of others, and calls that failed are not th
   assert.equal(call.status, 200)
 })
 
-test('of several completions with the same id the latest is meant, and the answer says so', async (t) => {
+test('of several completions with the same id the newest is returned, and the answer says so', async (t) => {
   const { send, idsOf } = await openStored(t)
   for (const content of ['one', 'two']) {
     const body = asking({ request_id: 'mine', messages: [{ role: 'user', content }] })

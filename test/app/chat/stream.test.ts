@@ -7,7 +7,7 @@ import { openApp } from '../../support/app.ts'
 import { asking, chatUrl, choiceOf, eventsOf } from '../../support/chat.ts'
 import { prefilled, type Script, saying, scriptedBackend, tokens } from '../../support/scripted-backend.ts'
 
-/** The same events, each on its own: whoever gathers what is there finds nothing more. */
+/** The same events one at a time, with pauses, so that no two can be combined into one chunk. */
 function oneByOne(script: Script): Script {
   return async function* (request, signal) {
     for await (const turn of script(request, signal)) {
@@ -17,7 +17,7 @@ function oneByOne(script: Script): Script {
   }
 }
 
-test('a stream is these chunks, and nothing else', async (t) => {
+test('a stream is exactly these chunks', async (t) => {
   const { post } = await openApp(t, { backend: scriptedBackend(oneByOne(saying('Hel', 'lo'))) })
   for (const url of [chatUrl, `${chatUrl}/`]) {
     const { status, headers, text } = await post(url, asking({ stream: true }))
@@ -80,7 +80,7 @@ for (const [how, script] of Object.entries(scripts)) {
       { n: 2, logprobs: true, top_logprobs: 2, return_token_ids: true },
       { logprobs: true, return_tokens_as_token_ids: true },
     ]) {
-      test(`a stream says what the whole answer says: ${how}, ${pace}, ${JSON.stringify(fields)}`, async () => {
+      test(`a stream has the same content as the whole answer: ${how}, ${pace}, ${JSON.stringify(fields)}`, async () => {
         backend.script = played
         const { json: whole } = await shared.post(chatUrl, asking(fields))
         const streamed = asking({ ...fields, stream: true, stream_options: { include_usage: true } })
@@ -116,7 +116,7 @@ for (const [how, script] of Object.entries(scripts)) {
   }
 }
 
-test('choices come mixed, as they are generated', async (t) => {
+test('choices are interleaved, in the order of their generation', async (t) => {
   const { post } = await openApp(t, { backend: scriptedBackend(oneByOne(saying('a', 'b'))) })
   const { chunks } = eventsOf((await post(chatUrl, asking({ n: 2, stream: true }))).text)
   assert.deepEqual(
@@ -134,7 +134,7 @@ test('choices come mixed, as they are generated', async (t) => {
   )
 })
 
-test('the last words come with the end, when they are there together', async (t) => {
+test('the last text shares a chunk with the end when both are available', async (t) => {
   const { post } = await openApp(t, { backend: scriptedBackend(saying('Hel', 'lo')) })
   const { chunks } = eventsOf((await post(chatUrl, asking({ stream: true }))).text)
   assert.deepEqual(
@@ -146,7 +146,7 @@ test('the last words come with the end, when they are there together', async (t)
   )
 })
 
-test('usage beside each chunk grows to what it is in the end', async (t) => {
+test('the usage of each chunk grows to the final usage', async (t) => {
   const { post } = await openApp(t, { backend: scriptedBackend(oneByOne(saying('Hel', 'lo'))) })
   const stream_options = { include_usage: true, continuous_usage_stats: true }
   const { chunks } = eventsOf((await post(chatUrl, asking({ stream: true, stream_options, n: 2 }))).text)
@@ -159,7 +159,7 @@ test('usage beside each chunk grows to what it is in the end', async (t) => {
   assert.ok(eventsOf((await post(chatUrl, alone)).text).chunks.every(({ usage }) => usage === undefined))
 })
 
-test('text that is held back makes no chunk, unless its tokens are wanted', async (t) => {
+test('held back text makes no chunk, unless its tokens are requested', async (t) => {
   const script = oneByOne(scripts['held back text'] as Script)
   const { post } = await openApp(t, { backend: scriptedBackend(script) })
   const contents = async (fields: object) =>
@@ -199,7 +199,7 @@ test('a failure in the middle is an event, and the stream ends', async (t) => {
   assert.ok(!text.includes('a fault of ours'))
 })
 
-test('a comment says that the server is still there', async (t) => {
+test('comments keep the connection alive while the client waits', async (t) => {
   const backend = scriptedBackend(async function* (request) {
     await delay(50)
     yield* saying('Hello')(request, new AbortController().signal)

@@ -20,13 +20,13 @@ const severalCalls = [
   callText('get_weather', { city: 'Rīga' }),
 ].join('\n')
 
-/** Asks both ways a model that says this. */
+/** Asks a model that says this, whole and streamed. */
 async function said(say: Say, fields: Record<string, unknown> = {}) {
   backend.say = say
   return askedBothWays(app, { tools, ...fields })
 }
 
-/** The constraint lets a model that would say this not go on. */
+/** Asserts that the constraint stops a model from saying this. */
 async function cannotSay(say: Say, fields: Record<string, unknown>, at: RegExp) {
   backend.say = say
   const { status } = await post(chatUrl, asking({ tools, ...fields }))
@@ -42,7 +42,7 @@ function lastPrompt(): string {
   return prompt !== undefined && 'text' in prompt ? prompt.text : ''
 }
 
-test('a call is told apart, with its arguments as they are written', async () => {
+test('a call is separated from the text, with its arguments as written', async () => {
   const { turns, usage } = await said(callText('get_weather', oslo))
   const [turn] = turns
   assert.deepEqual(
@@ -55,7 +55,7 @@ test('a call is told apart, with its arguments as they are written', async () =>
   assert.equal(usage.completion_tokens_details, undefined)
 })
 
-test('a call in another spelling than the template shows is a call, and JSON that is none is content', async () => {
+test('a call in another spelling than that of the template is recognised, and other JSON is content', async () => {
   const call = `{"name": "get_weather", "arguments": ${oslo}}`
   for (const text of [call, `\`\`\`json\n${call}`, `<function=get_weather>${oslo}</function>`]) {
     const { turns } = await said(text)
@@ -95,7 +95,7 @@ test('text before a call stays content', async () => {
   assert.equal(turns[0]?.finish, 'tool_calls')
 })
 
-test('without a call there is content, and stop', async () => {
+test('without a call there is content, and the answer ends with stop', async () => {
   for (const text of ['It rains.', '<tool_call> is a tag', '{"name": "get_weather"']) {
     const { turns } = await said(text)
     assert.deepEqual([turns[0]?.content, turns[0]?.calls, turns[0]?.finish], [text, [], 'stop'])
@@ -124,7 +124,7 @@ test('each choice has its own calls', async () => {
   )
 })
 
-test('the answer is over after its first call when parallel_tool_calls is false', async () => {
+test('the answer ends after its first call when parallel_tool_calls is false', async () => {
   const { turns } = await said([callText('get_weather', oslo), '\n', callText('now', '{}')], {
     parallel_tool_calls: false,
   })
@@ -141,13 +141,13 @@ test('tool_choice none: tools are in the prompt, and nothing is read as a call',
   }
 })
 
-test('tool_choice required: an answer can only be a call', async () => {
+test('tool_choice required: the answer must be a call', async () => {
   const { turns } = await said(severalCalls, { tool_choice: 'required' })
   assert.deepEqual([turns[0]?.calls.length, turns[0]?.finish], [3, 'tool_calls'])
   await cannotSay('It rains.', { tool_choice: 'required' }, /"I" after ""/)
 })
 
-test('a tool by its name: this one, and stop as OpenAI has it', async () => {
+test('a named tool: only that one can be called, and the answer ends with stop, as in OpenAI', async () => {
   const tool_choice = { type: 'function', function: { name: 'now' } }
   const { turns } = await said(callText('now', '{}'), { tool_choice })
   assert.deepEqual([callsOf(turns[0]), turns[0]?.finish], [[['now', '{}']], 'stop'])
@@ -155,7 +155,7 @@ test('a tool by its name: this one, and stop as OpenAI has it', async () => {
   await cannotSay(callText('get_weather', oslo), { tool_choice }, /"g" after ".*name/s)
 })
 
-test('allowed_tools: some of them, all in the prompt', async () => {
+test('allowed_tools: only some tools can be called, and all are in the prompt', async () => {
   const allowed = (mode: string) => ({
     tool_choice: {
       type: 'allowed_tools',
@@ -173,7 +173,7 @@ test('allowed_tools: some of them, all in the prompt', async () => {
   await cannotSay(callText('get_weather', oslo), allowed('required'), /"g" after ".*name/s)
 })
 
-test('arguments cannot leave their schema', async () => {
+test('arguments cannot violate their schema', async () => {
   for (const [given, at] of [
     ['{"city": 7}', /"7" after/],
     ['{"city": "Oslo", "days": 8}', /"8" after/],
@@ -185,7 +185,7 @@ test('arguments cannot leave their schema', async () => {
   }
 })
 
-test('a call that is cut off is shown as far as it came, and length stays the reason', async () => {
+test('a call that is cut off is shown in part, and its finish reason stays length', async () => {
   const text = callText('get_weather', oslo)
   const { usage } = await said(text)
   const seen = new Set<string>()
@@ -200,7 +200,7 @@ test('a call that is cut off is shown as far as it came, and length stays the re
   assert.deepEqual([...seen].sort(), ['all', 'nothing', 'some'])
 })
 
-test('a stop text inside of arguments cuts the call', async () => {
+test('a stop text inside arguments cuts off the call', async () => {
   const { turns } = await said(callText('get_weather', oslo), { stop: ['slo'] })
   assert.deepEqual(callsOf(turns[0]), [['get_weather', '{"city": "O']])
   assert.deepEqual([turns[0]?.finish, turns[0]?.stop], ['stop', 'slo'])
@@ -209,7 +209,7 @@ test('a stop text inside of arguments cuts the call', async () => {
   assert.deepEqual([behind.turns[0]?.finish, behind.turns[0]?.stop], ['tool_calls', '</tool'])
 })
 
-test('log-probabilities and token ids are there for all tokens, also of marks', async () => {
+test('log-probabilities and token ids are returned for all tokens, including markers', async () => {
   const asked = { logprobs: true, top_logprobs: 1, return_token_ids: true }
   for (const text of [severalCalls, `Let me look.\n${severalCalls}`]) {
     const { turns, usage } = await said(text, asked)
@@ -218,7 +218,7 @@ test('log-probabilities and token ids are there for all tokens, also of marks', 
   }
 })
 
-test('a call or the object, where a format is asked for beside tools', async () => {
+test('with a response format and tools the answer is a call or fits the format', async () => {
   const response_format = {
     type: 'json_schema',
     json_schema: {
@@ -241,7 +241,7 @@ test('a call or the object, where a format is asked for beside tools', async () 
   await cannotSay('{"rain":true}', { response_format, tool_choice: 'required' }, /after ""/)
 })
 
-test('the first form: functions and function_call, both ways', async () => {
+test('the older form works: functions and function_call, whole and streamed', async () => {
   const functions = tools.map((tool) => tool.function)
   const older = { tools: undefined, functions }
   const { turns, whole } = await said([callText('get_weather', oslo), '\n', callText('now', '{}')], older)
@@ -263,7 +263,7 @@ test('the first form: functions and function_call, both ways', async () => {
   assert.match(lastPrompt(), /<tool_call>.*"Oslo".*<tool_response>rain<\/tool_response>/s)
 })
 
-test('calls and their results are in the prompt of what follows', async () => {
+test('calls and their results are in the prompt of the next turn', async () => {
   const { turns } = await said(severalCalls)
   const calls = turns[0]?.calls ?? []
   const results = calls.map(({ id }, index) => ({
@@ -283,7 +283,7 @@ test('calls and their results are in the prompt of what follows', async () => {
   assert.match(prompt, /Oslo.*Rīga.*result 0.*result 1.*result 2/s)
 })
 
-test('HEDDLE_TOOL_CHOICE=none: nothing is called, and what looks like a call is content', async (t) => {
+test('HEDDLE_TOOL_CHOICE=none: nothing is called, and text that looks like a call is content', async (t) => {
   const closed = await openApp(t, { backend, settings: { HEDDLE_TOOL_CHOICE: 'none' } })
   backend.say = callText('get_weather', oslo)
   for (const tool_choice of [undefined, null, 'none']) {
@@ -296,7 +296,7 @@ test('HEDDLE_TOOL_CHOICE=none: nothing is called, and what looks like a call is 
   }
 })
 
-test('each chunk has at most one call, also where several come at once', async (t) => {
+test('each chunk has at most one call, even when several are complete at once', async (t) => {
   const { post } = await openApp(t, { backend: scriptedBackend(saying(severalCalls)) })
   for (const fields of [{}, { logprobs: true, return_token_ids: true }]) {
     const { text } = await post(chatUrl, asking({ tools, stream: true, ...fields }))
@@ -312,7 +312,7 @@ test('each chunk has at most one call, also where several come at once', async (
   }
 })
 
-test('what a schema asks beyond grammars is widened and named, or refused where the tool is strict', async () => {
+test('a schema that grammars cannot express is widened and named, or refused for a strict tool', async () => {
   const parameters = {
     type: 'object',
     properties: { when: { type: 'string', pattern: '(.)\\1' }, city: { type: 'string', maxlength: 3 } },

@@ -24,7 +24,7 @@ function chunksIn({ status, headers, text }: Answer) {
   return events.slice(0, -1).map((event) => JSON.parse(event.slice('data: '.length)))
 }
 
-test('a text is continued', async (t) => {
+test('the model continues a text', async (t) => {
   const backend = scriptedBackend()
   const { post } = await openApp(t, { backend })
   const { status, json } = await post(url, { prompt: 'Once', request_id: 'mine', model: 'alias/of-it' })
@@ -62,7 +62,7 @@ test('a text is continued', async (t) => {
   ])
 })
 
-test('the id of the header wins over the one of the body', async (t) => {
+test('the request id of the header takes precedence over the one of the body', async (t) => {
   const { app } = await openApp(t, { backend: scriptedBackend() })
   const answer = await app.inject({
     method: 'POST',
@@ -73,7 +73,7 @@ test('the id of the header wins over the one of the body', async (t) => {
   assert.equal(answer.json().id, 'cmpl-theirs')
 })
 
-test('each prompt is answered within the constraint', async (t) => {
+test('the constraint applies to the answer to each prompt', async (t) => {
   const backend = scriptedBackend()
   const { post } = await openApp(t, { backend })
   const choices = ['Hello', 'Bye']
@@ -97,7 +97,7 @@ test('each prompt is answered within the constraint', async (t) => {
   )
 })
 
-test('fields reach the engine', async (t) => {
+test('the fields of a request reach the engine', async (t) => {
   const backend = scriptedBackend()
   const { post } = await openApp(t, { backend, settings: { HEDDLE_PRIORITY: 'on' } })
   await post(url, {
@@ -159,7 +159,7 @@ for (const [what, prompt, expected] of [
   ['lists of token ids', [[97], [98, 99]], [{ tokens: [97] }, { tokens: [98, 99] }]],
   ['a text and token ids', ['a', [98]], [{ text: 'a', special: true, add: true }, { tokens: [98] }]],
 ] as const) {
-  test(`prompts as ${what}: each is answered, numbered through`, async (t) => {
+  test(`prompts as ${what}: each is answered, and the choices are numbered in order`, async (t) => {
     const backend = scriptedBackend()
     const { post } = await openApp(t, { backend })
     const { status, json } = await post(url, answerWith(prompt))
@@ -182,12 +182,17 @@ for (const [what, prompt, param, message] of [
   ['an object', { a: 1 }, 'prompt', /^prompt: an object; accepted/],
   ['an empty list', [], 'prompt', /^prompt: an empty list; accepted/],
   ['a negative token', [1, -1], 'prompt.1', /^prompt\.1: -1; accepted: a token id/],
-  ['half a token', [1, 1.5], 'prompt.1', /^prompt\.1: 1\.5; accepted: a token id/],
+  ['a fraction among tokens', [1, 1.5], 'prompt.1', /^prompt\.1: 1\.5; accepted: a token id/],
   ['a text among tokens', [1, 'a'], 'prompt.1', /^prompt\.1: "a"; accepted: a token id/],
   ['a number among texts', ['a', 1], 'prompt.1', /^prompt\.1: 1; accepted: a text or a list of token ids/],
   ['a text in a list of tokens', ['a', [1, 'b']], 'prompt.1.1', /^prompt\.1\.1: "b"; accepted: a token id/],
-  ['very many', Array(129).fill('a'), 'prompt', /^prompt: 129 prompts; accepted: at most 128/],
-  ['very many tokens', Array(262_145).fill(1), 'prompt', /^prompt: 262145 tokens; accepted: at most 262144/],
+  ['a list of too many texts', Array(129).fill('a'), 'prompt', /^prompt: 129 prompts; accepted: at most 128/],
+  [
+    'a list of too many tokens',
+    Array(262_145).fill(1),
+    'prompt',
+    /^prompt: 262145 tokens; accepted: at most 262144/,
+  ],
 ] as const) {
   test(`a prompt that is ${what} is refused`, async (t) => {
     const backend = scriptedBackend()
@@ -203,9 +208,9 @@ for (const [what, body, status, code, param] of [
   ['no prompt', {}, 400, 'invalid_request', 'prompt'],
   ['a prompt that is null', { prompt: null }, 400, 'invalid_request', 'prompt'],
   ['a suffix', { suffix: 'x' }, 400, 'not_available', 'suffix'],
-  ['best_of that is not n', { n: 2, best_of: 3 }, 400, 'not_available', 'best_of'],
+  ['best_of that differs from n', { n: 2, best_of: 3 }, 400, 'not_available', 'best_of'],
   [
-    'a constraint that cannot be kept',
+    'an invalid constraint',
     { response_format: { type: 'json_schema', json_schema: { name: 'x', schema: { type: 'rope' } } } },
     400,
     'schema_invalid',
@@ -219,7 +224,7 @@ for (const [what, body, status, code, param] of [
     'structured_outputs',
   ],
   [
-    'a constraint of a beam search',
+    'a constraint with beam search',
     { structured_outputs: { regex: 'a' }, use_beam_search: true },
     400,
     'not_available',
@@ -227,7 +232,7 @@ for (const [what, body, status, code, param] of [
   ],
   ['a priority', { priority: 1 }, 400, 'priority_off', 'priority'],
   ['another model', { model: 'other' }, 404, 'model_not_found', 'model'],
-  ['many logprobs', { logprobs: 21 }, 400, 'invalid_request', 'logprobs'],
+  ['too many logprobs', { logprobs: 21 }, 400, 'invalid_request', 'logprobs'],
   ['no tokens and no echo', { max_tokens: 0 }, 400, 'invalid_value', 'max_tokens'],
   ['several greedy answers', { n: 2, temperature: 0 }, 400, 'invalid_value', 'n'],
   [
@@ -245,7 +250,7 @@ for (const [what, body, status, code, param] of [
     'prompt_logprobs',
   ],
 ] as const) {
-  test(`${what}: refused before the first byte, in a stream too`, async (t) => {
+  test(`${what}: refused before the first byte, also of a stream`, async (t) => {
     const backend = scriptedBackend()
     const { post } = await openApp(t, { backend })
     const prompt = what === 'no prompt' ? {} : { prompt: 'x' }
@@ -261,7 +266,7 @@ for (const [what, body, status, code, param] of [
   })
 }
 
-test('more log-probabilities than one answer can gather are refused, and their place is given back', async (t) => {
+test('more log-probabilities than one answer may have are refused, and later requests are served', async (t) => {
   const backend = scriptedBackend()
   const { post } = await openApp(t, { backend })
   const refused = async (body: object, param: string, given: RegExp) => {
@@ -290,7 +295,7 @@ test('echo puts the prompt in front of every answer', async (t) => {
   assert.deepEqual(await textsOf({ prompt: ['a', 'b'] }), ['aHello', 'bHello'])
 })
 
-test('a prompt alone is judged with echo, logprobs and no tokens', async (t) => {
+test('echo with logprobs and no tokens returns the log-probabilities of the prompt alone', async (t) => {
   const backend = scriptedBackend(saying('x'))
   const { post } = await openApp(t, { backend })
   const body = { prompt: 'ab', echo: true, logprobs: 1, max_tokens: 0, return_token_ids: true }
@@ -315,7 +320,7 @@ test('a prompt alone is judged with echo, logprobs and no tokens', async (t) => 
   assert.equal(json.usage.completion_tokens, 0)
 })
 
-test('logprobs in their old form: the likeliest and the token itself, offsets in characters', async (t) => {
+test('logprobs in the form of completions: the likeliest tokens and the chosen one, offsets in characters', async (t) => {
   const backend = scriptedBackend(saying('👍z'))
   const { post } = await openApp(t, { backend })
   const ask = async (body: object) => (await post(url, { prompt: 'p', ...body })).json.choices[0].logprobs
@@ -342,7 +347,7 @@ test('logprobs in their old form: the likeliest and the token itself, offsets in
   )
 })
 
-test('a character that several tokens spell counts once in the offsets behind it', async (t) => {
+test('a character of several tokens counts once in the offsets that follow', async (t) => {
   const pieces = [[0x62], [0xc3], [0xb3], [0xf0, 0x9f], [0x91, 0x8d, 0x7a], [0x78]]
   const backend = scriptedBackend(function* (request) {
     yield prefilled(request)
@@ -363,13 +368,13 @@ test('a character that several tokens spell counts once in the offsets behind it
   const { post } = await openApp(t, { backend })
   const [{ text, logprobs }] = (await post(url, { prompt: 'p', logprobs: 0 })).json.choices
   const characters = Array.from(text)
-  // The fifth begins within the character that the fourth began.
+  // The fifth token begins inside the character that the fourth one began.
   const at = (token: number) => characters[logprobs.text_offset[token]]
   assert.deepEqual([at(0), at(1), at(3), at(5)], ['b', 'ó', '👍', 'x'])
   assert.deepEqual(logprobs.text_offset, [0, 1, 2, 2, 3, 4])
 })
 
-test('prompt_logprobs and token ids are shown with each choice', async (t) => {
+test('each choice shows prompt_logprobs and token ids', async (t) => {
   const { post } = await openApp(t, { backend: scriptedBackend(saying('x')) })
   const { json } = await post(url, { prompt: 'ab', prompt_logprobs: 1, return_token_ids: true })
   const [choice] = json.choices
@@ -384,7 +389,7 @@ test('prompt_logprobs and token ids are shown with each choice', async (t) => {
   ])
 })
 
-test('a stream says what the whole answer says', async (t) => {
+test('a stream has the same content as the whole answer', async (t) => {
   const backend = scriptedBackend(saying('He', 'l', 'lo'))
   const { post } = await openApp(t, { backend })
   const body = {
@@ -413,7 +418,7 @@ test('a stream says what the whole answer says', async (t) => {
     told[index].tokens.push(...logprobs.tokens)
     told[index].offsets.push(...logprobs.text_offset)
     told[index].ids.push(...token_ids)
-    assert.equal(told[index].reason, undefined, 'nothing follows the end of a choice')
+    assert.equal(told[index].reason, undefined, 'no chunk follows the end of a choice')
     if (finish_reason !== null) Object.assign(told[index], { reason: finish_reason, stop: stop_reason })
   }
   for (const [index, { text, logprobs, token_ids }] of whole.choices.entries()) {
@@ -429,7 +434,7 @@ test('a stream says what the whole answer says', async (t) => {
   assert.equal(whole.choices[2].text, 'cdHello')
 })
 
-test('a stream without echo has no chunk for the prompt, and usage beside each chunk when asked', async (t) => {
+test('without echo a stream has no chunk for the prompt, and each chunk has usage when requested', async (t) => {
   const { post } = await openApp(t, { backend: scriptedBackend(saying('a', 'b')) })
   const stream_options = { include_usage: true, continuous_usage_stats: true }
   const chunks = chunksIn(await post(url, { prompt: 'xyz', stream: true, stream_options }))
@@ -439,7 +444,7 @@ test('a stream without echo has no chunk for the prompt, and usage beside each c
   assert.equal(chunks.at(-1).usage.completion_tokens, 2)
 })
 
-test('when one prompt is refused the others are given up', async (t) => {
+test('when one prompt is refused the others are abandoned', async (t) => {
   const backend = scriptedBackend()
   const { generate } = backend
   backend.generate = async (request, signal) => {
@@ -452,7 +457,7 @@ test('when one prompt is refused the others are given up', async (t) => {
   await backend.idle()
 })
 
-/** One prompt never ends, the other fails. */
+/** The answer to one prompt never ends, and the other fails. */
 const failing: Script = async function* (request) {
   yield prefilled(request)
   yield tokens('a', request)
@@ -461,7 +466,7 @@ const failing: Script = async function* (request) {
   await new Promise(() => {})
 }
 
-test('when one prompt fails in the middle the answer fails, and the others are given up', async (t) => {
+test('when one prompt fails in the middle the whole answer fails, and the others are abandoned', async (t) => {
   const backend = scriptedBackend(failing)
   const { post } = await openApp(t, { backend })
   const prompt = ['goes on', 'fails']
@@ -475,7 +480,7 @@ test('when one prompt fails in the middle the answer fails, and the others are g
   await backend.idle()
 })
 
-test('without a model there are no completions', async (t) => {
+test('without a model completions are refused', async (t) => {
   const { post } = await openApp(t)
   const { status, json } = await post(url, { prompt: 'x' })
   assert.deepEqual([status, json.error.code, json.error.type], [503, 'model_not_ready', 'overloaded_error'])

@@ -6,7 +6,7 @@ import { project } from '../../support/calls.ts'
 import { assertCommonRefusals } from '../../support/common-refusals.ts'
 import { pricesOf } from '../../support/prices.ts'
 
-test('cost/create: refusals in order', async (t) => {
+test('cost/create: refuses invalid requests, checking in a fixed order', async (t) => {
   await assertCommonRefusals(t, '/cost/create', pricesOf({ m: {} }))
   const { post } = await openApp(t)
   for (const [costs, place, msg, type] of [
@@ -62,7 +62,7 @@ test('cost/create: refusals in order', async (t) => {
   })
 })
 
-test('cost/create: answers the id and the model of each price, which can be read at once', async (t) => {
+test('cost/create: returns id and model of each price, and the prices can be read at once', async (t) => {
   const { post } = await openApp(t)
   const before = new Date(Date.now() - 1).toISOString()
   const answer = await post(
@@ -131,7 +131,7 @@ test('cost/create: answers the id and the model of each price, which can be read
   ])
 })
 
-test('cost/create: null stands for what is absent', async (t) => {
+test('cost/create: null is the same as absent', async (t) => {
   const { post } = await openApp(t)
   const absent = Object.fromEntries(
     'cache_read_input_token_cost cache_creation_input_token_cost prompt_token_cost_unit completion_token_cost_unit effective_date provider_id'
@@ -148,7 +148,7 @@ test('cost/create: null stands for what is absent', async (t) => {
   )
 })
 
-test('cost/create: a model may have several prices, and each project its own', async (t) => {
+test('cost/create: a model may have several prices, and each project has its own', async (t) => {
   const { post } = await openApp(t)
   await post('/cost/create', pricesOf({ m: {} }))
   await post('/cost/create', pricesOf({ m: {} }))

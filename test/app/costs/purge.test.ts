@@ -16,7 +16,7 @@ const left = async (post: TestApp['post'], project_id = project, key = keys.alic
     ({ llm_id }: { llm_id: string }) => llm_id,
   )
 
-test('cost/purge: refusals in order', async (t) => {
+test('cost/purge: refuses invalid requests, checking in a fixed order', async (t) => {
   await assertCommonRefusals(t, '/cost/purge', { project_id: project, query: { $expr: isId('x') } })
   const { post } = await openApp(t)
   await post('/cost/create', pricesOf({ a: {}, b: {} }))
@@ -59,7 +59,7 @@ test('cost/purge: refusals in order', async (t) => {
   assert.deepEqual(await left(post), ['a', 'b'])
 })
 
-test('cost/purge: prices go by their ids', async (t) => {
+test('cost/purge: deletes prices by id', async (t) => {
   const { post } = await openApp(t)
   const created = await post('/cost/create', pricesOf({ a: {}, b: {}, c: {}, d: {}, e: {}, f: {} }))
   const id = Object.fromEntries(created.json.ids.map(([id, model]: [string, string]) => [model, id]))
@@ -76,7 +76,7 @@ test('cost/purge: prices go by their ids', async (t) => {
   assert.deepEqual(await left(post), ['f'])
 })
 
-test('cost/purge: a price of another project, or of another tenant, stays', async (t) => {
+test('cost/purge: a price of another project, or of another tenant, is not deleted', async (t) => {
   const { post } = await openApp(t)
   const ids: string[] = []
   for (const [project_id, key] of [

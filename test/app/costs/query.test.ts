@@ -9,7 +9,7 @@ import { pricesOf } from '../../support/prices.ts'
 const shown =
   'id, project_id, llm_id, provider_id, prompt_token_cost_unit, completion_token_cost_unit, created_by, prompt_token_cost, completion_token_cost, cache_read_input_token_cost, cache_creation_input_token_cost, effective_date, created_at'
 
-test('cost/query: refusals in order', async (t) => {
+test('cost/query: refuses invalid requests, checking in a fixed order', async (t) => {
   await assertCommonRefusals(t, '/cost/query', { project_id: project })
   const { post } = await openApp(t)
   for (const [body, status, answer] of [
@@ -67,7 +67,7 @@ test('cost/query: refusals in order', async (t) => {
   }
 })
 
-test('cost/query: a project without prices has none', async (t) => {
+test('cost/query: a project without prices returns none', async (t) => {
   const { post } = await openApp(t)
   await post('/cost/create', pricesOf({ m: {} }, 'globex/qa'), keys.bob)
   assert.deepEqual(whole(await post('/cost/query', { project_id: project })), {
@@ -91,7 +91,7 @@ async function storePrices(post: TestApp['post']): Promise<void> {
 const eq = (field: string, value: unknown) => ({ $eq: [{ $getField: field }, { $literal: value }] })
 const sort = (field: string, direction = 'asc') => ({ sort_by: [{ field, direction }] })
 
-/** Read alone. */
+/** Shared by the cases, which only read. */
 const { post: ask } = await openApp({ after })
 await storePrices(ask)
 
@@ -132,7 +132,7 @@ for (const [body, expected] of [
   })
 }
 
-test('cost/query: fields are what comes back, in their order', async (t) => {
+test('cost/query: returns the requested fields, in the requested order', async (t) => {
   const { post } = await openApp(t)
   await storePrices(post)
   const ask = async (fields: string[] | null) =>
@@ -144,7 +144,7 @@ test('cost/query: fields are what comes back, in their order', async (t) => {
   assert.equal(await ask([]), await ask(null))
 })
 
-test('no more than 10,000 prices come at once, whatever the limit', async (t) => {
+test('at most 10,000 prices are returned at once, whatever the limit', async (t) => {
   const { post } = await openApp(t)
   for (let n = 0; n < 11; n++) {
     const models = Array.from({ length: 1000 }, (_, i) => [`m${n}-${i}`, {}])

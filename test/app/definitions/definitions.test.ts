@@ -8,13 +8,13 @@ import { classValue, create, readObject } from '../../support/objects.ts'
 import { dumpOf } from '../../support/record-dump.ts'
 import { rowsOf } from '../../support/tables.ts'
 
-/** Each test has things of its own in it. */
+/** Shared by all tests; each uses data of its own. */
 const opened = await openApp({ after })
 const { post, get, send } = opened
 
 const root = `/v2/${project}`
 
-/** For each kind: a body, what beside the version is answered, and what is read then. */
+/** For each kind: a body, the members of the answer besides the version, and the record that is read back. */
 const kinds = {
   ops: {
     body: { name: 'My Op', source_code: 'def f(): ...' },
@@ -71,7 +71,7 @@ const kinds = {
 for (const [path, kind] of Object.entries(kinds)) {
   const url = `${root}/${path}`
 
-  test(`v2 ${path}: refusals`, async (t) => {
+  test(`v2 ${path}: refuses invalid requests`, async (t) => {
     await assertCommonRefusals(t, url, kind.body)
     const theirs = `/v2/globex/qa/${path}`
     const forbidden = {
@@ -108,13 +108,17 @@ for (const [path, kind] of Object.entries(kinds)) {
     }
   })
 
-  test(`v2 ${path}: stored, read, listed and deleted`, async () => {
+  test(`v2 ${path}: creates, reads, lists and deletes`, async () => {
     const created = await post(url, kind.body)
     const { digest } = created.json
     const ref = 'ref' in kind ? { [kind.ref]: `weave:///${project}/object/${kind.id}:${digest}` } : {}
     const answer = { digest, object_id: kind.id, version_index: 0, ...ref }
     assert.deepEqual(whole(created), { status: 200, body: answer })
-    assert.deepEqual(whole(await post(url, kind.body)), { status: 200, body: answer }, 'again is the same')
+    assert.deepEqual(
+      whole(await post(url, kind.body)),
+      { status: 200, body: answer },
+      'creating it again returns the same',
+    )
 
     const read = await get(`${url}/${kind.id}/versions/${digest}`)
     const { object_id, created_at, version_index, ...rest } = read.json
@@ -137,7 +141,7 @@ for (const [path, kind] of Object.entries(kinds)) {
     assert.equal((await send('DELETE', `${url}/${kind.id}`)).status, 404)
   })
 
-  test(`v2 ${path}: another kind of thing under the name is not found`, async () => {
+  test(`v2 ${path}: an object of another kind under the name is not found`, async () => {
     await create(opened, kind.id, { plain: true })
     assert.equal((await opened.get(`${url}/${kind.id}/versions/latest`)).status, 404)
     assert.equal((await opened.send('DELETE', `${url}/${kind.id}`)).status, 404)
@@ -146,7 +150,7 @@ for (const [path, kind] of Object.entries(kinds)) {
   })
 }
 
-test('v2: of several kinds under one name only those of the route are deleted', async () => {
+test('v2: of several kinds under one name only the kind of the route is deleted', async () => {
   const { post, send } = opened
   const op = (await post(`${root}/ops`, { name: 'both', source_code: 'x' })).json.digest
   const plain = await create(opened, 'both', { plain: true })
@@ -167,7 +171,7 @@ test('v2: of several kinds under one name only those of the route are deleted', 
   assert.equal((await readObject(opened, 'both', plain)).status, 200)
 })
 
-test('v2: entity and project are as long as they are anywhere', async () => {
+test('v2: entity and project in a path have the usual bounds of length', async () => {
   const longest = `${'e'.repeat(128)}/${'p'.repeat(127)}`
   assert.deepEqual(linesOf(await get(`/v2/${longest}/models`, keys.root)), [])
   const { status, json } = await get(`/v2/${longest}p/models`, keys.root)
@@ -177,7 +181,7 @@ test('v2: entity and project are as long as they are anywhere', async () => {
   }
 })
 
-test('v2: versions of one name; the list has the latest, several are deleted at once', async () => {
+test('v2: a name has versions, the list shows the latest, and several are deleted at once', async () => {
   const url = `${root}/models`
   const digests = []
   for (const source_code of ['a', 'b', 'c']) {
@@ -195,7 +199,7 @@ test('v2: versions of one name; the list has the latest, several are deleted at 
   assert.deepEqual((await send('DELETE', `${url}/m`)).json, { num_deleted: 1 })
 })
 
-test('v2 datasets: the rows are a table, and have names of their own', async () => {
+test('v2 datasets: the rows are stored as a table with a name of its own', async () => {
   const rows = Array.from({ length: 500 }, (_, n) => ({ n }))
   const { object_id } = (await opened.post(`${root}/datasets`, { rows })).json
   assert.equal(object_id, 'dataset')
@@ -208,7 +212,7 @@ test('v2 datasets: the rows are a table, and have names of their own', async () 
   )
 })
 
-test('v2 scorers: the scorer names an op that has its source', async () => {
+test('v2 scorers: a scorer names an op with its source', async () => {
   await opened.post(`${root}/scorers`, { name: 'exact', op_source_code: 'def score(): ...' })
   const scorer = (await opened.get(`${root}/scorers/exact/versions/latest`)).json
   const op = (await opened.get(`${root}/ops/exact.score/versions/latest`)).json
@@ -216,7 +220,7 @@ test('v2 scorers: the scorer names an op that has its source', async () => {
   assert.equal(op.code, 'def score(): ...')
 })
 
-test('v2 ops: an op that a client stored is shown, with its source when there is one', async (t) => {
+test('v2 ops: an op that a client stored is listed, with its source if it has one', async (t) => {
   const opened = await openApp(t)
   const op = { _type: 'CustomWeaveType', weave_type: { type: 'Op' }, files: { 'obj.py': 'never-stored' } }
   await create(opened, 'theirs', op)
@@ -234,7 +238,7 @@ test('v2: numbers keep their digits, and other tenants see nothing', async (t) =
   assert.equal((await get('/v2/globex/qa/models/m/versions/v0', keys.bob)).status, 404)
 })
 
-test('a name that another class has is refused before any part is stored', async (t) => {
+test('a name that belongs to another class is refused before any part is stored', async (t) => {
   const { post, database } = await openApp(t)
   await create({ post }, 'taken', classValue('Prompt'))
   const before = await dumpOf(database, () => false)

@@ -7,7 +7,7 @@ import { scoreSchema } from '../../support/monitors.ts'
 const { post, get } = await openApp({ after })
 const url = `/v2/${project}/scorers`
 
-test('a judge and a check are versions of a scorer, and are read as they were made', async () => {
+test('a judge and a check are versions of a scorer, and are read back as created', async () => {
   const judge = { prompt: 'Rate {answer}', schema: scoreSchema, temperature: 0.5 }
   const fields = { answer: 'output.text' }
   const made = await post(url, { name: 'Good Answer', judge, fields })

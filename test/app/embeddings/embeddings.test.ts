@@ -7,7 +7,7 @@ import { scriptedBackend, scriptedModel } from '../../support/scripted-backend.t
 const url = '/v1/embeddings'
 const { post, get } = await openApp({ after }, { backend: scriptedBackend() })
 
-/** The vectors of an answer, which has to be one. */
+/** The vectors of an answer, which must be a success. */
 async function vectors(body: object): Promise<number[][]> {
   const { status, text, json } = await post(url, body)
   assert.equal(status, 200, text)
@@ -24,7 +24,7 @@ function ofBase64(text: string): number[] {
   return Array.from({ length: bytes.length / 4 }, (_, index) => bytes.readFloatLE(4 * index))
 }
 
-test('a text, texts, tokens and lists of tokens have their vectors, in their order', async () => {
+test('a text, texts, tokens and lists of tokens have their vectors, in order', async () => {
   const codes = (text: string) => Array.from(text, (letter) => letter.codePointAt(0))
   const a = [1, 0, 0, 0]
   const b = [0, 1, 0, 0]
@@ -34,14 +34,14 @@ test('a text, texts, tokens and lists of tokens have their vectors, in their ord
   assert.deepEqual(await vectors({ input: [codes('a'), codes('b')] }), [a, b])
 })
 
-test('base64 has the same numbers', async () => {
+test('base64 encodes the same numbers', async () => {
   const input = ['abc', 'abba']
   const floats = await vectors({ input, encoding_format: 'float' })
   assert.deepEqual(await vectors({ input, encoding_format: 'base64' }), floats)
   assert.ok(Math.abs(Math.hypot(...(floats[0] as number[])) - 1) < 1e-6)
 })
 
-test('the answer says what was counted', async () => {
+test('usage reports the counted tokens', async () => {
   const { json } = await post(url, { input: ['abc', 'ab'], model: 'alias/of-it' })
   assert.match(json.id, /^embd-/)
   assert.deepEqual(
@@ -50,7 +50,7 @@ test('the answer says what was counted', async () => {
   )
 })
 
-test('vectors are cut only to what the model says, and have the length 1 again', async () => {
+test('vectors can be cut to the dimensions that the model supports, and have length 1 again', async () => {
   assert.deepEqual(await vectors({ input: 'abcc', dimensions: 2 }), [
     [Math.fround(Math.SQRT1_2), Math.fround(Math.SQRT1_2)],
   ])
@@ -62,7 +62,7 @@ test('vectors are cut only to what the model says, and have the length 1 again',
   }
 })
 
-test('what is no input is refused by its place', async () => {
+test('an invalid input is refused, and its path is named', async () => {
   const many = Array.from({ length: 2_049 }, () => 'a')
   for (const [input, param] of [
     [[], 'input'],
@@ -87,7 +87,7 @@ test('more numbers than one answer may have are refused', async (t) => {
   assert.deepEqual([status, json.error.param], [400, 'input'])
 })
 
-test('a model that writes makes no vectors', async (t) => {
+test('a model that generates text makes no vectors', async (t) => {
   const backend = scriptedBackend()
   backend.served = { ...scriptedModel, tasks: ['answers'] }
   const app = await openApp(t, { backend })
@@ -100,12 +100,12 @@ test('a model that writes makes no vectors', async (t) => {
   }
 })
 
-test('a priority is refused where there is none', async () => {
+test('a priority is refused unless it is switched on', async () => {
   const { status, json } = await post(url, { input: 'a', priority: 1 })
   assert.deepEqual([status, json.error.code], [400, 'priority_off'])
 })
 
-test('it is a call with what was asked and what was counted, without its numbers', async () => {
+test('embeddings are recorded as a call with input and usage, without the vectors', async () => {
   const { headers, json: answer } = await post(url, { input: ['ab', 'c'], metadata: { run: '7' } })
   const id = headers['x-heddle-call-id']
   for (const name of [id, answer.id]) {
@@ -129,11 +129,11 @@ test('it is a call with what was asked and what was counted, without its numbers
   }
 })
 
-test('an answer that is not to be stored is no call', async () => {
+test('an answer with store false is not recorded', async () => {
   assert.equal((await post(url, { input: 'a', store: false })).headers['x-heddle-call-id'], undefined)
 })
 
-test('metrics count what was asked and read', async () => {
+test('metrics count requests and tokens', async () => {
   const figure = async (name: string) => {
     const { text } = await get('/metrics', keys.root)
     const line = text.split('\n').find((one) => one.startsWith(`${name} `))

@@ -9,7 +9,7 @@ const documents = ['xx', 'ax', { text: 'aa' }, 'xa']
 const body = { query: 'a', documents }
 
 for (const url of ['/v1/rerank', '/v2/rerank', '/rerank']) {
-  test(`${url} puts the documents that fit best first`, async () => {
+  test(`${url} sorts the documents by how well they fit`, async () => {
     const { status, json } = await post(url, body)
     assert.equal(status, 200)
     assert.deepEqual(json.results, [
@@ -23,7 +23,7 @@ for (const url of ['/v1/rerank', '/v2/rerank', '/rerank']) {
     assert.deepEqual(json.usage, { prompt_tokens: 8, total_tokens: 8 })
   })
 
-  test(`${url} refuses as the routes of models do`, async () => {
+  test(`${url} refuses invalid requests`, async () => {
     for (const [fields, param] of [
       [{ documents: [] }, 'documents'],
       [{ documents: Array.from({ length: 2_049 }, () => 'a') }, 'documents'],
@@ -42,7 +42,7 @@ for (const url of ['/v1/rerank', '/v2/rerank', '/rerank']) {
   })
 }
 
-test('so many of the best alone, with or without their texts', async () => {
+test('top_n limits the number of documents, with or without their texts', async () => {
   const { json } = await post('/v1/rerank', { ...body, top_n: 2, return_documents: false })
   assert.deepEqual(json.results, [
     { index: 2, relevance_score: 1 },
@@ -52,7 +52,7 @@ test('so many of the best alone, with or without their texts', async () => {
   assert.equal((await post('/v1/rerank', { ...body, top_n: 99 })).json.results.length, 4)
 })
 
-test('it is a call with its scores', async () => {
+test('reranking is recorded as a call with its scores', async () => {
   const { headers, json: answer } = await post('/v1/rerank', { ...body, top_n: 1 })
   const { json } = await post('/call/read', {
     project_id: 'acme/default',

@@ -7,7 +7,7 @@ import { until } from '../../support/waiting.ts'
 const ask = (app: Awaited<ReturnType<typeof openApp>>, key: string) =>
   app.post('/v1/chat/completions', { messages: [{ role: 'user', content: 'Hi' }], stream: true }, key)
 
-test('the engine is watched: what is served, what runs, and whose it is for those who may know', async (t) => {
+test('the engine view shows models and running answers, and the callers of answers only to those with access', async (t) => {
   const go = Promise.withResolvers<void>()
   const backend = scriptedBackend(async function* (request) {
     yield prefilled(request)
@@ -46,7 +46,7 @@ test('the engine is watched: what is served, what runs, and whose it is for thos
   assert.equal((await asked).status, 200)
 })
 
-test('the engine is watched while its model is being downloaded, and without one', async (t) => {
+test('the engine view works while the model is being downloaded, and without a model', async (t) => {
   const backend = scriptedBackend()
   backend.served = undefined
   backend.state = { state: 'starting', doing: 'downloading it, 12 %' }

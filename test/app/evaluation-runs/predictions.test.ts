@@ -31,7 +31,7 @@ const notFound = (id: string) => ({
   },
 })
 
-test('predictions: refusals of every route', async (t) => {
+test('predictions: every route refuses invalid requests', async (t) => {
   await assertCommonRefusals(t, url, body)
   const opened = await openApp(t)
   const { post, get, send } = opened
@@ -65,14 +65,14 @@ test('predictions: refusals of every route', async (t) => {
   assert.equal((await get(`${url}?limit=x`)).status, 422)
 })
 
-test('predictions: a run of another project is no run here', async (t) => {
+test('predictions: a run of another project is not found', async (t) => {
   const opened = await openApp(t)
   const theirs = await opened.post('/v2/globex/qa/evaluation_runs', { evaluation, model }, keys.bob)
   const answer = await opened.post(url, { ...body, evaluation_run_id: theirs.json.evaluation_run_id })
   assert.deepEqual([answer.status, answer.json.code], [404, 'evaluation_run_not_found'])
 })
 
-test('predictions: within a run it is the first part of a trial', async (t) => {
+test('predictions: a prediction in a run is the first part of a trial', async (t) => {
   const opened = await openApp(t)
   const { post, get } = opened
   const { run, predict, finishPrediction } = evaluationRunsOf(opened)
@@ -117,7 +117,7 @@ test('predictions: finishing needs no body', async (t) => {
   assert.equal((await opened.send('POST', `${url}/${id}/finish`)).status, 200)
 })
 
-test('predictions: finishing gathers the last score of each scorer and the latency', async (t) => {
+test('predictions: finishing collects the last score of each scorer and the latency', async (t) => {
   const opened = await openApp(t)
   const { post } = opened
   const { run, predict, score, finishPrediction } = evaluationRunsOf(opened)
@@ -127,15 +127,15 @@ test('predictions: finishing gathers the last score of each scorer and the laten
   await score(runId, id, 'exact', true)
   await score(runId, id, 'judge', { passed: false, score: 0.25 })
   await score(runId, id, 'exact', false)
-  // Stands alone: it is none of the trial.
+  // A score without a run is not part of the trial.
   await score(null, id, 'alone', 1)
-  // Beside the scores there are other calls, and scores that failed.
+  // The trial also has other calls, and a score that failed.
   const child = { trace_id: runId, parent_id: trial.id }
   const failed = startOf({ ...child, attributes: { weave: { score: 'true', scorer: scorerOf('failed') } } })
   await post('/call/start', { start: failed })
   await post('/call/end', { end: endOf(failed.id, { output: null, exception: 'Error' }) })
   await post('/call/start', { start: startOf(child) })
-  // A client that measures tells when the model was done.
+  // A client that measures sends the time when the model was done.
   const { started_at } = (await callsOf(post, runId)).find((call) => call.id === id)
   const later = new Date(Date.parse(started_at) + 2000).toISOString()
   const ended_at = later.slice(0, 19) + started_at.slice(19)
@@ -148,7 +148,7 @@ test('predictions: finishing gathers the last score of each scorer and the laten
   })
 })
 
-test('predictions: alone it is a trace of its own', async (t) => {
+test('predictions: a prediction without a run is a trace of its own', async (t) => {
   const opened = await openApp(t)
   const { post, get } = opened
   const { predict, finishPrediction } = evaluationRunsOf(opened)
@@ -168,7 +168,7 @@ test('predictions: alone it is a trace of its own', async (t) => {
   }
 })
 
-test('predictions: sent again under its id it is the same one, within one trial', async (t) => {
+test('predictions: a prediction that is sent again under its id is the same one, in one trial', async (t) => {
   const opened = await openApp(t)
   const { post } = opened
   const { run, predict, finishRun } = evaluationRunsOf(opened)
@@ -211,7 +211,7 @@ test('predictions: P9, inputs and output keep their digits, also in the trial', 
   assert.ok(lines.includes(`"output":{"output":${output},"scores":{}`))
 })
 
-test('predictions: the list, of all and of one run', async (t) => {
+test('predictions: lists all predictions, and those of one run', async (t) => {
   const opened = await openApp(t)
   const { get } = opened
   const { run, predict } = evaluationRunsOf(opened)
@@ -231,7 +231,7 @@ test('predictions: the list, of all and of one run', async (t) => {
   assert.deepEqual(await found('evaluation_run_id=nowhere'), [])
 })
 
-test('predictions: deleting one takes its trial and scores, and nothing else', async (t) => {
+test('predictions: deleting one deletes its trial and its scores, and nothing else', async (t) => {
   const opened = await openApp(t)
   const { post, get, send } = opened
   const { run, predict, score, finishPrediction } = evaluationRunsOf(opened)

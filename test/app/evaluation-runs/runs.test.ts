@@ -22,7 +22,7 @@ const notFound = (id: string) => ({
   },
 })
 
-test('evaluation_runs: refusals of every route', async (t) => {
+test('evaluation_runs: every route refuses invalid requests', async (t) => {
   await assertCommonRefusals(t, url, { evaluation, model })
   await assertCommonRefusals(t, `${url}/x/finish`, { summary: {} })
   const { post, get, send } = await openApp(t)
@@ -64,7 +64,7 @@ test('evaluation_runs: refusals of every route', async (t) => {
   assert.equal((await send('DELETE', url)).status, 422)
 })
 
-test('evaluation_runs: a run is a root call, and its record says how far it is', async (t) => {
+test('evaluation_runs: a run is a root call, and its record shows its progress', async (t) => {
   const opened = await openApp(t)
   const { post, get } = opened
   const { run, finishRun } = evaluationRunsOf(opened)
@@ -124,7 +124,7 @@ test('evaluation_runs: finishing computes the means of the finished trials', asy
     for (const [name, value] of Object.entries(scores)) await score(id, prediction, name, value)
     assert.equal((await finishPrediction(prediction)).status, 200)
   }
-  // Not finished, so it does not count.
+  // This trial is not finished, so it does not count.
   const open = await predict(id, { output: 1000 })
   await score(id, open, 'exact', false)
   assert.equal((await finishRun(id, { summary: { a: 1 } })).status, 200)
@@ -146,7 +146,7 @@ test('evaluation_runs: finishing computes the means of the finished trials', asy
   assert.equal(ended_at, record.finished_at)
 })
 
-test('evaluation_runs: the trials that an SDK wrote into the run count too', async (t) => {
+test('evaluation_runs: trials that an SDK wrote into the run count, too', async (t) => {
   const opened = await openApp(t)
   const { post, get } = opened
   const { run, finishRun } = evaluationRunsOf(opened)
@@ -164,7 +164,7 @@ test('evaluation_runs: the trials that an SDK wrote into the run count too', asy
   assert.deepEqual((await get(`${url}/${id}`)).json.output, { exact: { mean: 0.5 }, output: { mean: 4 } })
 })
 
-test('evaluation_runs: to finish again as it was finished changes nothing, anything else is a conflict', async (t) => {
+test('evaluation_runs: finishing again in the same way changes nothing, and otherwise is a conflict', async (t) => {
   const opened = await openApp(t)
   const { post, get } = opened
   const { run, finishRun } = evaluationRunsOf(opened)
@@ -193,7 +193,7 @@ test('evaluation_runs: to finish again as it was finished changes nothing, anyth
   })
 })
 
-test('evaluation_runs: sent again under its id a run is the same run', async (t) => {
+test('evaluation_runs: a run that is sent again under its id is the same run', async (t) => {
   const opened = await openApp(t)
   const { post, send } = opened
   const { run } = evaluationRunsOf(opened)
@@ -216,14 +216,14 @@ test('evaluation_runs: sent again under its id a run is the same run', async (t)
   assert.equal((await post(url, { evaluation, model, id: 'x' })).status, 422)
 })
 
-test('evaluation_runs: the list, by evaluations, models and ids', async (t) => {
+test('evaluation_runs: lists by evaluations, models and ids', async (t) => {
   const opened = await openApp(t)
   const { post, get } = opened
   const { run } = evaluationRunsOf(opened)
   const a = await run({ evaluation: 'one, two' })
   const b = await run({ evaluation: 'three', model: 'm&1' })
   const c = await run({ evaluation: 'one, two', model: 'm&1' })
-  // Neither a call of the same op nor one with the mark and another op is a run.
+  // A call of the same op is not a run, and neither is one of another op with the marker.
   await post('/call/start', { start: startOf({ op_name: 'Evaluation.evaluate' }) })
   await post('/call/start', { start: startOf({ attributes: { weave: { evaluation_run: 'true' } } }) })
   const found = async (query: string, key = keys.alice) =>
@@ -245,7 +245,7 @@ test('evaluation_runs: the list, by evaluations, models and ids', async (t) => {
   assert.deepEqual(linesOf(await get('/v2/globex/qa/evaluation_runs', keys.bob)), [])
 })
 
-test('evaluation_runs: deleting takes everything in the run, and nothing else', async (t) => {
+test('evaluation_runs: deleting a run deletes everything in it, and nothing else', async (t) => {
   const opened = await openApp(t)
   const { post, get, send } = opened
   const { run, predict, score } = evaluationRunsOf(opened)

@@ -23,7 +23,7 @@ const notFound = (id: string) => ({
   body: { reason: `score_id: there is no score "${id}" in project "acme/qa".`, code: 'score_not_found' },
 })
 
-test('scores: refusals of every route', async (t) => {
+test('scores: every route refuses invalid requests', async (t) => {
   await assertCommonRefusals(t, url, { prediction_id: 'x', scorer, value: 1 })
   const opened = await openApp(t)
   const { post, get, send } = opened
@@ -92,12 +92,12 @@ test('scores: refusals of every route', async (t) => {
       code: 'payload_too_large',
     },
   })
-  assert.deepEqual(recordsOf(await get(url)), [], 'a refused score leaves nothing')
+  assert.deepEqual(recordsOf(await get(url)), [], 'a refused score stores nothing')
   assert.deepEqual(await allFeedback(post), [])
   assert.equal((await send('DELETE', url)).status, 422)
 })
 
-test('scores: a prediction of another project is none here', async (t) => {
+test('scores: a prediction of another project is not found', async (t) => {
   const opened = await openApp(t)
   const body = { model, inputs: {}, output: 1 }
   const { prediction_id } = (await opened.post('/v2/globex/qa/predictions', body, keys.bob)).json
@@ -105,7 +105,7 @@ test('scores: a prediction of another project is none here', async (t) => {
   assert.deepEqual([answer.status, answer.json.code], [404, 'prediction_not_found'])
 })
 
-test('scores: a score is a call beside the prediction, and a feedback on it', async (t) => {
+test('scores: a score is a call next to the prediction, and feedback on it', async (t) => {
   const opened = await openApp(t)
   const { post, get } = opened
   const { run, predict, score } = evaluationRunsOf(opened)
@@ -143,7 +143,7 @@ test('scores: a score is a call beside the prediction, and a feedback on it', as
   )
 })
 
-test('scores: without a run it is a trace of its own', async (t) => {
+test('scores: without a run a score is a trace of its own', async (t) => {
   const opened = await openApp(t)
   const { post, get } = opened
   const { run, predict, score, finishPrediction } = evaluationRunsOf(opened)
@@ -158,7 +158,7 @@ test('scores: without a run it is a trace of its own', async (t) => {
   assert.deepEqual((await trialOutputOf(post, runId)).scores, {})
 })
 
-test('scores: one that comes after the prediction was finished is in its trial all the same', async (t) => {
+test('scores: a score that arrives after the prediction was finished still belongs to its trial', async (t) => {
   const opened = await openApp(t)
   const { post, get, send } = opened
   const { run, predict, score, finishPrediction, finishRun } = evaluationRunsOf(opened)
@@ -183,7 +183,7 @@ test('scores: one that comes after the prediction was finished is in its trial a
   assert.equal((await callsOf(post, runId))[1].ended_at, ended_at)
 })
 
-test('scores: the output that a client gave a trial stays as it is', async (t) => {
+test('scores: the output that a client gave a trial is not overwritten', async (t) => {
   const opened = await openApp(t)
   const { post, send } = opened
   const { run, predict, score, finishPrediction } = evaluationRunsOf(opened)
@@ -199,7 +199,7 @@ test('scores: the output that a client gave a trial stays as it is', async (t) =
   assert.deepEqual(await trialOutputOf(post, runId), output)
 })
 
-test('scores: sent again under its id it is the same one', async (t) => {
+test('scores: a score that is sent again under its id is the same score', async (t) => {
   const opened = await openApp(t)
   const { post } = opened
   const { run, predict, score } = evaluationRunsOf(opened)
@@ -250,7 +250,7 @@ test('scores: P9, a value keeps its digits everywhere', async (t) => {
   assert.ok((await post('/calls/stream_query', query)).text.includes(`"scores":{"exact":${value}}`))
 })
 
-test('scores: the list, of all and of one run', async (t) => {
+test('scores: lists all scores, and those of one run', async (t) => {
   const opened = await openApp(t)
   const { get } = opened
   const { run, predict, score } = evaluationRunsOf(opened)
@@ -271,7 +271,7 @@ test('scores: the list, of all and of one run', async (t) => {
   assert.deepEqual(await found('offset=3'), [c])
 })
 
-test('scores: deleting one takes what it said, and nothing else', async (t) => {
+test('scores: deleting one deletes its feedback, and nothing else', async (t) => {
   const opened = await openApp(t)
   const { post, get, send } = opened
   const { run, predict, score } = evaluationRunsOf(opened)

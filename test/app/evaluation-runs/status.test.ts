@@ -8,7 +8,7 @@ import { evaluationRunsOf, root } from '../../support/evaluation-runs.ts'
 
 const url = '/evaluations/status'
 
-test('evaluations/status: refusals', async (t) => {
+test('evaluations/status: refuses invalid requests', async (t) => {
   await assertCommonRefusals(t, url, { project_id: project, call_id: 'x' })
   const { post } = await openApp(t)
   assert.deepEqual(whole(await post(url, { project_id: 'globex/qa', call_id: 'x' })), {
@@ -29,7 +29,7 @@ test('evaluations/status: refusals', async (t) => {
   })
 })
 
-test('evaluations/status: from nothing to complete', async (t) => {
+test('evaluations/status: reports a run from unknown to complete', async (t) => {
   const opened = await openApp(t)
   const { post, send } = opened
   const { run, predict, score, finishPrediction, finishRun } = evaluationRunsOf(opened)
@@ -55,7 +55,7 @@ test('evaluations/status: from nothing to complete', async (t) => {
   assert.deepEqual(await status(id), { code: 'not_found' })
 })
 
-test('evaluations/status: evaluations that an SDK writes, failed ones too', async (t) => {
+test('evaluations/status: reports evaluations that an SDK wrote, also failed ones', async (t) => {
   const { post } = await openApp(t)
   const status = async (call_id: string) => (await post(url, { project_id: project, call_id })).json.status
   for (const op_name of ['Evaluation.evaluate', `weave:///${project}/op/Evaluation.evaluate:x`]) {
@@ -71,7 +71,7 @@ test('evaluations/status: evaluations that an SDK writes, failed ones too', asyn
   }
 })
 
-test('evaluations/status: the whole is what the dataset says', async (t) => {
+test('evaluations/status: the total number of rows comes from the dataset', async (t) => {
   const opened = await openApp(t)
   const { post } = opened
   const { run, predict } = evaluationRunsOf(opened)

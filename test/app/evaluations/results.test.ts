@@ -28,7 +28,7 @@ function trial(parent_id: string, example: unknown, output: unknown, fields: Rec
     parent_id,
     trace_id: parent_id,
     op_name: 'weave:///acme/qa/op/Evaluation.predict_and_score:abc',
-    // In the order in which they are made.
+    // In the order of their creation.
     started_at: `2026-01-02T03:05:00.${String(made++).padStart(3, '0')}Z`,
     ended_at: '2026-01-02T03:06:00Z',
     inputs: { self: evaluationRef, model: 'M1', example },
@@ -70,17 +70,17 @@ async function ask({ post }: Pick<TestApp, 'post'>, body: Record<string, unknown
 // biome-ignore lint/suspicious/noExplicitAny: an answer is compared, never trusted
 const questions = (answer: any) => answer.rows.map(({ raw_data_row }: any) => raw_data_row.q.slice(11))
 
-/** The rows in the order of the answer, by their question. */
+/** The questions of the rows, in the order of the answer. */
 async function order(app: TestApp, body: Record<string, unknown>) {
   const answer = await ask(app, { include_raw_data_rows: true, ...body })
   return questions(answer)
 }
 
-/** For the tests that write nothing. */
+/** Shared by the tests that write nothing. */
 const app = await openApp({ after })
 await store(app)
 
-test('eval_results: rows of two evaluations, side by side', async () => {
+test('eval_results: shows the rows of two evaluations next to each other', async () => {
   const answer = await ask(app, { include_raw_data_rows: true })
   assert.deepEqual(Object.keys(answer), ['rows', 'total_rows', 'summary', 'warnings'])
   assert.deepEqual([answer.total_rows, answer.summary, answer.warnings], [2, null, []])
@@ -123,7 +123,7 @@ test('eval_results: rows of two evaluations, side by side', async () => {
   })
 })
 
-test('eval_results: intersection, of the rows and of the summary', async () => {
+test('eval_results: the intersection applies to the rows, the summary, or both', async () => {
   const both = await ask(app, { require_intersection: true, include_raw_data_rows: true })
   assert.deepEqual([questions(both), both.total_rows], [['Chad'], 1])
   const { rows, summary } = await ask(app, {
@@ -148,7 +148,7 @@ test('eval_results: intersection, of the rows and of the summary', async () => {
   )
 })
 
-test('eval_results: the summary', async () => {
+test('eval_results: returns the summary', async () => {
   const { summary, rows, total_rows } = await ask(app, { include_summary: true, include_rows: false })
   assert.deepEqual([rows, total_rows], [[], 0])
   const one = summary.evaluations.find(
@@ -246,7 +246,7 @@ for (const [expression, evaluation, expected] of [
   })
 }
 
-test('eval_results: pages', async () => {
+test('eval_results: pages follow each other', async () => {
   const all = await ask(app)
   const page = await ask(app, { limit: 1, offset: 1 })
   assert.deepEqual([page.rows, page.total_rows], [[all.rows[1]], 2])
@@ -261,7 +261,7 @@ test('eval_results: pages', async () => {
   }
 })
 
-test('eval_results: what newer clients always name is taken where it says what is so here', async () => {
+test('eval_results: fields of newer clients are accepted where their values change nothing', async () => {
   const all = await ask(app)
   const filter = { query: { $expr: { $gt: [{ $getField: 'inputs.n' }, { $literal: 0 }] } } }
   for (const body of [
@@ -274,7 +274,7 @@ test('eval_results: what newer clients always name is taken where it says what i
   }
 })
 
-test('eval_results: the calls below a trial', async (t) => {
+test('eval_results: the calls inside a trial are attributed to it', async (t) => {
   const app = await openApp(t)
   const trace_id = e1
   const parent_id = calls.e1r0.id
@@ -323,7 +323,7 @@ test('eval_results: the calls below a trial', async (t) => {
   assert.equal((await ask(app, { evaluation_call_ids: [e1] })).total_rows, 0)
 })
 
-test('eval_results: of scorers whose names are alike each has its own score, late or not', async (t) => {
+test('eval_results: scorers with similar names keep their own scores, also late ones', async (t) => {
   const judged = { output: 'x', scores: { judge: 1, 'My tone': 2 } }
   const scored = (call: ReturnType<typeof trial>, op_name: string, output: unknown, fields = {}) =>
     completeOf({
@@ -352,7 +352,7 @@ test('eval_results: of scorers whose names are alike each has its own score, lat
       ['Judge.score', 1, self('judge')],
     ],
   ] as [[string, number, object?], [string, number, object?]][]) {
-    // The late one began first, and the one of `judge` may be gone.
+    // The late score began first, and the one of `judge` may be missing.
     for (const isThere of [true, false]) {
       const app = await openApp(t)
       const call = trial(e1, r0, judged)
@@ -372,7 +372,7 @@ test('eval_results: of scorers whose names are alike each has its own score, lat
   }
 })
 
-test('eval_results: dataset rows stay references until they are resolved, and each that cannot be is named', async (t) => {
+test('eval_results: dataset rows stay refs until they are resolved, and unresolvable ones are named', async (t) => {
   const app = await openApp(t)
   const table = await app.post('/table/create', { table: { project_id: 'acme/qa', rows: [r0, r1] } })
   const [known] = table.json.row_digests
@@ -419,13 +419,13 @@ test('eval_results: dataset rows stay references until they are resolved, and ea
     (await ask(app, { ...one, include_raw_data_rows: false, resolve_row_refs: true })).warnings,
     ['resolve_row_refs: it has no effect without include_raw_data_rows.'],
   )
-  // The inline row and the row of the table are one.
+  // The inline row and the row of the table are the same row.
   assert.equal((await ask(app, { require_intersection: true })).total_rows, 1)
   const byInput = await ask(app, { ...one, sort_by: [{ field: 'inputs.n' }], limit: 1 })
   assert.deepEqual([...raw(byInput).keys()], [known])
 })
 
-test('eval_results: failed trials are seen beside the rates', async (t) => {
+test('eval_results: failed trials are counted next to the rates', async (t) => {
   const app = await openApp(t)
   await store(app, [
     calls.e1,
@@ -441,7 +441,7 @@ test('eval_results: failed trials are seen beside the rates', async (t) => {
   )
 })
 
-test('eval_results: a score itself comes before what it holds under an empty key, whichever was written first', async (t) => {
+test('eval_results: a score overrides one nested in it under an empty key, in either order of arrival', async (t) => {
   for (const scores of [
     [{ exact: 1 }, { exact: { '': 2 } }],
     [{ exact: { '': 2 } }, { exact: 1 }],
@@ -460,7 +460,7 @@ test('eval_results: a score itself comes before what it holds under an empty key
   }
 })
 
-test('eval_results: warnings say why nothing stands side by side', async (t) => {
+test('eval_results: warnings state why rows cannot be compared', async (t) => {
   const app = await openApp(t)
   const { ended_at, output, summary, ...running } = root(e2, 'M2')
   await store(app, [calls.e1, calls.e1r0])
@@ -483,7 +483,7 @@ test('eval_results: warnings say why nothing stands side by side', async (t) => 
 
 const ownClock = onPostgres && 'PostgreSQL has a clock of its own, which a test cannot set'
 
-test('eval_results: what expires is gone at once', { skip: ownClock }, async (t) => {
+test('eval_results: expired calls disappear at once', { skip: ownClock }, async (t) => {
   const app = await openApp(t)
   const hour = 3_600_000
   const expire_at = new Date(Date.now() + hour).toISOString()
@@ -494,7 +494,7 @@ test('eval_results: what expires is gone at once', { skip: ownClock }, async (t)
   assert.deepEqual([total_rows, summary.row_count, summary.evaluations[0].trial_count], [1, 1, 1])
 })
 
-test('eval_results: unknown evaluations and those of others look the same', async () => {
+test('eval_results: unknown evaluations and those of other tenants look the same', async () => {
   const unknown = randomUUID()
   const empty = (id: string) => ({
     ...{ rows: [], total_rows: 0, summary: { row_count: 0, evaluations: [] } },
@@ -507,7 +507,7 @@ test('eval_results: unknown evaluations and those of others look the same', asyn
   assert.deepEqual([forbidden.status, forbidden.json.code], [403, 'entity_forbidden'])
 })
 
-/** Each of its places may mean a list or an object, so it is looked for in eight ways. */
+/** Each of the three steps `0` may mean a list or an object, so eight paths are tried. */
 const longFilter = {
   query: {
     $expr: {
@@ -547,7 +547,7 @@ for (const [body, status, code, named] of [
   [{ sort_by: [{ field: 'scores.' }] }, 400, 'invalid_value', 'sort_by.0.field'],
   [{ sort_by: [{ field: `scores.${'a.'.repeat(40)}a` }] }, 400, 'invalid_value', 'sort_by.0.field'],
   [{ sort_by: [{ field: 'inputs.0.0.0.0.0' }] }, 400, 'invalid_value', 'sort_by.0.field'],
-  // PostgreSQL reads each of these places in one way, and has parameters enough.
+  // PostgreSQL reads each path in one way, and stays within its number of parameters.
   ...(onPostgres
     ? []
     : ([[{ filters: Array(16).fill(longFilter) }, 422, 'invalid_expression', 'filters.11.query']] as const)),
@@ -579,7 +579,7 @@ for (const [body, status, code, named] of [
   })
 }
 
-test('eval_results: a deep expression is refused by name', async () => {
+test('eval_results: an expression that is too deep is refused', async () => {
   let expression: unknown = { $eq: [field('scores.x'), literal(1)] }
   for (let i = 0; i < 101; i++) expression = { $not: [expression] }
   const answer = await app.post(url, {

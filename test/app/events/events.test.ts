@@ -6,7 +6,7 @@ import { completeOf, project } from '../../support/calls.ts'
 import { openEvents, type SentEvent, serveApp } from '../../support/event-stream.ts'
 import { openMemoryRecord } from '../../support/memory-record.ts'
 
-// On PostgreSQL, whose notices have tests of their own, listening begins with the first stream, which is told to read anew.
+// In memory: on PostgreSQL, whose notices have tests of their own, the first stream is told to read everything again.
 const served = await serveApp({ after }, { database: openMemoryRecord() })
 const { address, post, database } = served
 
@@ -22,13 +22,13 @@ const shown = (event: SentEvent | undefined) => {
   return { name: event?.name, ...data }
 }
 
-test('401: without credentials there are no events', async () => {
+test('401: events need credentials', async () => {
   const response = await fetch(`${address}/views/events`)
   assert.equal(response.status, 401)
   await response.body?.cancel()
 })
 
-test('403, 422: a project of others, and what is no project', async () => {
+test('403, 422: a project without access, and an invalid project', async () => {
   const ask = async (query: string) => {
     const response = await fetch(`${address}/views/events?${query}`, {
       headers: { authorization: basic(keys.alice) },
@@ -48,7 +48,7 @@ test('405: HEAD has no stream', async () => {
   assert.equal(response.status, 405)
 })
 
-test('a call, what is said of it, and an item of a queue are told behind their writes', async (t) => {
+test('a call, feedback about it and an item of a queue are events after they are written', async (t) => {
   const stream = await openEvents(t, address)
   const open = await stream.next()
   assert.equal(open?.name, 'open')
@@ -89,7 +89,7 @@ test('a call, what is said of it, and an item of a queue are told behind their w
   assert.deepEqual(shown(await stream.next()), { name: 'change', project, kind: 'call', ids: [call] })
 })
 
-test('what is written within a moment is one event, and beyond 500 ids it says that there are many', async (t) => {
+test('writes within a moment are one event, which gives no ids beyond 500', async (t) => {
   const stream = await openEvents(t, address)
   await stream.next()
   const batch = Array.from({ length: 600 }, () => completeOf({}))
@@ -97,7 +97,7 @@ test('what is written within a moment is one event, and beyond 500 ids it says t
   assert.deepEqual(shown(await stream.next()), { name: 'change', project, kind: 'call', ids: null })
 })
 
-test('P6: nobody hears of the projects of others', async (t) => {
+test('P6: nobody gets events of projects without access', async (t) => {
   const [alice, bob, root] = [
     await openEvents(t, address),
     await openEvents(t, address, { key: keys.bob }),
@@ -117,7 +117,7 @@ test('P6: nobody hears of the projects of others', async (t) => {
   )
 })
 
-test('a stream of one project tells of no other', async (t) => {
+test('a stream of one project has no events of another', async (t) => {
   const stream = await openEvents(t, address, { query: '?project_id=acme%2Fother' })
   await stream.next()
   await write()
@@ -125,7 +125,7 @@ test('a stream of one project tells of no other', async (t) => {
   assert.deepEqual(shown(await stream.next()).ids, [call])
 })
 
-test('who comes back misses nothing, and is told when something was missed', async (t) => {
+test('a client that reconnects misses no event, or is told that events were missed', async (t) => {
   const stream = await openEvents(t, address)
   const open = await stream.next()
   const first = await write()
@@ -143,7 +143,7 @@ test('who comes back misses nothing, and is told when something was missed', asy
   }
 })
 
-test('a key that is revoked hears nothing more, and is told why', async (t) => {
+test('a revoked key gets no more events, and is told why', async (t) => {
   const [user, key] = [
     { name: 'dave', role: 'member' as const, entities: ['acme'], created_at: 1 },
     'the-secret-key-of-dave',
@@ -157,7 +157,7 @@ test('a key that is revoked hears nothing more, and is told why', async (t) => {
   assert.equal(await stream.next(), undefined)
 })
 
-test('a user has a bounded number of streams, and one that is closed makes room', async (t) => {
+test('the number of streams of a user is bounded, and closing one makes room', async (t) => {
   const { address: other } = await serveApp(t)
   const streams = []
   for (let one = 0; one < 32; one++) streams.push(await openEvents(t, other))
@@ -173,11 +173,11 @@ test('a user has a bounded number of streams, and one that is closed makes room'
   const others = await openEvents(t, other, { key: keys.bob })
   assert.equal((await others.next())?.name, 'open')
   streams[0]?.close()
-  // The server hears of it a moment later.
+  // The server notices a moment later.
   while ((await ask()) !== 'open') await new Promise((resolve) => setTimeout(resolve, 20))
 })
 
-test('a limit of requests at once does not count streams', async (t) => {
+test('streams do not count as requests at once', async (t) => {
   const settings = { requests_at_once: 1 }
   const user = { name: 'erin', role: 'member' as const, entities: ['acme'], created_at: 1 }
   const key = 'the-secret-key-of-erin'
@@ -188,7 +188,7 @@ test('a limit of requests at once does not count streams', async (t) => {
   assert.equal((await served.get('/me', key)).status, 200)
 })
 
-test('the end of the server ends the streams', async (t) => {
+test('closing the server ends the streams', async (t) => {
   const other = await serveApp(t)
   const stream = await openEvents(t, other.address)
   await stream.next()

@@ -21,7 +21,7 @@ const linesOf = (text: string) =>
     .map((line) => JSON.parse(line) as Record<string, Record<string, unknown>>)
 const kindsOf = (text: string) => linesOf(text).map((line) => Object.keys(line)[0])
 
-test('a project is written as lines: what is referred to comes before what refers to it', async () => {
+test('an export is lines of JSON, in which everything precedes what refers to it', async () => {
   const project = 'acme/whole'
   await storeOneOfEach(opened, project, keys.alice)
   const { status, headers, text } = await post(url, { project_id: project })
@@ -40,7 +40,7 @@ test('a project is written as lines: what is referred to comes before what refer
   assert.ok(text.includes(secret))
 })
 
-test('calls that a filter or a query finds bring the feedback about them, and no other', async () => {
+test('an export of filtered calls includes the feedback about them, and no other', async () => {
   const project_id = 'acme/some'
   const [one, other] = [
     completeOf({ project_id, op_name: 'one' }),
@@ -62,7 +62,7 @@ test('calls that a filter or a query finds bring the feedback about them, and no
   }
 })
 
-test('digits stay, and an export goes on behind a call', async () => {
+test('an export keeps digits, and can continue after a call', async () => {
   const project_id = 'acme/digits'
   const ids: string[] = []
   for (let n = 0; n < 5; n++) {
@@ -91,7 +91,7 @@ test('digits stay, and an export goes on behind a call', async () => {
   )
 })
 
-test('what it does not take is refused by name', async () => {
+test('unsupported fields and values are refused, and named', async () => {
   const project_id = 'acme/refused'
   for (const [body, status, reason] of [
     [{ project_id: 'globex/qa' }, 403, /globex/],
@@ -110,7 +110,7 @@ test('what it does not take is refused by name', async () => {
   }
 })
 
-test('a query that cannot be asked is refused also where the calls come behind much else', async () => {
+test('an invalid query is refused even when the calls follow much other content', async () => {
   const project_id = 'acme/much'
   const rows = Array.from({ length: 40 }, (_, n) => ({ n, text: randomBytes(4_000).toString('hex') }))
   for (const row of rows) {
@@ -125,13 +125,13 @@ test('a query that cannot be asked is refused also where the calls come behind m
   }
 })
 
-test('a project without anything is a first and a last line', async () => {
+test('an empty project is exported as a first and a last line', async () => {
   const { status, text } = await post(url, { project_id: 'acme/nothing' })
   assert.equal(status, 200)
   assert.deepEqual(kindsOf(text), ['export', 'end'])
 })
 
-test('Parquet has a column for each member; JSON and times are whole', async (t) => {
+test('Parquet has a column for each member, with JSON and times in full', async (t) => {
   const { address, post } = await serveApp(t)
   const project_id = 'acme/columns'
   const start = startOf({ project_id, started_at: '2026-01-02T03:04:05.123456Z', inputs: {} })
@@ -160,15 +160,15 @@ for (const [format, most] of [
   ['jsonl', 4],
   ['parquet', 2],
 ] as const) {
-  test(`a user has ${most} exports of ${format} that nobody reads, and one that is closed makes room`, async (t) => {
+  test(`a user may have ${most} stalled exports of ${format}, and closing one makes room`, async (t) => {
     const unread: RawRequest[] = []
-    // Before the app closes, which waits for its clients.
+    // Runs before the app closes, because closing waits for clients.
     t.after(() => {
       for (const { socket } of unread) socket.destroy()
     })
     const { address, post } = await serveApp(t)
     const asked = { project_id: 'acme/unread', format, kinds: ['calls'] }
-    // More than what sockets hold, and what compression makes of it.
+    // More than fits into socket buffers, even when compressed.
     for (let n = 0; n < 24; n++) {
       const call = completeOf({ project_id: 'acme/unread', output: randomBytes(1 << 20).toString('base64') })
       assert.equal((await post('/v2/acme/unread/calls/complete', { batch: [call] })).status, 200)
@@ -184,8 +184,8 @@ for (const [format, most] of [
     const refused = await post(url, asked)
     assert.deepEqual([refused.status, refused.json.code], [429, 'too_many_exports'])
     const others = await post(url, { ...asked, project_id: 'globex/own' }, keys.bob)
-    assert.equal(others.status, 200, 'other users have room of their own')
+    assert.equal(others.status, 200, 'other users have limits of their own')
     unread[0]?.socket.destroy()
-    await until('one that is closed makes room', async () => (await open()) === 'open')
+    await until('closing one makes room', async () => (await open()) === 'open')
   })
 }

@@ -7,7 +7,7 @@ import { allFeedback, createSpec, feedbackOf, giveFeedback } from '../../support
 
 const url = '/feedback/batch/create'
 
-test('feedback/batch/create: refusals in order, and nothing is stored', async (t) => {
+test('feedback/batch/create: refuses invalid requests, checking in a fixed order, and stores nothing', async (t) => {
   await assertCommonRefusals(t, url, { batch: [feedbackOf()] })
   const { post } = await openApp(t)
   await giveFeedback(post, { id: 'taken', payload: { first: true } })
@@ -69,7 +69,7 @@ test('feedback/batch/create: refusals in order, and nothing is stored', async (t
   )
 })
 
-test('feedback/batch/create: answers in the order of the batch', async (t) => {
+test('feedback/batch/create: returns records in the order of the batch', async (t) => {
   const { post } = await openApp(t)
   assert.deepEqual(whole(await post(url, { batch: [] })), { status: 200, body: { res: [] } })
   const batch = [
@@ -100,7 +100,7 @@ test('feedback/batch/create: answers in the order of the batch', async (t) => {
   assert.deepEqual(again.json.res, [json.res[0], json.res[2]])
 })
 
-test('feedback/batch/create: one of many annotations does not fit', async (t) => {
+test('feedback/batch/create: one annotation that does not fit refuses the whole batch', async (t) => {
   const { post } = await openApp(t)
   const annotation_ref = await createSpec(post, 'quality', { maximum: 5 })
   const annotations = (values: number[]) =>
@@ -117,7 +117,7 @@ test('feedback/batch/create: one of many annotations does not fit', async (t) =>
   )
 })
 
-test('feedback/batch/create: a thousand, and again', async (t) => {
+test('feedback/batch/create: stores a thousand records, and the same ones again', async (t) => {
   const { post } = await openApp(t)
   const batch = Array.from({ length: 1000 }, (_, n) => feedbackOf({ id: `f${n}`, payload: { n } }))
   const first = await post(url, { batch })
@@ -128,7 +128,7 @@ test('feedback/batch/create: a thousand, and again', async (t) => {
   assert.deepEqual(json, { result: [{ 'count(*)': 1000 }], total_count: 1000 })
 })
 
-test('feedback/batch/create: of two batches that overlap at once one is stored', async (t) => {
+test('feedback/batch/create: of two overlapping batches at once one is stored', async (t) => {
   const { post } = await openApp(t)
   const batchOf = (key: string, ids: string[]) =>
     post(url, { batch: ids.map((id) => feedbackOf({ id })) }, key)
@@ -149,7 +149,7 @@ test('feedback/batch/create: of two batches that overlap at once one is stored',
   )
 })
 
-test('feedback/batch/create: a batch has a bound', async (t) => {
+test('feedback/batch/create: the size of a batch is bounded', async (t) => {
   const { post } = await openApp(t)
   const batch = Array(10_001).fill(feedbackOf())
   assert.deepEqual(whole(await post(url, { batch })), {

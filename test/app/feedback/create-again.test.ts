@@ -14,14 +14,14 @@ const taken = {
   },
 }
 
-test('feedback/create: the same content again is the same record', async (t) => {
+test('feedback/create: the same content under the same id is the same record', async (t) => {
   const { post } = await openApp(t)
   const body = feedbackOf({ id: 'mine', creator: 'Alice', payload: { n: 1.5, list: [{ a: 1, b: 2 }] } })
   const first = await post('/feedback/create', body)
   assert.equal(first.status, 200)
   const again = await post('/feedback/create', body)
   assert.deepEqual([again.status, again.text], [200, first.text])
-  // The same value written otherwise is the same value, and stays as it was first written.
+  // The same value in another notation is the same value, and is kept as first written.
   const text = JSON.stringify({ ...body, payload: '@' })
   for (const payload of [
     '{"list":[{"b":2,"a":1}],"n":1.5}',
@@ -33,7 +33,7 @@ test('feedback/create: the same content again is the same record', async (t) => 
   assert.equal((await allFeedback(post)).length, 1)
 })
 
-test('feedback/create: a reaction again is the same reaction', async (t) => {
+test('feedback/create: the same reaction again is the same record', async (t) => {
   const { post } = await openApp(t)
   const body = feedbackOf({ id: 'mine', feedback_type: 'wandb.reaction.1', payload: { emoji: '👍' } })
   const first = await post('/feedback/create', body)
@@ -41,7 +41,7 @@ test('feedback/create: a reaction again is the same reaction', async (t) => {
   assert.deepEqual([again.status, again.text], [200, first.text])
 })
 
-test('feedback/create: other content under an id that is taken', async (t) => {
+test('feedback/create: different content under an existing id is refused', async (t) => {
   const { post } = await openApp(t)
   const queue_id = await createQueue(post)
   const body = feedbackOf({ id: 'mine', payload: { n: 1.0 } })
@@ -58,7 +58,7 @@ test('feedback/create: other content under an id that is taken', async (t) => {
   ]) {
     assert.deepEqual(whole(await post('/feedback/create', { ...body, ...other })), taken)
   }
-  // 1.0 and 1 are two numbers.
+  // 1.0 and 1 are different numbers.
   const text = JSON.stringify({ ...body, payload: '@' }).replace('"@"', '{"n":1.0}')
   assert.deepEqual(whole(await post('/feedback/create', text)), taken)
   assert.deepEqual(whole(await post('/feedback/create', { ...body, payload: { n: 2 } }, keys.root)), taken)
@@ -66,7 +66,7 @@ test('feedback/create: other content under an id that is taken', async (t) => {
   assert.deepEqual([stored?.payload, stored?.svc_user_id, others], [{ n: 1 }, 'alice', []])
 })
 
-test('feedback/create: the same content by another user names the user who has it', async (t) => {
+test('feedback/create: the same content of another user is refused, and that user is named', async (t) => {
   const { post } = await openApp(t)
   const body = feedbackOf({ id: 'mine', payload: { n: 1.0 } })
   await post('/feedback/create', body)
@@ -78,7 +78,7 @@ test('feedback/create: the same content by another user names the user who has i
       code: 'feedback_of_other_user',
     },
   })
-  // Who may not use the entity learns nothing of it, whether it is there or not.
+  // Without access to the entity the answer is the same whether the feedback exists or not.
   const foreign = await post('/feedback/create', body, keys.bob)
   const absent = await post('/feedback/create', { ...body, id: 'other' }, keys.bob)
   assert.deepEqual([foreign.status, foreign.text], [403, absent.text])
@@ -88,7 +88,7 @@ test('feedback/create: the same content by another user names the user who has i
   )
 })
 
-test('feedback/create: it is the same record also when its queue or its annotation spec has gone since', async (t) => {
+test('feedback/create: repeating feedback works after its queue or its annotation spec was deleted', async (t) => {
   const { app, post } = await openApp(t)
   const queue_id = await createQueue(post)
   const annotation_ref = await createSpec(post, 'tone', { type: 'string' })
@@ -110,7 +110,7 @@ test('feedback/create: it is the same record also when its queue or its annotati
   assert.deepEqual(whole(await again()), whole(first))
   const batch = await post('/feedback/batch/create', { batch: [body] })
   assert.deepEqual(batch.json, { res: [first.json] })
-  // Other content is another one, and a new one needs what it names.
+  // Different content conflicts, and new feedback needs the queue and the spec that it names.
   const other = await post('/feedback/create', { ...body, payload: { value: 'rude' } })
   assert.deepEqual(whole(other), taken)
   for (const [url, fields] of [
@@ -122,7 +122,7 @@ test('feedback/create: it is the same record also when its queue or its annotati
   assert.equal((await allFeedback(post)).length, 1)
 })
 
-test('feedback/create: numbers that a double cannot tell apart are other content', async (t) => {
+test('feedback/create: numbers that a double cannot distinguish are different content', async (t) => {
   const { post } = await openApp(t)
   const given = (id: string, number: string) =>
     JSON.stringify(feedbackOf({ id, payload: '@' })).replace('"@"', `{"n":${number}}`)
@@ -143,7 +143,7 @@ test('feedback/create: numbers that a double cannot tell apart are other content
   }
 })
 
-test('feedback/create: of two that want the same id at once one gets it', async (t) => {
+test('feedback/create: of two requests for the same id at once one gets it', async (t) => {
   const { post } = await openApp(t)
   const answers = await Promise.all(
     Array.from({ length: 20 }, (_, n) =>
@@ -159,7 +159,7 @@ test('feedback/create: of two that want the same id at once one gets it', async 
   )
 })
 
-test('feedback/create: of many that say the same at once each is answered the one record', async (t) => {
+test('feedback/create: equal requests at once all return the one record', async (t) => {
   const { post } = await openApp(t)
   const answers = await Promise.all(
     Array.from({ length: 20 }, () => post('/feedback/create', feedbackOf({ id: 'mine' }))),

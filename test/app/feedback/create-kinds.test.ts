@@ -5,7 +5,7 @@ import { keys, openApp } from '../../support/app.ts'
 import { allFeedback, createObject, createSpec, feedbackOf } from '../../support/feedback.ts'
 import { createQueue } from '../../support/queues.ts'
 
-/** Each test has things of its own in it. */
+/** Shared by all tests; each uses data of its own. */
 const { post, send } = await openApp({ after })
 
 const object = (name: string) => `weave:///acme/qa/object/${name}:abc`
@@ -47,7 +47,7 @@ const monitor = (fields = {}) => ({
 
 const tooLong = 'x'.repeat(1_048_576)
 
-/** Each breaks a rule and, where it can, the ones behind it too: the first is the one that is named. */
+/** Each case breaks a rule and, where possible, later ones as well: the first one is reported. */
 const refused: [rule: string, body: object, code: string, reason: string][] = [
   [
     '1: the payload of a reaction',
@@ -151,13 +151,13 @@ const refused: [rule: string, body: object, code: string, reason: string][] = [
     `runnable_ref: "${call}"; accepted: a reference to an object or an op, ${objectForm} or ${opForm}, because feedback_type is "wandb.runnable.judge".`,
   ],
   [
-    '4: a runnable and its reference have one name',
+    '4: a runnable and its reference have the same name',
     runnable({ runnable_ref: op('other'), payload: {} }),
     'invalid_value',
     `runnable_ref: "${op('other')}"; accepted: a reference whose name is "judge", as feedback_type says.`,
   ],
   [
-    '4: an op was called',
+    '4: an op needs a call_ref',
     runnable({ runnable_ref: op('judge'), payload: {} }),
     'invalid_value',
     'call_ref: null; accepted: a reference, because runnable_ref is an op.',
@@ -192,13 +192,13 @@ const refused: [rule: string, body: object, code: string, reason: string][] = [
     'annotation_ref: "weave:///acme/other/object/quality:abc"; accepted: a reference to an object of "acme/qa".',
   ],
   [
-    '8: the spec of a foreign project, which may be there or not',
+    '8: the spec of a project without access',
     annotation({ annotation_ref: 'weave:///globex/qa/object/quality:abc' }),
     'invalid_value',
     'annotation_ref: "weave:///globex/qa/object/quality:abc"; accepted: a reference to an object of "acme/qa".',
   ],
   [
-    '8: a spec that is not there',
+    '8: a spec that does not exist',
     annotation({ annotation_ref: object('quality'), queue_id: 'x' }),
     'object_not_found',
     'annotation_ref: there is no object "quality" with version "abc" in project "acme/qa".',
@@ -216,19 +216,19 @@ const refused: [rule: string, body: object, code: string, reason: string][] = [
     `call_ref: "${object('x')}"; accepted: a call reference, ${callForm}.`,
   ],
   ...['/x', '/attr/rows', ':abc', ' and more', '/'].map((tail): (typeof refused)[number] => [
-    '8: the call and nothing behind it',
+    '8: the call without a path after it',
     runnable({ call_ref: `${call}${tail}`, trigger_ref: 'x' }),
     'invalid_value',
     `call_ref: "${call}${tail}"; accepted: a call reference, ${callForm}.`,
   ]),
   ...[call, op('x')].map((trigger_ref): (typeof refused)[number] => [
-    '8: the trigger is an object, and no op',
+    '8: the trigger is an object, not an op',
     runnable({ trigger_ref, queue_id: 'x' }),
     'invalid_value',
     `trigger_ref: "${trigger_ref}"; accepted: an object reference, ${objectForm}.`,
   ]),
   [
-    '9: a queue that is not there',
+    '9: a queue that does not exist',
     { ...reaction('two 👋👋'), queue_id: 'x' },
     'invalid_value',
     'queue_id: "x"; accepted: the id of an annotation queue of "acme/qa" that is not deleted.',
@@ -249,7 +249,7 @@ const refused: [rule: string, body: object, code: string, reason: string][] = [
   ],
 ]
 
-test('feedback/create: the first rule that is broken is the one that is named', async (t) => {
+test('feedback/create: the first rule that is broken is the one reported', async (t) => {
   for (const [rule, fields, code, reason] of refused) {
     await t.test(`${rule}: ${reason.slice(0, 80)}`, async () => {
       const status = code === 'object_not_found' ? 404 : 400
@@ -262,7 +262,7 @@ test('feedback/create: the first rule that is broken is the one that is named', 
   assert.deepEqual(await allFeedback(post), [])
 })
 
-test('feedback/create: every kind as it should be', async () => {
+test('feedback/create: accepts every kind of feedback in its valid form', async () => {
   const spec = await createSpec(post, 'quality', { type: 'integer' })
   const queue_id = await createQueue(post)
   const refs = { runnable_ref: op('x'), call_ref: call, trigger_ref: object('x') }
@@ -293,7 +293,7 @@ test('feedback/create: every kind as it should be', async () => {
   }
 })
 
-test('feedback/create: a reaction gains the names of its emoji', async (t) => {
+test('feedback/create: a reaction gets the names of its emoji', async (t) => {
   const { post } = await openApp(t)
   const react = async (payload: string) => {
     const body = JSON.stringify(feedbackOf({ feedback_type: 'wandb.reaction.1', payload: '@' }))
@@ -315,7 +315,7 @@ test('feedback/create: a reaction gains the names of its emoji', async (t) => {
   )
 })
 
-test('feedback/create: a payload may be as large as the limit says, counted in ASCII', async () => {
+test('feedback/create: the limit of a payload is counted in characters of ASCII JSON', async () => {
   const around = '{"text": ""}'.length
   for (const [text, room] of [
     ['x', 1],
@@ -334,7 +334,7 @@ test('feedback/create: a payload may be as large as the limit says, counted in A
   }
 })
 
-test('feedback/create: the queue is there, live, and of the same project', async () => {
+test('feedback/create: the queue must exist in the same project and not be deleted', async () => {
   const live = await createQueue(post)
   const deleted = await createQueue(post)
   assert.equal((await send('DELETE', `/annotation_queues/${deleted}?project_id=acme/qa`)).status, 200)
@@ -352,7 +352,7 @@ test('feedback/create: the queue is there, live, and of the same project', async
   }
 })
 
-test('feedback/create: what an annotation needs is an annotation spec', async () => {
+test('feedback/create: an annotation must name an annotation spec', async () => {
   for (const [val, why] of [
     [5, 'expected object, received number'],
     [{ name: 5 }, 'name: expected string, received number'],
@@ -386,7 +386,7 @@ test('feedback/create: what an annotation needs is an annotation spec', async ()
   }
 })
 
-test('feedback/create: a spec that was deleted takes no annotations', async () => {
+test('feedback/create: annotations of a deleted annotation spec are refused', async () => {
   const annotation_ref = await createSpec(post, 'quality', {})
   const latest = 'weave:///acme/qa/object/quality:latest'
   assert.equal(
@@ -403,7 +403,7 @@ test('feedback/create: a spec that was deleted takes no annotations', async () =
   })
 })
 
-test('feedback/create: the value of an annotation fits its spec', async () => {
+test('feedback/create: the value of an annotation must fit its annotation spec', async () => {
   const spec = await createSpec(post, 'quality', {
     type: 'object',
     properties: { score: { type: 'number', minimum: 0, maximum: 1 }, label: { enum: ['good', 'bad'] } },
@@ -436,7 +436,7 @@ test('feedback/create: the value of an annotation fits its spec', async () => {
   }
 })
 
-test('feedback/create: a spec that never ends with a value is stopped', async () => {
+test('feedback/create: a check against an annotation spec that takes too long is stopped', async () => {
   const spec = await createSpec(post, 'quality', { type: 'string', pattern: '^(a+)+$' })
   const give = (value: string) =>
     post('/feedback/create', feedbackOf(annotation({ annotation_ref: spec, payload: { value } })))

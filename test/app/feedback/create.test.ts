@@ -5,7 +5,7 @@ import { keys, openApp } from '../../support/app.ts'
 import { assertCommonRefusals } from '../../support/common-refusals.ts'
 import { aboutCall, allFeedback, feedbackOf, giveFeedback } from '../../support/feedback.ts'
 
-test('feedback/create: refusals in order', async (t) => {
+test('feedback/create: refuses invalid requests, checking in a fixed order', async (t) => {
   await assertCommonRefusals(t, '/feedback/create', feedbackOf())
   const { post } = await openApp(t)
   for (const [fields, field, msg, type = 'custom'] of [
@@ -36,7 +36,7 @@ test('feedback/create: refusals in order', async (t) => {
       },
     })
   }
-  // Form before entity, entity before everything that is looked up or put together.
+  // The form is checked before access, and access before anything is looked up.
   assert.deepEqual(
     whole(await post('/feedback/create', feedbackOf({ project_id: 'globex/qa', svc_ref: 'weave:///x' }))),
     {
@@ -58,7 +58,7 @@ test('feedback/create: refusals in order', async (t) => {
   assert.deepEqual(await allFeedback(post), [])
 })
 
-test('feedback/create: the record is answered and stored', async (t) => {
+test('feedback/create: returns and stores the record', async (t) => {
   const { post } = await openApp(t)
   const before = Date.now()
   const { status, json } = await post('/feedback/create', feedbackOf())
@@ -94,7 +94,7 @@ test('feedback/create: the record is answered and stored', async (t) => {
   ])
 })
 
-test('feedback/create: null is as good as nothing, and unknown fields are passed over', async (t) => {
+test('feedback/create: null is the same as absent, and unknown fields are ignored', async (t) => {
   const { post } = await openApp(t)
   const { status, json } = await post('/feedback/create', {
     ...feedbackOf({ id: 'mine', creator: 'Alice A.' }),
@@ -113,7 +113,7 @@ test('feedback/create: null is as good as nothing, and unknown fields are passed
   assert.equal((await allFeedback(post))[0]?.creator, 'Alice A.')
 })
 
-test('feedback/create: the name of Weave for the reference', async (t) => {
+test('feedback/create: accepts weave_ref, which is what Weave calls the reference', async (t) => {
   const { post } = await openApp(t)
   const { svc_ref, ...rest } = feedbackOf()
   assert.equal((await post('/feedback/create', { ...rest, weave_ref: svc_ref })).status, 200)
@@ -133,7 +133,7 @@ for (const svc_ref of [
   'weave://acme',
   '👋',
 ]) {
-  test(`feedback/create: ${svc_ref} may be spoken of`, async (t) => {
+  test(`feedback/create: accepts the reference ${svc_ref}`, async (t) => {
     const { post } = await openApp(t)
     await giveFeedback(post, { svc_ref })
     assert.equal((await allFeedback(post))[0]?.svc_ref, svc_ref)
@@ -141,7 +141,7 @@ for (const svc_ref of [
 }
 
 for (const svc_ref of ['weave:///', 'weave:///acme', 'weave:///acme/qa', 'x:///a//b', 'x:////a/b']) {
-  test(`feedback/create: ${svc_ref} is too short for a reference`, async (t) => {
+  test(`feedback/create: refuses the incomplete reference ${svc_ref}`, async (t) => {
     const { post } = await openApp(t)
     const { status, json } = await post('/feedback/create', feedbackOf({ svc_ref }))
     assert.deepEqual([status, json.code], [400, 'invalid_value'])

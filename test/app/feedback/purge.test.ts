@@ -15,7 +15,7 @@ const left = async (post: TestApp['post'], project_id = project, key = keys.alic
 const accepted =
   '{"$eq": [{"$getField": "id"}, {"$literal": "…"}]}, an $or of such, or $in with such an id and texts'
 
-test('feedback/purge: refusals in order', async (t) => {
+test('feedback/purge: refuses invalid requests, checking in a fixed order', async (t) => {
   await assertCommonRefusals(t, '/feedback/purge', { project_id: project, query: { $expr: isId('x') } })
   const { post } = await openApp(t)
   await giveFeedback(post, { id: 'a' })
@@ -42,7 +42,7 @@ test('feedback/purge: refusals in order', async (t) => {
   assert.deepEqual(await left(post), ['a'])
 })
 
-test('feedback/purge: feedback goes by its ids, and what is not there is no matter', async (t) => {
+test('feedback/purge: deletes feedback by id, and ignores unknown ids', async (t) => {
   const { post } = await openApp(t)
   for (const id of 'abcdef') await giveFeedback(post, { id })
   const done = { status: 200, body: {} }
@@ -53,12 +53,12 @@ test('feedback/purge: feedback goes by its ids, and what is not there is no matt
   assert.deepEqual(whole(await purge(post, among)), done)
   assert.deepEqual(whole(await purge(post, isId('b'))), done)
   assert.deepEqual(await left(post), ['e'])
-  // The id is free again.
+  // The id can be used again.
   await giveFeedback(post, { id: 'b', payload: { other: true } })
   assert.deepEqual(await left(post), ['e', 'b'])
 })
 
-test('P6: feedback of another project, or of another tenant, stays', async (t) => {
+test('P6: feedback of another project, or of another tenant, is not deleted', async (t) => {
   const { post } = await openApp(t)
   await giveFeedback(post, { id: 'a', project_id: 'acme/other' })
   await giveFeedback(post, { id: 'a', project_id: 'globex/qa' }, keys.bob)

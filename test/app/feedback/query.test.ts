@@ -9,7 +9,7 @@ import { feedbackOf, giveFeedback } from '../../support/feedback.ts'
 const shown =
   'id, project_id, svc_ref, svc_user_id, creator, created_at, feedback_type, payload, annotation_ref, runnable_ref, call_ref, trigger_ref, queue_id, payload.…'
 
-test('feedback/query: refusals in order', async (t) => {
+test('feedback/query: refuses invalid requests, checking in a fixed order', async (t) => {
   await assertCommonRefusals(t, '/feedback/query', { project_id: project })
   const { post } = await openApp(t)
   for (const [body, status, answer] of [
@@ -69,7 +69,7 @@ test('feedback/query: refusals in order', async (t) => {
   }
 })
 
-test('feedback/query: a project without feedback has none', async (t) => {
+test('feedback/query: a project without feedback returns none', async (t) => {
   const { post } = await openApp(t)
   await giveFeedback(post, { project_id: 'globex/qa' }, keys.bob)
   const empty = { status: 200, body: { result: [], total_count: 0 } }
@@ -95,7 +95,7 @@ const get = (field: string) => ({ $getField: field })
 const eq = (field: string, value: unknown) => ({ $expr: { $eq: [get(field), { $literal: value }] } })
 const by = (field: string, direction = 'asc') => ({ sort_by: [{ field, direction }] })
 
-test('feedback/query: what is found, in which order', async (t) => {
+test('feedback/query: filters and sorts', async (t) => {
   const { post } = await openApp(t)
   await storeSome(post)
   for (const [body, found, total = found.length] of [
@@ -150,7 +150,7 @@ test('feedback/query: what is found, in which order', async (t) => {
   }
 })
 
-test('feedback/query: fields are what comes back, in their order', async (t) => {
+test('feedback/query: returns the requested fields, in the requested order', async (t) => {
   const { post } = await openApp(t)
   await giveFeedback(post, {
     id: 'a',
@@ -180,7 +180,7 @@ test('feedback/query: fields are what comes back, in their order', async (t) => 
   assert.equal(await ask(['count(*)']), '{"result":[{"count(*)":1}],"total_count":1}')
 })
 
-test('feedback/query: a long answer is whole', async (t) => {
+test('feedback/query: a long answer is complete', async (t) => {
   const { post } = await openApp(t)
   const ids = Array.from({ length: 1500 }, (_, n) => `f${String(n).padStart(4, '0')}`)
   const batch = ids.map((id) => feedbackOf({ id, payload: { text: 'x'.repeat(200) } }))

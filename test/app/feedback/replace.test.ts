@@ -8,7 +8,7 @@ import { allFeedback, feedbackOf, giveFeedback } from '../../support/feedback.ts
 const url = '/feedback/replace'
 const replacing = (fields: object = {}) => ({ ...feedbackOf(), feedback_id: 'old', ...fields })
 
-test('feedback/replace: refusals in order, and the old one stays', async (t) => {
+test('feedback/replace: refuses invalid requests, checking in a fixed order, and keeps the old feedback', async (t) => {
   await assertCommonRefusals(t, url, replacing())
   const { post } = await openApp(t)
   await giveFeedback(post, { id: 'old' })
@@ -40,7 +40,7 @@ test('feedback/replace: refusals in order, and the old one stays', async (t) => 
   )
 })
 
-test('feedback/replace: the new one comes in the moment in which the old one goes', async (t) => {
+test('feedback/replace: the new feedback replaces the old one in a single step', async (t) => {
   const { post } = await openApp(t)
   await giveFeedback(post, { id: 'old' })
   await giveFeedback(post, { id: 'old', project_id: 'acme/other' })
@@ -55,7 +55,7 @@ test('feedback/replace: the new one comes in the moment in which the old one goe
   assert.equal((await allFeedback(post, 'acme/other')).length, 1)
 })
 
-test('feedback/replace: the new one may have the id of the old one, or any other, and may be sent again', async (t) => {
+test('feedback/replace: the new feedback may have any id, also the old one, and may be sent again', async (t) => {
   const { post } = await openApp(t)
   await giveFeedback(post, { id: 'old' })
   const same = await post(url, replacing({ id: 'old', payload: { n: 2 } }))
@@ -66,7 +66,7 @@ test('feedback/replace: the new one may have the id of the old one, or any other
   assert.deepEqual([stored?.id, others], ['new', []])
 })
 
-test('P6: what is replaced is of the project', async (t) => {
+test('P6: feedback of another project is not replaced', async (t) => {
   const { post } = await openApp(t)
   await giveFeedback(post, { id: 'old', project_id: 'globex/qa' }, keys.bob)
   assert.equal((await post(url, replacing())).status, 200)

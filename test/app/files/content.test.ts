@@ -9,7 +9,7 @@ import { fileForm, sendForm } from '../../support/forms.ts'
 
 const hello = 'LPJNulXwow4m6DsqxbninhsWHlwfp0JecwQzYpOLmCQ'
 
-test('file/content: refusals in order', async (t) => {
+test('file/content: refuses invalid requests, checking in a fixed order', async (t) => {
   for (const url of ['/file/content', '/files/content']) {
     await assertCommonRefusals(t, url, { project_id: project, digest: 'x' })
   }
@@ -23,7 +23,7 @@ test('file/content: refusals in order', async (t) => {
   assert.equal((await post('/file/content', theirs, keys.bob)).status, 404)
 })
 
-test('file/content: the bytes, with their length', async (t) => {
+test('file/content: returns the bytes with their length', async (t) => {
   const opened = await openApp(t)
   await sendForm(opened, fileForm(project, 'hello'))
   for (const url of ['/file/content', '/files/content']) {
@@ -35,7 +35,7 @@ test('file/content: the bytes, with their length', async (t) => {
   }
 })
 
-test('files/query_stats: what the files of a project take', async (t) => {
+test('files/query_stats: returns the size of the files of a project', async (t) => {
   await assertCommonRefusals(t, '/files/query_stats', { project_id: project })
   const opened = await openApp(t)
   const stats = async (project_id = project) => whole(await opened.post('/files/query_stats', { project_id }))
@@ -46,7 +46,7 @@ test('files/query_stats: what the files of a project take', async (t) => {
   assert.equal((await stats('globex/qa')).status, 403)
 })
 
-test('files/query_stats: many files are summed where long reads are, until the client leaves', async (t) => {
+test('files/query_stats: the sum runs on the readers for long reads, and stops when the client disconnects', async (t) => {
   const { database } = await openApp(t)
   const caller = { name: 'alice', role: 'member', entities: new Set(['acme']) } as const
   const leaving = new AbortController()

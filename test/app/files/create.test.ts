@@ -8,7 +8,7 @@ import { project } from '../../support/calls.ts'
 import { contentOf, fileForm, formOf, formType, sendForm } from '../../support/forms.ts'
 import { documentOf } from '../../support/openapi.ts'
 
-/** Each test has things of its own in it. */
+/** Shared by all tests; each uses data of its own. */
 const opened = await openApp({ after })
 
 const hello = 'LPJNulXwow4m6DsqxbninhsWHlwfp0JecwQzYpOLmCQ'
@@ -19,7 +19,7 @@ function bytesOf(length: number): Buffer {
   return Buffer.from(Uint8Array.from({ length }, (_, i) => (i * 31 + (i >> 8)) % 256))
 }
 
-/** Nothing of an upload that was refused is left, not even what nobody could see. */
+/** A refused upload leaves nothing behind, not even pieces without a file. */
 async function assertNothingStored({ database }: TestApp): Promise<void> {
   for (const table of ['files', 'file_uploads', 'file_pieces']) {
     const [count] = await database.all<{ n: number }>(sql`SELECT count(*) AS n FROM ${trusted(table)}`)
@@ -27,7 +27,7 @@ async function assertNothingStored({ database }: TestApp): Promise<void> {
   }
 }
 
-test('file/create: refusals in order', async (t) => {
+test('file/create: refuses invalid requests, checking in a fixed order', async (t) => {
   const opened = await openApp(t, { settings: { HEDDLE_FILE_LIMIT: '1048576' } })
   const form = fileForm(project, 'hello')
   const issue = (field: string, msg: string) => ({
@@ -99,7 +99,7 @@ test('file/create: refusals in order', async (t) => {
   assert.equal((await refused(fileForm(project, bytesOf(1_048_576)))).status, 200)
 })
 
-test('file/create: answers the digest of the bytes, also when they are there', async () => {
+test('file/create: returns the digest of the bytes, also when the file exists already', async () => {
   for (const url of ['/file/create', '/files/create', '/file/create']) {
     const { status, json } = await sendForm(opened, fileForm(project, 'hello'), { url })
     assert.deepEqual([status, json], [200, { digest: hello }])
@@ -119,10 +119,10 @@ test('file/create: files of every size come back byte by byte', async (t) => {
   const uploads = await opened.database.get(sql`SELECT count(*) AS n FROM file_uploads`)
   assert.deepEqual({ ...(uploads as object) }, { n: 0 })
   const pieces = await opened.database.get(sql`SELECT count(*) AS n FROM file_pieces`)
-  assert.deepEqual({ ...(pieces as object) }, { n: 0 + 1 + 1 + 1 + 2 + 3 + 6 }, 'each file is kept once')
+  assert.deepEqual({ ...(pieces as object) }, { n: 0 + 1 + 1 + 1 + 2 + 3 + 6 }, 'each file is stored once')
 })
 
-test('file/create: a small file may come before its project, and other parts are passed over', async () => {
+test('file/create: a small file may precede its project, and unknown parts are ignored', async () => {
   const bytes = bytesOf(pieceBytes)
   const parts = [
     { name: 'comment', value: 'x' },
@@ -134,7 +134,7 @@ test('file/create: a small file may come before its project, and other parts are
   assert.equal((await contentOf(opened, project, digestOf(bytes)))?.length, pieceBytes)
 })
 
-test('file/create: the FormData of the platform is understood', async () => {
+test('file/create: accepts the FormData of the platform', async () => {
   const form = new FormData()
   form.append('project_id', project)
   form.append('file', new Blob(['hello'], { type: 'image/png' }), 'ünïcode "name".png')
@@ -144,7 +144,7 @@ test('file/create: the FormData of the platform is understood', async () => {
   assert.deepEqual((await sendForm(opened, payload, { type })).json, { digest: hello })
 })
 
-test('file/create: a project reads what it stored and nothing else', async () => {
+test('file/create: a project has access only to the files stored in it', async () => {
   await sendForm(opened, fileForm(project, 'hello'))
   assert.equal(await contentOf(opened, 'globex/qa', hello, keys.bob), undefined)
   assert.equal(await contentOf(opened, 'acme/other', hello), undefined)
@@ -152,7 +152,7 @@ test('file/create: a project reads what it stored and nothing else', async () =>
   assert.deepEqual(await contentOf(opened, 'globex/qa', hello, keys.bob), Buffer.from('hello'))
 })
 
-test('file/create: the document says that it takes a form', async (t) => {
+test('file/create: the OpenAPI document describes the form', async (t) => {
   const { paths } = await documentOf(await openApp(t, { settings: { HEDDLE_DOCS: 'on' } }))
   for (const path of ['/file/create', '/files/create']) {
     const content = paths[path]?.post?.requestBody?.content as unknown as Record<
@@ -164,7 +164,7 @@ test('file/create: the document says that it takes a form', async (t) => {
   }
 })
 
-test('forms are taken nowhere else', async () => {
+test('forms are refused on other routes', async () => {
   for (const url of ['/call/start', '/obj/create', '/file/content']) {
     const { status, json } = await sendForm(opened, fileForm(project, 'hello'), { url })
     assert.deepEqual(

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { keys, openApp } from '../../support/app.ts'
 
-test('me: whose key it is, and what it may use', async (t) => {
+test('me: returns the user of the key, and the entities it has access to', async (t) => {
   const { app } = await openApp(t)
   const me = async (headers: Record<string, string>) => {
     const answer = await app.inject({ method: 'GET', url: '/me', headers })

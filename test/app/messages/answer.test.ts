@@ -41,7 +41,7 @@ const tools = [
 
 const cases: Record<string, Case> = {
   'a text': { parts: [text('Hel'), text('lo')], content: [textBlock('Hello')] },
-  nothing: { parts: [], content: [] },
+  'an empty answer': { parts: [], content: [] },
   'a call': {
     parts: [...call(0, 'weather', '{"city"', ': "Par', 'is"}'), end(0)],
     content: [toolUse(0, 'weather', { city: 'Paris' })],
@@ -178,13 +178,13 @@ for (const [
     assert.equal(error, undefined)
     const written = parts.map((part) => (part.kind === 'arguments' ? part.text : '')).join('')
     assert.equal(inputs.join(''), written)
-    // A stream has the text of arguments, whole or not.
+    // A stream has the arguments as text, complete or not.
     const calls = content.map((block) => ('input' in block ? { ...block, input: {} } : block))
     assert.deepEqual({ ...streamed, id: '' }, { ...whole.json, id: '', content: calls })
   })
 }
 
-test('a stream is these events, and nothing else', async () => {
+test('a stream is exactly these events', async () => {
   model.parts = [thought('Hm'), text('Hi'), ...call(0, 'now', '{}'), end(0)]
   model.finish = { reason: 'stop', stop: null }
   const { text: sent } = await post(messagesUrl, askingMessage({ stream: true, tools }))
@@ -219,13 +219,13 @@ test('a stream is these events, and nothing else', async () => {
   ])
 })
 
-test('numbers of arguments keep their digits', async () => {
+test('numbers in arguments keep their digits', async () => {
   model.parts = [...call(0, 'weather', '{"id":9007199254740993,"x":1.0}'), end(0)]
   const { text: answer } = await post(messagesUrl, askingMessage({ tools }))
   assert.ok(answer.includes('"input":{"id":9007199254740993,"x":1.0}'), answer)
 })
 
-test('what is asked of tools and thoughts reaches the model', async () => {
+test('the settings of tools and thoughts reach the model', async () => {
   model.parts = [text('Hi')]
   const [weather] = tools
   for (const [fields, turn] of [
@@ -260,14 +260,14 @@ test('what is asked of tools and thoughts reaches the model', async () => {
     for (const [name, value] of Object.entries(turn)) {
       assert.deepEqual(seen[name as keyof typeof seen], value, `${name} of ${JSON.stringify(fields)}`)
     }
-    // Also where none may be called, so that what was read of the prompt can be used again.
+    // The prompt has the tools even if none may be called, so that its prefix can be reused.
     const [input] = asked?.inputs ?? []
     assert.ok(input && 'conversation' in input)
     assert.equal(input.conversation.tools?.length ?? 0, 'tools' in fields ? fields.tools.length : 0)
   }
 })
 
-test('tools that no schema describes are left out, and named', async () => {
+test('tools without a schema are left out, and named', async () => {
   model.parts = [text('Hi')]
   const others = [
     { type: 'web_search_20250305', name: 'web_search', max_uses: 5 },
@@ -284,12 +284,12 @@ test('tools that no schema describes are left out, and named', async () => {
   }
   const { headers } = await post(messagesUrl, askingMessage({ tools, stream: true }))
   assert.equal(headers['x-heddle-skipped-tools'], undefined)
-  // Whatever a type holds, a header can hold it.
+  // Any type is escaped so that a header can contain it.
   const odd = await post(messagesUrl, askingMessage({ tools: [{ type: 'a\ud800\r\nb' }] }))
   assert.deepEqual([odd.status, odd.headers['x-heddle-skipped-tools']], [200, 'a%EF%BF%BD%0D%0Ab'])
 })
 
-test('what was widened of a schema is named', async () => {
+test('widened parts of a schema are named', async () => {
   model.parts = [text('Hi')]
   model.widened = ['weather#/properties/city format']
   for (const stream of [false, true]) {
@@ -299,7 +299,7 @@ test('what was widened of a schema is named', async () => {
   model.widened = []
 })
 
-test('the id of a request is that of its message and of its headers', async () => {
+test('the id of a request is the one of its message and of its headers', async () => {
   model.parts = [text('Hi')]
   const { json, headers } = await post(messagesUrl, askingMessage())
   assert.equal(headers['request-id'], headers['x-request-id'])

@@ -39,7 +39,7 @@ const said: Part[] = [
   { kind: 'callEnd', index: 0 },
 ]
 
-test('P12: a message is a call, the same whole and streamed', async () => {
+test('P12: a message is recorded as a call, the same whole and streamed', async () => {
   model.parts = said
   const body = asking({
     tools: [{ name: 'now', input_schema: { type: 'object' } }],
@@ -58,7 +58,7 @@ test('P12: a message is a call, the same whole and streamed', async () => {
     completion_tokens: usage.output_tokens,
     total_tokens: usage.input_tokens + usage.cache_read_input_tokens + usage.output_tokens,
   })
-  // As it was written, and not as a double would be.
+  // As the model wrote it, not as a double would be written.
   const raw = await shared.post('/call/read', { project_id, id: call.id })
   assert.ok(raw.text.includes('{"a":1.0}'))
 
@@ -68,7 +68,7 @@ test('P12: a message is a call, the same whole and streamed', async () => {
   assert.ok(streamed.text.includes(other.output.id))
 })
 
-test('a message is recorded where the request says so, and not where it says not', async (t) => {
+test('a request can ask for its message to be recorded, or not to be', async (t) => {
   model.parts = [{ kind: 'content', text: 'Yes' }]
   const under = (HEDDLE_RECORD: string) => openApp(t, { model, settings: { HEDDLE_RECORD } })
   const [all, onRequest, off] = [await under('all'), await under('asked'), await under('off')]

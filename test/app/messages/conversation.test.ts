@@ -151,7 +151,7 @@ const conversations: Record<string, [given: Record<string, unknown>, messages: o
 }
 
 for (const [what, [given, messages]] of Object.entries(conversations)) {
-  test(`${what} becomes what templates know`, async () => {
+  test(`${what}: converted to the messages of the template`, async () => {
     const conversation = await conversationOf(given)
     assert.deepEqual(conversation.messages, messages)
     assert.deepEqual([conversation.addGenerationPrompt, conversation.continueFinal], [true, false])
@@ -168,7 +168,7 @@ test('a last message of the assistant is continued', async () => {
   assert.deepEqual([conversation.addGenerationPrompt, conversation.continueFinal], [false, true])
 })
 
-test('the line of Claude Code that differs each time is taken out', async () => {
+test('the header line of Claude Code, which differs each time, is removed', async () => {
   const line = 'x-anthropic-billing-header: cc_version=2.1.101.e51; cc_entrypoint=cli; cch=a5145;'
   for (const system of [
     [{ type: 'text', text: line }, say('You are Claude Code.')],
@@ -184,7 +184,7 @@ test('the line of Claude Code that differs each time is taken out', async () => 
   assert.equal((await conversationOf({ system: elsewhere })).messages[0]?.content, elsewhere)
 })
 
-test('a thought comes back as it was answered, whether it was shown or left out', async () => {
+test('a thought that is sent back reaches the template unchanged, shown or omitted', async () => {
   for (const display of ['summarized', 'omitted', null]) {
     const thinking = { type: 'adaptive', display }
     model.parts = [
@@ -211,7 +211,7 @@ test('a thought comes back as it was answered, whether it was shown or left out'
   }
 })
 
-test('the prompt is what the template makes of it', async (t) => {
+test('the prompt is rendered by the template of the model', async (t) => {
   const backend = scriptedBackend()
   const { post } = await openApp(t, { backend })
   const { json } = await post(
@@ -228,7 +228,7 @@ test('the prompt is what the template makes of it', async (t) => {
   assert.deepEqual([counted.status, counted.json], [200, { input_tokens: prompt.length }])
 })
 
-/** As many models have it: off unless it is switched on, and an effort. */
+/** A template as of many models: thinking is off unless switched on, and has an effort. */
 const thinkingTemplate = `{% for message in messages %}<|{{ message.role }}|>{% if message.reasoning_content %}<think>
 {{ message.reasoning_content }}
 </think>
@@ -240,7 +240,7 @@ const thinkingTemplate = `{% for message in messages %}<|{{ message.role }}|>{% 
 
 {% endif %}{% endif %}`
 
-test('a model thinks when it is asked to, and not otherwise', async (t) => {
+test('a model thinks only when requested', async (t) => {
   const backend = scriptedBackend()
   backend.served = { ...scriptedModel, template: thinkingTemplate }
   const { post } = await openApp(t, { backend })
@@ -265,7 +265,7 @@ test('a model thinks when it is asked to, and not otherwise', async (t) => {
   }
 })
 
-test('what a model thinks is a block of its own', async (t) => {
+test('the thought of a model is a block of its own', async (t) => {
   const backend = scriptedBackend(saying('I ', 'wonder.\n</think>\n\n', 'Hello'))
   backend.served = { ...scriptedModel, template: thinkingTemplate }
   const { post } = await openApp(t, { backend })

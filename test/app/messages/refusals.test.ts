@@ -11,7 +11,7 @@ const { app, post, get } = await openApp({ after }, { backend })
 
 const invalid = { status: 400, type: 'invalid_request_error' }
 
-test('who calls is asked first, and x-api-key says it', async () => {
+test('credentials are checked first, and x-api-key is accepted', async () => {
   const ask = async (headers: Record<string, string>, payload = JSON.stringify(askingMessage())) => {
     const answer = await app.inject({
       method: 'POST',
@@ -56,7 +56,7 @@ test('every refusal has the envelope and the type of Anthropic', async () => {
   assertMessageRefused(await get(messagesUrl), { ...invalid, status: 405, code: 'method_not_allowed' })
 })
 
-test('a body that is too large', async (t) => {
+test('a body that is too large is refused', async (t) => {
   const { post } = await openApp(t, { backend: scriptedBackend(), settings: { HEDDLE_BODY_LIMIT: '2048' } })
   assertMessageRefused(await post(messagesUrl, askingMessage({ system: 'x'.repeat(3000) })), {
     status: 413,
@@ -65,7 +65,7 @@ test('a body that is too large', async (t) => {
   })
 })
 
-test('what is busy or not ready is told apart, and may be tried again', async (t) => {
+test('a busy or unready model has its own error type, and the request may be retried', async (t) => {
   const busy = scriptedBackend()
   const { post } = await openApp(t, { backend: busy })
   busy.generate = async () => {
@@ -81,7 +81,7 @@ test('what is busy or not ready is told apart, and may be tried again', async (t
   assert.equal(starting.headers['retry-after'], '1')
 })
 
-test('a prompt that is too long names messages, and max_tokens never is too much', async (t) => {
+test('a prompt that is too long names messages, and no max_tokens is too large', async (t) => {
   const long = scriptedBackend()
   const { post } = await openApp(t, { backend: long })
   long.generate = async ({ ending }) => {
@@ -104,7 +104,7 @@ const assistant = (...content: unknown[]) => ({
 })
 const tool = { name: 'look', input_schema: { type: 'object' } }
 
-/** What conversations hold is refused by counts of tokens, too. */
+/** Counting tokens refuses invalid conversations, too. */
 const wrongConversations: [fields: Record<string, unknown>, message: RegExp][] = [
   [{ messages: undefined }, /messages: /],
   [{ messages: null }, /messages: /],
@@ -199,7 +199,7 @@ const wrongRequests: [fields: Record<string, unknown>, message: RegExp][] = [
 ]
 
 for (const [fields, message] of [...wrongConversations, ...wrongRequests]) {
-  test(`${JSON.stringify(fields).slice(0, 120)} is refused by name`, async () => {
+  test(`${JSON.stringify(fields).slice(0, 120)} is refused and named`, async () => {
     const counts = wrongConversations.some(([one]) => one === fields)
     for (const url of counts ? [messagesUrl, countUrl] : [messagesUrl]) {
       for (const stream of [false, true]) {
@@ -216,14 +216,14 @@ for (const [fields, message] of [...wrongConversations, ...wrongRequests]) {
   })
 }
 
-test('what continues a thread is refused by the code upon which the SDK sends the whole conversation', async () => {
+test('continuing a thread is refused with the code that makes the SDK send the whole conversation', async () => {
   const thread = { type: 'continue', previous_message_id: 'msg_1' }
   const refused = await post(messagesUrl, askingMessage({ thread }))
   assertMessageRefused(refused, { ...invalid, code: 'thread_unsupported_request' })
   assert.equal((await post(messagesUrl, askingMessage({ thread: null }))).status, 200)
 })
 
-test('HEDDLE_TOOL_CHOICE=none lets no model call tools', async (t) => {
+test('HEDDLE_TOOL_CHOICE=none keeps models from calling tools', async (t) => {
   const backend = scriptedBackend()
   const { post } = await openApp(t, { backend, settings: { HEDDLE_TOOL_CHOICE: 'none' } })
   for (const tool_choice of [undefined, { type: 'none' }]) {
@@ -233,7 +233,7 @@ test('HEDDLE_TOOL_CHOICE=none lets no model call tools', async (t) => {
   assertMessageRefused(refused, { ...invalid, code: 'tool_choice_off' })
 })
 
-test('a failure in the middle is an event that takes the place of the rest', async (t) => {
+test('a failure in the middle is an event that ends the stream', async (t) => {
   const broken = scriptedBackend(function* (request) {
     yield prefilled(request)
     yield tokens('Hel', request)
@@ -256,7 +256,7 @@ test('a failure in the middle is an event that takes the place of the rest', asy
   })
 })
 
-test('a silence has pings', async (t) => {
+test('a silent stream has pings', async (t) => {
   const { promise, resolve } = Promise.withResolvers<void>()
   const slow = scriptedBackend(async function* (request) {
     await promise
@@ -275,7 +275,7 @@ test('a silence has pings', async (t) => {
   let text = ''
   for await (const bytes of answer.body as ReadableStream<Uint8Array>) {
     text += decoder.decode(bytes, { stream: true })
-    // The start comes at once, and pings while the prompt is read.
+    // The start arrives at once, and pings follow while the prompt is computed.
     if (text.includes('event: ping')) resolve()
   }
   const { pings, message, events } = messageStreamOf(text)
@@ -284,7 +284,7 @@ test('a silence has pings', async (t) => {
   assert.equal(message?.content[0]?.type, 'text')
 })
 
-test('a client that leaves ends the generation', async (t) => {
+test('a client that disconnects ends the generation', async (t) => {
   const endless = scriptedBackend(async function* (request) {
     yield prefilled(request)
     yield tokens('Hello', request)
@@ -305,7 +305,7 @@ test('a client that leaves ends the generation', async (t) => {
   await endless.idle()
 })
 
-test('a tenant is who asks', async () => {
+test('the tenant of a generation is the caller', async () => {
   await post(messagesUrl, askingMessage(), keys.bob)
   assert.equal(backend.asked.at(-1)?.tenant, 'bob')
   await post(messagesUrl, askingMessage())

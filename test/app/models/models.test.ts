@@ -63,7 +63,7 @@ test('a server without a model has an empty list', async (t) => {
   )
 })
 
-test('a model on its way is not the same as none', async (t) => {
+test('a model that is being loaded is a 503, and not an empty list', async (t) => {
   const backend = scriptedBackend()
   backend.served = undefined
   backend.state = { state: 'starting', doing: 'downloading acme/tiny, 5 % of 1 GiB' }

@@ -8,9 +8,9 @@ import { delta, modelsOfUpstream, usage } from '../../support/fake-upstream.ts'
 import { chunked, event, startRawUpstream, streamHead } from '../../support/raw-upstream.ts'
 import { inTime, until } from '../../support/waiting.ts'
 
-/** Each way in which a server behind this one can fail has an answer of its own, whole and as a stream. */
+// Each way in which an upstream can fail has a defined answer, whole and as a stream.
 
-/** For what is silent, and for what is not. */
+/** The timeout for cases that are silent, and for those that are not. */
 const silenceMs = 300
 const longMs = 60_000
 
@@ -27,7 +27,7 @@ const whole = `${said}${event(delta({}, 'stop'))}${event(usage(3, 1))}data: [DON
 const json = (text: string, more = '') =>
   `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n${more}content-length: ${Buffer.byteLength(text)}\r\n\r\n${text}`
 
-/** What is written, and then the connection ends. */
+/** Writes the pieces and closes the connection. */
 const writing =
   (...pieces: string[]) =>
   (socket: Socket) => {
@@ -35,7 +35,7 @@ const writing =
     socket.end()
   }
 const failing: Record<string, [answer: (socket: Socket) => unknown, status: number, code: string]> = {
-  'it takes the request and ends the connection': [(socket) => socket.end(), 503, 'upstream_unavailable'],
+  'it accepts the request and closes the connection': [(socket) => socket.end(), 503, 'upstream_unavailable'],
   'it resets the connection': [(socket) => socket.resetAndDestroy(), 503, 'upstream_unavailable'],
   'it speaks another protocol': [writing('SSH-2.0-OpenSSH_9.6\r\n'), 503, 'upstream_unavailable'],
   'its head ends in the middle': [writing('HTTP/1.1 200 OK\r\ncontent-ty'), 503, 'upstream_unavailable'],
@@ -47,7 +47,7 @@ const failing: Record<string, [answer: (socket: Socket) => unknown, status: numb
     503,
     'upstream_unavailable',
   ],
-  'its head drips': [
+  'its head arrives byte by byte': [
     async (socket) => {
       for (const letter of streamHead().repeat(100)) {
         if (socket.destroyed) return
@@ -58,7 +58,7 @@ const failing: Record<string, [answer: (socket: Socket) => unknown, status: numb
     504,
     'upstream_timeout',
   ],
-  'an error drips': [
+  'an error arrives byte by byte': [
     async (socket) => {
       socket.write('HTTP/1.1 400 Bad Request\r\ncontent-type: text/plain\r\ncontent-length: 10000\r\n\r\n')
       while (!socket.destroyed) {
@@ -69,7 +69,7 @@ const failing: Record<string, [answer: (socket: Socket) => unknown, status: numb
     504,
     'upstream_timeout',
   ],
-  'an event drips': [
+  'an event arrives byte by byte': [
     async (socket) => {
       socket.write(`${streamHead()}data: {"choices":[`)
       while (!socket.destroyed) {
@@ -80,7 +80,7 @@ const failing: Record<string, [answer: (socket: Socket) => unknown, status: numb
     504,
     'upstream_timeout',
   ],
-  'a whole answer drips': [
+  'a whole answer arrives byte by byte': [
     async (socket) => {
       socket.write('HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 10000\r\n\r\n{')
       while (!socket.destroyed) {
@@ -92,18 +92,18 @@ const failing: Record<string, [answer: (socket: Socket) => unknown, status: numb
     'upstream_timeout',
   ],
   'it begins a stream and hangs': [(socket) => socket.write(streamHead()), 504, 'upstream_timeout'],
-  'pieces without their lengths': [writing(streamHead(true), 'nonsense\r\n'), 502, 'upstream_failed'],
+  'chunks without their lengths': [writing(streamHead(true), 'nonsense\r\n'), 502, 'upstream_failed'],
   'its JSON is shorter than it says': [
     writing('HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{"choices":'),
     502,
     'upstream_failed',
   ],
-  'its JSON is compressed, as nobody asked': [
+  'its JSON is compressed without being asked for': [
     writing(json('\x1f\x8b\x08\x00\x00', 'content-encoding: gzip\r\n')),
     502,
     'upstream_failed',
   ],
-  'an error in the place of an answer': [
+  'an error instead of an answer': [
     writing(json('{"error":{"message":"out of memory"}}')),
     502,
     'upstream_failed',
@@ -113,14 +113,14 @@ const failing: Record<string, [answer: (socket: Socket) => unknown, status: numb
     502,
     'upstream_failed',
   ],
-  'half of UTF-8': [writing(streamHead(), 'data: {"a":"\xff\xfe\n\n'), 502, 'upstream_failed'],
+  'incomplete UTF-8': [writing(streamHead(), 'data: {"a":"\xff\xfe\n\n'), 502, 'upstream_failed'],
 }
 
 for (const [name, [answer, status, code]] of Object.entries(failing)) {
   test(`${name}: ${status} ${code}`, async (t) => {
     const { ask, upstream } = await open(t, answer, { silenceMs: status === 504 ? silenceMs : longMs })
     for (const stream of [false, true]) {
-      const refused = await inTime('it is refused', ask({ stream }))
+      const refused = await inTime('the request is refused', ask({ stream }))
       assert.deepEqual(
         [refused.status, refused.json?.error?.code],
         [status, code],
@@ -129,7 +129,7 @@ for (const [name, [answer, status, code]] of Object.entries(failing)) {
       await until('the connection is closed', () => upstream.closed > 0)
       upstream.closed = 0
       upstream.answer = (socket) => socket.end(streamHead() + whole)
-      await until('it is asked again', async () => (await ask({ stream })).status === 200)
+      await until('the upstream is asked again', async () => (await ask({ stream })).status === 200)
       upstream.answer = answer
     }
   })
@@ -137,15 +137,15 @@ for (const [name, [answer, status, code]] of Object.entries(failing)) {
 
 for (const [name, answer] of Object.entries({
   'is cut off': writing(streamHead(true), chunked(said), '20\r\ndata: {"cho'),
-  'becomes nonsense': writing(streamHead(true), chunked(said), 'nonsense\r\n'),
-  'ends without saying why': writing(streamHead(), said),
+  'becomes invalid': writing(streamHead(true), chunked(said), 'nonsense\r\n'),
+  'ends without a finish reason': writing(streamHead(), said),
   'is reset': async (socket: Socket) => {
     socket.write(streamHead() + said)
     await sleep(50)
     socket.resetAndDestroy()
   },
 })) {
-  test(`a stream that ${name} is told, and what it has said is kept`, async (t) => {
+  test(`a stream that ${name} is reported as failed, and its text so far is kept`, async (t) => {
     const app = await open(t, answer)
     const refused = await app.ask()
     assert.deepEqual([refused.status, refused.json.error.code], [502, 'upstream_failed'])
@@ -155,11 +155,11 @@ for (const [name, answer] of Object.entries({
   })
 }
 
-test('a stream that goes silent is ended at its time', async (t) => {
+test('a silent stream is ended after the timeout', async (t) => {
   const { ask } = await open(t, (socket) => socket.write(streamHead() + said), { silenceMs })
-  const refused = await inTime('it is refused', ask())
+  const refused = await inTime('the request is refused', ask())
   assert.deepEqual([refused.status, refused.json.error.code], [504, 'upstream_timeout'])
-  const { error } = eventsOf((await inTime('it ends', ask({ stream: true }))).text)
+  const { error } = eventsOf((await inTime('the stream ends', ask({ stream: true }))).text)
   assert.equal(error?.code, 'upstream_timeout')
 })
 
@@ -167,16 +167,16 @@ for (const [name, text] of Object.entries({
   'after [DONE]': whole,
   'after the end of the answer': `${said}${event(delta({}, 'stop'))}`,
 })) {
-  test(`a connection that stays open ${name} holds up nobody`, async (t) => {
+  test(`a connection that stays open ${name} delays nothing`, async (t) => {
     const { ask } = await open(t, (socket) => socket.write(streamHead() + text), { silenceMs: 600_000 })
-    const answer = await inTime('the answer is there', ask())
+    const answer = await inTime('the answer arrives', ask())
     assert.equal(answer.json.choices[0].message.content, 'Half')
     const { chunks } = eventsOf((await inTime('the stream ends', ask({ stream: true }))).text)
     assert.equal(choiceOf(chunks, 0).content, 'Half')
   })
 }
 
-test('signs of life are waited for, for as long as the client does', async (t) => {
+test('an upstream that sends comments is waited for as long as the client waits', async (t) => {
   const upstream = await startRawUpstream(t, async (socket) => {
     socket.write(streamHead())
     while (!socket.destroyed) {
@@ -199,10 +199,10 @@ test('signs of life are waited for, for as long as the client does', async (t) =
   assert.equal(upstream.closed, 0)
   leaving.abort()
   await answer.text().catch(() => undefined)
-  await until('it is left', () => upstream.closed === 1)
+  await until('the request to the upstream is closed', () => upstream.closed === 1)
 })
 
-test('an address that refuses connections is no model, until it answers', async (t) => {
+test('an address that refuses connections has no model until it answers', async (t) => {
   const upstream = await startRawUpstream(t, (socket) => socket.end(streamHead() + whole))
   const { post, get } = await openApp(t, {
     models: await modelsOfUpstream([upstream.url], {

@@ -4,7 +4,7 @@ import { openApp } from '../../support/app.ts'
 import { asking, chatUrl } from '../../support/chat.ts'
 import { modelsOfUpstream, sayingWords, startFakeUpstream } from '../../support/fake-upstream.ts'
 
-/** Pictures go to servers that take them in chat completions, and are refused by name in what cannot say them. */
+// Images are passed on in chat completions, and refused in APIs that cannot express them to an upstream.
 
 const picture = { type: 'image_url', image_url: { url: 'data:image/png;base64,iVBORw0KGgo=', detail: 'low' } }
 const content = [{ type: 'text', text: 'What is this?' }, picture]
@@ -16,7 +16,7 @@ async function open(t: TestContext, owned_by: string) {
 }
 
 for (const owner of ['vllm', 'llamacpp', 'somebody']) {
-  test(`a chat completion with a picture goes as it is to a server of ${owner}`, async (t) => {
+  test(`a chat completion with an image is passed on unchanged to an upstream of ${owner}`, async (t) => {
     const { post, upstream } = await open(t, owner)
     for (const stream of [false, true]) {
       const { status, text } = await post(chatUrl, asking({ messages, stream }))
@@ -27,7 +27,7 @@ for (const owner of ['vllm', 'llamacpp', 'somebody']) {
   })
 }
 
-test('a Heddle behind refuses a picture in its own words, which are told', async (t) => {
+test('a Heddle upstream refuses an image, and its message is returned', async (t) => {
   const { post, upstream } = await open(t, 'heddle')
   const error = {
     message: 'messages.0.content.1.type: it takes no picture',
@@ -41,7 +41,7 @@ test('a Heddle behind refuses a picture in its own words, which are told', async
   assert.deepEqual([json.error.code, json.error.param], [error.code, error.param])
 })
 
-test('responses and messages refuse pictures by name, and ask nobody', async (t) => {
+test('responses and messages refuse images and name the field, and no upstream is asked', async (t) => {
   const { post, upstream } = await open(t, 'vllm')
   const image = { type: 'input_image', image_url: picture.image_url.url }
   const response = await post('/v1/responses', { input: [{ role: 'user', content: [image] }] })

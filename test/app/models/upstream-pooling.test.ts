@@ -32,7 +32,7 @@ const base64 = (...numbers: number[]) => Buffer.from(Float32Array.from(numbers).
 
 const usage = { prompt_tokens: 7, total_tokens: 7 }
 
-test('vectors come through, whatever their order and form there', async (t) => {
+test('vectors are returned in the order of the inputs, whatever their order and encoding upstream', async (t) => {
   const data = [
     { index: 1, embedding: [0.5, 0.25] },
     { index: 0, embedding: base64(1, 0) },
@@ -66,7 +66,7 @@ test('vectors come through, whatever their order and form there', async (t) => {
   assert.equal(asked?.headers.authorization, 'Bearer the-key-that-goes-upstream')
 })
 
-test('scores come through, and are sorted here', async (t) => {
+test('scores are passed on, and sorted here', async (t) => {
   const results = [
     { index: 0, relevance_score: 0.25 },
     { index: 1, relevance_score: 0.75 },
@@ -85,7 +85,7 @@ test('scores come through, and are sorted here', async (t) => {
   assert.equal(upstream.asked[0]?.url, '/v1/rerank')
 })
 
-test('what a kind of server does not take is refused by its name', async (t) => {
+test('fields that the kind of upstream does not support are refused and named', async (t) => {
   const { upstream, post } = await behind(t, saying({}), 'somebody')
   for (const fields of [
     { truncate_prompt_tokens: 5 },
@@ -99,11 +99,16 @@ test('what a kind of server does not take is refused by its name', async (t) => 
 })
 
 for (const [what, value, status, code] of [
-  ['is no JSON', 'oops', 502, 'upstream_failed'],
-  ['is no object', 'null', 502, 'upstream_failed'],
+  ['is not JSON', 'oops', 502, 'upstream_failed'],
+  ['is not an object', 'null', 502, 'upstream_failed'],
   ['has no vectors', {}, 502, 'upstream_failed'],
-  ['lacks one', { data: [{ index: 0, embedding: [1] }] }, 502, 'upstream_failed'],
-  ['has one twice', { data: [0, 0].map((index) => ({ index, embedding: [1] })) }, 502, 'upstream_failed'],
+  ['lacks a vector', { data: [{ index: 0, embedding: [1] }] }, 502, 'upstream_failed'],
+  [
+    'has a vector twice',
+    { data: [0, 0].map((index) => ({ index, embedding: [1] })) },
+    502,
+    'upstream_failed',
+  ],
   [
     'has texts in a vector',
     { data: [0, 1].map((index) => ({ index, embedding: ['1'] })) },
@@ -111,15 +116,20 @@ for (const [what, value, status, code] of [
     'upstream_failed',
   ],
   ['has empty vectors', { data: [0, 1].map((index) => ({ index, embedding: [] })) }, 502, 'upstream_failed'],
-  ['is cut off', { data: [0, 1].map((index) => ({ index, embedding: 'AAAA' })) }, 502, 'upstream_failed'],
   [
-    'differs in length',
+    'has a vector that is cut off',
+    { data: [0, 1].map((index) => ({ index, embedding: 'AAAA' })) },
+    502,
+    'upstream_failed',
+  ],
+  [
+    'has vectors of different lengths',
     { data: [0, 1].map((index) => ({ index, embedding: index === 0 ? [1] : [1, 2] })) },
     502,
     'upstream_failed',
   ],
 ] as const) {
-  test(`an answer that ${what} is none, and no call`, async (t) => {
+  test(`an answer that ${what} is refused, and not recorded`, async (t) => {
     const { post } = await behind(t, saying(value))
     const { status: given, json, headers } = await post('/v1/embeddings', { input: ['a', 'b'] })
     assert.deepEqual([given, json.error.code], [status, code])
@@ -134,7 +144,7 @@ for (const [told, status, code] of [
   [429, 429, 'upstream_busy'],
   [500, 503, 'upstream_unavailable'],
 ] as const) {
-  test(`a server that answers ${told} is ${code}`, async (t) => {
+  test(`an upstream that answers ${told} is ${code}`, async (t) => {
     const { post } = await behind(t, saying({ error: { message: 'no embeddings here' } }, told))
     const { status: given, json } = await post('/v1/embeddings', { input: 'a' })
     assert.deepEqual([given, json.error.code], [status, code])
@@ -143,7 +153,7 @@ for (const [told, status, code] of [
 
 const texts = Array.from({ length: 2_048 }, (_, index) => `text ${index}`)
 
-/** Each text has its number as a vector, and one token. */
+/** The vector of each text is its number, and it counts as one token. */
 const numbered = ({ body }: AskedOfUpstream) => ({
   data: body.input.map((text: string, index: number) => ({
     index,
@@ -152,7 +162,7 @@ const numbered = ({ body }: AskedOfUpstream) => ({
   usage: { prompt_tokens: body.input.length, total_tokens: body.input.length },
 })
 
-test('many inputs are asked for in groups, of which few are under way, and each vector has its place', async (t) => {
+test('many inputs are sent in batches, few at once, and the vectors keep their order', async (t) => {
   let underWay = 0
   let most = 0
   const { upstream, post } = await behind(t, async (response, asked) => {
@@ -174,12 +184,12 @@ test('many inputs are asked for in groups, of which few are under way, and each 
   assert.ok(most <= 4, `${most} at once`)
 })
 
-test('an input that is refused is named by its place among all, and what else is asked is given up', async (t) => {
+test('a refused input is named by its index in the whole list, and the other batches are abandoned', async (t) => {
   const { upstream, post } = await behind(
     t,
     (response, asked) => {
       const at = asked.body.input.indexOf('text 300')
-      // The other groups have no answer, and are left.
+      // The other batches get no answer, and are abandoned.
       if (at === -1) return
       const error = {
         message: `input.${at}: 600 tokens; accepted: at most 512`,
@@ -193,11 +203,11 @@ test('an input that is refused is named by its place among all, and what else is
   const { status, json } = await post('/v1/embeddings', { input: texts })
   assert.deepEqual([status, json.error.code, json.error.param], [400, 'input_too_long', 'input.300'])
   assert.match(json.error.message, /^input\.300: 600 tokens/)
-  assert.ok(upstream.asked.length <= 4, `${upstream.asked.length} groups`)
-  await until('the other groups are left', async () => upstream.left === upstream.asked.length - 1)
+  assert.ok(upstream.asked.length <= 4, `${upstream.asked.length} batches`)
+  await until('the other batches are abandoned', async () => upstream.left === upstream.asked.length - 1)
 })
 
-test('vectors that are too many together, or differ in length from group to group, are none', async (t) => {
+test('vectors that are too large together, or differ in length between batches, are refused', async (t) => {
   let length = 8_192
   const { post } = await behind(t, (response, { body }) => {
     const embedding = Buffer.from(new Float32Array(length).buffer).toString('base64')
@@ -212,7 +222,7 @@ test('vectors that are too many together, or differ in length from group to grou
   assert.deepEqual([uneven.status, uneven.json.error.code], [502, 'upstream_failed'])
 })
 
-test('2,048 inputs of one user hold up no chat of another', async (t) => {
+test('2,048 inputs of one user do not delay the chat of another', async (t) => {
   const held = Promise.withResolvers<void>()
   const { upstream, post } = await behind(
     t,
@@ -222,24 +232,24 @@ test('2,048 inputs of one user hold up no chat of another', async (t) => {
       return saying(numbered(asked))(response, asked)
     },
     'vllm',
-    // Of two places, one is for those who hold none.
+    // Of two slots, one is kept for users who have none.
     1,
   )
   const embeddings = Array.from({ length: 3 }, () => post('/v1/embeddings', { input: texts }))
-  await until('the first group is there', async () => upstream.asked.length === 1)
+  await until('the first batch has arrived', async () => upstream.asked.length === 1)
   const question = { messages: [{ role: 'user', content: 'Hi' }] }
   for (let chat = 0; chat < 3; chat++) {
     const { status, json } = await post('/v1/chat/completions', question, keys.bob)
     assert.deepEqual([status, json.choices[0].message.content], [200, 'yes'])
   }
-  // Nothing of the first user has come on meanwhile.
+  // No further batch of the first user has been sent meanwhile.
   assert.equal(upstream.asked.filter(({ url }) => url === '/v1/embeddings').length, 1)
   held.resolve()
   for (const { status, json } of await Promise.all(embeddings))
     assert.deepEqual([status, json.data.length], [200, 2_048])
 })
 
-test('what the models of a Heddle do is what it lists: a request without a name goes to one that does it', async (t) => {
+test('the tasks of a Heddle upstream come from its list, and a request without a model name goes to a suitable one', async (t) => {
   const listed = (id: string, tasks: unknown) => ({ id, owned_by: 'heddle', root: id, tasks })
   const upstream = await startFakeUpstream(
     t,

@@ -15,7 +15,7 @@ import { inTime, until } from '../../support/waiting.ts'
 
 type Settings = Parameters<typeof modelsOfUpstream>[1]
 
-/** A server whose model is on a server elsewhere, which answers as the test says. */
+/** An app whose model is on an upstream that answers as the test says. */
 async function open(t: TestContext, answer: AnswerOfUpstream, settings: Settings = {}) {
   const upstream = await startFakeUpstream(t, answer)
   const app = await openApp(t, { models: await modelsOfUpstream([upstream.url], settings) })
@@ -23,7 +23,7 @@ async function open(t: TestContext, answer: AnswerOfUpstream, settings: Settings
   return { ...app, upstream, ask }
 }
 
-/** What the record has of the last answer. */
+/** The recorded call of the last answer. */
 async function lastCall({ post }: Pick<Awaited<ReturnType<typeof openApp>>, 'post'>) {
   let calls: Record<string, never>[] = []
   await until('the answer is recorded', async () => {
@@ -38,7 +38,7 @@ async function lastCall({ post }: Pick<Awaited<ReturnType<typeof openApp>>, 'pos
   return calls.at(-1) as any
 }
 
-test('an answer of another server is an answer of this one, whole and as a stream, and a call', async (t) => {
+test('an answer of an upstream is returned, whole and as a stream, and recorded as a call', async (t) => {
   const app = await open(t, sayingWords('Two', ' words'))
   const whole = await app.ask()
   assert.equal(whole.status, 200, whole.text)
@@ -58,7 +58,7 @@ test('an answer of another server is an answer of this one, whole and as a strea
   assert.equal(choiceOf(chunks, 0).content, 'Two words')
 })
 
-test('nothing of its caller goes with a request, and a Heddle is told not to record it', async (t) => {
+test('the caller is not disclosed to an upstream, and a Heddle upstream is asked not to record', async (t) => {
   const upstream = await startFakeUpstream(t, sayingWords('Hello'), {
     models: [{ id: 'far', owned_by: 'heddle', root: 'far', max_model_len: 100 }],
   })
@@ -91,7 +91,7 @@ test('nothing of its caller goes with a request, and a Heddle is told not to rec
   ])
 })
 
-test('calls and thoughts are told apart by the server that has the model', async (t) => {
+test('calls and thoughts are separated by the upstream', async (t) => {
   const { ask, post, upstream } = await open(t, (response) => {
     const say = beginStream(response)
     say(delta({ role: 'assistant', reasoning_content: 'Hm.' }))
@@ -131,7 +131,7 @@ test('calls and thoughts are told apart by the server that has the model', async
   assert.deepEqual(said.json.content.at(-1).input, {})
 })
 
-test('what the kind of server does not take is refused by its name, and nothing is asked', async (t) => {
+test('fields that the kind of upstream does not support are refused and named, and it is not asked', async (t) => {
   const { ask, post, upstream } = await open(t, sayingWords('Hello'))
   for (const [field, value] of [
     ['top_k', 5],
@@ -156,14 +156,14 @@ test('what the kind of server does not take is refused by its name, and nothing 
   assert.deepEqual([tokens.status, tokens.json.error.param], [400, 'prompt'])
   assert.equal((await post('/tokenize', { prompt: 'x' })).json.code, 'upstream_lacks')
   assert.equal(upstream.asked.length, 0)
-  // What asks for nothing is no reason to refuse.
+  // Values without an effect are not refused.
   const { status } = await ask({ top_k: -1, min_p: 0, skip_special_tokens: true, user: 'somebody' })
   assert.equal(status, 200)
   assert.equal(upstream.asked[0]?.body.top_k, undefined)
   assert.equal(upstream.asked[0]?.body.user, 'somebody')
 })
 
-test('what an answer is foretold to be is passed on to servers that take it, and counted as they tell it', async (t) => {
+test('a prediction is passed on to upstreams that support it, and counted as they report', async (t) => {
   const counts = { accepted_prediction_tokens: 3, rejected_prediction_tokens: 2 }
   const { ask, upstream } = await open(t, (response) => {
     const say = beginStream(response)
@@ -190,7 +190,7 @@ test('what an answer is foretold to be is passed on to servers that take it, and
   }
 })
 
-test('the tools of a conversation count as tokens of it', async (t) => {
+test('the tools of a conversation count in its tokens', async (t) => {
   const upstream = await startFakeUpstream(
     t,
     (response) =>
@@ -213,7 +213,7 @@ test('the tools of a conversation count as tokens of it', async (t) => {
   ])
 })
 
-test('what the server refuses is refused here, in its words', async (t) => {
+test('a refusal of the upstream is returned in its own words', async (t) => {
   const refusing = (status: number, error: object | string, headers = {}): AnswerOfUpstream => {
     const body = typeof error === 'string' ? error : JSON.stringify({ error })
     return (response) => response.writeHead(status, headers).end(body)
@@ -246,16 +246,16 @@ test('what the server refuses is refused here, in its words', async (t) => {
 for (const stream of [false, true]) {
   const isStream = `stream: ${stream}`
 
-  test(`a server that hangs is left: ${isStream}`, async (t) => {
+  test(`a hanging upstream is abandoned: ${isStream}`, async (t) => {
     const app = await open(t, () => {}, { silenceMs: 200 })
-    const refused = await inTime('it is refused', app.ask({ stream }))
+    const refused = await inTime('the request is refused', app.ask({ stream }))
     assert.deepEqual([refused.status, refused.json.error.code], [504, 'upstream_timeout'])
-    await until('the server is left', async () => app.upstream.left === 1)
+    await until('the request to the upstream is closed', async () => app.upstream.left === 1)
     app.upstream.answer = sayingWords('Hello')
     assert.equal((await app.ask({ stream })).status, 200)
   })
 
-  test(`a server that drips byte by byte is left: ${isStream}`, async (t) => {
+  test(`an upstream that sends byte by byte is abandoned: ${isStream}`, async (t) => {
     const drip =
       (status: number, type: string, text: string): AnswerOfUpstream =>
       async (response) => {
@@ -273,15 +273,15 @@ for (const stream of [false, true]) {
     ]) {
       app.upstream.answer = answer
       const before = app.upstream.left
-      const refused = await inTime('it is refused', app.ask({ stream }))
+      const refused = await inTime('the request is refused', app.ask({ stream }))
       assert.deepEqual([refused.status, refused.json.error.code], [504, 'upstream_timeout'])
-      await until('the server is left', async () => app.upstream.left === before + 1)
+      await until('the request to the upstream is closed', async () => app.upstream.left === before + 1)
     }
     app.upstream.answer = sayingWords('Hello')
     assert.equal((await app.ask({ stream })).status, 200)
   })
 
-  test(`a server that dies in the middle leaves what it has said: ${isStream}`, async (t) => {
+  test(`the text so far is kept when the upstream disconnects in the middle: ${isStream}`, async (t) => {
     const app = await open(t, async (response) => {
       beginStream(response)(delta({ content: 'Half' }))
       await new Promise((resolve) => setTimeout(resolve, 50))
@@ -295,10 +295,10 @@ for (const stream of [false, true]) {
     const call = await lastCall(app)
     assert.match(call.exception, /in the middle/)
     assert.equal(call.output.choices[0].message.content, 'Half')
-    assert.ok(call.summary.usage.far.prompt_tokens > 0, 'what it has cost is estimated')
+    assert.ok(call.summary.usage.far.prompt_tokens > 0, 'the usage is estimated')
   })
 
-  test(`garbage is no answer: ${isStream}`, async (t) => {
+  test(`an invalid answer is refused: ${isStream}`, async (t) => {
     const app = await open(t, sayingWords('Hello'))
     for (const garbage of [
       (response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<html>'),
@@ -316,7 +316,7 @@ for (const stream of [false, true]) {
     }
   })
 
-  test(`an error in the middle of a stream is told: ${isStream}`, async (t) => {
+  test(`an error in the middle of a stream is reported: ${isStream}`, async (t) => {
     const app = await open(t, async (response) => {
       beginStream(response)({ error: { message: 'the model fell over', type: 'server_error' } })
       response.end()
@@ -326,7 +326,7 @@ for (const stream of [false, true]) {
     assert.match(json.error.message, /the model fell over/)
   })
 
-  test(`a slow server is waited for: ${isStream}`, async (t) => {
+  test(`a slow upstream is waited for: ${isStream}`, async (t) => {
     const app = await open(
       t,
       async (response) => {
@@ -350,7 +350,7 @@ for (const stream of [false, true]) {
   })
 }
 
-test('who leaves is left by the server, too, and frees its place', async (t) => {
+test('a client that disconnects ends the request to the upstream and frees its slot', async (t) => {
   const upstream = await startFakeUpstream(t, (response) => {
     beginStream(response)(delta({ content: 'Hello' }))
   })
@@ -368,19 +368,19 @@ test('who leaves is left by the server, too, and frees its place', async (t) => 
       (answer) => answer.text().catch(() => 'left'),
       () => 'left',
     )
-    await until('it is asked', async () => upstream.asked.length === before + 1)
+    await until('the upstream is asked', async () => upstream.asked.length === before + 1)
     leaving.abort()
     assert.equal(await asked, 'left')
-    await until('the server is left', async () => upstream.left === before + 1)
+    await until('the request to the upstream is closed', async () => upstream.left === before + 1)
   }
 })
 
-test('another address is asked as long as nothing has been answered, and not after that', async (t) => {
+test('another address is tried only as long as none has begun to answer', async (t) => {
   const dead = await startFakeUpstream(t, (response) => response.destroy())
   const busy = await startFakeUpstream(t, (response) => response.writeHead(503).end())
   const well = await startFakeUpstream(t, sayingWords('Hello'))
   const models = await modelsOfUpstream([dead.url, busy.url, well.url])
-  await until('all are reached', async () => {
+  await until('all upstreams are reachable', async () => {
     const answers = await Promise.all([dead, busy, well].map(({ url }) => fetch(`${url}/models`)))
     return answers.every(({ ok }) => ok)
   })
@@ -395,7 +395,7 @@ test('another address is asked as long as nothing has been answered, and not aft
   assert.equal(status, 503)
 })
 
-test('the same beginning goes to the same address', async (t) => {
+test('prompts with the same beginning go to the same address', async (t) => {
   const servers = await Promise.all([1, 2, 3].map(() => startFakeUpstream(t, sayingWords('Hello'))))
   const models = await modelsOfUpstream(servers.map(({ url }) => url))
   const { post } = await openApp(t, { models })
@@ -412,11 +412,11 @@ test('the same beginning goes to the same address', async (t) => {
   assert.equal(
     places.reduce((sum, { size }) => sum + size, 0),
     12,
-    'no topic is in two places',
+    'no topic is at two addresses',
   )
 })
 
-test('a call that comes whole with the end of its answer has the end in a chunk behind it, where clients look for it', async (t) => {
+test('a call that arrives together with its end is streamed with the end in a chunk of its own', async (t) => {
   const call = { index: 0, id: 'one', type: 'function', function: { name: 'f', arguments: '{}' } }
   const { ask } = await open(t, (response) => {
     const say = beginStream(response)
@@ -430,7 +430,7 @@ test('a call that comes whole with the end of its answer has the end in a chunk 
   assert.deepEqual([ended?.delta, ended?.finish_reason], [{}, 'tool_calls'])
 })
 
-test('the state of the server is told: ready, gone, and back', async (t) => {
+test('the state of the upstream is reported: ready, unreachable, and ready again', async (t) => {
   const upstream = await startFakeUpstream(t, sayingWords('Hello'), {
     models: [
       { id: 'one', owned_by: 'vllm', root: '/models', max_model_len: 4_096 },
@@ -458,7 +458,7 @@ test('the state of the server is told: ready, gone, and back', async (t) => {
   assert.equal(await gauge(), '0')
 })
 
-test('connections to the server are used again, and not for answers that were left', async (t) => {
+test('connections to the upstream are reused', async (t) => {
   const upstream = await startFakeUpstream(t, sayingWords('Hello'))
   let connections = 0
   upstream.onConnection = () => connections++

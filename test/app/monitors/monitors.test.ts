@@ -12,7 +12,7 @@ const opened = await openApp({ after })
 const { post, get, send } = opened
 const { scorer, monitor } = monitorsOf(opened)
 
-test('monitors: from nothing to deleted', async (t) => {
+test('monitors: are created, read, changed and deleted', async (t) => {
   await assertCommonRefusals(t, '/monitors', { project_id: project, name: 'x', scorers: [{ scorer: 'y' }] })
   const short = await scorer('short', {
     check: { kind: 'length', max: 5, field: 'answer' },
@@ -85,7 +85,7 @@ test('monitors: from nothing to deleted', async (t) => {
   assert.deepEqual(await found(''), [])
 })
 
-test('monitors: what cannot be watched is refused, and the field is named', async () => {
+test('monitors: an invalid monitor is refused, and the field is named', async () => {
   const short = await scorer('brief', { check: { kind: 'length', max: 5 } })
   const code = await scorer('code', { op_source_code: 'def score(): ...' })
   const refused = async (fields: object) => {
@@ -115,7 +115,7 @@ test('monitors: what cannot be watched is refused, and the field is named', asyn
   await monitor([short])
 })
 
-test('monitors: stop with the user that made them, and go on as whoever resumes them', async (t) => {
+test('monitors: stop when their user is removed, and continue for the user who resumes them', async (t) => {
   const backend = playedBackend(t, '{"score": 0.5}')
   const opened = await openApp(t, { sweep: true, backend })
   const { post, get, send } = opened
@@ -150,7 +150,7 @@ test('monitors: stop with the user that made them, and go on as whoever resumes 
   assert.deepEqual(users.sort(), ['alice', 'dave'])
 })
 
-test('monitors: one whose user is in HEDDLE_USERS no more is stopped before it asks anything', async (t) => {
+test('monitors: a monitor whose user is no longer in HEDDLE_USERS is stopped before it asks a model', async (t) => {
   const backend = playedBackend(t, '{"score": 0.5}')
   const opened = await openApp(t, { sweep: true, backend })
   const { get } = opened
@@ -170,7 +170,7 @@ test('monitors: one whose user is in HEDDLE_USERS no more is stopped before it a
     now: 1,
   })
   await calls({ output: 'a' })
-  await until('it is stopped', async () => {
+  await until('the monitor is stopped', async () => {
     const { json } = await get(`/monitors/${id}?project_id=${project}`)
     return json.monitor.stopped?.startsWith('the user gone was removed')
   })

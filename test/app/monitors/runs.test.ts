@@ -18,7 +18,7 @@ function runsOf({ post, get }: TestApp) {
     run,
     read,
     async done(started: { monitor_id: string; id: string }) {
-      await until('the run is over', async () => (await read(started)).state === 'done')
+      await until('the run has ended', async () => (await read(started)).state === 'done')
       return read(started)
     },
     stats: async (...monitor_ids: string[]) => {
@@ -35,7 +35,7 @@ const numbered = (count: number) =>
     started_at: new Date(Date.UTC(2026, 0, 1, 0, 0, n)).toISOString(),
   }))
 
-test('a run judges the calls that were there before, and says how far it is', async (t) => {
+test('a run judges earlier calls, and shows its progress', async (t) => {
   const opened = await openApp(t, { sweep: true })
   const { scorer, monitor, calls, scores } = monitorsOf(opened)
   const { run, done, stats } = runsOf(opened)
@@ -54,12 +54,12 @@ test('a run judges the calls that were there before, and says how far it is', as
     },
     { found: 4, judged: 4, pending: 0, query, limit: 4 },
   )
-  // The oldest come first.
+  // The oldest calls come first.
   assert.deepEqual(await scores(old[1] as string, 1), { short: { passed: true, length: 1 } })
   assert.deepEqual(await scores(old[5] as string, 0), {})
   const all = await done(await run(id, { query }))
   assert.deepEqual([all.found_calls, all.judged], [10, 10])
-  // What was judged by the same version before is not judged twice.
+  // Calls that the same version has judged are not judged again.
   assert.deepEqual(await scores(old[1] as string, 1), { short: { passed: true, length: 1 } })
   const [own] = await stats(id)
   assert.deepEqual([own.judged, own.pending, own.failed, own.skipped, own.waits], [10, 0, 0, 0, null])
@@ -70,7 +70,7 @@ test('a run judges the calls that were there before, and says how far it is', as
   )
 })
 
-test('a new version of a scorer is another judgement', async (t) => {
+test('a new version of a scorer judges calls again', async (t) => {
   const opened = await openApp(t, { sweep: true })
   const { scorer, monitor, calls, scores } = monitorsOf(opened)
   const { run, done } = runsOf(opened)
@@ -83,7 +83,7 @@ test('a new version of a scorer is another judgement', async (t) => {
   await scores(call, 2)
 })
 
-test('a run that is cancelled judges no more, and one monitor has one run at a time', async (t) => {
+test('a cancelled run judges no more calls, and a monitor has one run at a time', async (t) => {
   const opened = await openApp(t, { sweep: true })
   const { post, get } = opened
   const { scorer, monitor, calls } = monitorsOf(opened)
@@ -110,7 +110,7 @@ test('a run that is cancelled judges no more, and one monitor has one run at a t
   assert.equal((await post('/monitors/nothing/run', { project_id: project })).status, 404)
 })
 
-test('stats: means and histograms of scores, and what came to nothing and why', async (t) => {
+test('stats: means and histograms of scores, and skipped and failed calls with the reason', async (t) => {
   const opened = await openApp(t, { sweep: true })
   const { scorer, monitor, calls } = monitorsOf(opened)
   const { stats } = runsOf(opened)
@@ -150,7 +150,7 @@ test('stats: means and histograms of scores, and what came to nothing and why', 
   assert.deepEqual([early.json.stats[0].judged, early.json.stats[0].scores], [0, []])
 })
 
-test('stats: why judges wait', async (t) => {
+test('stats: the reason why judges wait', async (t) => {
   const opened = await openApp(t, { sweep: true })
   const { scorer, monitor, calls } = monitorsOf(opened)
   const { stats } = runsOf(opened)
@@ -162,7 +162,7 @@ test('stats: why judges wait', async (t) => {
   assert.equal((await stats(id))[0].waits, 'the monitor is paused')
 })
 
-test('a budget ends the judging of the day, and a model that is not served is waited for', async (t) => {
+test('the token budget ends judging for the day, and a model that is not served is waited for', async (t) => {
   const backend = playedBackend(t, '{"score": 1}')
   const opened = await openApp(t, { sweep: true, backend })
   const { scorer, monitor, calls } = monitorsOf(opened)
@@ -175,8 +175,8 @@ test('a budget ends the judging of the day, and a model that is not served is wa
   const [spent] = await stats(few)
   assert.deepEqual([spent.judged, spent.pending, spent.token_budget], [1, 2, 1])
   assert.ok(spent.tokens_today > 1)
-  await until('it is said', async () => /"large"/.test((await stats(lost))[0].waits ?? ''))
+  await until('the missing model is reported', async () => /"large"/.test((await stats(lost))[0].waits ?? ''))
   assert.deepEqual([(await stats(lost))[0].pending, backend.asked.length], [3, 1])
   await opened.send('PUT', `/monitors/${few}`, { project_id: project, token_budget: null })
-  await until('the rest is judged', async () => (await stats(few))[0].judged === 3)
+  await until('the remaining calls are judged', async () => (await stats(few))[0].judged === 3)
 })

@@ -27,7 +27,7 @@ test('obj/create: an annotation spec gets its defaults and its class', async (t)
   )
 })
 
-test('obj/create: what a spec says itself wins over a default, and other keys stay', async (t) => {
+test('obj/create: values of an annotation spec override the defaults, and unknown keys are kept', async (t) => {
   const opened = await openApp(t)
   const val = {
     name: null,
@@ -42,7 +42,7 @@ test('obj/create: what a spec says itself wins over a default, and other keys st
   assert.deepEqual(stored, val)
 })
 
-test('obj/create: the schemas of draft-07 and 2020-12 are known', async (t) => {
+test('obj/create: accepts schemas of draft-07 and 2020-12', async (t) => {
   const { post } = await openApp(t)
   for (const field_schema of [
     {},
@@ -60,7 +60,7 @@ test('obj/create: the schemas of draft-07 and 2020-12 are known', async (t) => {
   }
 })
 
-test('obj/create: what is no annotation spec is refused at its place', async (t) => {
+test('obj/create: an invalid annotation spec is refused, and its path is named', async (t) => {
   const opened = await openApp(t)
   for (const [val, place] of [
     [5, 'obj.val'],
@@ -87,7 +87,7 @@ test('obj/create: what is no annotation spec is refused at its place', async (t)
   assert.equal((await readObject(opened, 'spec')).status, 404)
 })
 
-test('obj/create: a schema that would answer later takes no check of another with it', async (t) => {
+test('obj/create: an asynchronous schema is refused without affecting the checks of other specs', async (t) => {
   const { post } = await openApp(t)
   const given = [{ $async: true, type: 'string' }, { type: 'number' }, { $async: true }, { type: 'string' }]
   const answers = await Promise.all(
@@ -103,7 +103,7 @@ test('obj/create: a schema that would answer later takes no check of another wit
   )
 })
 
-test('obj/create: a value that only looks like a spec is stored as it is', async (t) => {
+test('obj/create: a value that only resembles an annotation spec is stored unchanged', async (t) => {
   const opened = await openApp(t)
   const val = { _type: 'AnnotationSpec', field_schema: { type: 'nothing' } }
   assert.deepEqual(whole(await opened.post('/obj/create', objectOf('o', val))).status, 200)

@@ -12,7 +12,7 @@ const digests = {
   float: 'dCYJsgfwkAqOLf866DrEeUGvXCm7brXylYTKfdY9g1Q',
 }
 
-test('obj/create: refusals in order', async (t) => {
+test('obj/create: refuses invalid requests, checking in a fixed order', async (t) => {
   await assertCommonRefusals(t, '/obj/create', objectOf('name', { a: 1 }))
   const { post } = await openApp(t)
   for (const [body, place, msg] of [
@@ -53,7 +53,7 @@ test('obj/create: refusals in order', async (t) => {
   )
 })
 
-test('obj/create: the same value is the same version, however it is written', async (t) => {
+test('obj/create: equal values are one version, however they are written', async (t) => {
   const { post } = await openApp(t)
   const answers = []
   for (const val of ['{"b":2,"a":1}', '{ "a" : 1 , "b" : 2 }']) {
@@ -69,7 +69,7 @@ test('obj/create: the same value is the same version, however it is written', as
   assert.equal(objs.length, 1)
 })
 
-test('obj/create: a number keeps its digits and decides the digest', async (t) => {
+test('obj/create: numbers keep their digits, and the digits decide the digest', async (t) => {
   const opened = await openApp(t)
   const send = async (val: string) => {
     const text = `{"obj":{"project_id":"${project}","object_id":"o","val":${val}}}`
@@ -82,7 +82,7 @@ test('obj/create: a number keeps its digits and decides the digest', async (t) =
   assert.match((await readObject(opened, 'o')).text, /"val":\{"a":9007199254740993\}/)
 })
 
-test('obj/create: of texts with one digest the first stays', async (t) => {
+test('obj/create: of values with the same digest the first text is kept', async (t) => {
   const opened = await openApp(t)
   const send = async (val: string) => {
     const text = `{"obj":{"project_id":"${project}","object_id":"o","val":${val}}}`
@@ -96,7 +96,7 @@ test('obj/create: of texts with one digest the first stays', async (t) => {
   assert.deepEqual([json.obj.digest, json.obj.size_bytes], [digest, '{"a":1e400}'.length])
 })
 
-test('obj/create: a large value is digested, classed and kept like a small one', async (t) => {
+test('obj/create: a large value gets the digest, the class and the text that a small one would', async (t) => {
   const opened = await openApp(t)
   const rows = Array.from({ length: 20_000 }, (_, n) => ({ n, x: n / 7, name: `né ${n}` }))
   const value = classValue('Big', { rows, text: 'é'.repeat(100_000), 'key 😀': 1, 'key \uffff': 2 }, ['Base'])
@@ -114,7 +114,7 @@ test('obj/create: a large value is digested, classed and kept like a small one',
   assert.deepEqual((await opened.post('/obj/create', broken)).status, 400)
 })
 
-test('obj/create: new values are new versions, an old one becomes the latest again', async (t) => {
+test('obj/create: new values are new versions, and an old value becomes the latest again', async (t) => {
   const opened = await openApp(t)
   for (const val of ['a', 'b', 'c', 'a']) await create(opened, 'o', val)
   const { objs } = (await opened.post('/objs/query', { project_id: project })).json
@@ -138,7 +138,7 @@ test('obj/create: any JSON is a value', async (t) => {
   }
 })
 
-test('obj/create: a digest that was expected and differs stores nothing', async (t) => {
+test('obj/create: stores nothing when the digest is not the expected one', async (t) => {
   const opened = await openApp(t)
   const { post } = opened
   const wrong = await post('/obj/create', objectOf('o', { a: 1 }, { expected_digest: 'other' }))
@@ -154,7 +154,7 @@ test('obj/create: a digest that was expected and differs stores nothing', async 
   assert.equal(right.status, 200)
 })
 
-test('obj/create: kinds and classes follow from the marks in the value', async (t) => {
+test('obj/create: derives kind and class from the markers in the value', async (t) => {
   const opened = await openApp(t)
   const op = { _type: 'CustomWeaveType', weave_type: { type: 'Op' }, files: { 'obj.py': 'x' } }
   for (const [val, kind, base, leaf] of [
@@ -194,7 +194,7 @@ test('obj/create: a name keeps its class until its versions are deleted', async 
   assert.equal((await readObject(opened, 'o')).json.obj.version_index, 3)
 })
 
-test('obj/create: a project has its own names', async (t) => {
+test('obj/create: each project has its own names', async (t) => {
   const opened = await openApp(t)
   await create(opened, 'o', 1)
   const theirs = objectOf('o', 2, { project_id: 'globex/qa' })

@@ -13,7 +13,7 @@ const remove = (digests?: unknown, fields: Record<string, unknown> = {}) => ({
   ...fields,
 })
 
-test('obj/delete: refusals in order', async (t) => {
+test('obj/delete: refuses invalid requests, checking in a fixed order', async (t) => {
   await assertCommonRefusals(t, '/obj/delete', remove())
   const opened = await openApp(t)
   const { post } = opened
@@ -29,7 +29,7 @@ test('obj/delete: refusals in order', async (t) => {
       code: 'object_not_found',
     },
   })
-  assert.equal((await readObject(opened, 'o')).status, 200, 'one that is unknown keeps the others')
+  assert.equal((await readObject(opened, 'o')).status, 200, 'an unknown digest keeps the other versions')
   assert.deepEqual(whole(await post('/obj/delete', remove(null, { object_id: 'other' }))), {
     status: 404,
     body: {
@@ -42,7 +42,7 @@ test('obj/delete: refusals in order', async (t) => {
   assert.equal((await post('/obj/delete', theirs, keys.bob)).status, 404)
 })
 
-test('obj/delete: the named versions go, and the latest of the others is the latest', async (t) => {
+test('obj/delete: deletes the named versions, and the newest of the rest becomes latest', async (t) => {
   const opened = await openApp(t)
   const digests = []
   for (const val of ['a', 'b', 'c', 'd']) digests.push(await create(opened, 'o', val))
@@ -55,7 +55,7 @@ test('obj/delete: the named versions go, and the latest of the others is the lat
   assert.deepEqual(whole(await opened.post('/obj/delete', remove([]))).body, { num_deleted: 0 })
 })
 
-test('obj/delete: without digests every version goes', async (t) => {
+test('obj/delete: deletes every version when no digests are given', async (t) => {
   const opened = await openApp(t)
   for (const val of ['a', 'b']) await create(opened, 'o', val)
   assert.deepEqual(whole(await opened.post('/obj/delete', remove())).body, { num_deleted: 2 })
@@ -63,7 +63,7 @@ test('obj/delete: without digests every version goes', async (t) => {
   assert.equal((await opened.post('/obj/delete', remove())).status, 404)
 })
 
-test('obj/delete: what is created again comes back with its number, without its tags and aliases', async (t) => {
+test('obj/delete: creating a deleted version again restores its number, but not its tags and aliases', async (t) => {
   const opened = await openApp(t)
   await create(opened, 'o', 'a')
   await create(opened, 'o', 'b')

@@ -15,7 +15,7 @@ async function labelsOf(opened: TestApp, version: string) {
   return { tags: obj.tags, aliases: obj.aliases }
 }
 
-test('tags are added to a version and taken from it', async (t) => {
+test('tags are added to a version and removed from it', async (t) => {
   const opened = await openApp(t)
   const digest = await create(opened, 'o', 'a')
   await create(opened, 'o', 'b')
@@ -28,7 +28,7 @@ test('tags are added to a version and taken from it', async (t) => {
   assert.deepEqual((await labelsOf(opened, 'v0')).tags, ['new', 'Ünïcode tag'])
 })
 
-test('tags: refusals', async (t) => {
+test('tags: refuses invalid requests', async (t) => {
   await assertCommonRefusals(t, '/objs/o/versions/v0/tags/remove', tagging(['x']))
   const opened = await openApp(t)
   for (const tags of [[], [''], ['x'.repeat(257)], [5], Array(101).fill('x')]) {
@@ -65,7 +65,7 @@ test('an alias names one version, and moves when it is set again', async (t) => 
   assert.equal((await readObject(opened, 'o', 'prod')).status, 404)
 })
 
-test('aliases: refusals', async (t) => {
+test('aliases: refuses invalid requests', async (t) => {
   await assertCommonRefusals(t, '/objs/o/aliases/remove', { project_id: project, aliases: ['x'] })
   const opened = await openApp(t)
   const digest = await create(opened, 'o', 'a')
@@ -79,7 +79,7 @@ test('aliases: refusals', async (t) => {
       },
     })
   }
-  assert.deepEqual((await labelsOf(opened, 'v0')).aliases, [], 'one that is refused sets none')
+  assert.deepEqual((await labelsOf(opened, 'v0')).aliases, [], 'a refused alias sets none of the others')
   for (const aliases of [[], [''], ['a/b'], ['a:b'], ['x'.repeat(129)]]) {
     assert.equal((await set(naming(aliases))).status, 422, JSON.stringify(aliases))
   }

@@ -6,7 +6,7 @@ import { project } from '../../support/calls.ts'
 import { assertCommonRefusals } from '../../support/common-refusals.ts'
 import { classValue, create, readObject } from '../../support/objects.ts'
 
-/** `name:number` of what is found. */
+/** The objects found, as `name:number`. */
 async function found({ post }: TestApp, fields: Record<string, unknown>): Promise<string[]> {
   const answer = await post('/objs/query', { project_id: project, ...fields })
   assert.equal(answer.status, 200, answer.text)
@@ -25,7 +25,7 @@ async function openWithObjects(t: Parameters<typeof openApp>[0]): Promise<TestAp
   return opened
 }
 
-test('objs/query: refusals in order', async (t) => {
+test('objs/query: refuses invalid requests, checking in a fixed order', async (t) => {
   await assertCommonRefusals(t, '/objs/query', { project_id: project })
   const { post } = await openApp(t)
   assert.deepEqual(
@@ -42,7 +42,7 @@ test('objs/query: refusals in order', async (t) => {
   )
 })
 
-test('objs/query: everything, in the order in which it came', async (t) => {
+test('objs/query: returns all objects, in the order of their creation', async (t) => {
   const opened = await openWithObjects(t)
   const answer = await opened.post('/objs/query', { project_id: project })
   assert.equal(answer.headers['content-type'], 'application/json; charset=utf-8')
@@ -66,7 +66,7 @@ test('objs/query: everything, in the order in which it came', async (t) => {
   assert.deepEqual(objs, ordered)
 })
 
-test('objs/query: each filter, and all of them together', async (t) => {
+test('objs/query: applies each filter, and all of them together', async (t) => {
   const opened = await openWithObjects(t)
   const { send } = opened
   await send('PUT', '/objs/data/versions/v0/tags', { project_id: project, tags: ['old', 'good'] })
@@ -91,7 +91,7 @@ test('objs/query: each filter, and all of them together', async (t) => {
   }
 })
 
-test('objs/query: sorting and paging', async (t) => {
+test('objs/query: sorts and pages', async (t) => {
   const opened = await openWithObjects(t)
   const by = (field: string, direction: string) => [{ field, direction }]
   assert.deepEqual(await found(opened, { sort_by: by('object_id', 'desc') }), [
@@ -108,7 +108,7 @@ test('objs/query: sorting and paging', async (t) => {
   assert.deepEqual(await found(opened, { sort_by, offset: 9 }), [])
 })
 
-test('objs/query: without values, and with tags and aliases', async (t) => {
+test('objs/query: can leave out values, and include tags and aliases', async (t) => {
   const opened = await openWithObjects(t)
   await opened.send('PUT', '/objs/data/versions/v1/tags', { project_id: project, tags: ['b', 'a'] })
   await opened.send('PUT', '/objs/data/aliases', { project_id: project, digest: 'v1', aliases: ['z', 'y'] })
@@ -129,7 +129,7 @@ test('objs/query: without values, and with tags and aliases', async (t) => {
   )
 })
 
-test('objs/query: what is deleted or elsewhere is not there', async (t) => {
+test('objs/query: leaves out deleted objects and those of other projects', async (t) => {
   const opened = await openWithObjects(t)
   await opened.post('/obj/delete', { project_id: project, object_id: 'data', digests: ['v1'] })
   assert.deepEqual(await found(opened, { filter: { object_ids: ['data'], latest_only: true } }), ['data:0'])
@@ -137,7 +137,7 @@ test('objs/query: what is deleted or elsewhere is not there', async (t) => {
   assert.deepEqual(theirs.json, { objs: [] })
 })
 
-test('objs/query: many versions come whole', async (t) => {
+test('objs/query: returns many versions with their whole values', async (t) => {
   const opened = await openApp(t)
   for (let n = 0; n < 250; n++) await create(opened, 'o', { n, text: 'x'.repeat(1000) })
   const { objs } = (await opened.post('/objs/query', { project_id: project })).json

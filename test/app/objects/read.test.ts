@@ -18,7 +18,7 @@ const nowhere = (name: string, version: string) => ({
   },
 })
 
-test('obj/read: refusals in order', async (t) => {
+test('obj/read: refuses invalid requests, checking in a fixed order', async (t) => {
   await assertCommonRefusals(t, '/obj/read', { project_id: project, object_id: 'o', digest: 'latest' })
   const opened = await openApp(t)
   assert.equal((await opened.post('/obj/read', { project_id: project, object_id: 'o' })).status, 422)
@@ -26,7 +26,7 @@ test('obj/read: refusals in order', async (t) => {
   assert.deepEqual(whole(await readObject(opened, 'a/b', 'v0')), nowhere('a/b', 'v0'))
 })
 
-test('obj/read: the whole record', async (t) => {
+test('obj/read: returns the whole record', async (t) => {
   const opened = await openApp(t)
   const before = new Date(Date.now() - 1).toISOString()
   const val = classValue('Small', { text: 'é' }, ['Model'])
@@ -59,7 +59,7 @@ test('obj/read: the whole record', async (t) => {
   assert.deepEqual(labelled.json.obj, { ...record, tags: [], aliases: [] })
 })
 
-test('obj/read: a version is a digest, latest, a number or an alias', async (t) => {
+test('obj/read: finds a version by digest, latest, number or alias', async (t) => {
   const opened = await openApp(t)
   const digests = []
   for (const val of ['a', 'b', 'c']) digests.push(await create(opened, 'o', val))
@@ -79,7 +79,7 @@ test('obj/read: a version is a digest, latest, a number or an alias', async (t) 
   }
 })
 
-test('obj/read: a deleted version says when', async (t) => {
+test('obj/read: a deleted version is reported with its time of deletion', async (t) => {
   const opened = await openApp(t, { settings: { HEDDLE_DOCS: 'on' } })
   const before = new Date(Date.now() - 1).toISOString()
   const digest = await create(opened, 'o', 'a')
@@ -103,7 +103,7 @@ test('obj/read: a deleted version says when', async (t) => {
   assert.deepEqual(Object.keys(schema?.properties ?? {}), ['reason', 'code', 'detail', 'deleted_at'])
 })
 
-test('obj/read: the value is not read when only the rest is asked for', async (t) => {
+test('obj/read: does not read the value when only metadata is requested', async (t) => {
   const opened = await openApp(t)
   await create(opened, 'o', { large: true })
   const { database } = opened

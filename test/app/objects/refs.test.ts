@@ -11,7 +11,7 @@ import { breatheAtEachStep, turnsOf } from '../../support/stepping.ts'
 
 const ref = (tail: string, of = project) => `weave:///${of}/object/${tail}`
 
-test('refs/read_batch: refusals in order', async (t) => {
+test('refs/read_batch: refuses invalid requests, checking in a fixed order', async (t) => {
   await assertCommonRefusals(t, '/refs/read_batch', { refs: [] })
   const { post } = await openApp(t)
   assert.equal((await post('/refs/read_batch', { refs: 'x' })).status, 422)
@@ -46,7 +46,7 @@ test('refs/read_batch: refusals in order', async (t) => {
   })
 })
 
-test('refs/read_batch: values in their order, digit by digit, of any scheme', async (t) => {
+test('refs/read_batch: returns values in the order of the refs, with their digits, for any scheme', async (t) => {
   const opened = await openApp(t)
   const text = `{"obj":{"project_id":"${project}","object_id":"n","val":{"a":1.0,"b":9007199254740993}}}`
   const { digest } = (await opened.post('/obj/create', text)).json
@@ -59,7 +59,7 @@ test('refs/read_batch: values in their order, digit by digit, of any scheme', as
   assert.deepEqual(whole(await opened.post('/refs/read_batch', { refs: [] })).body, { vals: [] })
 })
 
-test('refs/read_batch: one that is missing refuses all, a deleted one is null', async (t) => {
+test('refs/read_batch: one missing object refuses the whole batch, and a deleted one is null', async (t) => {
   const opened = await openApp(t)
   await create(opened, 'o', 'a')
   const deleted = await create(opened, 'o', 'b')
@@ -78,7 +78,7 @@ test('refs/read_batch: one that is missing refuses all, a deleted one is null', 
   }
 })
 
-test('refs/read_batch: a path leads into the value, and to null where there is nothing', async (t) => {
+test('refs/read_batch: a path leads into a value, and to null where nothing exists', async (t) => {
   const opened = await openApp(t)
   await create(opened, 'o', { 'a b/c': { list: [1, { deep: true }, null] }, é: 'x', __proto: 1 })
   for (const [path, value] of [
@@ -99,7 +99,7 @@ test('refs/read_batch: a path leads into the value, and to null where there is n
   }
 })
 
-test('refs/read_batch: rows of tables, through datasets and what names them', async (t) => {
+test('refs/read_batch: reads table rows, also through datasets and the objects that name them', async (t) => {
   const opened = await openApp(t)
   const rows = Array.from({ length: 300 }, (_, n) => ({ n }))
   const table = (await opened.post('/table/create', { table: { project_id: project, rows } })).json
@@ -126,7 +126,7 @@ test('refs/read_batch: rows of tables, through datasets and what names them', as
   }
 })
 
-test('refs/read_batch: a reference in a value does not lead to another tenant', async (t) => {
+test('refs/read_batch: a ref inside a value does not lead to another tenant', async (t) => {
   const opened = await openApp(t)
   await opened.post('/obj/create', objectOf('secret', { a: 1 }, { project_id: 'globex/qa' }), keys.bob)
   await create(opened, 'o', {
@@ -134,14 +134,14 @@ test('refs/read_batch: a reference in a value does not lead to another tenant', 
     table: 'weave:///globex/qa/table/abc',
   })
   const vals = (await opened.post('/refs/read_batch', { refs: [ref('o:v0/attr/object')] })).json.vals
-  assert.deepEqual(vals, [ref('secret:v0', 'globex/qa')], 'the reference itself is a text like any other')
+  assert.deepEqual(vals, [ref('secret:v0', 'globex/qa')], 'the ref is returned as text')
   for (const path of ['attr/object/attr/a', 'attr/table/id/x']) {
     const { status, json } = await opened.post('/refs/read_batch', { refs: [ref(`o:v0/${path}`)] })
     assert.deepEqual([status, json.code], [403, 'entity_forbidden'])
   }
 })
 
-test('refs/read_batch: references that lead to each other end', async (t) => {
+test('refs/read_batch: following refs that form a cycle ends', async (t) => {
   const opened = await openApp(t)
   await create(opened, 'ring', { next: ref('ring:latest') })
   const { status, json } = await opened.post('/refs/read_batch', {
@@ -152,7 +152,7 @@ test('refs/read_batch: references that lead to each other end', async (t) => {
   assert.deepEqual((await opened.post('/refs/read_batch', { refs: within })).json.vals, [ref('ring:latest')])
 })
 
-test('refs/read_batch: others go on while many references are looked up', async (t) => {
+test('refs/read_batch: yields to other requests while it resolves many refs', async (t) => {
   const opened = await openApp(t)
   const caller = { name: 'alice', role: 'member', entities: new Set(['acme']) } as const
   await create(opened, 'o', 5)
@@ -161,6 +161,6 @@ test('refs/read_batch: others go on while many references are looked up', async 
   const resolving = resolveRefs(opened.database, caller, refs)
   const turns = turnsOf(resolving)
   await assert.rejects(resolving, refusedWith('object_not_found'))
-  // One for each that is looked up, and one for each that is answered.
+  // One turn for each ref that is looked up, and one for each that is returned.
   assert.ok((await turns) >= 2 * refs.length)
 })

@@ -45,7 +45,7 @@ async function storedIds({ post }: TestApp, project_id = project, key = keys.ali
   return idsOf(await post('/calls/stream_query', { project_id }, key))
 }
 
-test('traces: who is asking', async (t) => {
+test('traces: requests without valid credentials are refused', async (t) => {
   const opened = await openApp(t)
   const body = JSON.stringify(exportOf([]))
   const type = { 'content-type': 'application/json' }
@@ -84,7 +84,7 @@ test('traces: who is asking', async (t) => {
   assert.deepEqual(elsewhere, missing)
 })
 
-test('traces: the addresses that exporters make of the server alone, and that of agents, take the same', async (t) => {
+test('traces: /v1/traces and the address of agents accept the same requests', async (t) => {
   const body = JSON.stringify(exportOf([spanOf()]))
   for (const address of ['/v1/traces', '/agents/otel/v1/traces']) {
     const opened = await openApp(t)
@@ -95,7 +95,7 @@ test('traces: the addresses that exporters make of the server alone, and that of
   }
 })
 
-test('traces: refusals in order', async (t) => {
+test('traces: refuses invalid requests, checking in a fixed order', async (t) => {
   const opened = await openApp(t, { settings: { HEDDLE_BODY_LIMIT: '4096' } })
   const valid = exportOf([spanOf()])
   const large = 'x'.repeat(4096)
@@ -183,7 +183,7 @@ test('traces: in JSON a request may be empty, as in protobuf', async (t) => {
   })
 })
 
-test('traces: in JSON a number of 32 bits may be a text of digits', async (t) => {
+test('traces: in JSON a 32-bit number may be a text of digits', async (t) => {
   const opened = await openApp(t)
   const write = (flags: string, spanId: string) =>
     JSON.stringify(exportOf([spanOf({}, { spanId, flags: '@' })])).replace('"@"', flags)
@@ -201,7 +201,7 @@ test('traces: in JSON a number of 32 bits may be a text of digits', async (t) =>
 })
 
 for (const [name, headers, encode] of encodings) {
-  test(`traces: the project, in ${name}`, async (t) => {
+  test(`traces: the project comes from the resource or the header, in ${name}`, async (t) => {
     const opened = await openApp(t)
     const none =
       'accepted: the resource attributes wandb.entity and wandb.project, or the header project_id: <entity>/<project>.'
@@ -259,7 +259,7 @@ for (const [name, headers, encode] of encodings) {
     assert.deepEqual(await storedIds(opened, 'acme/other'), ['b7ad6b7169203332'])
   })
 
-  test(`traces: a span is a call, at once and when it is sent again, in ${name}`, async (t) => {
+  test(`traces: a span becomes a call, and sending it again changes nothing, in ${name}`, async (t) => {
     const opened = await openApp(t)
     const span = spanOf(
       { 'input.value': '{"question":"capital of Chad"}', 'output.value': "N'Djamena", n: 9007199254740993n },
@@ -313,7 +313,7 @@ for (const [name, headers, encode] of encodings) {
     assert.deepEqual(await storedIds(opened), [otlpSpanId])
   })
 
-  test(`traces: messages stay short, whatever a client named, in ${name}`, async (t) => {
+  test(`traces: error messages stay short, whatever names a client sends, in ${name}`, async (t) => {
     const opened = await openApp(t)
     const long = 'ab'.repeat(100_000)
     const twice = [...attributesOf({ [long]: 1 }), ...attributesOf({ [long]: 2 })]
@@ -331,7 +331,7 @@ for (const [name, headers, encode] of encodings) {
     assert.ok(errorMessage.includes(`the span has "${long.slice(0, 100)}…" twice`))
   })
 
-  test(`traces: a resource or a scope that cannot be read takes its spans with it, in ${name}`, async (t) => {
+  test(`traces: an invalid resource or scope is refused with its spans, in ${name}`, async (t) => {
     const opened = await openApp(t)
     const twice = [...attributesOf({ k: 1 }), ...attributesOf({ k: 2 })]
     const two = [spanOf(), spanOf({}, { spanId: 'b7ad6b7169203332' })]
@@ -362,7 +362,7 @@ for (const [name, headers, encode] of encodings) {
     assert.deepEqual(await storedIds(opened), ['b7ad6b7169203333'])
   })
 
-  test(`traces: nothing is fine, in ${name}`, async (t) => {
+  test(`traces: an empty export is accepted, in ${name}`, async (t) => {
     const opened = await openApp(t)
     for (const body of [
       { resourceSpans: [] },
@@ -375,7 +375,7 @@ for (const [name, headers, encode] of encodings) {
     }
   })
 
-  test(`traces: gzip and deflate, in ${name}`, async (t) => {
+  test(`traces: gzip and deflate are accepted, in ${name}`, async (t) => {
     const opened = await openApp(t)
     for (const [index, [encoding, compress]] of (
       [
@@ -408,7 +408,7 @@ for (const [name, headers, encode] of encodings) {
     )
   })
 
-  test(`traces: spans expire as calls do, in ${name}`, async (t) => {
+  test(`traces: spans expire like calls, in ${name}`, async (t) => {
     const opened = await openApp(t, { settings: { HEDDLE_RETENTION_DAYS: '36500' } })
     await send(opened, headers, encode(exportOf([spanOf()])))
     const read = await opened.post('/call/read', { project_id: project, id: otlpSpanId })
@@ -431,7 +431,7 @@ test('traces: usage is priced', async (t) => {
   assert.deepEqual([prompt_tokens_total_cost, completion_tokens_total_cost], [2, 6])
 })
 
-test('traces: an attribute is found by its path', async (t) => {
+test('traces: calls are found by the path of an attribute', async (t) => {
   const { post } = await openApp(t)
   await post(
     url,
@@ -452,7 +452,7 @@ test('traces: an attribute is found by its path', async (t) => {
   }
 })
 
-test('traces: a compressed body counts for the budget as what it may become', async (t) => {
+test('traces: a compressed body counts against the budget with the size it may expand to', async (t) => {
   const database = openMemoryRecord()
   const arrived = Promise.withResolvers<void>()
   const released = Promise.withResolvers<void>()
@@ -478,7 +478,7 @@ test('traces: a compressed body counts for the budget as what it may become', as
   for (const answer of [first, plain]) assert.equal((await answer).status, 200)
 })
 
-test('a compressed body on another route is refused by name', async (t) => {
+test('a compressed body on any other route is refused, and the header is named', async (t) => {
   const opened = await openApp(t)
   const body = gzipSync(JSON.stringify({ project_id: project, id: otlpSpanId }))
   for (const encoding of ['gzip', 'deflate', 'br', 'gzip, gzip']) {
@@ -500,7 +500,7 @@ test('a compressed body on another route is refused by name', async (t) => {
   assert.deepEqual([bytes.status, bytes.body.code], [415, 'unsupported_media_type'])
 })
 
-test('traces: other callers see nothing of it', async (t) => {
+test('traces: other tenants see nothing of a span', async (t) => {
   const opened = await openApp(t)
   await send(opened, json, JSON.stringify(exportOf([spanOf()])))
   assert.deepEqual(
@@ -515,7 +515,7 @@ test('traces: other callers see nothing of it', async (t) => {
   )
 })
 
-test('traces: what Langfuse and OpenLLMetry write is read as inputs, output, model and usage', async (t) => {
+test('traces: spans of Langfuse and OpenLLMetry have inputs, output, model and usage', async (t) => {
   for (const [attributes, inputs, output, usage, thread] of [
     [
       {

@@ -19,7 +19,7 @@ test('a browser gets the page at once, without a redirect', async () => {
   }
 })
 
-test('P6: a link to a call says the same for every id, with and without credentials', async () => {
+test('P6: a link to a call gives the same answer for every id, with and without credentials', async () => {
   const { body } = await get('/')
   for (const url of [
     '/acme/qa/r/call/x',
@@ -34,7 +34,7 @@ test('P6: a link to a call says the same for every id, with and without credenti
   }
 })
 
-test('what the page loads is of this server, and lies beside it', async () => {
+test('every file that the page loads comes from this server, under /ui/', async () => {
   const { body } = await get('/')
   const names = [...body.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, name = '']) => name)
   assert.deepEqual(names.map((name) => name.replace(/^\/ui\/(\w+).*\.(\w+)$/, '$1.$2')).sort(), [
@@ -50,7 +50,7 @@ test('what the page loads is of this server, and lies beside it', async () => {
   }
 })
 
-test('each form of a file is the same file', async () => {
+test('the compressed and the plain form of a file have the same content', async () => {
   const { body } = await get('/')
   const [, script = ''] = /src="([^"]+)"/.exec(body) ?? []
   const plain = await get(script)
@@ -70,7 +70,7 @@ test('each form of a file is the same file', async () => {
   assert.deepEqual([same.statusCode, same.body], [304, ''])
 })
 
-test('the page runs its own scripts only, and makes no HTML from strings', async () => {
+test('the page runs only its own scripts, and creates no HTML from strings', async () => {
   const { headers } = await get('/')
   const policy = new Map(
     String(headers['content-security-policy'])
@@ -86,14 +86,14 @@ test('the page runs its own scripts only, and makes no HTML from strings', async
   assert.equal(headers['referrer-policy'], 'no-referrer')
 })
 
-test('there is no other file', async () => {
+test('no other file is served', async () => {
   for (const url of ['/ui/main.js', '/ui/../package.json', '/ui/..%2f..%2fpackage.json', '/ui/.built-from']) {
     const answer = await get(url)
     assert.ok([401, 404].includes(answer.statusCode), `${url} ${answer.statusCode}`)
   }
 })
 
-test('what a first view loads is at most 100 kB', async () => {
+test('the first view loads at most 100 kB', async () => {
   const { body } = await get('/')
   let first = 0
   for (const [, name = ''] of body.matchAll(/(?:src|href)="([^"]+)"/g)) {
@@ -102,7 +102,7 @@ test('what a first view loads is at most 100 kB', async () => {
   assert.ok(first < 100_000, `${first} bytes`)
 })
 
-test('all that the page could ever load is at most 250 kB, and what is around an exported screen 110 kB', () => {
+test('all files of the page are at most 250 kB, and those of an exported screen 110 kB', () => {
   const folder = new URL('../../../dist/ui/', import.meta.url)
   const sizes = readdirSync(folder)
     .filter((name) => name.endsWith('.gz'))
@@ -114,14 +114,14 @@ test('all that the page could ever load is at most 250 kB, and what is around an
   assert.ok(sum(rest) < 250_000, `${sum(rest)} bytes`)
 })
 
-test('an operator may do without the page', async () => {
+test('the page can be switched off', async () => {
   const { app: bare } = await openApp({ after }, { settings: { HEDDLE_PAGE: 'off' } })
   for (const url of ['/', '/ui/', '/acme/qa/r/call/x']) {
     assert.equal((await bare.inject({ method: 'GET', url })).statusCode, 401)
   }
 })
 
-test('a browser need not read the script to know what else it asks for', async () => {
+test('the page names every module that its script imports, so that a browser can load them at once', async () => {
   const { body } = await get('/')
   const script = (await get(/<script[^>]* src="([^"]+)"/.exec(body)?.[1] as string)).body
   const asked = [...script.matchAll(/\b(?:import|from)\s*"\.\/([^"]+)"/g)].map(([, name]) => `/ui/${name}`)

@@ -29,7 +29,7 @@ function who({ cookie, half }: Partial<Session>, headers: Record<string, string>
   })
 }
 
-test('a key is exchanged for a session, which no script can read and no other site can send', async () => {
+test('a key is exchanged for a session that no script can read and no other site can send', async () => {
   const { cookie, half, flags } = await signIn(keys.alice)
   assert.match(cookie, /^heddle_session=[\w-]{43}$/)
   assert.match(half, /^[\w-]{43}$/)
@@ -42,7 +42,7 @@ test('a key is exchanged for a session, which no script can read and no other si
   )
 })
 
-test('either half alone is worth nothing, and the halves of two sessions do not fit together', async () => {
+test('neither half of a session works alone, nor with a half of another session', async () => {
   const [one, other] = [await signIn(keys.alice), await signIn(keys.alice)]
   for (const [given, code] of [
     [{ cookie: one.cookie }, 'not_authenticated'],
@@ -56,7 +56,7 @@ test('either half alone is worth nothing, and the halves of two sessions do not 
   }
 })
 
-test('a wrong key is a 401 for which no browser shows a dialog of its own', async () => {
+test('a wrong key is a 401 for which no browser opens a dialog of its own', async () => {
   const payload = { key: 'wrong-key-that-nobody-has' }
   const headers = { 'x-heddle-page': 'none' }
   const answer = await app.inject({ method: 'POST', url: '/ui/session', headers, payload })
@@ -67,7 +67,7 @@ test('a wrong key is a 401 for which no browser shows a dialog of its own', asyn
   assert.match(String(program.headers['www-authenticate']), /^Basic /)
 })
 
-test('what does not fit the form is refused by its field', async () => {
+test('a sign-in with an invalid key field is refused, and the field is named', async () => {
   for (const payload of [{}, { key: '' }, { key: 7 }, { key: 'x'.repeat(2_000) }]) {
     const answer = await app.inject({ method: 'POST', url: '/ui/session', payload })
     assert.equal(answer.statusCode, 422)
@@ -75,7 +75,7 @@ test('what does not fit the form is refused by its field', async () => {
   }
 })
 
-test('who is not known yet may send a key, and no long body', async () => {
+test('a sign-in without credentials accepts a key, but no long body', async () => {
   for (const length of [20_000, 200_000, 5_000_000]) {
     const answer = await app.inject({
       method: 'POST',
@@ -86,7 +86,7 @@ test('who is not known yet may send a key, and no long body', async () => {
   }
 })
 
-test('a request from another site is refused, whatever it carries', async () => {
+test('a request from another site is refused, even with a valid session', async () => {
   const session = await signIn(keys.alice)
   const as = (headers: Record<string, string>) => who(session, headers)
   assert.equal((await as({ 'sec-fetch-site': 'same-origin' })).statusCode, 200)
@@ -100,13 +100,13 @@ test('a request from another site is refused, whatever it carries', async () => 
       url: '/ui/session',
       headers: { cookie: session.cookie, 'x-heddle-page': session.half, host: 'here:8080', ...headers },
     })
-  // Browsers that say nothing of the site name at least where a change comes from.
+  // Browsers that do not send sec-fetch-site send at least the origin of a change.
   assert.equal((await signOut({ origin: 'http://here:9090' })).statusCode, 403)
   assert.equal((await signOut({ origin: 'null' })).statusCode, 403)
   assert.equal((await signOut({ origin: 'http://here:8080' })).statusCode, 200)
 })
 
-test('a session ends with a sign-out', async () => {
+test('a session ends when the user signs out', async () => {
   const session = await signIn(keys.alice)
   const headers = { cookie: session.cookie, 'x-heddle-page': session.half }
   const answer = await app.inject({ method: 'DELETE', url: '/ui/session', headers })
@@ -115,7 +115,7 @@ test('a session ends with a sign-out', async () => {
   assert.deepEqual((await who(session)).json().code, 'session_ended')
 })
 
-test('a session ends with its key', async () => {
+test('a session ends when its key is revoked', async () => {
   const key = 'a-key-that-is-revoked-later'
   const by = { via: 'command line' as const, name: 'test' }
   const id = newId()
@@ -127,7 +127,7 @@ test('a session ends with its key', async () => {
   assert.deepEqual((await who(session)).json().code, 'session_ended')
 })
 
-test('a session ends by itself when nobody uses it, and later for who does', async () => {
+test('an unused session expires, and using it extends it', async () => {
   const at = Date.now() * 1000
   const hour = 3_600_000_000
   const open = async (name: string, expires_at: number) => {
@@ -143,7 +143,7 @@ test('a session ends by itself when nobody uses it, and later for who does', asy
   assert.equal((await who(await open('over', at - 1))).json().code, 'session_ended')
   const soon = await open('soon', at + hour)
   assert.equal((await who(soon)).statusCode, 200)
-  // It was used, so it holds beyond the time when it would have ended.
+  // Using the session extended it beyond its original expiry.
   await database.write('openPageSession', {
     session: { hash: 'x', half_hash: 'x', key_hash: 'x', expires_at: at + 100 * hour },
     now: at + 2 * hour,
@@ -151,7 +151,7 @@ test('a session ends by itself when nobody uses it, and later for who does', asy
   assert.equal((await who(soon)).statusCode, 200)
 })
 
-test('over https the cookie is sent over https alone', async () => {
+test('behind HTTPS the cookie is sent over HTTPS only', async () => {
   const { app: behind } = await openApp({ after }, { settings: { HEDDLE_TRUST_PROXY: '1' } })
   const headers = { 'x-forwarded-proto': 'https', 'x-forwarded-for': '203.0.113.7' }
   const answer = await behind.inject({
@@ -163,7 +163,7 @@ test('over https the cookie is sent over https alone', async () => {
   assert.match(String(answer.headers['set-cookie']), /; Secure$/)
 })
 
-test('a session reaches what its key reaches, and nothing else', async () => {
+test('a session has access to the entities of its key and to nothing else', async () => {
   const { cookie, half } = await signIn(keys.bob)
   const ask = (project_id: string) =>
     app.inject({

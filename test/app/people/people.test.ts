@@ -5,7 +5,7 @@ import { keys, openApp } from '../../support/app.ts'
 const app = await openApp({ after })
 const { get, post, send } = app
 
-/** A user of the record, with its first key. */
+/** Creates a stored user; returns it with its first key. */
 async function made(name: string, fields: object = {}) {
   const { status, json, text } = await post('/users', { name, entities: ['acme'], ...fields }, keys.root)
   assert.equal(status, 200, text)
@@ -43,7 +43,7 @@ test('an admin adds a user, whose key works at once and is never shown again', a
   assert.ok(!(await get('/keys?user=carol', keys.root)).text.includes(key.key))
 })
 
-test('members see and change nobody but themselves', async () => {
+test('members see and change only themselves', async () => {
   const dave = await made('dave')
   const erin = await made('erin')
   const own = dave.key.key
@@ -62,7 +62,7 @@ test('members see and change nobody but themselves', async () => {
   assert.equal((await get('/me', erin.key.key)).status, 200)
 })
 
-test('everybody makes and revokes keys of their own, and a revoked one is dead at once', async () => {
+test('every user creates and revokes their own keys, and a revoked key stops working at once', async () => {
   const { key } = await made('frank')
   const laptop = await post('/keys', { name: ' laptop ', record: 'off' }, key.key)
   assert.equal(laptop.status, 200, laptop.text)
@@ -90,7 +90,7 @@ test('everybody makes and revokes keys of their own, and a revoked one is dead a
   assert.equal((await get('/keys', key.key)).json.keys[1].revoked_at === null, false)
 })
 
-test('an admin revokes the keys of others and removes them, but not itself', async () => {
+test('an admin revokes the keys of other users and removes them, but not their own user', async () => {
   const { key } = await made('grace', { role: 'admin' })
   const heidi = await made('heidi')
   const second = await post('/keys', { user: 'heidi' }, key.key)
@@ -103,7 +103,7 @@ test('an admin revokes the keys of others and removes them, but not itself', asy
   assert.deepEqual(outcome(await send('DELETE', '/users/heidi', undefined, key.key)), [404, 'user_not_found'])
 })
 
-test('nobody gives more than it has', async () => {
+test('nobody grants more access than they have', async () => {
   const admin = (await made('mallory', { role: 'admin' })).key.key
   for (const entities of [['*'], ['acme', 'globex']]) {
     const answer = await post('/users', { name: 'accomplice', entities }, admin)
@@ -115,7 +115,7 @@ test('nobody gives more than it has', async () => {
   assert.equal((await post('/keys', { user: 'helper' }, admin)).status, 200)
 })
 
-test('a user of HEDDLE_USERS gets no key of one of the record with its name', async () => {
+test('a user of HEDDLE_USERS has no access to the keys of a stored user with the same name', async () => {
   const user = { name: 'bob', role: 'admin' as const, entities: ['*'], created_at: 1 }
   assert.ok(await app.database.write('addUser', { user, key: { id: 'key-of-other-bob', hash: 'x' } }))
   assert.deepEqual(outcome(await post('/keys', {}, keys.bob)), [409, 'user_configured'])
@@ -125,7 +125,7 @@ test('a user of HEDDLE_USERS gets no key of one of the record with its name', as
   assert.equal((await send('DELETE', '/users/bob', undefined, keys.root)).status, 200)
 })
 
-test('users of HEDDLE_USERS are changed there', async () => {
+test('users of HEDDLE_USERS can only be changed there', async () => {
   assert.deepEqual(outcome(await post('/users', { name: 'alice', entities: ['*'] }, keys.root)), [
     409,
     'user_exists',
@@ -139,7 +139,7 @@ test('users of HEDDLE_USERS are changed there', async () => {
   assert.deepEqual([json.is_configured, json.keys], [true, []])
 })
 
-test('what is wrong is named', async () => {
+test('an invalid field is named', async () => {
   for (const [body, field] of [
     [{ name: 'api', entities: ['acme'] }, 'name'],
     [{ name: 'a b', entities: ['acme'] }, 'name'],
@@ -157,7 +157,7 @@ test('what is wrong is named', async () => {
   assert.deepEqual(outcome(await post('/keys', { user: 'nobody' }, keys.root)), [404, 'user_not_found'])
 })
 
-test('nobody has more keys than a hundred', async () => {
+test('a user has at most a hundred keys', async () => {
   const { key } = await made('judy')
   for (let made = 1; made < 100; made++) assert.equal((await post('/keys', {}, key.key)).status, 200)
   assert.deepEqual(outcome(await post('/keys', {}, key.key)), [409, 'too_many_keys'])

@@ -9,7 +9,7 @@ const { post } = await openApp({ after })
 const project_id = 'acme/my first  project'
 const path = '/v2/acme/my%20first%20%20project'
 
-test('a project may have spaces within its name, in a body, a path and a reference', async () => {
+test('the name of a project may contain spaces, in a body, a path and a reference', async () => {
   const call = completeOf({ project_id })
   assert.deepEqual(whole(await post(`${path}/calls/complete`, { batch: [call] })), { status: 200, body: {} })
   const { json } = await post('/call/read', { project_id, id: call.id })

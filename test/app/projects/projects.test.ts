@@ -22,7 +22,7 @@ async function openWithAdmin(t: TestContext) {
   return { ...opened, start, remove }
 }
 
-test('no project has a name that an address takes for a step', async (t) => {
+test('names of projects that a URL reads as a path step are refused', async (t) => {
   const { post } = await openWithAdmin(t)
   for (const project_id of ['acme/.', 'acme/..', '../qa', './..']) {
     const { status, json } = await post('/call/start', { start: startOf({ project_id }) }, keys.root)
@@ -37,7 +37,7 @@ test('no project has a name that an address takes for a step', async (t) => {
   }
 })
 
-test('projects are listed for whom they are', async (t) => {
+test('a user sees only the projects of their entities', async (t) => {
   const { get, start, database } = await openWithAdmin(t)
   for (const name of ['acme/qa', 'acme/b', 'globex/qa']) await start(name)
   await database.write('changeProjectSettings', { project_id: 'acme/b', change: { retention_days: 7 } })
@@ -53,7 +53,7 @@ test('projects are listed for whom they are', async (t) => {
   assert.deepEqual(
     (await get('/projects?after=globex%2Fa')).json,
     { projects: [], next: null },
-    'not those of others',
+    'projects of other tenants are not listed',
   )
   for (const query of ['limit=0', 'limit=1001', 'limit=x', `after=${'x'.repeat(300)}`, 'after=%00']) {
     assert.equal((await get(`/projects?${query}`)).status, 422, query)
@@ -61,7 +61,7 @@ test('projects are listed for whom they are', async (t) => {
   assert.equal((await get('/projects', 'a-key-of-nobody')).status, 401)
 })
 
-test('a project is deleted by an admin who has access to it', async (t) => {
+test('an admin with access to a project can delete it', async (t) => {
   const opened = await openWithAdmin(t)
   const { remove, get, post, start } = opened
   const things = await storeOneOfEach(opened, 'acme/qa', keys.alice)
@@ -94,5 +94,5 @@ test('a project is deleted by an admin who has access to it', async (t) => {
   assert.equal((await get('/projects', keys.bob)).json.projects.length, 1)
 
   await start('acme/qa')
-  assert.equal((await get('/projects')).json.projects.length, 1, 'the next write makes it again')
+  assert.equal((await get('/projects')).json.projects.length, 1, 'the next write creates the project again')
 })

@@ -14,7 +14,7 @@ const found = async (post: TestApp['post'], expression: unknown) => {
   return new Set(idsOf(answer))
 }
 
-test('calls are found by the queue that they are in', async (t) => {
+test('calls are found by their queue', async (t) => {
   const { send, post } = await openApp(t)
   const one = await fillQueue(post, 2)
   const other = await fillQueue(post, 2)
@@ -45,7 +45,7 @@ test('calls are found by the queue that they are in', async (t) => {
   assert.deepEqual(await found(post, isIn(other.queueId)), new Set())
 })
 
-test('a queue of another project has no calls here', async (t) => {
+test('a queue of another project has no calls in this one', async (t) => {
   const { post } = await openApp(t)
   const elsewhere = await fillQueue(post, 1, { project_id: 'acme/other' })
   await fillQueue(post, 1)
@@ -60,7 +60,7 @@ for (const expression of [
   { $contains: { input: field, substr: { $literal: 'x' } } },
   { $eq: [{ $eq: [field, { $literal: 'x' }] }, { $literal: true }] },
 ]) {
-  test(`a queue is named by $eq alone: ${JSON.stringify(expression)}`, async (t) => {
+  test(`the queue of a call can only be compared with $eq, not: ${JSON.stringify(expression)}`, async (t) => {
     const { post } = await openApp(t)
     const answer = await post('/calls/stream_query', { project_id: project, query: { $expr: expression } })
     assert.deepEqual(whole(answer), {

@@ -21,7 +21,7 @@ const next = async (post: TestApp['post'], queueId: string, key?: string) =>
   (await post(`/annotation_queues/${queueId}/next`, { project_id: project }, key)).json
 
 for (const what of ['release', 'reopen'] as const) {
-  test(`${what}: refusals in order`, async (t) => {
+  test(`${what}: refuses invalid requests, checking in a fixed order`, async (t) => {
     await assertCommonRefusals(t, `/annotation_queues/q/items/i/${what}`, { project_id: project })
     const { post } = await openApp(t)
     const { queueId } = await fillQueue(post, 1)
@@ -43,7 +43,7 @@ for (const what of ['release', 'reopen'] as const) {
   })
 }
 
-test('release: a lease that is given back is the next caller’s, and nobody gives back that of another', async (t) => {
+test('release: a released item is free for the next caller, and only its holder can release it', async (t) => {
   const { post } = await openApp(t)
   const { queueId, itemIds } = await fillQueue(post, 1)
   assert.equal((await next(post, queueId)).item.id, itemIds[0])
@@ -57,7 +57,7 @@ test('release: a lease that is given back is the next caller’s, and nobody giv
   assert.equal((await next(post, queueId, keys.root)).item.id, itemIds[0])
 })
 
-test('reopen: what was completed or skipped is in progress again, and counted as such', async (t) => {
+test('reopen: a completed or skipped item is in progress again, and is counted as such', async (t) => {
   const { post } = await openApp(t)
   const { queueId, itemIds } = await fillQueue(post, 2)
   await tell(post, queueId, itemIds[0], 'completed')
@@ -83,7 +83,7 @@ test('reopen: what was completed or skipped is in progress again, and counted as
   assert.equal((await next(post, queueId)).item, null)
 })
 
-test('reopen: what another has finished or holds stays so', async (t) => {
+test('reopen: changes nothing that another annotator has finished or leased', async (t) => {
   const { post } = await openApp(t)
   const { queueId, itemIds } = await fillQueue(post, 1)
   await tell(post, queueId, itemIds[0], 'completed', keys.root)

@@ -6,7 +6,7 @@ import { completeOf, endOf, project, startOf } from '../../support/calls.ts'
 import { assertCommonRefusals } from '../../support/common-refusals.ts'
 import { createQueue, fillQueue, tell, unknownCall } from '../../support/queues.ts'
 
-/** Each test has things of its own in it. */
+/** Shared by all tests; each uses data of its own. */
 const { post } = await openApp({ after })
 
 const add = (post: TestApp['post'], queueId: string, call_ids: string[], fields: object = {}) =>
@@ -29,7 +29,7 @@ async function storeCalls(post: TestApp['post'], count: number): Promise<string[
   return batch.map(({ id }) => id)
 }
 
-test('queue items: refusals in order', async (t) => {
+test('queue items: refuses invalid requests, checking in a fixed order', async (t) => {
   const path = '/annotation_queues/q/items'
   await assertCommonRefusals(t, path, { project_id: project, call_ids: [] })
   for (const body of [
@@ -59,7 +59,7 @@ test('queue items: refusals in order', async (t) => {
   })
 })
 
-test('queue items: every id is counted once, and adding again adds nothing', async () => {
+test('queue items: counts every id once, and adding a call again adds nothing', async () => {
   const queueId = await createQueue(post)
   const [a = '', b = '', c = ''] = await storeCalls(post, 3)
   const nobody = unknownCall()
@@ -86,7 +86,7 @@ test('queue items: every id is counted once, and adding again adds nothing', asy
   )
 })
 
-test('queue items: adding again keeps what the annotators said', async () => {
+test('queue items: adding a call again keeps the states of the annotators', async () => {
   const { queueId, callIds, itemIds } = await fillQueue(post, 2)
   await tell(post, queueId, itemIds[0], 'completed')
   await add(post, queueId, callIds, { display_fields: ['output'] })
@@ -100,7 +100,7 @@ test('queue items: adding again keeps what the annotators said', async () => {
   )
 })
 
-test('queue items: a call that is deleted, expired, only ended or elsewhere is unknown', async () => {
+test('queue items: deleted, expired and foreign calls, and ends without a start, are unknown', async () => {
   const queueId = await createQueue(post)
   const [deleted = ''] = await storeCalls(post, 1)
   await post('/calls/delete', { project_id: project, call_ids: [deleted] })
@@ -119,7 +119,7 @@ test('queue items: a call that is deleted, expired, only ended or elsewhere is u
   })
 })
 
-test('queue items: an item is the call as it was when it was added', async () => {
+test('queue items: an item shows the call as it was when it was added', async () => {
   const queueId = await createQueue(post)
   const call = startOf({ trace_id: '0'.repeat(32), op_name: 'first' })
   await post('/call/start', { start: call })
@@ -158,13 +158,13 @@ test('queue items: an item is the call as it was when it was added', async () =>
   assert.deepEqual([answer.json.duplicates, answer.json.unknown], [1, 0])
 })
 
-test('queue items: the same call may be in several queues', async () => {
+test('queue items: a call may be in several queues', async () => {
   const { callIds } = await fillQueue(post, 1)
   const other = await createQueue(post)
   assert.equal((await add(post, other, callIds)).json.added_count, 1)
 })
 
-test('queue items: a thousand at once', async () => {
+test('queue items: adds a thousand calls at once', async () => {
   const { queueId, callIds } = await fillQueue(post, 1000)
   const items = await itemsOf(post, queueId, { include_position: true })
   assert.deepEqual(
@@ -179,7 +179,7 @@ test('queue items: a thousand at once', async () => {
   assert.deepEqual([again.json.added_count, again.json.duplicates], [0, 1000])
 })
 
-test('queue items/query: refusals in order', async (t) => {
+test('queue items/query: refuses invalid requests, checking in a fixed order', async (t) => {
   const path = '/annotation_queues/q/items/query'
   await assertCommonRefusals(t, path, { project_id: project })
   const query = (body: object) => post(path, { project_id: project, ...body })
@@ -213,7 +213,7 @@ test('queue items/query: refusals in order', async (t) => {
   })
 })
 
-test('queue items/query: an empty queue has none', async () => {
+test('queue items/query: an empty queue has no items', async () => {
   const queueId = await createQueue(post)
   const answer = await post(`/annotation_queues/${queueId}/items/query`, { project_id: project })
   assert.equal(answer.text, '{"items":[]}')
@@ -223,7 +223,7 @@ test('queue items/query: an empty queue has none', async () => {
 const sort = (field: string, direction = 'asc') => ({ sort_by: [{ field, direction }] })
 const where = (filter: object) => ({ filter })
 
-/** Five items; alice finished `a` and `b` and began `c`, root spoke last of `b` and skipped `d`. */
+/** Five items: alice finished `a` and `b` and began `c`; root was last to change `b`, and skipped `d`. */
 async function fiveItems(post: TestApp['post']) {
   const ops = ['ask', 'ask', 'judge', 'judge', 'answer']
   const batch = ops.map((op_name, n) =>
@@ -284,7 +284,7 @@ for (const [body, expected] of [
   })
 }
 
-test('queue items/query: by id, by call and by trace', async () => {
+test('queue items/query: filters by id, by call and by trace', async () => {
   const { queueId, id, callIds, names } = await fiveItems(post)
   const found = async (filter: object) => names(await itemsOf(post, queueId, { filter }))
   assert.equal(await found({ id: id('d') }), 'd')
@@ -293,7 +293,7 @@ test('queue items/query: by id, by call and by trace', async () => {
   assert.equal(await found({ call_id: callIds[1], id: id('d') }), '')
 })
 
-test('queue items/query: positions are those of the whole queue, whatever is filtered', async () => {
+test('queue items/query: positions are those in the whole queue, regardless of the filter', async () => {
   const { queueId } = await fiveItems(post)
   const positions = async (include_position: boolean | null) =>
     (await itemsOf(post, queueId, { filter: { call_op_name: 'judge' }, include_position })).map(
@@ -304,7 +304,7 @@ test('queue items/query: positions are those of the whole queue, whatever is fil
   assert.deepEqual(await positions(null), [null, null])
 })
 
-test('queue items/query: everyone sees the last word, and a state of their own', async () => {
+test('queue items/query: everyone sees the latest state and their own state', async () => {
   const { queueId } = await fiveItems(post)
   const seen = async (key: string) =>
     (await itemsOf(post, queueId, {}, key)).map((item) => [

@@ -11,14 +11,14 @@ const minute = 60_000_000
 const next = (post: TestApp['post'], queueId: string, key?: string, fields: object = {}) =>
   post(`/annotation_queues/${queueId}/next`, { project_id: project, ...fields }, key)
 
-/** The position of the item that was handed out, and how many others hold. */
+/** The position of the returned item, and how many items others have leased. */
 async function taken(post: TestApp['post'], queueId: string, key?: string, fields: object = {}) {
   const answer = await next(post, queueId, key, fields)
   assert.equal(answer.status, 200, answer.text)
   return [answer.json.item?.position_in_queue ?? null, answer.json.leased_items]
 }
 
-test('next: refusals in order', async (t) => {
+test('next: refuses invalid requests, checking in a fixed order', async (t) => {
   await assertCommonRefusals(t, '/annotation_queues/q/next', { project_id: project })
   const { post } = await openApp(t)
   for (const [field, value, accepted] of [
@@ -43,7 +43,7 @@ test('next: refusals in order', async (t) => {
   })
 })
 
-test('next: hands out the first open item and shows the lease to everyone', async (t) => {
+test('next: returns the first open item, and everyone sees its lease', async (t) => {
   const { post } = await openApp(t)
   const { queueId, itemIds } = await fillQueue(post, 2)
   const before = Date.now()
@@ -66,7 +66,7 @@ test('next: hands out the first open item and shows the lease to everyone', asyn
   assert.equal(json.items[1].lease, null)
 })
 
-test('next: lease_seconds says how long', async (t) => {
+test('next: lease_seconds sets the length of the lease', async (t) => {
   const { post } = await openApp(t)
   const { queueId } = await fillQueue(post, 1)
   const before = Date.now()
@@ -75,29 +75,29 @@ test('next: lease_seconds says how long', async (t) => {
   assert.ok(expires >= before + 86_400_000 && expires <= Date.now() + 86_400_000)
 })
 
-test('next: two reviewers go through a queue without meeting', async (t) => {
+test('next: two reviewers work through a queue without getting the same item', async (t) => {
   const { post } = await openApp(t)
   const { queueId, itemIds } = await fillQueue(post, 3)
   assert.deepEqual(await taken(post, queueId), [1, 0])
   assert.deepEqual(await taken(post, queueId, keys.root), [2, 1])
-  // Asking again gives the same, so an answer that was lost costs nothing.
+  // Asking again returns the same item, so a lost answer costs nothing.
   assert.deepEqual(await taken(post, queueId), [1, 1])
   await tell(post, queueId, itemIds[0], 'completed')
   assert.deepEqual(await taken(post, queueId), [3, 1])
   await tell(post, queueId, itemIds[2], 'skipped')
-  // What root holds is not finished, so the queue says that it is not.
+  // The item leased by root is not finished, and the count of leased items shows it.
   assert.deepEqual(await taken(post, queueId), [null, 1])
   await tell(post, queueId, itemIds[1], 'completed', keys.root)
   assert.deepEqual(whole(await next(post, queueId)), { status: 200, body: { item: null, leased_items: 0 } })
   assert.deepEqual(await taken(post, queueId, keys.root), [null, 0])
 })
 
-test('next: an empty queue has none', async (t) => {
+test('next: an empty queue has no item', async (t) => {
   const { post } = await openApp(t)
   assert.deepEqual(await taken(post, await createQueue(post)), [null, 0])
 })
 
-test('next: a lease that ran out is handed to another', async (t) => {
+test('next: an item whose lease has expired goes to another reviewer', async (t) => {
   const { post, database } = await openApp(t)
   const { queueId } = await fillQueue(post, 1)
   const key = { project_id: project, queue_id: queueId, annotators: 1 }
@@ -109,7 +109,7 @@ test('next: a lease that ran out is handed to another', async (t) => {
   assert.deepEqual(await taken(post, queueId, keys.root), [null, 1])
 })
 
-test('next: what one has begun comes first, also after its lease', async (t) => {
+test('next: an item that the reviewer has begun comes first, even after its lease has expired', async (t) => {
   const { post, database } = await openApp(t)
   const { queueId, itemIds } = await fillQueue(post, 3)
   const key = { project_id: project, queue_id: queueId, item_id: itemIds[2] as string }
@@ -125,7 +125,7 @@ test('next: what one has begun comes first, also after its lease', async (t) => 
   assert.deepEqual(await taken(post, queueId), [3, 1])
 })
 
-test('next: in_progress takes a lease, and keeps it alive', async (t) => {
+test('next: in_progress takes a lease and renews it', async (t) => {
   const { post } = await openApp(t)
   const { queueId, itemIds } = await fillQueue(post, 2)
   const begun = await tell(post, queueId, itemIds[0], 'in_progress')
@@ -140,7 +140,7 @@ test('next: in_progress takes a lease, and keeps it alive', async (t) => {
   assert.deepEqual(kept.json.item.lease, long.json.item.lease)
 })
 
-test("next: another's lease keeps nobody from saying how far they are, and stays theirs", async (t) => {
+test('next: a lease keeps no other reviewer from changing their own state, and stays with its holder', async (t) => {
   const { post } = await openApp(t)
   const { queueId, itemIds } = await fillQueue(post, 1)
   await next(post, queueId, keys.root)
@@ -151,12 +151,12 @@ test("next: another's lease keeps nobody from saying how far they are, and stays
   assert.deepEqual(last, ['completed', 'root', 'completed', null])
 })
 
-test('next: with several annotators an item is open until so many have finished it', async (t) => {
+test('next: with several annotators an item stays open until enough of them have finished it', async (t) => {
   const { post } = await openApp(t)
   const { queueId, itemIds } = await fillQueue(post, 2)
   const two = { annotators: 2 }
   await tell(post, queueId, itemIds[0], 'completed')
-  // The item with fewer reviews comes first; what one has finished oneself never comes again.
+  // The item with fewer reviews comes first. A reviewer never gets an item again that they have finished.
   assert.deepEqual(await taken(post, queueId, keys.root, two), [2, 0])
   assert.deepEqual(await taken(post, queueId, keys.alice, two), [null, 1])
   await tell(post, queueId, itemIds[1], 'completed', keys.root)
@@ -167,12 +167,12 @@ test('next: with several annotators an item is open until so many have finished 
   assert.deepEqual(await taken(post, queueId, keys.alice, two), [2, 0])
 })
 
-test('next: items that are passed over let a caller fetch ahead', async (t) => {
+test('next: a reviewer can fetch ahead by excluding items', async (t) => {
   const { post } = await openApp(t)
   const { queueId, itemIds } = await fillQueue(post, 4)
   assert.deepEqual(await taken(post, queueId), [1, 0])
   assert.deepEqual(await taken(post, queueId, keys.alice, { except_item_ids: [itemIds[0]] }), [2, 0])
-  // Both are held: another is handed neither, and asking again renews what is held.
+  // Both items are leased: another reviewer gets neither, and asking again renews the lease.
   assert.deepEqual(await taken(post, queueId, keys.root), [3, 2])
   assert.deepEqual(await taken(post, queueId, keys.alice, { except_item_ids: [itemIds[0]] }), [2, 1])
   assert.deepEqual(await taken(post, queueId, keys.alice, { except_item_ids: itemIds.slice(0, 2) }), [4, 1])

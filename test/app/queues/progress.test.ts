@@ -6,13 +6,13 @@ import { completeOf, project } from '../../support/calls.ts'
 import { assertCommonRefusals } from '../../support/common-refusals.ts'
 import { createQueue, fillQueue, standing, tell } from '../../support/queues.ts'
 
-/** Each test has things of its own in it. */
+/** Shared by all tests; each uses data of its own. */
 const { post, send } = await openApp({ after })
 
 const nowhere = '/annotation_queues/q/items/i/progress'
 const valid = { project_id: project, annotation_state: 'completed' }
 
-test('progress: refusals in order', async (t) => {
+test('progress: refuses invalid requests, checking in a fixed order', async (t) => {
   await assertCommonRefusals(t, nowhere, valid)
   for (const [body, what, detail] of [
     [
@@ -88,7 +88,7 @@ test('progress: refusals in order', async (t) => {
   })
 })
 
-test('progress: the answer is the whole item', async () => {
+test('progress: returns the whole item', async () => {
   const call = completeOf()
   await post('/v2/acme/qa/calls/complete', { batch: [call] })
   const queueId = await createQueue(post)
@@ -126,7 +126,7 @@ test('progress: the answer is the whole item', async () => {
   })
 })
 
-test('progress: an item shows when its state changed, and not when it was said again', async () => {
+test('progress: an item shows when its state last changed, and repeating a state is no change', async () => {
   const { queueId, itemIds } = await fillQueue(post, 1)
   const path = `/annotation_queues/${queueId}/items/query`
   const shown = async (key?: string) => {
@@ -174,33 +174,33 @@ for (const from of ['unstarted', 'in_progress', 'completed', 'skipped'] as const
   }
 }
 
-test('progress: a second annotator begins at unstarted, and the item shows who spoke last', async () => {
+test('progress: a second annotator begins at unstarted, and the item shows the latest state', async () => {
   const { queueId, itemIds } = await fillQueue(post, 1)
   const said = async (state: string, key?: string) =>
     standing(await tell(post, queueId, itemIds[0], state, key))
   assert.deepEqual(await said('completed'), ['completed', 'alice', 'completed', null])
   assert.deepEqual(await said('in_progress', keys.root), ['in_progress', 'root', 'in_progress', 'root'])
-  // Saying the same again changes nothing, so the other's later word stands.
+  // Repeating a state changes nothing, so the later state of the other annotator stays.
   assert.deepEqual(await said('completed'), ['in_progress', 'root', 'completed', 'root'])
   assert.deepEqual(await said('skipped', keys.root), ['skipped', 'root', 'skipped', null])
   assert.equal((await tell(post, queueId, itemIds[0], 'in_progress')).status, 409)
   assert.equal((await tell(post, queueId, itemIds[0], 'completed', keys.root)).status, 409)
 })
 
-test('progress: an item of another queue is not in this one', async () => {
+test('progress: an item of another queue is not found in this one', async () => {
   const [one, other] = [await fillQueue(post, 1), await fillQueue(post, 1)]
   const answer = await tell(post, one.queueId, other.itemIds[0], 'completed')
   assert.deepEqual([answer.status, answer.json.code], [404, 'queue_item_not_found'])
 })
 
-test('progress: the items of a deleted queue are gone with it', async () => {
+test('progress: the items of a deleted queue are deleted with it', async () => {
   const { queueId, itemIds } = await fillQueue(post, 1)
   await send('DELETE', `/annotation_queues/${queueId}?project_id=acme/qa`)
   const answer = await tell(post, queueId, itemIds[0], 'completed')
   assert.deepEqual([answer.status, answer.json.code], [404, 'annotation_queue_not_found'])
 })
 
-test("P6: progress: another tenant's queue and item do not exist", async () => {
+test('P6: progress: the queue and the item of another tenant are not found', async () => {
   const theirs = await fillQueue(post, 1, { project_id: 'globex/qa', key: keys.bob })
   const missing = await tell(post, 'nothing', 'nothing', 'completed')
   const foreign = await tell(post, theirs.queueId, theirs.itemIds[0], 'completed')

@@ -24,7 +24,7 @@ const noQueue = (id: string) => ({
 
 const at = (id: string, given = project) => `/annotation_queues/${id}?project_id=${given}`
 
-test('annotation_queues: refusals in order', async (t) => {
+test('annotation_queues: refuses invalid requests, checking in a fixed order', async (t) => {
   await assertCommonRefusals(t, '/annotation_queues', queueOf())
   const { post } = await openApp(t)
   for (const [fields, place, type] of [
@@ -43,7 +43,7 @@ test('annotation_queues: refusals in order', async (t) => {
   assert.deepEqual(whole(await post('/annotation_queues', queueOf({ project_id: 'globex/qa' }))), forbidden)
 })
 
-test('annotation_queues: what was made is read back', async (t) => {
+test('annotation_queues: a created queue is read back', async (t) => {
   const { send, post } = await openApp(t)
   const scorer_refs = ['weave:///acme/qa/object/tone:abc', 'weave:///acme/qa/op/judge:def']
   const answer = await post('/annotation_queues', queueOf({ scorer_refs, description: 'Näher ansehen' }))
@@ -76,7 +76,7 @@ test('annotation_queues: what was made is read back', async (t) => {
 })
 
 for (const method of ['GET', 'DELETE'] as const) {
-  test(`${method} annotation_queues: refusals in order`, async (t) => {
+  test(`${method} annotation_queues: refuses invalid requests, checking in a fixed order`, async (t) => {
     const { app, send, post } = await openApp(t)
     const id = await createQueue(post)
     const unknown = await app.inject({ method, url: at(id) })
@@ -106,7 +106,7 @@ for (const method of ['GET', 'DELETE'] as const) {
   })
 }
 
-test('PUT annotation_queues: refusals in order', async (t) => {
+test('PUT annotation_queues: refuses invalid requests, checking in a fixed order', async (t) => {
   const { app, send, post } = await openApp(t)
   const id = await createQueue(post)
   const put = (body: unknown, queue = id) => send('PUT', `/annotation_queues/${queue}`, body)
@@ -118,7 +118,7 @@ test('PUT annotation_queues: refusals in order', async (t) => {
   assert.deepEqual(whole(await put({ project_id: project, name: 'x' }, 'nothing')), noQueue('nothing'))
 })
 
-test('PUT annotation_queues: only what is given changes', async (t) => {
+test('PUT annotation_queues: changes only the given fields', async (t) => {
   const { send, post, database } = await openApp(t)
   const long = 1_700_000_000_000_000
   const queue = {
@@ -165,13 +165,13 @@ test('PUT annotation_queues: only what is given changes', async (t) => {
   assert.deepEqual(recordsOf(await post('/annotation_queues/query', { project_id: project })), [expected])
 })
 
-test('DELETE annotation_queues: the queue is gone from everywhere', async (t) => {
+test('DELETE annotation_queues: a deleted queue is no longer found anywhere', async (t) => {
   const { send, post } = await openApp(t)
   const { queueId, callIds } = await fillQueue(post, 1)
   const before = (await send('GET', at(queueId))).json.queue
   const answer = await send('DELETE', at(queueId))
   const { deleted_at } = answer.json.queue
-  // As times: a whole second has no fraction, so that its text sorts behind those that follow.
+  // Compared as times: a whole second has no fraction, so its text sorts after later times.
   assert.ok(Date.parse(deleted_at) >= Date.parse(before.created_at))
   assert.deepEqual(whole(answer), { status: 200, body: { queue: { ...before, deleted_at } } })
   const items = `/annotation_queues/${queueId}/items`
@@ -191,7 +191,7 @@ test('DELETE annotation_queues: the queue is gone from everywhere', async (t) =>
   assert.equal(json.stats[0].total_items, 0)
 })
 
-test('annotation_queues: other methods are named', async (t) => {
+test('annotation_queues: other methods are refused, and the accepted ones are named', async (t) => {
   const { app } = await openApp(t)
   const response = await app.inject({
     method: 'PATCH',
@@ -205,7 +205,7 @@ test('annotation_queues: other methods are named', async (t) => {
   )
 })
 
-test('annotation_queues/query: refusals in order', async (t) => {
+test('annotation_queues/query: refuses invalid requests, checking in a fixed order', async (t) => {
   await assertCommonRefusals(t, '/annotation_queues/query', { project_id: project })
   const { post } = await openApp(t)
   const query = (body: object) => post('/annotation_queues/query', { project_id: project, ...body })
@@ -221,7 +221,7 @@ test('annotation_queues/query: refusals in order', async (t) => {
   })
 })
 
-/** For the queries below, which only read it. */
+/** For the queries below, which only read. */
 const ordered = await openApp({ after })
 for (const [n, name] of ['alpha', 'Gamma', 'beta', 'Delta'].entries()) {
   const created_at = 1_700_000_000_000_000 + n
@@ -273,7 +273,7 @@ for (const [body, expected] of [
   })
 }
 
-test('annotation_queues/query: a name is found in upper and lower case of any script', async (t) => {
+test('annotation_queues/query: a name is found regardless of case, in any script', async (t) => {
   const { post } = await openApp(t)
   await createQueue(post, { name: 'Ärger mit STRASSE' })
   const found = recordsOf(await post('/annotation_queues/query', { project_id: project, name: 'äRGER' }))

@@ -9,7 +9,7 @@ import { createQueue } from '../../support/queues.ts'
 
 const { post, get, send } = await openApp({ after })
 
-/** A queue in a project of its own, and what is done with it. */
+/** A queue in a project of its own, with functions that use it. */
 async function openQueue(entity = 'acme', key: string = keys.alice) {
   const project_id = `${entity}/${randomUUID()}`
   const queueId = await createQueue(post, { project_id }, key)
@@ -58,7 +58,7 @@ async function openQueue(entity = 'acme', key: string = keys.alice) {
   }
 }
 
-test('rules of a queue: refusals in order', async (t) => {
+test('rules of a queue: refuses invalid requests, checking in a fixed order', async (t) => {
   const path = '/annotation_queues/q/rules'
   const body = { project_id: 'acme/qa', pick: { kind: 'all' } }
   await assertCommonRefusals(t, path, body)
@@ -97,7 +97,7 @@ test('rules of a queue: refusals in order', async (t) => {
   assert.equal((await get(path)).status, 422)
 })
 
-test('rules of a queue: made, listed, paused, deleted', async () => {
+test('rules of a queue: are created, listed, paused and deleted', async () => {
   const { project_id, queueId, path, addRule, rules, pause, remove } = await openQueue()
   assert.deepEqual(await rules(), [])
   const pick = { kind: 'scores', scorer: 'judge', path: 'a.b', below: 0.5 }
@@ -144,7 +144,7 @@ test('rules of a queue: made, listed, paused, deleted', async () => {
   assert.deepEqual(whole(await pause(one, false)), gone)
 })
 
-test('rules of a queue: a project has a bounded number, and those of a deleted queue do not count', async () => {
+test('rules of a queue: their number per project is bounded, and those of deleted queues do not count', async () => {
   const { project_id, path, addRule } = await openQueue()
   const elsewhere = await createQueue(post, { project_id })
   const body = { project_id, pick: { kind: 'all' } }
@@ -156,7 +156,7 @@ test('rules of a queue: a project has a bounded number, and those of a deleted q
   await addRule({ pick: { kind: 'all' } })
 })
 
-test('rules of a queue: a call goes in when it has ended, once, and its item says by which rule', async () => {
+test('rules of a queue: add a call once, when it has ended, and its item names the rule', async () => {
   const { project_id, queueId, addRule, items, queued, complete } = await openQueue()
   const [before = ''] = await complete({})
   const rule = await addRule({ pick: { kind: 'all' }, display_fields: ['output'] })
@@ -182,7 +182,7 @@ test('rules of a queue: a call goes in when it has ended, once, and its item say
   const [whole = '', gone = ''] = await complete({}, { expire_at: '2026-01-03T00:00:00Z' })
   assert.deepEqual(await queued(), [call.id, late.id, whole])
   assert.ok(gone)
-  // What a person adds has no rule.
+  // An item that a person adds has no rule.
   await post(`/annotation_queues/${queueId}/items`, { project_id, call_ids: [before] })
   const byHand = (await items()).find(({ call_id }) => call_id === before)
   assert.equal(byHand?.rule_id, null)
@@ -190,7 +190,7 @@ test('rules of a queue: a call goes in when it has ended, once, and its item say
   assert.equal((await items({ rule_id: 'none' })).length, 0)
 })
 
-test('rules of a queue: every nth of the calls that pass the filter, also after a pause', async () => {
+test('rules of a queue: add every nth call that passes the filter, and keep counting after a pause', async () => {
   const { project_id, addRule, rules, pause, queued, complete } = await openQueue()
   const rule = await addRule({ pick: { kind: 'every_nth', n: 3 }, filter: { op_names: ['answer'] } })
   const ids = await complete(...Array.from({ length: 7 }, () => ({})))
@@ -214,7 +214,7 @@ test('rules of a queue: every nth of the calls that pass the filter, also after 
   assert.equal((await rules())[0]?.counted, 10)
 })
 
-test('rules of a queue: calls that failed, by op and by model', async () => {
+test('rules of a queue: add failed calls, by op and by model', async () => {
   const failures = await openQueue()
   await failures.addRule({ pick: { kind: 'errors' } })
   const [failed] = await failures.complete({ exception: 'no' }, {}, { exception: '' })
@@ -244,7 +244,7 @@ test('rules of a queue: calls that failed, by op and by model', async () => {
   assert.deepEqual(await models.queued(), [used[0], used[2], used[4]])
 })
 
-test('rules of a queue: calls with a score below or above a number, whichever of the two comes first', async () => {
+test('rules of a queue: add calls with a score below or above a bound, whether score or call arrives first', async () => {
   const low = await openQueue()
   const rule = await low.addRule({
     pick: { kind: 'scores', scorer: 'judge', path: 'correct.score', below: 0.5 },
@@ -281,7 +281,7 @@ test('rules of a queue: calls with a score below or above a number, whichever of
   assert.deepEqual(await high.queued(), [e, i])
 })
 
-test('rules of a queue: a score that is refused, or is none, queues nothing', async () => {
+test('rules of a queue: feedback that is refused or has no score adds nothing', async () => {
   const { project_id, addRule, queued, complete } = await openQueue()
   await addRule({ pick: { kind: 'scores', below: 1 } })
   const [id = ''] = await complete({})
@@ -304,7 +304,7 @@ test('rules of a queue: a score that is refused, or is none, queues nothing', as
   assert.deepEqual(await queued(), [id])
 })
 
-test('rules of a queue: what they pick in one project is nothing to another', async () => {
+test('rules of a queue: affect only their own project', async () => {
   const ours = await openQueue()
   const theirs = await openQueue('globex', keys.bob)
   await ours.addRule({ pick: { kind: 'all' } })
@@ -324,7 +324,7 @@ test('rules of a queue: what they pick in one project is nothing to another', as
   assert.equal((await theirs.rules()).length, 1)
 })
 
-test('rules of a queue: they end with their queue, and calls are written on', async () => {
+test('rules of a queue: end with their queue, and calls are still written', async () => {
   const { project_id, queueId, addRule, complete } = await openQueue()
   await addRule({ pick: { kind: 'all' } })
   await addRule({ pick: { kind: 'scores', below: 1 } })

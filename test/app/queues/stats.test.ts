@@ -16,7 +16,7 @@ const none = (queue_id: string) => ({
   by_user: [],
 })
 
-test('annotation_queues/stats: refusals in order', async (t) => {
+test('annotation_queues/stats: refuses invalid requests, checking in a fixed order', async (t) => {
   await assertCommonRefusals(t, path, { project_id: project, queue_ids: [] })
   const { post } = await openApp(t)
   for (const queue_ids of [undefined, null, 'x', [5]]) {
@@ -35,7 +35,7 @@ test('annotation_queues/stats: refusals in order', async (t) => {
   assert.equal(json.stats.length, 1000)
 })
 
-test('annotation_queues/stats: items by state and by annotator', async (t) => {
+test('annotation_queues/stats: counts items by state and by annotator', async (t) => {
   const { post } = await openApp(t)
   const { queueId, itemIds } = await fillQueue(post, 5)
   const [a, b, c, d] = itemIds
@@ -56,7 +56,7 @@ test('annotation_queues/stats: items by state and by annotator', async (t) => {
         {
           queue_id: queueId,
           total_items: 5,
-          // `b` was skipped by alice, though root is on it again.
+          // alice skipped `b`, but root has it in progress again.
           completed_items: 3,
           by_state: { unstarted: 1, in_progress: 2, completed: 2, skipped: 0 },
           by_user: [
@@ -72,7 +72,7 @@ test('annotation_queues/stats: items by state and by annotator', async (t) => {
   })
 })
 
-test('annotation_queues/stats: no queues, no stats', async (t) => {
+test('annotation_queues/stats: returns nothing when no queues are named', async (t) => {
   const { post } = await openApp(t)
   assert.deepEqual(whole(await post(path, { project_id: project, queue_ids: [] })), {
     status: 200,

@@ -20,7 +20,7 @@ async function callOf(
   return { ...json.call, text }
 }
 
-test('P12: an answer is a call: the request as it was sent, the answer as it was told, its usage', async (t) => {
+test('P12: an answer is recorded as a call with the request as sent, the answer and its usage', async (t) => {
   const app = await openApp(t, { backend: scriptedBackend() })
   const { status, text, json, headers } = await app.post(chatUrl, asking({ temperature: 0.5 }))
   assert.equal(status, 200)
@@ -44,7 +44,7 @@ test('P12: an answer is a call: the request as it was sent, the answer as it was
   assert.equal(call.exception, null)
 })
 
-test('P12: what a call costs follows from the price of its model', async (t) => {
+test('P12: the cost of a call follows from the price of its model', async (t) => {
   const { post } = await openApp(t, { backend: scriptedBackend() })
   const costs = { scripted: { prompt_token_cost: 2, completion_token_cost: 3 } }
   assert.equal((await post('/cost/create', { project_id, costs })).status, 200)
@@ -62,7 +62,7 @@ for (const [url, body] of [
   ['/v1/completions', { prompt: ['a', 'b'], n: 2, temperature: 1, echo: true, logprobs: 1 }],
   ['/v1/completions', { prompt: 'a', return_token_ids: true }],
 ] as const) {
-  test(`P12: a stream of ${url} is the same call as the whole answer: ${JSON.stringify(body).slice(0, 60)}`, async (t) => {
+  test(`P12: a stream of ${url} is recorded like the whole answer: ${JSON.stringify(body).slice(0, 60)}`, async (t) => {
     const app = await openApp(t, { backend: scriptedBackend() })
     const whole = await app.post(url, body)
     assert.equal(whole.status, 200, whole.text)
@@ -77,7 +77,7 @@ for (const [url, body] of [
   })
 }
 
-test('P12: the request is kept as its client wrote it, but for its space and its salt', async (t) => {
+test('P12: the request is kept as its client wrote it, except for white space and cache_salt', async (t) => {
   const app = await openApp(t, { backend: scriptedBackend() })
   const messages = '"messages":[{"role":"user","content":"\\u00e9\\ud800 "}]'
   const rest = '"seed":7,"temperature":1.0,"unknown":{"n":12345678901234567890}'
@@ -96,7 +96,7 @@ test('P12: the request is kept as its client wrote it, but for its space and its
   }
 })
 
-test('P12: a body too large for one thread is kept in the same way', async (t) => {
+test('P12: a body that is too large to be read on the main thread is kept in the same way', async (t) => {
   const app = await openApp(t, { backend: scriptedBackend() })
   const content = 'é'.repeat(100_000)
   const body = ` {"messages": [{"role": "user", "content": "${content}"}], "temperature": 1.0, "cache_salt": "a secret"}`
@@ -128,7 +128,7 @@ test('P12: metadata is kept with the call', async (t) => {
   assert.deepEqual([refused.status, refused.json.error.param], [400, 'metadata.run'])
 })
 
-test('P12: an answer that fails in the middle is a call with what there was of it, and why', async (t) => {
+test('P12: an answer that fails in the middle is a call with its partial text and the reason', async (t) => {
   const backend = scriptedBackend(function* (request) {
     yield prefilled(request)
     yield tokens('Hel', request)
@@ -148,7 +148,7 @@ test('P12: an answer that fails in the middle is a call with what there was of i
   }
 })
 
-test('what is refused before there is an answer is no call', async (t) => {
+test('a request that is refused before there is an answer is not recorded', async (t) => {
   const { post } = await openApp(t, { backend: scriptedBackend() })
   for (const body of [asking({ temperature: 'hot' }), asking({ model: 'none' }), { messages: [] }]) {
     const { status, headers } = await post(chatUrl, body)
@@ -163,7 +163,7 @@ test('what is refused before there is an answer is no call', async (t) => {
   assert.equal(json.count, 0)
 })
 
-test('log-probabilities of a stream that are too many to be kept are left out of its call, which says so', async (t) => {
+test('log-probabilities of a stream that are too many are left out of its call, which says so', async (t) => {
   const backend = scriptedBackend(function* (request) {
     yield prefilled(request)
     for (let i = 0; i < 60; i++) yield tokens('x'.repeat(100), request)

@@ -12,7 +12,7 @@ const { app, post } = await openApp({ after }, { backend: scriptedBackend() })
 
 const newProject = (entity = 'acme') => `${entity}/${randomUUID()}`
 
-/** Asks and answers the id of the completion and of its call. */
+/** Sends a request; returns the ids of the completion and of its call. */
 async function ask(
   project: string,
   fields: Record<string, unknown> = {},
@@ -35,7 +35,7 @@ async function ask(
 
 const refTo = (project: string, id: string) => `weave:///${project}/call/${id}`
 
-test('a completion id names its call at once where a call is read, renamed and deleted', async () => {
+test('a completion id names its call when the call is read, renamed and deleted', async () => {
   const project_id = newProject()
   const { id, call } = await ask(project_id)
   const read = await post('/call/read', { project_id, id })
@@ -56,7 +56,7 @@ test('a completion id names its call at once where a call is read, renamed and d
   })
 })
 
-test('a completion id that the project does not know is as an unknown call', async () => {
+test('an unknown completion id is treated like an unknown call', async () => {
   const project_id = newProject()
   const theirs = newProject('globex')
   const foreign = await ask(theirs, {}, {}, keys.bob)
@@ -94,7 +94,7 @@ test('a completion id that the project does not know is as an unknown call', asy
   assert.equal((await post('/call/read', { project_id: theirs, id: foreign.id }, keys.bob)).status, 200)
 })
 
-test('of several calls with one completion id the newest is meant, and the answer says how many there are', async () => {
+test('a completion id of several calls means the newest, and the answer states their number', async () => {
   const project_id = newProject()
   const request_id = 'asked-twice'
   const id = `chatcmpl-${request_id}`
@@ -122,7 +122,7 @@ test('of several calls with one completion id the newest is meant, and the answe
   assert.deepEqual([left.json.call.id, left.headers['x-heddle-matches']], [first.call, undefined])
 })
 
-test('feedback by the id of a completion is about its call, and is found by either', async () => {
+test('feedback given by completion id is about the call, and is found by either id', async () => {
   const project_id = newProject()
   const { id, call } = await ask(project_id)
   const about = { project_id, svc_ref: refTo(project_id, id), feedback_type: 'thumbs', payload: { up: true } }
@@ -162,7 +162,7 @@ test('feedback by the id of a completion is about its call, and is found by eith
   )
   const { text } = await post('/calls/stream_query', { project_id, include_feedback: true })
   assert.equal(JSON.parse(text).summary.weave.feedback.length, 3)
-  // What is not known stays as it was said, as of any call that is not there.
+  // An unknown completion id is stored as sent, as for any unknown call.
   const unknown = refTo(project_id, 'chatcmpl-later')
   await post('/feedback/create', { ...about, svc_ref: unknown })
   assert.equal(await counted({ $eq: [ref, { $literal: unknown }] }), 1)
@@ -173,7 +173,7 @@ test('feedback by the id of a completion is about its call, and is found by eith
   assert.deepEqual(kept.json.result, [{ svc_ref: refTo(project_id, id) }])
 })
 
-test('queues take completion ids, find items by them, and a rule by score queues what feedback names so', async () => {
+test('queues accept and find completion ids, and so does a rule that adds calls by score', async () => {
   const project_id = newProject()
   const { id, call } = await ask(project_id)
   const queue = await createQueue(post, { project_id })
@@ -209,7 +209,7 @@ test('queues take completion ids, find items by them, and a rule by score queues
   )
 })
 
-test('rules look at answers as at any call that ends', async () => {
+test('rules of queues apply to answers like to any call that ends', async () => {
   const project_id = newProject()
   const queue = await createQueue(post, { project_id })
   await post(`/annotation_queues/${queue}/rules`, {
@@ -226,7 +226,7 @@ test('rules look at answers as at any call that ends', async () => {
   )
 })
 
-test('an answer goes below the call that a completion id names', async () => {
+test('an answer can be a child of the call that a completion id names', async () => {
   const project_id = newProject()
   const parent = await ask(project_id, { request_id: 'the parent' })
   const headers = { 'x-heddle-parent': parent.id }
@@ -260,7 +260,7 @@ test('an answer goes below the call that a completion id names', async () => {
   }
 })
 
-test('ids that look like paths, escapes and patterns, of any length, name their own call alone', async () => {
+test('ids that resemble paths, escapes and patterns, of any length, name only their own call', async () => {
   const project_id = newProject()
   const plain = completeOf({ project_id })
   await post(`/v2/${project_id}/calls/complete`, { batch: [plain] })

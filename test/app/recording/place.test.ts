@@ -12,7 +12,7 @@ async function open(t: Parameters<typeof openApp>[0], parts: TestParts = {}) {
   const backend = scriptedBackend()
   const opened = await openApp(t, { backend, ...parts })
   const { app, post } = opened
-  /** Asks with headers of its own; answers the call too, where there is one. */
+  /** Sends a request with these headers; returns also the id of its call, if there is one. */
   async function ask(headers: Record<string, string> = {}, fields: object = {}, key = keys.alice) {
     const response = await app.inject({
       method: 'POST',
@@ -31,7 +31,7 @@ async function open(t: Parameters<typeof openApp>[0], parts: TestParts = {}) {
   return { ...opened, backend, ask, callIn }
 }
 
-test('P12: a call goes to the project that its request names, else to one of its user', async (t) => {
+test('P12: a call goes to the project that its request names, or else to the default project of its user', async (t) => {
   const { ask, callIn } = await open(t)
   const named = await ask({ 'x-heddle-project': 'acme/qa', 'x-heddle-thread': 'a thread' })
   assert.equal((await callIn('acme/qa', named.id)).thread_id, 'a thread')
@@ -44,7 +44,7 @@ test('P12: a call goes to the project that its request names, else to one of its
   assert.equal((await callIn('acme/été', accented.id)).id, accented.id)
 })
 
-test('a project outside the grant is refused before anything is generated', async (t) => {
+test('a project without access is refused before anything is generated', async (t) => {
   const { ask, backend } = await open(t)
   for (const project of ['globex/qa', 'globex/none']) {
     const { status, json, id } = await ask({ 'x-heddle-project': project })
@@ -53,7 +53,7 @@ test('a project outside the grant is refused before anything is generated', asyn
   assert.equal(backend.asked.length, 0)
 })
 
-test('headers that say what cannot be are refused by name', async (t) => {
+test('invalid headers are refused and named', async (t) => {
   const { ask, backend } = await open(t)
   for (const [header, value] of [
     ['x-heddle-project', 'acme'],
@@ -70,7 +70,7 @@ test('headers that say what cannot be are refused by name', async (t) => {
   assert.equal(backend.asked.length, 0)
 })
 
-test('P12: a call is a child of the call that its request names, in the trace of that', async (t) => {
+test('P12: a call is a child of the call that its request names, in the same trace', async (t) => {
   const { ask, callIn, post } = await open(t)
   const start = startOf({ project_id: 'acme/qa' })
   const { json } = await post('/call/start', { start })
@@ -81,7 +81,7 @@ test('P12: a call is a child of the call that its request names, in the trace of
   assert.equal((await callIn('acme/qa', grandchild.id)).trace_id, json.trace_id)
 })
 
-test('a parent that is not there is refused, unless its trace is named', async (t) => {
+test('an unknown parent is refused, unless its trace is named', async (t) => {
   const { ask, callIn, backend } = await open(t)
   const parent = '01a20311-08f7-7f67-b219-e6c2f9ce456b'
   const { status, json } = await ask({ 'x-heddle-parent': parent })
@@ -92,7 +92,7 @@ test('a parent that is not there is refused, unless its trace is named', async (
   assert.deepEqual([call.parent_id, call.trace_id], [parent, trace])
 })
 
-test('P12: traceparent puts a call below the span that asks', async (t) => {
+test('P12: traceparent makes a call a child of the span of the client', async (t) => {
   const { ask, callIn } = await open(t)
   for (const header of [`00-${trace}-${span}-01`, `cc-${trace}-${span}-01-more`]) {
     const call = await callIn('acme/default', (await ask({ traceparent: header })).id)
@@ -100,7 +100,7 @@ test('P12: traceparent puts a call below the span that asks', async (t) => {
   }
 })
 
-test('a traceparent that cannot be read is as none', async (t) => {
+test('an invalid traceparent is ignored', async (t) => {
   const { ask, callIn } = await open(t)
   for (const header of [
     'x',
@@ -118,7 +118,7 @@ test('a traceparent that cannot be read is as none', async (t) => {
   }
 })
 
-test('P12: an answer is left out where its request says so', async (t) => {
+test('P12: an answer is not recorded when its request says so', async (t) => {
   const { ask } = await open(t)
   assert.equal((await ask({}, { store: false })).id, undefined)
   assert.equal((await ask({ 'x-heddle-record': 'off' })).id, undefined)
@@ -128,14 +128,14 @@ test('P12: an answer is left out where its request says so', async (t) => {
   assert.notEqual((await ask({}, { store: true })).id, undefined)
 })
 
-test('HEDDLE_RECORD=asked records what asks for it', async (t) => {
+test('HEDDLE_RECORD=asked records only answers whose requests ask for it', async (t) => {
   const { ask, callIn } = await open(t, { settings: { HEDDLE_RECORD: 'asked' } })
   assert.equal((await ask()).id, undefined)
   const { id } = await ask({}, { store: true, metadata: { a: 'b' } })
   assert.deepEqual((await callIn('acme/default', id)).attributes.heddle.metadata, { a: 'b' })
 })
 
-test('HEDDLE_RECORD=off records nothing, and says so to who asks for it', async (t) => {
+test('HEDDLE_RECORD=off records nothing, and a request that asks for it is refused with the reason', async (t) => {
   const { ask, post } = await open(t, { settings: { HEDDLE_RECORD: 'off' } })
   assert.equal((await ask()).id, undefined)
   const { status, json } = await ask({}, { store: true })

@@ -40,7 +40,7 @@ async function asked({ app }: TestApp, body: object, headers: Record<string, str
   return { status: statusCode, headers: told, text: payload, json }
 }
 
-test('P12: an answer is a call, whole and streamed, and is read from it', async () => {
+test('P12: an answer is recorded as a call, whole and streamed, and is read from it', async () => {
   model.parts = [{ kind: 'reasoning', text: 'Hm' }, text('Yes')]
   const inputs = asking({ metadata: { a: 'b' }, temperature: 0.5 })
   const ids: string[] = []
@@ -82,9 +82,9 @@ test('P12: an answer is a call, whole and streamed, and is read from it', async 
   assert.notEqual(ids[0], ids[1])
 })
 
-test('what is said is in the record once', async (t) => {
+test('each text of a conversation is stored once', async (t) => {
   const record = openMemoryRecord()
-  // The beginning of each stands in the rows of lists, too.
+  // The rows of lists repeat the beginning of each text.
   const beginning = 'said before '.repeat(20)
   const model = partsModel(text(`${beginning}an-answer-to-find`))
   const { post } = await openApp(t, { model, database: record })
@@ -93,7 +93,7 @@ test('what is said is in the record once', async (t) => {
   await post(responsesUrl, { input: 'And?', previous_response_id: json.id })
   const dump = JSON.stringify(await dumpOf(record, () => false, []))
   assert.equal(dump.split('a-question-to-find').length - 1, 1)
-  // Both answers say it.
+  // Both answers have this text.
   assert.equal(dump.split('an-answer-to-find').length - 1, 2)
 })
 
@@ -116,14 +116,14 @@ test('deleting the answer deletes its call, and deleting the call deletes the an
   }
 })
 
-test('two who delete at once delete one answer', async () => {
+test('of two deletes at once one succeeds', async () => {
   const { json } = await post(responsesUrl, asking())
   const url = `${responsesUrl}/${json.id}`
   const statuses = (await Promise.all([send('DELETE', url), send('DELETE', url)])).map(({ status }) => status)
   assert.deepEqual(statuses.toSorted(), [200, 404])
 })
 
-test('what a reference stood for stays, and so does a thought that was brought sealed', async () => {
+test('referenced items and encrypted thoughts outlive the answer that they come from', async () => {
   model.parts = [{ kind: 'reasoning', text: 'The secret is 42.' }, text('Yes')]
   const first = await post(responsesUrl, asking({ include: ['reasoning.encrypted_content'] }))
   const [thought, message] = first.json.output
@@ -143,12 +143,12 @@ test('what a reference stood for stays, and so does a thought that was brought s
   assert.equal(third.status, 200)
 })
 
-test('an answer that fails is a call that says why, and is not kept', async (t) => {
+test('an answer that fails is a call with the reason, and is not stored as an answer', async (t) => {
   const backend = scriptedBackend()
   backend.script = async function* (request) {
     yield prefilled(request)
     yield tokens('Hel', request)
-    // The stream has begun by then.
+    // By then the stream has begun.
     for (let rounds = 0; rounds < 3; rounds++) await nextRound()
     yield refuse('engine_failed', { why: 'it was killed' })
   }
@@ -166,7 +166,7 @@ test('an answer that fails is a call that says why, and is not kept', async (t) 
   }
 })
 
-test('a call that someone has written anew is no answer any more', async () => {
+test('a call that a client has rewritten is no longer an answer', async () => {
   const start = (call: Record<string, unknown>, changes: object) => ({
     mode: 'start',
     req: {
@@ -206,7 +206,7 @@ test('a call that someone has written anew is no answer any more', async () => {
   }
 })
 
-test('an answer is where its project is, and for its user alone', async (t) => {
+test('an answer belongs to its project, and only its user can read it', async (t) => {
   const record = openMemoryRecord()
   const users = `alice:${keys.alice}:acme+globex,bob:${keys.bob}:acme+globex`
   const own = await openApp(t, { model, database: record, settings: { HEDDLE_USERS: users } })
@@ -217,7 +217,7 @@ test('an answer is where its project is, and for its user alone', async (t) => {
   const read = await own.post('/call/read', { project_id: 'globex/qa', id: headers['x-heddle-call-id'] })
   assert.equal(read.json.call.thread_id, 'a thread')
   assert.equal((await own.get(`${responsesUrl}/${json.id}`)).status, 200)
-  // Who may read the project sees the call, which is not the answer.
+  // A user with access to the project can read the call, but not the answer.
   const calls = { project_id: 'globex/qa', id: headers['x-heddle-call-id'] }
   assert.equal((await own.post('/call/read', calls, keys.bob)).status, 200)
   assert.equal((await own.get(`${responsesUrl}/${json.id}`, keys.bob)).status, 404)
@@ -245,7 +245,7 @@ test('an answer is where its project is, and for its user alone', async (t) => {
   assert.equal(next.json.error.code, 'previous_response_not_found')
 })
 
-test('where nothing is recorded nothing is kept, and what needs it is refused by name', async (t) => {
+test('without recording no answer is stored, and requests that need it are refused and named', async (t) => {
   const record = openMemoryRecord()
   const off = await openApp(t, { model, database: record, settings: { HEDDLE_RECORD: 'off' } })
   const on = await openApp(t, { model })
@@ -275,7 +275,7 @@ test('where nothing is recorded nothing is kept, and what needs it is refused by
   }
 })
 
-test('under `asked` an answer is kept unless its request says that it is not', async (t) => {
+test('under HEDDLE_RECORD=asked an answer is stored unless its request sets store to false', async (t) => {
   const app = await openApp(t, { model, settings: { HEDDLE_RECORD: 'asked' } })
   for (const [store, isKept] of [
     [undefined, true],
@@ -290,7 +290,7 @@ test('under `asked` an answer is kept unless its request says that it is not', a
   }
 })
 
-test('an answer has the retention of its project, and no more', async (t) => {
+test('an answer is kept no longer than the retention of its project', async (t) => {
   const settings = { HEDDLE_RETENTION_DAYS: '7', HEDDLE_RESPONSE_DAYS: '30' }
   const app = await openApp(t, { model, settings })
   const { headers } = await app.post(responsesUrl, asking())
@@ -299,7 +299,7 @@ test('an answer has the retention of its project, and no more', async (t) => {
   assert.equal(days, 7)
 })
 
-test('a conversation ends at its bounds, and an answer that is there can still be read', async (t) => {
+test('the length of a conversation is bounded, and stored answers stay readable', async (t) => {
   const { post, get } = await openApp(t, { model: partsModel(text('Yes')) })
   const items = (count: number) => Array.from({ length: count }, () => ({ role: 'user', content: 'x' }))
   const first = await post(responsesUrl, { input: items(9_990) })
@@ -313,7 +313,7 @@ test('a conversation ends at its bounds, and an answer that is there can still b
   assert.equal((await post(responsesUrl, referring)).status, 200)
 })
 
-test('a request that names the type of a body and sends none is one without a body', async (t) => {
+test('a request with a content type and no body is a request without a body', async (t) => {
   const { app } = await openApp(t)
   for (const method of ['DELETE', 'GET'] as const) {
     const { statusCode, body } = await app.inject({

@@ -34,7 +34,7 @@ const calling: Part[] = [
   { kind: 'callEnd', index: 0 },
 ]
 
-test('what is kept is read, and gone when it is deleted', async () => {
+test('a stored answer is read back, and not found after it is deleted', async () => {
   model.parts = [text('Yes')]
   const { json } = await post(responsesUrl, asking())
   const read = await get(`${responsesUrl}/${json.id}`)
@@ -45,7 +45,7 @@ test('what is kept is read, and gone when it is deleted', async () => {
   }
 })
 
-test('an answer that is not to be kept is not there', async () => {
+test('an answer with store false is not found later', async () => {
   for (const stream of [false, true]) {
     const answer = await post(responsesUrl, asking({ store: false, stream }))
     const { id } = stream ? responseOf(eventsOf(answer.text)) : answer.json
@@ -60,7 +60,7 @@ test('an answer that is not to be kept is not there', async () => {
   }
 })
 
-test('a conversation goes on without its instructions', async () => {
+test('a conversation continues without the instructions of earlier answers', async () => {
   model.parts = calling
   const first = await post(responsesUrl, asking({ instructions: 'Be kind.', tools }))
   assert.equal(first.status, 200)
@@ -88,7 +88,7 @@ test('a conversation goes on without its instructions', async () => {
     { role: 'assistant', content: 'Noon.' },
     { role: 'user', content: 'And now?' },
   ])
-  // Each answer can be continued in several ways.
+  // An answer can be continued more than once.
   await post(responsesUrl, asking({ previous_response_id: first.json.id, input: 'No' }))
   assert.equal(messagesAsked().length, 3)
 
@@ -102,7 +102,7 @@ test('a conversation goes on without its instructions', async () => {
   })
 })
 
-test('items of kept answers are referred to by their ids', async () => {
+test('an input may refer to items of stored answers by id', async () => {
   model.parts = calling
   const { json } = await post(responsesUrl, asking({ tools }))
   const [reasoning, message, call] = json.output
@@ -128,7 +128,7 @@ test('items of kept answers are referred to by their ids', async () => {
   }
 })
 
-test('the items of an input are listed by pages', async () => {
+test('the items of an input are listed in pages', async () => {
   const input = ['a', 'b', 'c'].map((content) => ({ role: 'user', content }))
   const { json } = await post(responsesUrl, { input })
   const url = `${responsesUrl}/${json.id}/input_items`
@@ -149,7 +149,7 @@ test('the items of an input are listed by pages', async () => {
   assert.equal((await get(`${responsesUrl}/resp_0/input_items`)).status, 404)
 })
 
-test('P6: what another user has is as what nobody has', async () => {
+test('P6: the answers of another user are not found, like unknown ones', async () => {
   model.parts = calling
   const asked = asking({ tools, include: ['reasoning.encrypted_content'] })
   const { json } = await post(responsesUrl, asked, keys.bob)
@@ -192,7 +192,7 @@ test('P6: what another user has is as what nobody has', async () => {
   assert.equal((await get(`${responsesUrl}/${json.id}`, keys.bob)).status, 200)
 })
 
-test('a thought that was sealed comes back as it was', async () => {
+test('an encrypted thought can be sent back unchanged', async () => {
   model.parts = [thought('The secret is 42.'), text('Yes')]
   const asked = { include: ['reasoning.encrypted_content'], store: false }
   for (const stream of [false, true]) {
@@ -218,7 +218,7 @@ test('a thought that was sealed comes back as it was', async () => {
   }
 })
 
-test('an id of one’s own is used once', async () => {
+test('an id given by the client can be used once', async () => {
   model.parts = [text('Yes')]
   const own = asking({ request_id: 'mine' })
   assert.equal((await post(responsesUrl, own)).json.id, 'resp_mine')
@@ -228,7 +228,7 @@ test('an id of one’s own is used once', async () => {
   assert.equal((await post(responsesUrl, own)).status, 200)
 })
 
-test('there is nothing to cancel', async () => {
+test('cancelling is refused, because no answer runs in the background', async () => {
   const { json } = await post(responsesUrl, asking())
   const answer = await send('POST', `${responsesUrl}/${json.id}/cancel`)
   assertRefused(answer, { status: 400, code: 'response_not_in_background', param: null })
@@ -236,7 +236,7 @@ test('there is nothing to cancel', async () => {
 
 const day = 86_400_000_000
 
-test('what has expired is gone at once, and its space behind it', async (t) => {
+test('an expired answer is not found at once, and its space is freed later', async (t) => {
   const record = openMemoryRecord()
   const settings = { HEDDLE_RESPONSE_DAYS: '30' }
   const { post, get } = await openApp(t, { model: partsModel(text('Yes')), database: record, settings })
@@ -249,7 +249,7 @@ test('what has expired is gone at once, and its space behind it', async (t) => {
   assert.equal(call.status, 404)
 })
 
-test('an answer whose record fails is refused, and not as a success', async (t) => {
+test('an answer that cannot be stored is refused', async (t) => {
   const record = openMemoryRecord()
   const failing = {
     ...record,
@@ -267,7 +267,7 @@ test('an answer whose record fails is refused, and not as a success', async (t) 
   assert.equal((await post(responsesUrl, asking({ store: false }))).status, 200)
 })
 
-test('without a model there is no answer', async (t) => {
+test('without a model responses are refused', async (t) => {
   const { post } = await openApp(t)
   assertRefused(await post(responsesUrl, asking()), { status: 503, code: 'model_not_ready', param: null })
 })

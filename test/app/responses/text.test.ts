@@ -8,7 +8,7 @@ import { assertRefused } from '../../support/chat.ts'
 import { asking, eventsOf, responseOf, responsesUrl } from '../../support/responses.ts'
 import { prefilled, type Script, saying, scriptedBackend, tokens } from '../../support/scripted-backend.ts'
 
-/** The same events, each on its own: whoever gathers what is there finds nothing more. */
+/** The same events one at a time, with pauses, so that no two can be combined into one chunk. */
 function oneByOne(script: Script): Script {
   return async function* (request, signal) {
     for await (const turn of script(request, signal)) {
@@ -21,7 +21,7 @@ function oneByOne(script: Script): Script {
 const backend = scriptedBackend()
 const { post } = await openApp({ after }, { backend })
 
-/** What differs between two answers to the same request. */
+/** The members that differ between two answers to the same request. */
 function withoutIds(response: Record<string, unknown>): unknown {
   const own = String(response.id).slice('resp_'.length)
   const { id: _id, created_at: _created, completed_at: _completed, ...rest } = response
@@ -138,7 +138,7 @@ for (const [how, script] of Object.entries(scripts)) {
       { store: false, instructions: 'Be kind.', temperature: 0, max_output_tokens: 9 },
       { include: ['message.output_text.logprobs'], top_logprobs: 2 },
     ]) {
-      test(`a stream says what the whole answer says: ${how}, ${pace}, ${JSON.stringify(fields)}`, async () => {
+      test(`a stream has the same content as the whole answer: ${how}, ${pace}, ${JSON.stringify(fields)}`, async () => {
         backend.script = played
         const { json: whole, status } = await post(responsesUrl, asking(fields))
         assert.equal(status, 200, JSON.stringify(whole))
@@ -150,7 +150,7 @@ for (const [how, script] of Object.entries(scripts)) {
   }
 }
 
-test('why an answer is incomplete', async () => {
+test('an incomplete answer states the reason', async () => {
   for (const [how, reason] of [
     ['cut off', 'max_output_tokens'],
     ['repeating', 'repetition'],
@@ -164,7 +164,7 @@ test('why an answer is incomplete', async () => {
   }
 })
 
-test('log-probabilities come with the text that they are of', async () => {
+test('log-probabilities come with the text that they belong to', async () => {
   backend.script = oneByOne(saying('Hel', 'lo'))
   const fields = { include: ['message.output_text.logprobs'], top_logprobs: 2, stream: true }
   const events = eventsOf((await post(responsesUrl, asking(fields))).text)
@@ -176,12 +176,12 @@ test('log-probabilities come with the text that they are of', async () => {
   assert.equal(letters(output[0].content[0].logprobs), 'Hello')
 })
 
-test('log-probabilities are those of the text, however many tokens have come at once', async () => {
+test('log-probabilities are those of the text, however many tokens arrive at once', async () => {
   const fields = { include: ['message.output_text.logprobs'], stream: true }
   const shown: [string, number][] = [
     ['H', 1],
     ['ello', 4],
-    // The token that ends the answer has no text.
+    // The end token has no text.
     ['', 1],
   ]
   const drawn = (request: Generation) => {
@@ -235,7 +235,7 @@ test('a failure in the middle is the last event', async () => {
   assertRefused(whole, { status: 503, code: 'engine_failed', param: null })
 })
 
-test('what comes in front of the input', async () => {
+test('instructions precede the input in the prompt', async () => {
   backend.script = saying('ok')
   await post(
     responsesUrl,
@@ -261,7 +261,7 @@ test('what comes in front of the input', async () => {
   )
 })
 
-test('the tokens of an input are counted as an answer would count them', async () => {
+test('the tokens of an input are counted as for an answer', async () => {
   backend.script = saying('ok')
   const body = asking({ instructions: 'Be kind.' })
   const { json } = await post(responsesUrl, body)

@@ -28,7 +28,7 @@ const tools = [
 
 interface Case {
   parts: Part[]
-  /** Of each item its type and what it says. */
+  /** The type and the text of each item. */
   output: [type: string, said: string, status?: string][]
   fields?: Record<string, unknown>
   finish?: typeof model.finish
@@ -55,7 +55,7 @@ const cases: Record<string, Case> = {
       ['function_call', '{"city":"Rome"}'],
     ],
   },
-  'a call and nothing else': {
+  'only a call': {
     parts: [...call(0, 'now', '{', '}'), end(0)],
     output: [['function_call', '{}']],
   },
@@ -82,13 +82,13 @@ const cases: Record<string, Case> = {
     ],
     incomplete: 'max_output_tokens',
   },
-  'a call that a stop text ends': {
+  'a call that is cut off by a stop text': {
     parts: [...call(0, 'weather', '{"ci')],
     finish: { reason: 'stop', stop: 'ty' },
     output: [['function_call', '{"ci', 'incomplete']],
     incomplete: 'stop',
   },
-  'text behind a call': {
+  'text after a call': {
     parts: [...call(0, 'now', '{}'), end(0), text('Done')],
     output: [
       ['function_call', '{}'],
@@ -105,7 +105,7 @@ for (const [
   how,
   { parts, output, fields, finish = { reason: 'stop', stop: null }, incomplete },
 ] of Object.entries(cases)) {
-  test(`${how}: whole, streamed, kept and replayed are the same`, async () => {
+  test(`${how}: the answer is the same whole, streamed, stored and replayed`, async () => {
     Object.assign(model, { parts, finish })
     const body = asking({ tools, ...fields })
     const { json: whole, status } = await post(responsesUrl, body)
@@ -143,7 +143,7 @@ test('a summary is the thought itself', async () => {
   assert.deepEqual(json.output[0].summary, [])
 })
 
-test('thoughts are left out on request, and counted', async () => {
+test('thoughts are left out on request, but counted', async () => {
   Object.assign(model, { parts: [thought('So'), text('Yes')], finish: { reason: 'stop', stop: null } })
   const { json: shown } = await post(responsesUrl, asking())
   const { json } = await post(responsesUrl, asking({ include_reasoning: false }))
@@ -155,7 +155,7 @@ test('thoughts are left out on request, and counted', async () => {
   assert.deepEqual(json.usage, shown.usage)
 })
 
-test('what is asked of the model', async () => {
+test('the settings of a request reach the model', async () => {
   Object.assign(model, { parts: [text('Yes')], finish: { reason: 'stop', stop: null } })
   const functions = tools.map(({ name }) => name)
   const asked = async (fields: object) => {
@@ -206,7 +206,7 @@ test('tools that only OpenAI runs are skipped and named', async () => {
   }
 })
 
-test('types of tools that no header can hold are skipped all the same', async () => {
+test('skipped tools are named even when their type needs escaping in a header', async () => {
   Object.assign(model, { parts: [text('Yes')], finish: { reason: 'stop', stop: null } })
   for (const [type, shown] of [
     ['\ud800', '%EF%BF%BD'],
@@ -302,7 +302,7 @@ for (const [field, fields, param] of [
     'input.0.name',
   ],
   [
-    'arguments that are no object',
+    'arguments that are not an object',
     { input: [{ type: 'function_call', call_id: 'c', name: 'now', arguments: '[1]' }] },
     'input.0.arguments',
   ],
@@ -317,36 +317,32 @@ for (const [field, fields, param] of [
     'input.0.encrypted_content',
   ],
   [
-    'a function with a name that no call could have',
+    'a function with a name that no call can have',
     { tools: [{ type: 'function', name: 'a b' }] },
     'tools.0.name',
   ],
   [
-    'a function behind a tool that is skipped, with a name that no call could have',
+    'a function after a skipped tool, with a name that no call can have',
     { tools: [{ type: 'web_search' }, { type: 'function', name: 'a b' }] },
     'tools.1.name',
   ],
   ['a function without a name', { tools: [{ type: 'function' }] }, 'tools.0.name'],
   ['a choice without tools', { tool_choice: 'required' }, 'tool_choice'],
-  [
-    'a function that is not there',
-    { tools, tool_choice: { type: 'function', name: 'other' } },
-    'tool_choice',
-  ],
+  ['an unknown function', { tools, tool_choice: { type: 'function', name: 'other' } }, 'tool_choice'],
   [
     'two constraints',
     { text: { format: { type: 'json_object' } }, structured_outputs: { regex: 'a' } },
     'structured_outputs',
   ],
   [
-    'a constraint beside a function',
+    'a constraint together with a function',
     { tools, tool_choice: { type: 'function', name: 'now' }, text: { format: { type: 'json_object' } } },
     'text.format',
   ],
   ['effort in another word', { reasoning: { effort: 'huge' } }, 'reasoning.effort'],
   ['a budget of nothing', { max_output_tokens: 0 }, 'max_output_tokens'],
 ] as const) {
-  test(`refused by name: ${field}`, async () => {
+  test(`refused and named: ${field}`, async () => {
     const { status, json } = await post(responsesUrl, asking(fields as Record<string, unknown>))
     assert.deepEqual([status, json.error?.param], [400, param], JSON.stringify(json))
     const streamed = await post(

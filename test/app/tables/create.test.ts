@@ -9,7 +9,7 @@ import { refusedWith } from '../../support/refusals.ts'
 import { breatheAtEachStep, turnsOf } from '../../support/stepping.ts'
 import { createTable, rowsOf } from '../../support/tables.ts'
 
-/** Each test has things of its own in it. */
+/** Shared by all tests; each uses data of its own. */
 const opened = await openApp({ after })
 const { post, database } = opened
 
@@ -22,7 +22,7 @@ const tableOf = (rows: unknown, fields: Record<string, unknown> = {}) => ({
   table: { project_id: project, rows, ...fields },
 })
 
-test('table/create: refusals in order', async (t) => {
+test('table/create: refuses invalid requests, checking in a fixed order', async (t) => {
   await assertCommonRefusals(t, '/table/create', tableOf([{ x: 1 }]))
   for (const [rows, place, msg] of [
     [undefined, 'table.rows', 'expected array, received undefined'],
@@ -51,7 +51,7 @@ test('table/create: refusals in order', async (t) => {
   })
 })
 
-test('table/create: the digests of rows and of their order', async () => {
+test('table/create: returns the digest of each row and of the table', async () => {
   const rows = [{ x: 1 }, { x: 2 }]
   for (const fields of [{}, { expected_digest: both }, { expected_digest: null }]) {
     assert.deepEqual(whole(await post('/table/create', tableOf(rows, fields))), {
@@ -62,7 +62,7 @@ test('table/create: the digests of rows and of their order', async () => {
   assert.deepEqual(whole(await post('/table/create', tableOf([]))).body, { digest: empty, row_digests: [] })
 })
 
-test('table/create: order and duplicates are kept', async () => {
+test('table/create: keeps the order of rows and their duplicates', async () => {
   const rows = [{ x: 2 }, { x: 1 }, { x: 2 }, {}, { x: 2 }]
   const { digest, row_digests } = await createTable(opened, rows)
   assert.deepEqual([row_digests[0], row_digests[2], row_digests[4]], [two, two, two])
@@ -72,7 +72,7 @@ test('table/create: order and duplicates are kept', async () => {
   assert.deepEqual(await rowsOf(opened, other.digest), rows.toReversed())
 })
 
-test('table/create: digits are kept', async () => {
+test('table/create: keeps the digits of numbers', async () => {
   const text = `{"table":{"project_id":"${project}","rows":[{"a":1.0},{"a":9007199254740993},{"a":1E2}]}}`
   const { digest } = (await post('/table/create', text)).json
   const { text: found } = await post('/table/query', { project_id: project, digest })
@@ -82,7 +82,7 @@ test('table/create: digits are kept', async () => {
   )
 })
 
-test('table/create: of rows with one digest the first stays', async () => {
+test('table/create: of rows with the same digest the first one is kept', async () => {
   const rowsAs = async (rows: string) => {
     const body = `{"table":{"project_id":"${project}","rows":[${rows}]}}`
     const { digest } = (await opened.post('/table/create', body)).json
@@ -93,7 +93,7 @@ test('table/create: of rows with one digest the first stays', async () => {
   assert.deepEqual(await rowsAs('{"n":1e600}'), [first])
 })
 
-test('table/create: a long table, many of its rows the same', async () => {
+test('table/create: stores a long table with many equal rows', async () => {
   const rows = Array.from({ length: 10_000 }, (_, n) => ({ n: n % 7000, text: `row ${n % 7000}` }))
   const { digest, row_digests } = await createTable(opened, rows)
   assert.equal(row_digests.length, rows.length)
@@ -101,7 +101,7 @@ test('table/create: a long table, many of its rows the same', async () => {
   assert.deepEqual(await createTable(opened, rows), { digest, row_digests })
 })
 
-test('table/create: a long table is checked like a short one', async () => {
+test('table/create: validates a long table like a short one', async () => {
   const rows: unknown[] = Array.from({ length: 5000 }, (_, n) => ({ n, text: 'x'.repeat(100) }))
   for (const [body, place] of [
     [tableOf(rows.with(4321, 5)), 'table.rows.4321'],
@@ -116,7 +116,7 @@ test('table/create: a long table is checked like a short one', async () => {
   }
   const text = JSON.stringify(tableOf(rows))
   const last = await post('/table/create', text.replace('{"table":', '{"table":5,"table":'))
-  assert.equal(last.status, 200, 'of a field that is given twice the last one counts')
+  assert.equal(last.status, 200, 'when a field is given twice the last one counts')
   const twice = await post('/table/create', text.replace('"rows":', '"rows":[{"n":1}],"rows":'))
   assert.deepEqual(twice.json, last.json)
   assert.equal((await post('/table/create', text.replace('"n":17', '"n":'))).status, 400)
@@ -124,7 +124,7 @@ test('table/create: a long table is checked like a short one', async () => {
   assert.equal((await post('/table/create', text.replace('"n":17', `"n":${'['.repeat(300)}`))).status, 413)
 })
 
-test('table/create_from_digests: of rows that the project has', async (t) => {
+test('table/create_from_digests: makes a table of rows that the project has', async (t) => {
   const { post } = opened
   await assertCommonRefusals(t, '/table/create_from_digests', { project_id: project, row_digests: [] })
   await createTable(opened, [{ x: 1 }, { x: 2 }])
@@ -152,7 +152,7 @@ test('table/create_from_digests: of rows that the project has', async (t) => {
   assert.equal((await post('/table/create_from_digests', theirs, keys.bob)).status, 404)
 })
 
-test('table/create_from_digests: others go on while many digests are looked at, and who leaves ends it', async (t) => {
+test('table/create_from_digests: yields to other requests, and stops when the client disconnects', async (t) => {
   const caller = { name: 'alice', role: 'member', entities: new Set(['acme']) } as const
   const row_digests = Array.from({ length: 1000 }, (_, n) => `digest ${n}`)
   const leaving = new AbortController()

@@ -6,11 +6,11 @@ import { project } from '../../support/calls.ts'
 import { assertCommonRefusals } from '../../support/common-refusals.ts'
 import { createTable, rowsOf } from '../../support/tables.ts'
 
-/** Each test has things of its own in it. */
+/** Shared by all tests; each uses data of its own. */
 const opened = await openApp({ after })
 const { post } = opened
 
-test('table/query: refusals in order', async (t) => {
+test('table/query: refuses invalid requests, checking in a fixed order', async (t) => {
   await assertCommonRefusals(t, '/table/query', { project_id: project, digest: 'x' })
   const sorted = (field: string) => ({
     project_id: project,
@@ -29,7 +29,7 @@ test('table/query: refusals in order', async (t) => {
   assert.equal((await post('/table/query', theirs)).status, 403)
 })
 
-test('table/query: rows with their digests and places; a table that is not there has none', async () => {
+test('table/query: returns rows with digest and index, and none for an unknown table', async () => {
   const { digest, row_digests } = await createTable(opened, [{ x: 2 }, { x: 1 }, { x: 2 }])
   const query = { project_id: project, digest }
   const answer = await opened.post('/table/query', query)
@@ -49,7 +49,7 @@ test('table/query: rows with their digests and places; a table that is not there
   assert.deepEqual(whole(await opened.post('/table/query', theirs, keys.bob)).body, { rows: [] })
 })
 
-test('table/query: some rows, and pages', async () => {
+test('table/query: filters rows by digest, and returns pages', async () => {
   const rows = [{ x: 2 }, { x: 1 }, { x: 2 }, { x: 3 }]
   const { digest, row_digests } = await createTable(opened, rows)
   const filter = { row_digests: [row_digests[0], row_digests[3], 'none'] }
@@ -62,7 +62,7 @@ test('table/query: some rows, and pages', async () => {
   assert.deepEqual(await rowsOf(opened, digest, { limit: null, offset: null }), rows)
 })
 
-test('table/query: sorted by paths: numbers before text, what is missing last', async () => {
+test('table/query: sorts by paths, numbers before text and missing values last', async () => {
   const values = [10, 'b', 9, undefined, 'a', null, 1.5]
   const { digest } = await createTable(
     opened,
@@ -84,7 +84,7 @@ test('table/query: sorted by paths: numbers before text, what is missing last', 
   )
 })
 
-test('table/query: has no limit of its own', async () => {
+test('table/query: returns all rows when the request sets no limit', async () => {
   const rows = Array.from({ length: 3000 }, (_, n) => ({ n, text: 'x'.repeat(n % 100) }))
   const { digest } = await createTable(opened, rows)
   assert.deepEqual(await rowsOf(opened, digest), rows)

@@ -6,7 +6,7 @@ import { project } from '../../support/calls.ts'
 import { assertCommonRefusals } from '../../support/common-refusals.ts'
 import { createTable } from '../../support/tables.ts'
 
-test('table/query_stats: how many rows', async (t) => {
+test('table/query_stats: counts the rows of a table', async (t) => {
   await assertCommonRefusals(t, '/table/query_stats', { project_id: project, digest: 'x' })
   const opened = await openApp(t)
   const { digest } = await createTable(opened, [{}, {}, { x: 1 }])
@@ -21,7 +21,7 @@ test('table/query_stats: how many rows', async (t) => {
   assert.equal((await opened.post('/table/query_stats', theirs, keys.bob)).status, 404)
 })
 
-test('table/query_stats_batch: of several tables, in the order asked for', async (t) => {
+test('table/query_stats_batch: counts the rows of several tables, in the order of the request', async (t) => {
   await assertCommonRefusals(t, '/table/query_stats_batch', { project_id: project, digests: [] })
   const opened = await openApp(t)
   const { post } = opened

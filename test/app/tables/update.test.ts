@@ -11,7 +11,7 @@ import { assertCommonRefusals } from '../../support/common-refusals.ts'
 import { breatheAtEachStep } from '../../support/stepping.ts'
 import { createTable, rowsOf } from '../../support/tables.ts'
 
-/** Each test has things of its own in it. */
+/** Shared by all tests; each uses data of its own. */
 const opened = await openApp({ after })
 
 const row = (x: number) => ({ x })
@@ -23,7 +23,7 @@ const update = (base_digest: string, updates: unknown[], fields: Record<string, 
   ...fields,
 })
 
-test('table/update: refusals in order', async (t) => {
+test('table/update: refuses invalid requests, checking in a fixed order', async (t) => {
   await assertCommonRefusals(t, '/table/update', update('x', []))
   const { post } = opened
   for (const [updates, place, msg] of [
@@ -82,7 +82,7 @@ test('table/update: refusals in order', async (t) => {
   assert.equal((await post('/table/update', theirs, keys.bob)).status, 404)
 })
 
-test('table/update: a change may say that it is none of the others', async () => {
+test('table/update: an update may set the other two kinds of update to null', async () => {
   const { digest } = await createTable(opened, [row(1)])
   const changes = [
     { append: { row: row(2) }, pop: null, insert: null },
@@ -93,7 +93,7 @@ test('table/update: a change may say that it is none of the others', async () =>
   assert.deepEqual(await rowsOf(opened, json.digest), [row(2)])
 })
 
-test('table/update: each change is applied to what the one before left', async () => {
+test('table/update: each update applies to the result of the one before', async () => {
   const base = await createTable(opened, [row(1), row(2), row(3)])
   const answer = await opened.post(
     '/table/update',
@@ -113,10 +113,10 @@ test('table/update: each change is applied to what the one before left', async (
     },
   })
   assert.deepEqual(await rowsOf(opened, answer.json.digest), order.map(row))
-  assert.deepEqual(await rowsOf(opened, base.digest), [1, 2, 3].map(row), 'the base stays')
+  assert.deepEqual(await rowsOf(opened, base.digest), [1, 2, 3].map(row), 'the base table is unchanged')
 })
 
-test('table/update: to nothing, to the same, and from nothing', async () => {
+test('table/update: a table may become empty, stay the same, or start from an empty one', async () => {
   const base = await createTable(opened, [row(1)])
   const emptied = (await opened.post('/table/update', update(base.digest, [{ pop: { index: 0 } }]))).json
   assert.deepEqual(await rowsOf(opened, emptied.digest), [])
@@ -127,7 +127,7 @@ test('table/update: to nothing, to the same, and from nothing', async () => {
   assert.deepEqual(same, { digest: base.digest, updated_row_digests: [] })
 })
 
-test('table/update: many changes of a long table', async () => {
+test('table/update: applies many updates to a long table', async () => {
   const base = await createTable(
     opened,
     Array.from({ length: 5000 }, (_, n) => row(n)),
@@ -139,7 +139,7 @@ test('table/update: many changes of a long table', async () => {
   assert.deepEqual([rows.length, rows[4999], rows[5999]], [6000, row(4999), row(10_999)])
 })
 
-test('table/update: who leaves before the table is written ends it', async (t) => {
+test('table/update: stops when the client disconnects before the table is written', async (t) => {
   const base = await createTable(opened, [row(1)])
   const { database } = opened
   const leaving = new AbortController()

@@ -5,7 +5,7 @@ import { whole } from '../../support/answers.ts'
 import { openApp } from '../../support/app.ts'
 import { scriptedBackend, tokensOf } from '../../support/scripted-backend.ts'
 
-/** A backend that remembers with what it was asked. */
+/** A backend that remembers the arguments of its calls. */
 function listening() {
   const heard: unknown[] = []
   const backend = scriptedBackend()
@@ -31,7 +31,7 @@ const tokenized = (text: string) => ({
   },
 })
 
-test('POST /tokenize: a text', async (t) => {
+test('POST /tokenize: returns the tokens of a text', async (t) => {
   const { backend, heard } = listening()
   const { post } = await openApp(t, { backend })
   for (const [body, add] of [
@@ -44,7 +44,7 @@ test('POST /tokenize: a text', async (t) => {
   assert.deepEqual(whole(await post('/tokenize', { prompt: '' })), tokenized(''))
 })
 
-test('POST /tokenize: a conversation, as the template writes it', async (t) => {
+test('POST /tokenize: returns the tokens of a conversation, rendered by the template', async (t) => {
   const { backend, heard } = listening()
   const { post } = await openApp(t, { backend })
   const messages = [{ role: 'user', content: 'Hi' }]
@@ -76,7 +76,7 @@ for (const [what, url, body, status, code, reason] of [
     'prompt: nothing, and no messages; accepted: either a prompt or messages.',
   ],
   [
-    'both',
+    'a text together with messages',
     '/tokenize',
     { prompt: 'x', messages },
     400,
@@ -85,7 +85,7 @@ for (const [what, url, body, status, code, reason] of [
   ],
   ['no message', '/tokenize', { messages: [] }, 400, 'invalid_value', /^messages: /],
   [
-    'texts of tokens',
+    'the texts of tokens',
     '/tokenize',
     { prompt: 'x', return_token_strs: true },
     400,
@@ -108,11 +108,18 @@ for (const [what, url, body, status, code, reason] of [
     'model_not_found',
     /^model: the model "other" does not exist/,
   ],
-  ['a long text', '/tokenize', { prompt: 'x'.repeat(2 ** 20 + 1) }, 422, 'invalid_request', /prompt: /],
+  [
+    'a text that is too long',
+    '/tokenize',
+    { prompt: 'x'.repeat(2 ** 20 + 1) },
+    422,
+    'invalid_request',
+    /prompt: /,
+  ],
   ['no tokens', '/detokenize', {}, 422, 'invalid_request', /tokens: /],
   ['a negative token', '/detokenize', { tokens: [1, -1] }, 422, 'invalid_request', /tokens\.1: /],
   [
-    'very many tokens',
+    'too many tokens',
     '/detokenize',
     { tokens: Array(262_145).fill(1) },
     413,
@@ -120,7 +127,7 @@ for (const [what, url, body, status, code, reason] of [
     'tokens: 262145 entries; at most 262144 are accepted in one request.',
   ],
   [
-    'an open last message and a new one',
+    'continuing the last message and adding one',
     '/tokenize',
     { messages, continue_final_message: true },
     400,
@@ -138,14 +145,14 @@ for (const [what, url, body, status, code, reason] of [
   })
 }
 
-test('POST /tokenize: templates of requests may be switched off', async (t) => {
+test('POST /tokenize: templates in requests can be switched off', async (t) => {
   const settings = { HEDDLE_REQUEST_TEMPLATES: 'off' }
   const { post } = await openApp(t, { backend: scriptedBackend(), settings })
   const answer = await post('/tokenize', { messages, chat_template: 'x' })
   assert.deepEqual([answer.status, answer.json.code], [400, 'request_templates_off'])
 })
 
-test('POST /detokenize: the text of tokens', async (t) => {
+test('POST /detokenize: returns the text of tokens', async (t) => {
   const { backend, heard } = listening()
   const { post } = await openApp(t, { backend })
   const tokens = tokensOf('Hé 👍')
@@ -165,7 +172,7 @@ test('without a model there are no tokens', async (t) => {
   }
 })
 
-test('GET /tokenizer_info: what harnesses ask before they send tokens', async (t) => {
+test('GET /tokenizer_info: returns the fields that evaluation harnesses read before they send tokens', async (t) => {
   const { get } = await openApp(t, { backend: scriptedBackend() })
   const { status, json } = await get('/tokenizer_info')
   assert.equal(status, 200)

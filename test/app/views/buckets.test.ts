@@ -34,7 +34,7 @@ async function stored(t: { after(close: () => Promise<void>): void }) {
   return post
 }
 
-test('views/buckets and views/facets: refusals', async (t) => {
+test('views/buckets and views/facets: refuse invalid requests', async (t) => {
   await assertCommonRefusals(t, '/views/buckets', range)
   await assertCommonRefusals(t, '/views/facets', { project_id: project })
   const { post } = await openApp(t)
@@ -52,7 +52,7 @@ test('views/buckets and views/facets: refusals', async (t) => {
   }
 })
 
-test('calls are counted and timed by when they began', async (t) => {
+test('calls are counted and timed in the bucket of their start', async (t) => {
   const post = await stored(t)
   const { json } = await post('/views/buckets', { ...range, timed: 'latency' })
   assert.deepEqual(json.groups, [{ value: null, is_others: false }])
@@ -77,7 +77,7 @@ test('calls are counted and timed by when they began', async (t) => {
   )
 })
 
-test('buckets have groups, and hold to a filter', async (t) => {
+test('buckets can be grouped and filtered', async (t) => {
   const post = await stored(t)
   const { json } = await post('/views/buckets', { ...range, by: 'model' })
   assert.deepEqual(json.groups, [
@@ -105,7 +105,7 @@ test('buckets have groups, and hold to a filter', async (t) => {
   )
 })
 
-test('facets count values, and the op of all versions can be filtered by', async (t) => {
+test('facets count values, and a filter can select all versions of an op', async (t) => {
   const post = await stored(t)
   const { json } = await post('/views/facets', { project_id: project })
   const op = `weave:///${project}/op/answer:*`
@@ -152,7 +152,7 @@ test('facets count values, and the op of all versions can be filtered by', async
   )
 })
 
-test('of more values than are shown the others are counted', async (t) => {
+test('values beyond the bound of a facet or of the groups are counted together', async (t) => {
   const { post } = await openApp(t)
   const batch = Array.from({ length: 60 }, (_, n) => call(1, 10, `model ${n}`))
   await post('/v2/acme/qa/calls/complete', { batch })
@@ -164,7 +164,7 @@ test('of more values than are shown the others are counted', async (t) => {
   assert.deepEqual(json.buckets.at(-1).count, 40)
 })
 
-test('costs are those of the prices when each call began; what has no price is counted', async (t) => {
+test('costs use the prices at the start of each call, and calls without a price are counted', async (t) => {
   const { post } = await openApp(t)
   const prices = async (fields: object): Promise<string> => {
     const given = { small: { prompt_token_cost: 1, completion_token_cost: 2, ...fields } }
@@ -197,7 +197,7 @@ test('costs are those of the prices when each call began; what has no price is c
   const grouped = (await post('/views/buckets', { ...range, costs: true, by: 'op' })).json
   const sum = grouped.buckets.reduce((all: number, { cost }: Told) => all + (cost ?? 0), 0)
   assert.equal(sum, 146)
-  // Where nobody asked there is none, and without prices everything that used tokens is unpriced.
+  // Costs are absent unless requested. Without prices, every call that used tokens counts as unpriced.
   const [plain] = (await post('/views/buckets', range)).json.buckets
   assert.ok(!('cost' in plain) && !('unpriced' in plain), JSON.stringify(plain))
   await post('/cost/purge', {

@@ -8,7 +8,7 @@ import { storeCalls } from '../../support/stored-calls.ts'
 const url = '/views/calls'
 const shared = await openApp({ after })
 
-test('views/calls: refusals in order', async (t) => {
+test('views/calls: refuses invalid requests, checking in a fixed order', async (t) => {
   await assertCommonRefusals(t, url, { project_id: project })
   const { post } = shared
   for (const [body, status, code] of [
@@ -25,7 +25,7 @@ test('views/calls: refusals in order', async (t) => {
   }
 })
 
-test('a row has what a list shows, and nothing of what the call carries', async (t) => {
+test('a row has what a list shows, and not the inputs and output of the call', async (t) => {
   const { post } = await openApp(t)
   const call = completeOf({
     op_name: 'weave:///acme/qa/op/answer:v1',
@@ -93,7 +93,7 @@ test('a row has what a list shows, and nothing of what the call carries', async 
   )
 })
 
-test('a call that runs, fails, is renamed, ends or is deleted is shown as what it is', async (t) => {
+test('a row shows the state of a call that is running, failed, renamed, ended or deleted', async (t) => {
   const { post } = await openApp(t)
   const rows = async () => (await post(url, { project_id: project })).json.calls
   const start = startOf({ inputs: { model: 'small', prompt: 'Once' } })
@@ -119,7 +119,7 @@ test('a call that runs, fails, is renamed, ends or is deleted is shown as what i
   assert.deepEqual(await rows(), [])
 })
 
-test('the newest come first, pages go on behind each other, and filters are those of stream_query', async (t) => {
+test('the newest calls come first, pages follow each other, and filters are those of stream_query', async (t) => {
   const { post } = await openApp(t)
   const names = ['a', 'b', 'c', 'd', 'e']
   const parent = completeOf().id
@@ -155,7 +155,7 @@ test('the newest come first, pages go on behind each other, and filters are thos
   assert.deepEqual(await list({ limit: 0 }), { found: '', next: null, count: { value: 5, is_exact: true } })
 })
 
-test('nobody sees the calls of others', async () => {
+test('the calls of another tenant cannot be listed', async () => {
   const { post } = shared
   const answer = await post(url, { project_id: project }, keys.bob)
   assert.equal(answer.status, 403)

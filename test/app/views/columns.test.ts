@@ -7,7 +7,7 @@ import { assertCommonRefusals } from '../../support/common-refusals.ts'
 const url = '/views/columns'
 const shared = await openApp({ after })
 
-test('views/columns: refusals in order', async (t) => {
+test('views/columns: refuses invalid requests, checking in a fixed order', async (t) => {
   await assertCommonRefusals(t, url, { project_id: project })
   for (const [body, status, code] of [
     [{ sample: 0 }, 422, 'invalid_request'],
@@ -35,7 +35,7 @@ async function stored(t: Parameters<typeof openApp>[0]) {
   return app
 }
 
-test('paths come with their types and with how many calls have them', async (t) => {
+test('columns are listed with their types and the number of calls that have them', async (t) => {
   const { post } = await stored(t)
   const { json } = await post(url, { project_id: project })
   assert.deepEqual([json.sampled, json.others, json.too_large], [4, 0, 0])
@@ -48,7 +48,7 @@ test('paths come with their types and with how many calls have them', async (t) 
   assert.deepEqual(columns.get('output'), { count: 1, types: { string: 1 } })
   assert.deepEqual(columns.get('output.score'), { count: 2, types: { number: 2 } })
   assert.ok(!columns.has('inputs.list.hidden') && !columns.has('inputs.deep.a.b.c.d'))
-  // Each can be asked for.
+  // Each field can be requested.
   const fields = json.columns.map(({ field }: { field: string }) => field)
   for (const field of fields.filter((one: string) => one.includes('.'))) {
     const asked = await post('/views/facets', { project_id: project, fields: [field] })
@@ -58,7 +58,7 @@ test('paths come with their types and with how many calls have them', async (t) 
   assert.equal(newest.json.sampled, 1)
 })
 
-test('names that no path can say are left out, and many do not make the answer long', async (t) => {
+test('names that no path can express are left out, and the number of columns is bounded', async (t) => {
   const { post } = await openApp(t)
   const many = Object.fromEntries(Array.from({ length: 90 }, (_, n) => [`key ${n}`, { a: 1, b: 2, c: n }]))
   const inputs = { '': 1, 'a\\': 1, ['x'.repeat(2000)]: 1, good: 1, ...many }
@@ -71,7 +71,7 @@ test('names that no path can say are left out, and many do not make the answer l
   assert.equal(json.too_large, 1)
 })
 
-test('values inside of calls are facets and columns of the list', async (t) => {
+test('values inside calls can be facets and columns of the list', async (t) => {
   const { post } = await stored(t)
   const { json } = await post('/views/facets', {
     project_id: project,
@@ -115,7 +115,7 @@ test('values inside of calls are facets and columns of the list', async (t) => {
   }
 })
 
-test('the model of a call is a field, whoever wrote it', async (t) => {
+test('the model of a call is a field, whether it comes from its inputs or its usage', async (t) => {
   const { post } = await openApp(t)
   await post('/v2/acme/qa/calls/complete', {
     batch: [

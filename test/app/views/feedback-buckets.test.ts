@@ -8,7 +8,7 @@ import { createSpec } from '../../support/feedback.ts'
 const url = '/views/feedback_buckets'
 const day = 86_400
 const id = (index: number) => String(index).padStart(16, '0')
-/** From yesterday on, so that what is said now is in it whenever the day turns. */
+/** Starts yesterday, so that feedback given now is included even if the day changes. */
 const range = () => ({
   project_id: project,
   after: new Date(Date.now() - day * 1_000).toISOString(),
@@ -29,7 +29,7 @@ async function say(post: Post, call: number, feedback_type: string, payload: obj
   assert.equal(answer.status, 200, answer.text)
 }
 
-/** How often each kind was said, over all buckets. */
+/** How often each kind of feedback was given, over all buckets. */
 async function told(post: Post, more: object = {}): Promise<[string, number][]> {
   const { json, status, text } = await post(url, { ...range(), ...more })
   assert.equal(status, 200, text)
@@ -43,7 +43,7 @@ async function told(post: Post, more: object = {}): Promise<[string, number][]> 
   return [...sums].toSorted(([, one], [, other]) => other - one)
 }
 
-test('views/feedback_buckets: refusals in order', async (t) => {
+test('views/feedback_buckets: refuses invalid requests, checking in a fixed order', async (t) => {
   await assertCommonRefusals(t, url, range())
   const { post } = await openApp(t)
   for (const [body, status, code] of [
@@ -57,7 +57,7 @@ test('views/feedback_buckets: refusals in order', async (t) => {
   }
 })
 
-test('what was said is counted by kind: reactions by emoji, short annotations by value', async (t) => {
+test('feedback is counted by kind, reactions by emoji, and short annotations by value', async (t) => {
   const { post } = await openApp(t)
   const batch = [0, 1].map((index) =>
     completeOf({ id: id(index), op_name: `op${index}`, trace_id: id(index) + id(index) }),
@@ -79,7 +79,7 @@ test('what was said is counted by kind: reactions by emoji, short annotations by
       ['wandb.reaction.1 👍', 3],
       ['wandb.note.1', 2],
       ['wandb.annotation.tone "kind"', 2],
-      // Longer than a kind of its own may be.
+      // Longer than a group of its own may be.
       ['wandb.annotation.tone', 1],
       ['wandb.reaction.1 👎', 1],
     ]),
@@ -99,7 +99,7 @@ test('what was said is counted by kind: reactions by emoji, short annotations by
   assert.deepEqual(await told(post, { query }), [])
 })
 
-test('of many kinds the 20 most frequent are told apart, and the others counted together', async (t) => {
+test('the 20 most frequent kinds are counted separately, and the others together', async (t) => {
   const { post } = await openApp(t)
   for (let kind = 0; kind < 23; kind++) {
     for (let n = 0; n < (kind < 20 ? 2 : 1); n++) await say(post, 0, `kind${kind}`, {})
@@ -109,7 +109,7 @@ test('of many kinds the 20 most frequent are told apart, and the others counted 
   assert.equal(found.get('others'), 3)
 })
 
-test('what was said within the same tick of the clock is counted', async (t) => {
+test('feedback given within the same tick of the clock is counted', async (t) => {
   const { post } = await openApp(t)
   t.mock.timers.enable({ apis: ['Date'], now: Date.now() })
   for (let n = 0; n < 3; n++) await say(post, 0, 'mine', {})

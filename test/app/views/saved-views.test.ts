@@ -15,7 +15,7 @@ const slow = {
   search: 'q=latency%3A%3E2s&sort=started_at.asc',
 }
 
-test('saved views: refusals in order', async (t) => {
+test('saved views: refuses invalid requests, checking in a fixed order', async (t) => {
   await assertCommonRefusals(t, '/views/saved', { ...slow })
   for (const [body, status] of [
     [{ name: '' }, 422],
@@ -27,7 +27,7 @@ test('saved views: refusals in order', async (t) => {
   }
 })
 
-test('a view is kept, shared, renamed and deleted by whoever made it', async () => {
+test('a view is saved, shared, renamed and deleted by its owner', async () => {
   const made = await post('/views/saved', slow)
   assert.equal(made.status, 200, made.text)
   const { view } = made.json
@@ -60,7 +60,7 @@ test('a view is kept, shared, renamed and deleted by whoever made it', async () 
   assert.deepEqual(await seenBy(), [['Slow', 'charts', true]])
 })
 
-test('there are not endlessly many', async (t) => {
+test('the number of saved views of a user is bounded', async (t) => {
   const app = await openApp(t)
   for (let n = 0; n < 200; n++) {
     assert.equal((await app.post('/views/saved', { ...slow, name: `${n}` })).status, 200)

@@ -15,7 +15,7 @@ async function indexed(db: Database): Promise<void> {
 const call = (question: string, answer = 'No idea.') =>
   completeOf({ op_name: 'weave:///acme/qa/op/answer:v1', inputs: { question }, output: { answer } })
 
-test('views/search: refusals in order', async (t) => {
+test('views/search: refuses invalid requests, checking in a fixed order', async (t) => {
   await assertCommonRefusals(t, url, { project_id: project, text: 'x' })
   for (const [body, status, code] of [
     [{ text: undefined }, 422, 'invalid_request'],
@@ -34,7 +34,7 @@ test('views/search: refusals in order', async (t) => {
   }
 })
 
-test('calls are found with the place where the words are, and no other tenant finds them', async (t) => {
+test('a search returns calls and the position of the match, and only those of the tenant', async (t) => {
   const { post, database } = await openApp(t)
   const long = `${'Much was said before. '.repeat(20)}Then the Refund, at last, came. ${'And after. '.repeat(30)}`
   const calls = [call('Where is it?', long), call('refund me'), call('something else')]
@@ -65,7 +65,7 @@ test('calls are found with the place where the words are, and no other tenant fi
   assert.equal(one.json.found.length, 1)
 })
 
-test('pages follow each other, and a deleted call is on none of them', async (t) => {
+test('pages of results follow each other, without deleted calls', async (t) => {
   const { post, database } = await openApp(t)
   const calls = Array.from({ length: 7 }, (_, n) => call(`number ${n} of many`))
   await post('/v2/acme/qa/calls/complete', { batch: calls })
@@ -87,14 +87,14 @@ test('pages follow each other, and a deleted call is on none of them', async (t)
   )
 })
 
-test('a server without an index says so', async (t) => {
+test('a search on a server without an index is refused with the reason', async (t) => {
   const { post, database } = await openApp(t)
   await database.write('switchSearch', { isOn: false })
   const answer = await post(url, { project_id: project, text: 'refund' })
   assert.deepEqual([answer.status, answer.json.code], [400, 'search_off'])
 })
 
-test('the index is made behind the writes, and freed where it is switched off', async (t) => {
+test('the index is built after the writes, and freed when it is switched off', async (t) => {
   const { post, database } = await openApp(t, { sweep: true })
   await post('/v2/acme/qa/calls/complete', { batch: [call('refund')] })
   for (;;) {

@@ -13,7 +13,7 @@ const url = '/views/trace'
 const trace_id = 'a'.repeat(32)
 const id = (index: number) => String(index).padStart(16, '0')
 
-test('views/trace: refusals in order', async (t) => {
+test('views/trace: refuses invalid requests, checking in a fixed order', async (t) => {
   await assertCommonRefusals(t, url, { project_id: project, trace_id })
   const { post } = await openApp(t)
   for (const [body, status, code] of [
@@ -28,7 +28,7 @@ test('views/trace: refusals in order', async (t) => {
   }
 })
 
-test('the calls of one trace by when they began, without what they carry', async (t) => {
+test('the calls of a trace are listed by start, without inputs and output', async (t) => {
   const { post } = await openApp(t)
   const call = (index: number, more: object = {}) =>
     completeOf({
@@ -79,14 +79,14 @@ test('the calls of one trace by when they began, without what they carry', async
   assert.deepEqual(recordsOf(await post(url, { project_id: project, trace_id: 'none' })), [])
 })
 
-test('columns say what rows say, over several lines, whoever came first', async (t) => {
+test('the columns of a trace equal its rows, over several lines and for calls in any order', async (t) => {
   const { post } = await openApp(t)
   const count = 2_500
   const batch = Array.from({ length: count }, (_, index) =>
     completeOf({
       id: id(index),
       trace_id,
-      // Some are called by calls that begin later, and some by one that is not there.
+      // Some have a parent that starts later, and some a parent that does not exist.
       parent_id: index % 5 === 0 ? id(count - index) : index % 7 === 0 ? 'f'.repeat(16) : id(index >> 1),
       op_name: `op${index % 3}`,
       display_name: [null, '', '=', `call ${index % 11}`][index % 4],
