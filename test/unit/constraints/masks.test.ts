@@ -128,7 +128,7 @@ test('a mask contains exactly the tokens that are allowed one by one', () => {
   assert.ok(wide > 50, `${wide}`)
 })
 
-test('positions that allow the same tokens share one mask', () => {
+test('positions that allow the same tokens share one mask, however many positions there are', () => {
   const many = listedVocabulary({
     tokens: [...'abcdefghij', '"', ...Array.from({ length: 100 }, (_, at) => `${'a'.repeat(at % 40)}b${at}`)],
   })
