@@ -24,7 +24,11 @@ test('a refused address may try again after the given time, and is like a new on
   for (let i = 0; i < 6; i++) judge('192.0.2.1', 0)
   assert.deepEqual(judge('192.0.2.1', 0), { retryAfterMs: 10_000 })
   const soon = judge('192.0.2.1', 9_000)
-  assert.equal('retryAfterMs' in soon && Math.round(soon.retryAfterMs), 1_000, 'a refused guess does not count')
+  assert.equal(
+    'retryAfterMs' in soon && Math.round(soon.retryAfterMs),
+    1_000,
+    'a refused guess does not count',
+  )
   assert.ok('delayMs' in judge('192.0.2.1', 10_000))
   assert.deepEqual(judge('192.0.2.1', 80_000), { delayMs: 0 })
 })

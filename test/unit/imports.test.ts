@@ -112,11 +112,7 @@ test('chat is one API among others: nothing else imports from it', () => {
     ({ from, to }) =>
       to.startsWith('operations/chat/') && !from.startsWith('operations/chat/') && !composing.has(from),
   )
-  assert.equal(
-    listed(sideways),
-    '',
-    'What two APIs of a model share belongs in operations/generation.',
-  )
+  assert.equal(listed(sideways), '', 'What two APIs of a model share belongs in operations/generation.')
 })
 
 test('operations have no SQL', () => {

@@ -370,7 +370,11 @@ for (const [encoding, read] of Object.entries(encodings)) {
       },
       'no model',
     ],
-    ['a message without the characters that a text column cannot store', { status: { code: 2, message: 'a\0b' } }, 'a\ufffdb'],
+    [
+      'a message without the characters that a text column cannot store',
+      { status: { code: 2, message: 'a\0b' } },
+      'a\ufffdb',
+    ],
     [
       'no error when its status is not an error',
       {

@@ -25,8 +25,16 @@ test('settings that are off change nothing', () => {
 for (const [title, sampling, [ofOne, ofTwo, ofThree, ofNegativeTwo]] of [
   ['a frequency penalty counts the tokens of the answer', { frequencyPenalty: 0.5 }, [4, 3, 3.5, -5]],
   ['a negative frequency penalty lifts', { frequencyPenalty: -0.5 }, [4, 5, 4.5, -3]],
-  ['a presence penalty applies once to each token of the answer', { presencePenalty: 1.5 }, [4, 2.5, 2.5, -5.5]],
-  ['a repetition penalty divides or multiplies, for prompt and answer', { repetitionPenalty: 2 }, [2, 2, 2, -8]],
+  [
+    'a presence penalty applies once to each token of the answer',
+    { presencePenalty: 1.5 },
+    [4, 2.5, 2.5, -5.5],
+  ],
+  [
+    'a repetition penalty divides or multiplies, for prompt and answer',
+    { repetitionPenalty: 2 },
+    [2, 2, 2, -8],
+  ],
   ['a repetition penalty below 1 lifts', { repetitionPenalty: 0.5 }, [8, 8, 8, -2]],
   ['bias is added', { bias: [[2, -3]] }, [4, 1, 4, -7]],
   [

@@ -51,7 +51,12 @@ for (const [title, tokens, settings, expected] of [
   ['a stop string is cut off', ['ab', 'STOP', 'c'], { stop: ['STOP'] }, ['ab', ['', 'STOP']]],
   ['a stop string in the middle of a token', ['aSTOPb'], { stop: ['STOP'] }, [['a', 'STOP']]],
   ['a stop string over several tokens', ['aS', 'T', 'OPb'], { stop: ['STOP'] }, ['a', '', ['', 'STOP']]],
-  ['a mere beginning of a stop string comes as soon as that is clear', ['aST', 'Ob'], { stop: ['STOP'] }, ['a', 'STOb', '']],
+  [
+    'a mere beginning of a stop string comes as soon as that is clear',
+    ['aST', 'Ob'],
+    { stop: ['STOP'] },
+    ['a', 'STOb', ''],
+  ],
   ['a mere beginning of a stop string comes at the end', ['aST'], { stop: ['STOP'] }, ['a', 'ST']],
   ['a beginning of a stop string within another', ['aaS', 'aab'], { stop: ['aaSaaS'] }, ['', 'aaSaab', '']],
   ['only what may become a stop string is held back', ['aab', 'aaa'], { stop: ['aaS'] }, ['aab', 'a', 'aa']],
@@ -62,7 +67,12 @@ for (const [title, tokens, settings, expected] of [
     ['aS', ['TOP', 'STOP']],
   ],
   ['the stop string that ends first applies', ['abcd'], { stop: ['bcd', 'c'] }, [['ab', 'c']]],
-  ['of stop strings that end together, the first in the list applies', ['abcd'], { stop: ['c', 'bc'] }, [['ab', 'c']]],
+  [
+    'of stop strings that end together, the first in the list applies',
+    ['abcd'],
+    { stop: ['c', 'bc'] },
+    [['ab', 'c']],
+  ],
   ['the order of the list decides, not the length', ['abcd'], { stop: ['bc', 'c'] }, [['a', 'bc']]],
   ['a stop string of half a character never occurs', ['😀'], { stop: ['\ude00'] }, ['😀', '']],
   [
@@ -80,14 +90,24 @@ for (const [title, tokens, settings, expected] of [
     { stop: ['X'], unsearched: 2 },
     ['aX', 'bX', ['c', 'X']],
   ],
-  ['a stop string may begin in the first tokens', ['aX', 'Y'], { stop: ['XY'], unsearched: 1 }, ['a', ['', 'XY']]],
+  [
+    'a stop string may begin in the first tokens',
+    ['aX', 'Y'],
+    { stop: ['XY'], unsearched: 1 },
+    ['a', ['', 'XY']],
+  ],
   [
     'the shown name of a token may contain a stop string',
     ['a', '<x>'],
     { stop: ['x>'], plan: { skipSpecial: false } },
     ['a', ['<', 'x>']],
   ],
-  ['the replacement of an incomplete character may be a stop string', ['a', [0xc3]], { stop: ['\ufffd'] }, ['a', '', ['', '\ufffd']]],
+  [
+    'the replacement of an incomplete character may be a stop string',
+    ['a', [0xc3]],
+    { stop: ['\ufffd'] },
+    ['a', '', ['', '\ufffd']],
+  ],
 ] as [string, (string | number[])[], Settings, (string | [string, string])[]][]) {
   test(title, () => {
     assert.deepEqual(

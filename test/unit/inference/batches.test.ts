@@ -136,7 +136,11 @@ test('pieces of prompts follow the measured speed, and are shorter while others 
   assert.equal(pace.promptTokens(1, 1, false), 75)
   assert.equal(pace.promptTokens(0, 1, false), 300)
   assert.equal(pace.promptTokens(4, 4, false), 75)
-  assert.equal(pace.promptTokens(2, 4, false), 150, 'more requests wait for their first token than for their next')
+  assert.equal(
+    pace.promptTokens(2, 4, false),
+    150,
+    'more requests wait for their first token than for their next',
+  )
   assert.equal(pace.promptTokens(1, 7, false), 225, 'but no request waits very long for its next token')
   for (let time = 0; time < 20; time++) pace.read(0, 1, 50)
   assert.equal(pace.promptTokens(1, 1, false), 75, 'decoding does not change the speed of prompts')
@@ -174,7 +178,11 @@ test('while others are decoding, prompts are read in tiles if rows are expensive
   assert.equal(slow.promptTokens(8, 1, false), 16)
   for (let time = 0; time < 50; time++) slow.read(32, 0, 100)
   assert.equal(slow.promptTokens(8, 1, false), 128, 'a tile is no slower than its rows')
-  assert.equal(reading(true, 32, 500).promptTokens(8, 1, false), 64, 'no tile has been read yet, so one is tried')
+  assert.equal(
+    reading(true, 32, 500).promptTokens(8, 1, false),
+    64,
+    'no tile has been read yet, so one is tried',
+  )
   assert.equal(reading(true, 32, 3000).promptTokens(8, 1, false), 16, 'a tile would take long in any case')
 })
 
@@ -222,7 +230,11 @@ test('writers run together unless one after the other is faster, and that is mea
   assert.equal(turns(1200).filter((abreast) => abreast === 4).length, 12, 'it may have become faster')
   took(4, 90, 3)
   took(4, 30, 1)
-  assert.equal(turns(1200).filter((abreast) => abreast === 1).length, 12, 'one measurement is enough to find that out')
+  assert.equal(
+    turns(1200).filter((abreast) => abreast === 1).length,
+    12,
+    'one measurement is enough to find that out',
+  )
 })
 
 test('a delayed batch does not separate the writers', () => {

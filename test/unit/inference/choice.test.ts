@@ -109,7 +109,12 @@ for (const [title, favoured, settings, expected] of [
     { ending: { stop: ['ab'] }, maxTokens: 2 },
     [['', a], ['ac', c], 'length null'],
   ],
-  ['the beginning of a stop string is given when the answer ends', [a, eos], { ending: { stop: ['ab'] } }, [['', a], ['a', eos], 'stop null']],
+  [
+    'the beginning of a stop string is given when the answer ends',
+    [a, eos],
+    { ending: { stop: ['ab'] } },
+    [['', a], ['a', eos], 'stop null'],
+  ],
   [
     'a stop string in the last token takes precedence over the length',
     [c, ab],

@@ -46,9 +46,19 @@ for (const [title, said, thinking, text] of [
     '<think>\nabcd\n</think>xyz',
   ],
   ['an answer without a thought is left alone', 'abcdef', { isOpen: false, budget: 0 }, 'abcdef'],
-  ['a marker later in an answer opens no thought', 'a<think>bcdefg', { isOpen: false, budget: 0 }, 'a<think>bcdefg'],
+  [
+    'a marker later in an answer opens no thought',
+    'a<think>bcdefg',
+    { isOpen: false, budget: 0 },
+    'a<think>bcdefg',
+  ],
   ['a call ends a thought, too', 'ab<call>xyzxyz', { calls: ['<call>'], budget: 8 }, 'ab<call>xyzxyz'],
-  ['a character is completed before a thought is ended', ['ab😀cd', 'xyz'], { budget: 3 }, 'ab😀\n</think>xyz'],
+  [
+    'a character is completed before a thought is ended',
+    ['ab😀cd', 'xyz'],
+    { budget: 3 },
+    'ab😀\n</think>xyz',
+  ],
 ] as [string, Said, Partial<Thinking>, string][]) {
   test(title, async (t) => {
     assert.equal((await written(t, said, thinking)).text, text)

@@ -139,11 +139,7 @@ for (const [what, value, line] of [
     { models: [{ name: 'a', upstream: 'x' }] },
     'models[0].upstream: given "x"; accepted: a name of upstreams: none is in this file.',
   ],
-  [
-    'an unknown default',
-    { default: 'b', models: [local] },
-    'default: given "b"; accepted: "small".',
-  ],
+  ['an unknown default', { default: 'b', models: [local] }, 'default: given "b"; accepted: "small".'],
   [
     'a fallback to itself',
     { models: [{ ...local, fallbacks: ['small'] }] },

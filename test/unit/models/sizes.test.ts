@@ -67,7 +67,13 @@ for (const [what, header, given, free, expected] of [
   ['a tiny model', tiny, {}, 4, [2048, 8, 1, 512]],
   ['a given context', large, { context: 131_072 }, 64, [131_072, 1, 6, 512]],
   ['a given number of sequences', large, { parallel: 16 }, 64, [2048, 16, 6, 512]],
-  ['given values for everything', large, { context: 1000, parallel: 3, threads: 2, batch: 64 }, 64, [1000, 3, 2, 64]],
+  [
+    'given values for everything',
+    large,
+    { context: 1000, parallel: 3, threads: 2, batch: 64 },
+    64,
+    [1000, 3, 2, 64],
+  ],
 ] as const) {
   test(`sizes of ${what}`, () => {
     const { context, parallel, threads, batch } = chooseSizes(
@@ -87,7 +93,12 @@ for (const [what, header, given, expected] of [
   ['an encoder reads a text at once', encoder, {}, [2048, 1, 2048]],
   ['an encoder whose context is given', encoder, { context: 8192, parallel: 8, batch: 64 }, [8192, 1, 8192]],
   ['a decoder reads a text in pieces', lastToken, {}, [8192, 1, 512]],
-  ['a decoder that pools by the mean reads a text at once', { ...lastToken, pooling: 'mean' as const }, {}, [2048, 1, 2048]],
+  [
+    'a decoder that pools by the mean reads a text at once',
+    { ...lastToken, pooling: 'mean' as const },
+    {},
+    [2048, 1, 2048],
+  ],
 ] as const) {
   test(`sizes of a model that pools: ${what}`, () => {
     const { context, parallel, batch } = chooseSizes('m', header, { ...nothing, ...given }, machine(16))
@@ -107,7 +118,13 @@ for (const [what, given, ram, device, expected] of [
   ['all of it fits', {}, 16, gpu(23), [33, 8192, 4, 1]],
   ['all of it fits with a shorter context', {}, 16, gpu(6.5), [33, 4096, 2, 1]],
   ['some layers fit', {}, 16, gpu(3), [6, 8192, 4, 6]],
-  ['fewer layers fit next to a longer context', { context: 32_768, parallel: 1 }, 16, gpu(3), [6, 32_768, 1, 6]],
+  [
+    'fewer layers fit next to a longer context',
+    { context: 32_768, parallel: 1 },
+    16,
+    gpu(3),
+    [6, 32_768, 1, 6],
+  ],
   ['no layer fits', {}, 16, gpu(1), [0, 8192, 4, 6]],
   ['a number of layers is given', { gpu_layers: 20 }, 16, gpu(23), [20, 8192, 4, 6]],
   ['more layers are given than exist', { gpu_layers: 99 }, 16, gpu(23), [33, 8192, 4, 1]],

@@ -71,7 +71,8 @@ export function told(parts: readonly Part[]): Told {
         break
       default: {
         const call = all.calls[part.index]
-        if (call === undefined || call.isComplete) throw new Error(`there is no call ${part.index} to continue`)
+        if (call === undefined || call.isComplete)
+          throw new Error(`there is no call ${part.index} to continue`)
         if (part.kind === 'callEnd') call.isComplete = true
         else call.arguments += part.text
       }
