@@ -15,12 +15,12 @@ for (const [given, name] of [
   [{ old: null }, undefined],
   [{ old: null, name: null }, null],
 ] as const) {
-  test(`of ${JSON.stringify(given)} the name is ${name}`, () => {
+  test(`${JSON.stringify(given)} is read as the name ${name}`, () => {
     assert.equal(schema.parse({ ...given }).name, name)
   })
 }
 
-test('two values for one field are refused, by the name of the alias', () => {
+test('a field and its alias with different values are refused, and the alias is named', () => {
   const { issues } = schema.safeParse({ old: 'b', name: 'a' }).error ?? {}
   assert.deepEqual(
     issues?.map(({ path, message }) => [path, message]),

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { JsonText } from '../../src/domain/json/text.ts'
 import { annotationSpecOf } from '../../src/operations/objects/annotation-spec.ts'
 
-test('an annotation spec waits for its check with what its user sends, whatever the project', async () => {
+test('an annotation spec is checked in the queue of the tenant that sent it', async () => {
   const asked: unknown[] = []
   const schemas = {
     async check(...given: unknown[]) {

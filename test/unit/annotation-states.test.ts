@@ -8,16 +8,16 @@ for (const [from, accepted] of [
   ['completed', ['completed']],
   ['skipped', ['skipped']],
 ] as const) {
-  test(`after ${from} comes ${accepted.join(' or ')}`, () => {
+  test(`${from} may be followed by ${accepted.join(' or ')}`, () => {
     assert.deepEqual(statesAfter(from), accepted)
   })
 }
 
-test('an annotator is done with what it completed or skipped', () => {
+test('completed and skipped items are finished', () => {
   assert.deepEqual(itemStates.filter(isFinished), ['completed', 'skipped'])
 })
 
-test('whatever is said may be said again, and nothing finished is begun again', () => {
+test('every state may be set again, and a finished item cannot be reopened', () => {
   for (const state of annotationStates) {
     assert.ok(statesAfter(state).includes(state))
     if (isFinished(state)) assert.deepEqual(statesAfter(state), [state])

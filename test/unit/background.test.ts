@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { inBackground } from '../../src/operations/background.ts'
 
-test('steps follow each other, also after one that failed, and none follows a stop', async () => {
+test('steps run one after another, also after a failed one, and none starts after a stop', async () => {
   const failures: unknown[] = []
   let steps = 0
   let isRunning = false
@@ -28,14 +28,14 @@ test('steps follow each other, also after one that failed, and none follows a st
       }
     },
   })
-  // The timer of the work does not keep the process alive.
+  // The timer of the background work does not keep the process alive, so this one does.
   const alive = setInterval(() => {}, 1_000)
   await done.promise
   const stopped = work.stop()
   held.resolve()
   await stopped
   clearInterval(alive)
-  assert.equal(isRunning, false, 'stopping waits for the step that runs')
+  assert.equal(isRunning, false, 'stopping waits for the running step')
   assert.deepEqual(
     failures.map((error) => (error as Error).message),
     ['the second step fails'],

@@ -10,15 +10,15 @@ import { bodyContracts } from '../../src/large-bodies.ts'
 import { pack } from '../../src/threads/handover.ts'
 
 /**
- * Processor time, which other programs do not add to, and far above what any shape takes (0.02 to 0.3 microseconds a byte):
- * what is read again at every level takes more than that at once.
+ * CPU time, so that other programs do not count. Far above what any shape takes (0.02 to 0.3 microseconds per byte), but a
+ * value that is read again at every level exceeds it at once.
  */
 const mostMicrosecondsPerByte = 2
 const bytes = 512 * 1024
 
 const filled = (unit: string) => unit.repeat(Math.ceil(bytes / unit.length))
 
-/** What a text of this length may be full of. */
+/** JSON values of this length, each filled with one kind of content. */
 const fillings: Record<string, string> = {
   'escaped quotes': `"${filled('\\"')}"`,
   backslashes: `"${filled('\\\\')}"`,
@@ -61,7 +61,7 @@ function textOf({
   return `${open.repeat(depth)}${fillings[filling]}${ending}${close.repeat(depth)}`
 }
 
-/** Where the value may stand in a body: at each field that the contract knows, some levels down, and at one it does not. */
+/** The paths of a value in a body: every field that the contract knows, down to some levels, and an unknown one. */
 function pathsIn(schema: z.ZodType, depth = 0): string[][] {
   if (depth > 3) return [[]]
   if (schema instanceof z.ZodObject) {
@@ -90,10 +90,10 @@ function bodyWith(path: readonly string[], text: string): string {
 
 const bodies = [...bodyContracts].filter(([name]) => /(Body|Given|ToRemove)$/.test(name))
 
-test('there are contracts of bodies to try', () => assert.ok(bodies.length > 50, String(bodies.length)))
+test('the contracts of request bodies are found', () => assert.ok(bodies.length > 50, String(bodies.length)))
 
 for (const [name, contract] of bodies) {
-  test(`${name}: a body costs what its bytes cost, whatever its shape`, () => {
+  test(`${name}: reading a body takes time in proportion to its size, whatever its shape`, () => {
     const paths = pathsIn(contract)
     fc.assert(
       fc.property(fc.constantFrom(...paths), shapes, (path, shape) => {

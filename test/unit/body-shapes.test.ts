@@ -51,7 +51,7 @@ for (const [name, schema, expected] of [
   })
 }
 
-test('a union that keeps and reads the same path is a mistake in the contract', () => {
+test('a union that keeps a value as text in one alternative and reads it in another is refused', () => {
   const union = z.union([z.object({ a: jsonObject() }), z.object({ a: z.object({ b: jsonValue() }) })])
   assert.throws(() => shapeOf(union), /keeps a value as text in one alternative and reads it in another/)
 })
@@ -91,7 +91,7 @@ const { body } = fc.letrec((tie) => ({
     .map((members) => `{${members.map(([key, value]) => `${JSON.stringify(key)}: ${value}`).join()}}`),
 })) as { body: fc.Arbitrary<string> }
 
-/** Some that fit, as chance alone would find few. */
+/** Bodies that fit the contract; chance alone would produce few. */
 const fitting = fc.tuple(body, body).map(([inputs, unknown]) =>
   JSON.stringify({
     unknown: '@2',
@@ -108,7 +108,7 @@ const fitting = fc.tuple(body, body).map(([inputs, unknown]) =>
     .replaceAll('"@2"', unknown),
 )
 
-/** The same shape without bounds, and with everything that no contract knows. */
+/** The same shape without bounds, and with all unknown members included. */
 function unbounded(shape: Shape, seen = new Map<Shape, Shape>()): Shape {
   if (shape.kept) return shape
   const known = seen.get(shape)
@@ -123,7 +123,7 @@ function unbounded(shape: Shape, seen = new Map<Shape, Shape>()): Shape {
   })
 }
 
-test('what is read of a body comes to what all of it comes to', () => {
+test('reading only what a contract knows gives the same result as reading the whole body', () => {
   const whole = unbounded(shapeOf(contract))
   fc.assert(
     fc.property(fc.oneof(body, fitting), (text) => {
@@ -134,7 +134,7 @@ test('what is read of a body comes to what all of it comes to', () => {
     }),
     {
       numRuns: 2000,
-      // What cannot be the value stands under both names of a field.
+      // Both names of a field have a value of the wrong type.
       examples: [
         ['{"call": {"old_name": {}, "name": {"project": 1}}}'],
         ['{"call": {"old_name": [], "name": [1]}}'],

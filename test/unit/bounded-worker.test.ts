@@ -3,10 +3,10 @@ import { test } from 'node:test'
 import { Refusal } from '../../src/domain/refusals.ts'
 import { createBoundedWorker } from '../../src/threads/bounded-worker.ts'
 
-test('a worker that does not start in time is ended, and tells of a busy machine', async () => {
+test('a worker that does not start in time is ended, and the request is refused because the machine is busy', async () => {
   let ended = 0
   const neverReady = () => ({
-    ask: () => assert.fail('it was asked before it was ready'),
+    ask: () => assert.fail('the worker was asked before it was ready'),
     cpuMs: async () => 0,
     hold: () => {},
     end: async () => ended++,

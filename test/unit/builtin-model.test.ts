@@ -21,7 +21,7 @@ before(async () => {
 after(() => llama.dispose())
 
 describe('the built-in model', () => {
-  test('is at most 6 MB and says what it is', async () => {
+  test('is at most 6 MB and has its metadata', async () => {
     assert.ok((await stat(path)).size <= 6_000_000)
     assert.equal(model.fileInfo.metadata.general.architecture, 'llama')
     assert.equal(model.fileInfo.metadata.general.name, 'Heddle Tiny')
@@ -29,7 +29,7 @@ describe('the built-in model', () => {
     assert.equal(model.trainContextSize, 2048)
   })
 
-  test('gives any text back from its tokens', () => {
+  test('reproduces any text from its tokens', () => {
     const sane = fc.string({ unit: 'binary', maxLength: 40 })
     const usual = fc.string({ unit: fc.constantFrom(...' \n\t\r\0aZ0.,:{}"\\é日👩🏽‍🚀'), maxLength: 40 })
     fc.assert(
@@ -40,7 +40,7 @@ describe('the built-in model', () => {
     )
   })
 
-  test('ends its turns with <|im_end|>, and text cannot bring that token in', () => {
+  test('ends its turns with <|im_end|>, and text is never tokenized to that token', () => {
     const [end, ...more] = model.tokenize('<|im_end|>', true)
     assert.deepEqual(more, [])
     assert.ok(end !== undefined && model.isEogToken(end))
@@ -62,7 +62,7 @@ describe('the chat template of the built-in model', () => {
     },
   }
 
-  test('renders turns, and opens the next one when asked', () => {
+  test('renders turns, and opens the next one on request', () => {
     const messages = [
       { role: 'system', content: ' Be brief.\n' },
       { role: 'user', content: ' hi ' },
@@ -83,7 +83,7 @@ describe('the chat template of the built-in model', () => {
     assert.equal(open, `${rendered}<|im_start|>assistant\n`)
   })
 
-  test('lists tools and documents, and says that thoughts are wanted', () => {
+  test('lists tools and documents, and asks for thoughts', () => {
     const rendered = template.render({
       messages: [{ role: 'developer', content: 'Help.' }],
       tools: [weather, { type: 'function', function: { name: 'now' } }],
@@ -100,7 +100,7 @@ describe('the chat template of the built-in model', () => {
     assert.equal(template.render(quiet), '<|im_start|>user\nhi<|im_end|>\n')
   })
 
-  test('renders calls, their answers and thoughts', () => {
+  test('renders tool calls, their results and thoughts', () => {
     const call = (args: unknown) => ({ type: 'function', function: { name: 'get_weather', arguments: args } })
     const rendered = template.render({
       messages: [

@@ -7,10 +7,10 @@ import { answeredIn, askedIn, modelIn } from '../../src/domain/call-facts/previe
 const user = (content: unknown) => ({ role: 'user', content })
 
 for (const [name, inputs, preview] of [
-  ['the last that a user said', { messages: [user('one'), { role: 'assistant', content: 'two' }] }, 'one'],
-  ['parts of it', { messages: [user([{ type: 'text', text: 'see' }, { type: 'image_url' }])] }, 'see'],
+  ['the last message of a user', { messages: [user('one'), { role: 'assistant', content: 'two' }] }, 'one'],
+  ['a message in parts', { messages: [user([{ type: 'text', text: 'see' }, { type: 'image_url' }])] }, 'see'],
   ['items of a response', { input: [user([{ type: 'input_text', text: 'see' }])] }, 'see'],
-  ['an input that is a text', { input: 'see', model: 'small' }, 'see'],
+  ['an input that is one text', { input: 'see', model: 'small' }, 'see'],
   ['a prompt', { prompt: 'Once upon' }, 'Once upon'],
   [
     'parts of OpenTelemetry',
@@ -20,10 +20,10 @@ for (const [name, inputs, preview] of [
   ['messages of OpenInference', { messages: [{ message: user('hi') }] }, 'hi'],
   ['messages without a user', { messages: [{ role: 'system', content: 'be kind' }] }, 'be kind'],
   ['the only text', { self: 'weave:///acme/qa/object/m:v0', question: 'why?' }, 'why?'],
-  ['anything else as it is', { a: 1, b: 'x' }, '{"a":1,"b":"x"}'],
+  ['other inputs as JSON', { a: 1, b: 'x' }, '{"a":1,"b":"x"}'],
   ['one line', { prompt: ' a\n\n\tb\u0000\u0007c\u00a0d ' }, 'a b c d'],
-  ['no half of a character', { prompt: `${'x'.repeat(159)}🐟` }, 'x'.repeat(159)],
-  ['what text cannot hold', { prompt: 'a\ud800b' }, 'a\ufffdb'],
+  ['no half of a character at the end', { prompt: `${'x'.repeat(159)}🐟` }, 'x'.repeat(159)],
+  ['a lone surrogate', { prompt: 'a\ud800b' }, 'a\ufffdb'],
   ['a message of many megabytes', { messages: [user(`${'y'.repeat(9_000_000)}\\"`)] }, 'y'.repeat(160)],
   ['nothing', {}, '{}'],
 ] as [string, object, string][]) {
@@ -40,7 +40,7 @@ for (const [name, output, preview] of [
   ['a choice', { choices: [{ message: { role: 'assistant', content: 'yes' } }] }, 'yes'],
   ['a text completion', { choices: [{ text: ' there was' }] }, 'there was'],
   [
-    'a tool that is called',
+    'a tool call',
     {
       choices: [
         { message: { content: null, tool_calls: [{ function: { name: 'f', arguments: '{"a":1}' } }] } },
@@ -60,7 +60,7 @@ for (const [name, output, preview] of [
     'yes',
   ],
   [
-    'a block that calls',
+    'a block with a tool call',
     { role: 'assistant', content: [{ type: 'tool_use', name: 'f', input: { a: 1 } }] },
     'f({"a":1})',
   ],
@@ -69,7 +69,7 @@ for (const [name, output, preview] of [
     { output: [{ type: 'reasoning' }, { type: 'message', content: [{ type: 'output_text', text: 'yes' }] }] },
     'yes',
   ],
-  ['an item that calls', { output: [{ type: 'function_call', name: 'f', arguments: '{}' }] }, 'f({})'],
+  ['an item with a tool call', { output: [{ type: 'function_call', name: 'f', arguments: '{}' }] }, 'f({})'],
   ['messages', { messages: [{ role: 'assistant', parts: [{ type: 'text', content: 'yes' }] }] }, 'yes'],
   ['the only text', { completion: 'yes' }, 'yes'],
   ['a list', [1, 2], '[1,2]'],
@@ -90,7 +90,7 @@ const wild = fc.oneof(
   }),
 )
 
-test('of any JSON the facts are short texts that both engines hold, and counts', () => {
+test('the facts of any JSON are counts and short texts that both storage engines accept', () => {
   fc.assert(
     fc.property(wild, fc.boolean(), (value, isLong) => {
       const text = JSON.stringify(isLong ? { value, long: '\\"é'.repeat(200_000) } : value)
@@ -108,7 +108,7 @@ test('of any JSON the facts are short texts that both engines hold, and counts',
   )
 })
 
-test('the model of inputs is found without reading them as it is when they are read', () => {
+test('the model of inputs is the same whether they are searched or parsed', () => {
   const names = fc.constantFrom('model', 'm\u006fdel', '"model"', 'x')
   const name = fc.tuple(names, fc.boolean()).map(([text, isEscaped]) => {
     const written = JSON.stringify(text)
@@ -126,7 +126,7 @@ test('the model of inputs is found without reading them as it is when they are r
   assert.equal(modelIn('{"m\\u006fdel":"a","messages":[{"model":"b"}],"model":"c"}'), 'c')
 })
 
-test('previews of long texts alone are kept', () => {
+test('previews are stored for long texts only', () => {
   for (const [length, isKept] of [
     [4096, false],
     [4097, true],
@@ -138,7 +138,7 @@ test('previews of long texts alone are kept', () => {
   }
 })
 
-test('tokens are those of all models, under the names that prices read', () => {
+test('token counts are summed over all models, under either of their names', () => {
   const summary = {
     usage: {
       b: { prompt_tokens: 3, completion_tokens: 4, cache_read_input_tokens: 1 },
@@ -168,12 +168,12 @@ for (const [summary, exception, status] of [
   [{ status_counts: [1] }, null, 'success'],
   [{ note: 'x'.repeat(100_000), status_counts: { error: 1 } }, null, 'descendant_error'],
 ] as [object, string | null, string][]) {
-  test(`a call that ended with ${JSON.stringify(summary).slice(0, 40)} and ${exception} is a ${status}`, () => {
+  test(`a call with the summary ${JSON.stringify(summary).slice(0, 40)} and the exception ${exception} has the status ${status}`, () => {
     assert.equal(endFacts({ exception, output: null, summary: JSON.stringify(summary) }).status, status)
   })
 }
 
-test('versions of an op are one op, and what is too long for an index is none', () => {
+test('all versions of an op count as one op, and an op name too long for an index is left out', () => {
   assert.equal(opOf('weave:///acme/qa/op/answer:v3'), 'weave:///acme/qa/op/answer:*')
   assert.equal(opOf('weave:///acme/qa/op/answer'), 'weave:///acme/qa/op/answer')
   assert.equal(opOf('module:answer'), 'module:answer')

@@ -27,27 +27,27 @@ for (const [name, parts, expected] of [
     [part('a', start('x')), part('a', { project_id: 'acme/other', ...end(1) })],
   ],
   [
-    'what comes later replaces its own part',
+    'a later part replaces an earlier one of the same kind',
     [part('a', start('x')), part('a', end(1)), part('a', start('y')), part('a', end(2))],
     [part('a', { ...start('y'), ...end(2) })],
   ],
   [
-    'the name of an end wins after the start',
+    'the name of an end wins when it comes after the start',
     [part('a', { ...start('x'), display_name: 'start' }), part('a', { ...end(1), display_name: 'end' })],
     [part('a', { ...start('x'), ...end(1), display_name: 'end' })],
   ],
   [
-    'the name of an end wins before the start',
+    'the name of an end wins when it comes before the start',
     [part('a', { ...end(1), display_name: 'end' }), part('a', { ...start('x'), display_name: 'start' })],
     [part('a', { ...start('x'), ...end(1), display_name: 'end' })],
   ],
   [
-    'an end without a name leaves the one of the start',
+    'an end without a name keeps the name of the start',
     [part('a', { ...start('x'), display_name: 'start' }), part('a', end(1))],
     [part('a', { ...start('x'), ...end(1), display_name: 'start' })],
   ],
   [
-    'a start brings its name to an end without one',
+    'a start gives its name to an end without one',
     [part('a', end(1)), part('a', { ...start('x'), display_name: 'start' })],
     [part('a', { ...start('x'), ...end(1), display_name: 'start' })],
   ],
@@ -57,7 +57,7 @@ for (const [name, parts, expected] of [
   })
 }
 
-test('mergeParts: each call once, with the last of each of its parts', async () => {
+test('mergeParts: each call appears once, with the last of each of its parts', async () => {
   const parts = fc.array(fc.record({ id: fc.constantFrom('a', 'b', 'c'), isStart: fc.boolean() }))
   await fc.assert(
     fc.asyncProperty(parts, async (list) => {
@@ -88,7 +88,7 @@ const given = {
 }
 const day = 86_400_000_000
 
-test('startPart: what is absent is null, the trace is the call itself, a span with zeros in front', () => {
+test('startPart: absent fields are null, and the trace id is the id of the call, padded with zeros', () => {
   assert.deepEqual(startPart(given, { user: 'alice', retentionDays: 0 }), {
     project_id: 'acme/qa',
     id: '0123456789abcdef',
@@ -111,7 +111,7 @@ test('startPart: what is absent is null, the trace is the call itself, a span wi
   })
 })
 
-test('startPart: an id that is absent is made, a new one each time', () => {
+test('startPart: an absent id is generated, a new one each time', () => {
   const { id, ...without } = given
   const [first, second] = [1, 2].map(() => startPart(without, { user: 'alice', retentionDays: 0 }))
   assert.notEqual(first?.id, second?.id)
@@ -127,7 +127,7 @@ for (const [expire_at, retentionDays, expected] of [
   [5, 2, 5],
   [5, 0, 5],
 ] as const) {
-  test(`startPart: expires at ${expected} when ${expire_at} was given and ${retentionDays} days are kept`, () => {
+  test(`startPart: expire_at is ${expected} when ${expire_at} was given and the retention is ${retentionDays} days`, () => {
     const { start } = startPart({ ...given, expire_at }, { user: 'alice', retentionDays })
     assert.equal(start.expire_at, expected)
   })
@@ -139,7 +139,7 @@ for (const [attributes, expected] of [
   ['{"a":1.0,"otel_span":{"n":2},"b":2.50}', '{"a":1.0,"otel_span":{"n":1.0},"b":2.50}'],
   ['{"otel_span":1,"a":1,"otel\\u005fspan":2}', '{"otel_span":{"n":1.0},"a":1}'],
 ] as const) {
-  test(`startPart: a span joins the attributes ${attributes}`, () => {
+  test(`startPart: a span is added to the attributes ${attributes}`, () => {
     const span = { attributes: new JsonText(attributes), otel_dump: new JsonText('{"n":1.0}') }
     const { start } = startPart({ ...given, ...span }, { user: 'alice', retentionDays: 0 })
     assert.equal(start.attributes, expected)
@@ -147,7 +147,7 @@ for (const [attributes, expected] of [
   })
 }
 
-test('endPart: what is absent is null, and takes no space', () => {
+test('endPart: absent fields are null and take no space', () => {
   const ended = { project_id: 'acme/qa', id: 'a', ended_at: 7, summary: new JsonText('{}') }
   const nothing = { trace_id: null, ended_at: 7, exception: null, run_step_end: null, summary: '{}' }
   assert.deepEqual(endPart(ended), part('a', { end: { ...nothing, output: null, end_bytes: 2 } }))

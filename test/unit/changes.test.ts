@@ -7,7 +7,7 @@ import { payloadOf } from '../../src/storage/engines/postgres/notices.ts'
 
 const call = (project: string, ...ids: string[]): Change => ({ project, kind: 'call', ids })
 
-test('changes of one moment are told once for each project and kind, and each id once', () => {
+test('changes that pile up are reported once per project and kind, with each id once', () => {
   const pile = createPile()
   pile.add([call('a/b', '1', '2'), call('a/c', '1'), { ...call('a/b', '9'), kind: 'feedback' }])
   pile.add([call('a/b', '2', '3')])
@@ -19,7 +19,7 @@ test('changes of one moment are told once for each project and kind, and each id
   assert.deepEqual(pile.take(), [])
 })
 
-test('a pile has a bound: many ids are not named, many projects are unknown', () => {
+test('a pile is bounded: too many ids are left out, and too many projects become unknown', () => {
   const pile = createPile()
   for (let id = 0; id < 5_000; id++) pile.add([call('a/b', String(id))])
   assert.deepEqual(pile.take(), [{ project: 'a/b', kind: 'call', ids: null }])
@@ -28,7 +28,7 @@ test('a pile has a bound: many ids are not named, many projects are unknown', ()
   assert.deepEqual(pile.take(), [])
 })
 
-test('a notice of PostgreSQL says as much as fits into it', () => {
+test('a PostgreSQL notification lists as much as fits into it', () => {
   const few = [call('a/b', '1')]
   assert.deepEqual(JSON.parse(payloadOf('me', few)), { from: 'me', changes: few })
   const ids = Array.from({ length: 500 }, (_, index) => `id-${index}-${'x'.repeat(30)}`)
@@ -41,7 +41,7 @@ test('a notice of PostgreSQL says as much as fits into it', () => {
   assert.deepEqual(JSON.parse(payloadOf('me', 'unknown')), { from: 'me' })
 })
 
-test('who is too far behind is told so once, and goes on from there', async () => {
+test('a follower that is too far behind gets one resync event and continues from there', async () => {
   const watchers = createWatchers()
   const hub = createEventHub({ watch: watchers.watch }, createModels([]))
   const leaving = new AbortController()
@@ -53,7 +53,7 @@ test('who is too far behind is told so once, and goes on from there', async () =
   assert.equal((await next(quick)).name, 'open')
   for (const half of [0, 1]) {
     watchers.tell(Array.from({ length: 800 }, (_, index) => call(`a/${half}-${index}`, '1')))
-    // The quick one reads along.
+    // The quick follower keeps up.
     for (let index = 0; index < 800; index++) assert.equal((await next(quick)).name, 'change')
   }
   const missed = await next(slow)

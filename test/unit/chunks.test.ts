@@ -6,7 +6,7 @@ import { Readable } from 'node:stream'
 import { test } from 'node:test'
 import { freeChunk } from '../../src/http/chunks.ts'
 
-test('the memory of what a connection brought is free at once', async (t) => {
+test('the memory of a chunk that a connection received is freed at once', async (t) => {
   const left: { before: number; after: number }[] = []
   const server = createServer((request, response) => {
     request.on('data', (chunk: Buffer) => {
@@ -34,7 +34,7 @@ test('the memory of what a connection brought is free at once', async (t) => {
   assert.equal(body.length, 4 * 1024 * 1024)
 })
 
-test('what anybody else made stays as it is', () => {
+test('a buffer that did not come from a connection is left unchanged', () => {
   const given = Buffer.alloc(64 * 1024, 'x')
   freeChunk(Readable.from([given]), given)
   assert.equal(given.toString(), 'x'.repeat(64 * 1024))

@@ -4,7 +4,7 @@ import { clockNow, compareClocks } from '../../src/domain/clock.ts'
 
 const hour = 3_600_000
 
-/** Both clocks stand still but for what the test says. */
+/** Both clocks stand still unless the test moves them. */
 function stopped(t: { mock: import('node:test').MockTracker }) {
   let steady = 1_000
   t.mock.timers.enable({ apis: ['Date'], now: 50 * hour })
@@ -15,16 +15,16 @@ function stopped(t: { mock: import('node:test').MockTracker }) {
       t.mock.timers.tick(ms)
     },
     set: (time: number) => t.mock.timers.setTime(time),
-    /** An answer that took so long, half of it on either way. */
+    /** An answer of the database that took `tookMs`, half of it each way. */
     hear(at: number, tookMs = 0) {
       compareClocks(at, steady - tookMs, steady)
     },
   }
 }
 
-test('a server goes by the clock of its record', (t) => {
+test('a server uses the clock of its database', (t) => {
   const clock = stopped(t)
-  assert.equal(clockNow(), 50 * hour, 'before it has looked, by its own')
+  assert.equal(clockNow(), 50 * hour, 'its own clock before the first comparison')
   clock.hear(50 * hour + 80)
   assert.equal(clockNow(), 50 * hour, 'ours is as good')
   clock.hear(26 * hour)
@@ -32,16 +32,16 @@ test('a server goes by the clock of its record', (t) => {
   clock.pass(400)
   assert.equal(clockNow(), 26 * hour + 400)
 
-  // What a slow answer leaves open changes nothing, and a quick one says more.
+  // A slow answer changes nothing where it leaves the time open; a quick one is more exact.
   clock.hear(26 * hour - 600, 4_000)
   assert.equal(clockNow(), 26 * hour + 400)
   clock.hear(26 * hour + 900)
   assert.equal(clockNow(), 26 * hour + 900)
   clock.hear(50 * hour + 400, 4_000)
-  assert.equal(clockNow(), 50 * hour + 400, 'ours may be right again')
+  assert.equal(clockNow(), 50 * hour + 400, 'its own clock may be right again')
 })
 
-test('a clock that is set between two looks moves nothing', (t) => {
+test('setting the system clock between two comparisons does not move the time', (t) => {
   const clock = stopped(t)
   clock.hear(50 * hour + 7_000)
   clock.pass(2_000)

@@ -9,7 +9,7 @@ import {
   variableOf,
 } from '../../src/config.ts'
 
-test('every setting has a value when nobody sets it, and a sentence', () => {
+test('every setting has a default and a description', () => {
   const config = readConfig({})
   assert.deepEqual(Object.keys(config), Object.keys(settings))
   for (const [name, { meaning }] of Object.entries(settings)) {
@@ -22,7 +22,7 @@ test('every setting has a value when nobody sets it, and a sentence', () => {
   )
 })
 
-test('a variable of the environment sets it, an empty one does not', () => {
+test('an environment variable changes a setting, an empty one does not', () => {
   const config = readConfig({
     HEDDLE_PORT: '0',
     HEDDLE_HOST: '',
@@ -32,7 +32,7 @@ test('a variable of the environment sets it, an empty one does not', () => {
   assert.deepEqual([config.port, config.host, config.docs, config.body_limit], [0, '127.0.0.1', false, 1024])
 })
 
-test('HOST and PORT work too, the names with the prefix win', () => {
+test('HOST and PORT are accepted, and HEDDLE_HOST and HEDDLE_PORT take precedence', () => {
   const platform = { HOST: '0.0.0.0', PORT: '9000' }
   const { host, port } = readConfig(platform)
   assert.deepEqual([host, port], ['0.0.0.0', 9000])
@@ -40,7 +40,7 @@ test('HOST and PORT work too, the names with the prefix win', () => {
   assert.deepEqual([both.host, both.port], ['::1', 9001])
 })
 
-test('the settings of the model', () => {
+test('the settings of the model: defaults and accepted values', () => {
   const { model, model_name, context, parallel, threads, batch, queue, priority, request_templates } =
     readConfig({})
   assert.deepEqual(
@@ -115,7 +115,7 @@ for (const [environment, message] of [
   })
 }
 
-test('a setting that is mistyped is answered with the one that was meant', () => {
+test('a mistyped setting is refused with a suggestion', () => {
   for (const [given, meant] of Object.entries({
     HEDDLE_PROT: 'HEDDLE_PORT',
     HEDDLE_LOGLEVEL: 'HEDDLE_LOG_LEVEL',
@@ -132,14 +132,14 @@ test('a setting that is mistyped is answered with the one that was meant', () =>
   }
 })
 
-test('the variable in use is the one that is named to whoever has to change it', () => {
+test('messages name the environment variable that is in use', () => {
   assert.equal(variableInUse('port', {}), 'HEDDLE_PORT')
   assert.equal(variableInUse('port', { PORT: '1' }), 'PORT')
   assert.equal(variableInUse('port', { PORT: '1', HEDDLE_PORT: '2' }), 'HEDDLE_PORT')
   assert.equal(variableInUse('port', { PORT: '1', HEDDLE_PORT: 'tcp://10.0.0.1:80' }), 'PORT')
 })
 
-test('a choice that is none names what can be chosen', () => {
+test('an unknown choice is refused with the list of choices', () => {
   for (const [variable, choices] of [
     ['HEDDLE_DOCS', ['on', 'off']],
     ['HEDDLE_LOG_LEVEL', ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']],
@@ -175,7 +175,7 @@ for (const entry of [
   'alice:a-long-enough-secret:',
   'alice:a-long-enough-secret:acme:more',
 ]) {
-  test(`HEDDLE_USERS: ${entry} is refused, and its key is not told`, () => {
+  test(`HEDDLE_USERS: ${entry} is refused, and its key is not shown`, () => {
     assert.throws(
       () => readConfig({ HEDDLE_USERS: `root:the-secret-key-of-root,${entry}` }),
       ({ message }: Error) =>
@@ -185,7 +185,7 @@ for (const entry of [
   })
 }
 
-test('HEDDLE_USERS: a key that could be guessed is refused, and not told', () => {
+test('HEDDLE_USERS: a key that could be guessed is refused and not shown', () => {
   const short = 'x'.repeat(19)
   assert.equal(readConfig({ HEDDLE_USERS: `a:${short}y` }).users.length, 1)
   assert.throws(() => readConfig({ HEDDLE_USERS: `root:the-secret-key-of-root,alice:${short}` }), {
@@ -195,7 +195,7 @@ test('HEDDLE_USERS: a key that could be guessed is refused, and not told', () =>
   })
 })
 
-test('the variable of a setting', () => {
+test('the environment variable of a setting', () => {
   assert.equal(variableOf('max_loop_delay'), 'HEDDLE_MAX_LOOP_DELAY')
 })
 
@@ -238,7 +238,7 @@ const links = {
   HEDDLE_DB_PORT: 'tcp://10.0.0.2:5432',
 }
 
-test('what Kubernetes says of services is no setting', () => {
+test('service variables of Kubernetes are not taken for settings', () => {
   const others = { HEDDLE_GRACE: '5', SERVICE_HOST: 'x', PATH: '/bin' }
   assert.deepEqual(serviceLinks({ ...others, ...links }), Object.keys(links))
   assert.equal(readConfig({ ...links, HEDDLE_GRACE: '5' }).grace, 5)

@@ -22,20 +22,20 @@ interface Service {
 }
 const servicesOf = (name: string) => (parse(textOf(name)) as { services: Record<string, Service> }).services
 
-/** They say where the container itself listens and writes. */
+/** Settings that are fixed in a container: where it listens and writes. */
 const fixed = ['host', 'port', 'data']
 
 for (const name of ['compose.yaml', 'compose.scale.yaml']) {
   const heddle = servicesOf(name).heddle as Service
 
-  test(`docker/${name}: every setting is passed on, and nothing that is none`, () => {
+  test(`docker/${name}: every setting is passed on, and no other variable`, () => {
     const wanted = Object.keys(settings)
       .filter((setting) => !fixed.includes(setting))
       .map((setting) => (setting.startsWith('hf_') ? setting.toUpperCase() : variableOf(setting)))
     assert.deepEqual(new Set(Object.keys(heddle.environment ?? {})), new Set([...wanted, 'TMPDIR']))
   })
 
-  test(`docker/${name}: what it sets is taken as it is written`, () => {
+  test(`docker/${name}: the server accepts the values that it sets`, () => {
     const given = Object.entries(heddle.environment ?? {}).flatMap(([variable, value]) => {
       if (value === null || variable === 'TMPDIR') return []
       const filled = value.replace(/\$\{\w+:-([^}]*)\}/g, '$1').replace(/\$\{\w+:\?[^}]*\}/g, 'secret')
@@ -44,7 +44,7 @@ for (const name of ['compose.yaml', 'compose.scale.yaml']) {
     assert.doesNotThrow(() => readConfig(Object.fromEntries(given)))
   })
 
-  test(`docker/${name}: the server writes where it may alone, within bounds, and has time to end`, () => {
+  test(`docker/${name}: the server writes to its data folder only, has limits and has time to stop`, () => {
     assert.equal(heddle.read_only, true)
     assert.deepEqual(heddle.cap_drop, ['ALL'])
     assert.deepEqual(heddle.security_opt, ['no-new-privileges:true'])
@@ -58,7 +58,7 @@ for (const name of ['compose.yaml', 'compose.scale.yaml']) {
   })
 }
 
-test('docker/compose.scale.yaml: three servers that wait for their database, behind a balancer that asks for the record', () => {
+test('docker/compose.scale.yaml: three servers wait for their database, behind a balancer that checks the record', () => {
   const { heddle, balancer, database, model } = servicesOf('compose.scale.yaml')
   assert.equal(heddle?.deploy?.replicas, 3)
   assert.deepEqual(heddle?.depends_on, { database: { condition: 'service_healthy' } })
@@ -70,7 +70,7 @@ test('docker/compose.scale.yaml: three servers that wait for their database, beh
   assert.doesNotMatch(proxy, /^\s*(cookie|stick)/m)
 })
 
-test('the health check of the image starts no Node', () => {
+test('the health check of the image does not start Node', () => {
   const [, check = ''] =
     /^HEALTHCHECK [^[]*(\[.*\])$/m.exec(textOf('Dockerfile').replace(/\\\n\s*/g, '')) ?? []
   assert.equal((JSON.parse(check) as string[])[0], 'bash')
@@ -83,7 +83,7 @@ interface Manifest {
   spec?: Record<string, unknown>
 }
 
-test('docker/kubernetes/heddle.yaml: probes, a budget for disruptions, nothing sticky, nothing secret', () => {
+test('docker/kubernetes/heddle.yaml: probes, a disruption budget, no sticky sessions and no secrets', () => {
   const manifests = parseAllDocuments(textOf('kubernetes/heddle.yaml')).map((one) => {
     assert.deepEqual(one.errors, [])
     return one.toJS() as Manifest

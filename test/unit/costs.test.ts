@@ -33,19 +33,19 @@ for (const [dates, startedAt, expected] of [
   [[6, 1], 5, 1],
   [[-3, -1, 8], -2, -3],
 ] as const) {
-  test(`priceOf: of ${JSON.stringify(dates)} the price at ${startedAt} is of ${expected}`, () => {
+  test(`priceOf: of prices from ${JSON.stringify(dates)}, the one from ${expected} applies at ${startedAt}`, () => {
     const prices = dates.map((effective_date) => price({ effective_date }))
     assert.equal(priceOf(prices, startedAt)?.effective_date, expected)
   })
 }
 
-test('priceOf: of two prices from the same day on, the one that was made later', () => {
+test('priceOf: of prices from the same date, the one that was created last applies', () => {
   const prices = [1, 3, 2].map((created_at) => price({ created_at }))
   assert.equal(priceOf(prices, 5)?.created_at, 3)
   assert.equal(priceOf(prices, -5)?.created_at, 3)
 })
 
-test('priceOf: the order of the prices plays no part', () => {
+test('priceOf: the order of the prices does not matter', () => {
   const dates = fc.uniqueArray(fc.integer({ min: -20, max: 20 }), { minLength: 1 })
   fc.assert(
     fc.property(dates, fc.integer({ min: -20, max: 20 }), (days, startedAt) => {
@@ -64,7 +64,7 @@ const costs = async (usage: Record<string, unknown>, prices: Price[]) => {
   return text === undefined ? undefined : (JSON.parse(text) as Record<string, Record<string, unknown>>)
 }
 
-test('costsOf: each model has its own', async () => {
+test('costsOf: each model has its own costs', async () => {
   const usage = JSON.parse(
     '{"m":{"prompt_tokens":8,"cache_read_input_tokens":4},"n":{"output_tokens":2},"__proto__":{"requests":1},"x":{}}',
   )

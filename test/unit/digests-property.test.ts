@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { digestOf, digestOfJson, openDigest } from '../../src/domain/digests.ts'
 
-/** Keys that are whole numbers would be put in order by JavaScript itself. */
+/** JavaScript itself sorts keys that are whole numbers. */
 const json = fc.jsonValue({ maxDepth: 4 })
 
 function withKeysReversed(value: unknown): unknown {
@@ -43,7 +43,7 @@ test('the digest of a value does not depend on how its characters are escaped', 
   )
 })
 
-test('other values have other digests', () => {
+test('different values have different digests', () => {
   fc.assert(
     fc.property(json, json, (one, other) => {
       const [a, b] = [one, other].map((value) => JSON.stringify(value)) as [string, string]

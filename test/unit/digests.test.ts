@@ -45,7 +45,7 @@ test('digests of values, of whole tables and of bytes', async () => {
   assert.equal(digestOf('plain'), 'oRbJ7UbWIHc0pDMX0wYYj1KshjTDfZBLv05B2GX5BHU')
 })
 
-test('a long table has the digest of its rows one after the other, and others go on meanwhile', async () => {
+test('the digest of a long table is that of its rows joined, and other work continues meanwhile', async () => {
   const rows = Array.from({ length: 1000 }, (_, n) => `row ${n}`)
   let breaths = 0
   const digest = await digestOfTable(rows, () => {

@@ -5,7 +5,7 @@ import { emojiOf, withoutTone } from '../../src/operations/feedback/emoji.ts'
 
 const tone = /[\u{1f3fb}-\u{1f3ff}]/u
 
-/** Names as the Python package `emoji` has them. */
+/** Names as in the Python package `emoji`. */
 for (const [text, name, plain, plainName] of [
   ['👋🏽', 'waving_hand_medium_skin_tone', '👋', 'waving_hand'],
   ['👍', 'thumbs_up', '👍', 'thumbs_up'],
@@ -63,11 +63,11 @@ for (const text of [
   })
 }
 
-test('a text that goes on and on is not one emoji', async () => {
+test('a very long text is not one emoji', async () => {
   assert.equal(await emojiOf(`👍${'\ufe0f'.repeat(1_000_000)}`), undefined)
 })
 
-test('every emoji there is has a name of its own, and loses its tone', async () => {
+test('every emoji has a unique name, and its skin tone can be removed', async () => {
   const every = getEmojis().flatMap((base) => [base, ...(base.variations ?? [])])
   assert.ok(every.length > 3900)
   const names = new Map<string, string>()

@@ -16,7 +16,7 @@ import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 
-/** A project with nothing installed, whose npm only says what it was asked for. */
+/** A project with nothing installed, whose npm only prints its arguments. */
 function openProject(t: TestContext) {
   const root = realpathSync(mkdtempSync(join(tmpdir(), 'heddle-test-')))
   const name = createHash('sha256').update(root).digest('hex').slice(0, 16)
@@ -43,7 +43,7 @@ function openProject(t: TestContext) {
   }
 }
 
-test('an install waits for another one, says for whom, and gives up', async (t) => {
+test('an install waits for another one, names its process and fails after the limit', async (t) => {
   const { claim, install } = openProject(t)
   writeFileSync(claim, String(process.pid))
   const { code, said } = await install('--wait=1')
@@ -54,15 +54,15 @@ test('an install waits for another one, says for whom, and gives up', async (t) 
     new RegExp(`^heddle: process ${process.pid} installs here, for more than 1 s. .*${claim}$`, 'm'),
   )
   assert.doesNotMatch(said, /npm ci/)
-  assert.ok(existsSync(claim), 'the claim of another is left alone')
+  assert.ok(existsSync(claim), 'the claim of another process is left alone')
 })
 
-test('the claim of a process that is gone is taken over', async (t) => {
+test('the claim of a process that has ended is taken over', async (t) => {
   const { claim, install } = openProject(t)
   const { pid } = spawnSync(process.execPath, ['--version'])
   writeFileSync(claim, String(pid))
   const { code, said } = await install('--wait=30')
   assert.equal(code, 0, said)
   assert.match(said, /^npm ci --include=dev /m)
-  assert.ok(!existsSync(claim), 'and given back')
+  assert.ok(!existsSync(claim), 'the claim is removed afterwards')
 })

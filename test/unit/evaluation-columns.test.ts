@@ -13,7 +13,7 @@ import { briefOf } from '../../src/domain/evaluations/example.ts'
 import { shapeOf, slotCount } from '../../src/domain/evaluations/shape.ts'
 import { valueAt } from '../../src/domain/expressions/json-value.ts'
 
-test('the scalars of scores are columns in their order, each with its kind and its keys', () => {
+test('the scalars of scores become columns in order, each with its kind and its keys', () => {
   const scores =
     '{"exact":true,"judge":{"score":0.25,"why":"so","deep":{"n":-3}},"none":null,"list":[1],"empty":{}}'
   assert.deepEqual(shapeOf(scores), {
@@ -33,7 +33,7 @@ for (const [scores, number] of [
   ['{"x":9007199254740991}', 9007199254740991],
   ['{"x":"said \\"yes\\""}', null],
 ] as const) {
-  test(`a column says all of ${scores}`, () => {
+  test(`a column preserves ${scores}`, () => {
     assert.deepEqual(shapeOf(scores)?.numbers, [number])
   })
 }
@@ -52,12 +52,12 @@ for (const scores of [
   JSON.stringify({ ['x'.repeat(1000)]: 1 }),
   JSON.stringify(Object.fromEntries(Array.from({ length: slotCount + 1 }, (_, n) => [`n${n}`, n]))),
 ]) {
-  test(`only the scores themselves say all of ${scores.slice(0, 60)}`, () => {
+  test(`a column cannot preserve ${scores.slice(0, 60)}`, () => {
     assert.equal(shapeOf(scores), undefined)
   })
 }
 
-test('a short row is brief as it stands, of a long one its short members are', () => {
+test('a brief has a short row whole, and the short members of a long row', () => {
   assert.equal(briefOf('{"n":1.50,"q":"é"}'), '1{"n":1.50,"q":"é"}')
   assert.equal(briefOf('[1]'), '1[1]')
   const long = JSON.stringify('x'.repeat(500))
@@ -72,7 +72,7 @@ test('a short row is brief as it stands, of a long one its short members are', (
   assert.doesNotThrow(() => JSON.parse(brief.slice(1)))
 })
 
-test('a value is found behind strings with quotes and backslashes', () => {
+test('a value is found after strings with quotes and backslashes', () => {
   const json = String.raw`{"a\\":"\\\"","b\"":"\\\\","c":{"d":"}\"]"},"e":[1,"\\"],"\u0066":2}`
   assert.equal(valueAt(json, ['a\\']), String.raw`"\\\""`)
   assert.equal(valueAt(json, ['b"']), String.raw`"\\\\"`)
@@ -81,7 +81,7 @@ test('a value is found behind strings with quotes and backslashes', () => {
   assert.equal(valueAt(json, ['f']), '2')
 })
 
-test('each number is kept beside its trial, whatever slots the trials before it had', async () => {
+test('each number stays with its trial, whatever slots the trials before it used', async () => {
   const slot = fc.option(fc.integer({ min: -9, max: 9 }), { freq: 2 })
   const trials = fc.array(fc.array(slot, { maxLength: 5 }), { minLength: 1, maxLength: 12 })
   await fc.assert(
@@ -115,14 +115,14 @@ const inPiece = (bytes: Uint8Array, from: number) => {
   return all.subarray(from)
 }
 
-test('columns are read wherever their bytes begin, and added up where they lie', () => {
+test('columns are read at any byte offset, and summed without unpacking', () => {
   fc.assert(
     fc.property(numbers, fc.nat({ max: 9 }), fc.array(fc.boolean()), (given, from, chosen) => {
       const packed = inPiece(packNumbers(given), from)
       assert.deepEqual([...unpackNumbers(packed)], given)
       const places = Int32Array.from(given.keys()).filter((place) => chosen[place] !== false)
       assert.deepEqual([...unpackWhole(inPiece(packWhole([...places]), from))], [...places])
-      // These add up without losing a digit, in any order.
+      // These numbers add up exactly, in any order.
       const known = [...places].map((place) => given[place] as number).filter((one) => !Number.isNaN(one))
       assert.equal(
         sumAt(packed, places),

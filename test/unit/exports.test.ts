@@ -5,11 +5,11 @@ import { test } from 'node:test'
 
 const root = new URL('../..', import.meta.url).pathname
 
-/** What others may import, and who may import it: tests, benchmarks and scripts count as readers. */
+/** The folders whose exports are checked, and those whose imports count: also tests, benchmarks and scripts. */
 const exporting = ['src', 'ui']
 const reading = [...exporting, 'test', 'benchmarks', 'scripts', 'bin', 'models']
 
-/** Names that are asked for by text: a thread imports the file that it is told and calls its `serve`. */
+/** Names that are used by text: a thread imports the file that it is given and calls its `serve`. */
 const byText = new Set(['serve'])
 
 const files = reading.flatMap((folder) =>
@@ -24,7 +24,7 @@ const declared = /^export (?:declare )?(?:async )?(?:function\*?|const|let|class
 const named = /(?:import|export)(?: type)?\s*\{([^}]*)\}\s*from '(\.[^']+)'/g
 const whole = /import(?: type)? \* as \w+ from '(\.[^']+)'|\bimport\(\s*'(\.[^']+)'|new URL\(\s*'(\.[^']+)'/g
 
-/** The names that each file is asked for; of a file that is imported as a whole, every word of the importer. */
+/** The names that are imported from each file; if a file is imported as a whole, every word of the importer. */
 const askedFor = new Map<string, Set<string>>()
 const ask = (from: string, path: string, names: readonly string[]) => {
   const file = join(dirname(from), path)
@@ -50,17 +50,17 @@ const exported = files
   .filter((file) => exporting.some((folder) => file.startsWith(`${folder}/`)))
   .flatMap((file) => [...(text.get(file) ?? '').matchAll(declared)].map(([, name = '']) => ({ file, name })))
 
-test('what a file exports, another one imports', () => {
+test('every export is imported by another file', () => {
   assert.ok(exported.length > 3_000, `${exported.length} exports were found`)
   const unused = exported.filter(({ file, name }) => !byText.has(name) && !askedFor.get(file)?.has(name))
   assert.equal(
     unused.map(({ file, name }) => `${file}: ${name}`).join('\n'),
     '',
-    'Take away `export` where only the file itself uses it, and the declaration where nothing does.',
+    'Remove `export` where only the file itself uses the name, and the declaration where nothing does.',
   )
 })
 
-test('every import that this test reads leads to a file', () => {
+test('every import that this test finds leads to a file', () => {
   const lost = [...askedFor.keys()].filter(
     (file) => exporting.some((folder) => file.startsWith(`${folder}/`)) && /\.tsx?$/.test(file),
   )

@@ -44,14 +44,14 @@ const fill = db.transaction((table: readonly Row[]) => {
   }
 })
 
-/** Every row as one that is too large for SQLite to judge itself. */
+/** Treats every row as too large for SQLite itself, so that it is evaluated in memory. */
 const inMemory: Dialect = {
   ...sqliteDialect,
   condition: (condition) => boundedCondition(sqliteDialect, condition, 0),
   sorting: (compile) => sortedIn(sqliteDialect, compile, 0),
 }
 
-/** Not only which rows are kept: false and unknown are told apart. */
+/** Compares the truth values, not only the rows that are found: false and unknown differ. */
 function judge(table: readonly Row[], text: string): void {
   const expression = parseExpressionText(text)
   const expected = outcome(() => table.map((row) => evaluate(expression, readerOf(row))))
@@ -68,7 +68,7 @@ function judge(table: readonly Row[], text: string): void {
   }
 }
 
-test('every value is judged by every comparison in SQLite as in memory', () => {
+test('every comparison of every value has the same result in SQLite as in memory', () => {
   fill(everyValue)
   for (const text of constantQueries('data').flat()) judge(everyValue, text)
   fill(everyContainer)
@@ -84,7 +84,7 @@ test('every value is judged by every comparison in SQLite as in memory', () => {
   }
 })
 
-test('random expressions judge random rows in SQLite as in memory', () => {
+test('random expressions have the same results on random rows in SQLite as in memory', () => {
   fc.assert(
     fc.property(rows, fc.array(query, { minLength: 8, maxLength: 8 }), (table, queries) => {
       fill(table)
@@ -94,7 +94,7 @@ test('random expressions judge random rows in SQLite as in memory', () => {
   )
 })
 
-test('rows are sorted in SQLite as in memory', () => {
+test('rows have the same order in SQLite as in memory', () => {
   const sorted = (table: readonly Row[], field: string, direction: 'asc' | 'desc') => {
     const reading = fieldOf(field)
     const orders = [

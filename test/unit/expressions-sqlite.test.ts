@@ -34,7 +34,7 @@ function plan(condition: string, values: readonly unknown[]): string {
   return (steps as { detail: string }[]).map((step) => step.detail).join('\n')
 }
 
-test('columns are compared as they are, so that their indexes are used', () => {
+test('columns are compared directly, so that their indexes are used', () => {
   const name = compile('{"$eq":[{"$getField":"name"},{"$literal":"x"}]}')
   assert.equal(name.text, '(name = ?)')
   assert.deepEqual(name.values, ['x'])
@@ -52,7 +52,7 @@ test('columns are compared as they are, so that their indexes are used', () => {
   }
 })
 
-test('the text of a statement depends on the shape alone', () => {
+test('the text of a statement depends only on the shape of the expression', () => {
   const shape = (path: string, value: string) => {
     const field = `data.${path}`
     const equal = JSON.stringify({ $eq: [{ $getField: field }, { $literal: value }] })
@@ -68,7 +68,7 @@ test('the text of a statement depends on the shape alone', () => {
   assert.equal(list(5).values.length, 8)
 })
 
-test('columns are sorted with what is missing last, whichever the direction', () => {
+test('missing values are sorted last in both directions', () => {
   const ids = (field: string, direction: 'asc' | 'desc') =>
     db
       .prepare(
@@ -108,7 +108,7 @@ test('keys and values are never part of the statement', () => {
     const { lastInsertRowid: id } = insert.run(JSON.stringify({ [key]: { [key]: key } }))
     insert.run('{"other":1}')
     const field = JSON.stringify(fieldAt([key, key]))
-    // A backslash before a dot is a dot inside a key, so such a key is reached only at the end of a path.
+    // A backslash before a dot makes the dot part of the key, so such a key is reached only at the end of a path.
     const reached = key.endsWith('\\') ? [] : [Number(id)]
     assert.deepEqual(found(`{"$convert":{"input":{"$getField":${field}},"to":"exists"}}`), reached, key)
     assert.deepEqual(
@@ -122,7 +122,7 @@ test('keys and values are never part of the statement', () => {
   db.exec('DELETE FROM sample')
 })
 
-test('what the parser accepts, SQLite runs', () => {
+test('SQLite runs every expression that the parser accepts', () => {
   db.exec(`DELETE FROM sample; INSERT INTO sample (data) VALUES ('{"a":{"0":{"1":{"2":"x"}}}}')`)
   const nest = (levels: number, wrap: (inner: string) => string) => {
     let expression = '{"$eq":[{"$getField":"data.a"},{"$literal":"x"}]}'
@@ -147,7 +147,7 @@ test('what the parser accepts, SQLite runs', () => {
   assert.deepEqual(found(JSON.stringify({ $or: lists })), [])
 })
 
-test('a query that would grow without end is refused', () => {
+test('a query that would grow too large is refused', () => {
   const lists = Array.from({ length: 40 }, () => ({
     $in: [{ $getField: 'name' }, Array.from({ length: 1000 }, () => ({ $literal: 'x' }))],
   }))
@@ -161,7 +161,7 @@ test('a query that would grow without end is refused', () => {
   assert.throws(() => found(nested), { code: 'invalid_expression', message: /too many comparisons/ })
 })
 
-test('unknown fields and bad times are refused wherever they stand', () => {
+test('unknown fields and invalid times are refused anywhere in an expression', () => {
   const bogus = '{"$getField":"bogus"}'
   const cases = [
     `{"$gt":[${bogus},{"$literal":null}]}`,
@@ -174,7 +174,7 @@ test('unknown fields and bad times are refused wherever they stand', () => {
   assert.throws(() => found(never), { code: 'invalid_expression', message: /compares a time with "never"/ })
 })
 
-test('a query is stopped while it judges one row', () => {
+test('a query can be stopped while it evaluates one row', () => {
   let questions = 0
   const stoppable = new Sqlite(':memory:')
   registerFunctions(stoppable, () => {
@@ -197,7 +197,7 @@ test('a query is stopped while it judges one row', () => {
   assert.throws(() => mentions.get([...sought.values, `${strings.slice(0, -1)},"b a"]`]), /enough/)
 })
 
-test('a row beyond what can be judged in memory is refused by its size', () => {
+test('a row too large to evaluate in memory is refused with its size', () => {
   const huge = {
     ...sqliteDialect,
     condition: (condition: DocumentCondition) => boundedCondition(sqliteDialect, condition, 0),

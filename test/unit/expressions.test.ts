@@ -17,7 +17,7 @@ const columns: Record<string, FieldValue> = {
   never: { kind: 'time', value: null },
 }
 
-/** `d` is a JSON column with this text. */
+/** Evaluates the expression; `d` is a JSON column with this text. */
 function judge(expression: string, data: string | null = null): boolean | null {
   return evaluate(parseExpressionText(`{"$expr":${expression}}`), (field) => {
     const [first, ...path] = splitPath(field)
@@ -30,7 +30,7 @@ function compared(data: string, operator: string, constant: string): boolean | n
   return judge(`{"${operator}":[{"$getField":"d"},{"$literal":${constant}}]}`, data)
 }
 
-test('a field is read as what the constant is', () => {
+test('a field is converted to the type of the constant', () => {
   const cases: [string, string, string, boolean | null][] = [
     ['0.9', '$gte', '1', false],
     ['1.5', '$gte', '1', true],
@@ -100,7 +100,7 @@ test('paths reach into objects and lists', () => {
   }
 })
 
-test('columns', () => {
+test('columns of each kind are compared', () => {
   const cases: [string, boolean | null][] = [
     ['{"$eq":[{"$getField":"name"},{"$literal":"Ada"}]}', true],
     ['{"$eq":[{"$literal":"Ada"},{"$getField":"name"}]}', true],
@@ -125,7 +125,7 @@ test('columns', () => {
   for (const [query, expected] of cases) assert.equal(judge(query), expected, query)
 })
 
-test('operators', () => {
+test('operators have three truth values', () => {
   const [yes, no, unknown] = ['{"$literal":true}', '{"$literal":false}', '{"$literal":null}']
   const within = (list: string) => `{"$in":[{"$getField":"d"},[${list}]]}`
   const contains = (data: string, substr: string, fold: boolean) =>
@@ -156,7 +156,7 @@ test('operators', () => {
   assert.equal(contains('null', '""', false), true)
 })
 
-test('conversions', () => {
+test('values are converted', () => {
   const converted = (data: string, to: string, constant: string) =>
     judge(`{"$eq":[{"$convert":{"input":{"$getField":"d"},"to":"${to}"}},{"$literal":${constant}}]}`, data)
   const cases: [string, string, string, boolean | null][] = [
@@ -187,7 +187,7 @@ test('conversions', () => {
   )
 })
 
-test('a conversion to exists or bool is a condition of its own', () => {
+test('a conversion to exists or bool is a condition by itself', () => {
   const alone = (field: string, to: string) => `{"$convert":{"input":{"$getField":"${field}"},"to":"${to}"}}`
   assert.equal(judge(alone('d.a', 'exists'), '{"a":0}'), true)
   assert.equal(judge(alone('d.a', 'exists'), '{"a":null}'), false)
@@ -195,7 +195,7 @@ test('a conversion to exists or bool is a condition of its own', () => {
   assert.equal(judge(alone('d.a', 'bool'), '{"a":"x"}'), null)
 })
 
-test('refusals name the place, what was given and what is accepted', () => {
+test('refusals name the path, what was given and what is accepted', () => {
   const deep = (levels: number) => `${'{"$not":['.repeat(levels)}{"$literal":true}${']}'.repeat(levels)}`
   const many = (count: number, item = '{"$literal":1}') => Array.from({ length: count }, () => item).join(',')
   const cases: [string, string][] = [
@@ -326,7 +326,7 @@ test('the bounds themselves are accepted', () => {
   assert.equal(judge('{"$eq":[{"$getField":"d.0.0.0"},{"$literal":1}]}', '[[[1]]]'), true)
 })
 
-test('parsed values and other places are taken too', () => {
+test('parsed values and other field names are accepted', () => {
   const expression = parseExpression({ $expr: { $eq: [{ $getField: 'a' }, { $literal: 1.5 }] } })
   assert.equal(
     evaluate(expression, () => ({ kind: 'number', value: 1.5 })),
@@ -337,7 +337,7 @@ test('parsed values and other places are taken too', () => {
   })
 })
 
-test('the fields of an expression, once each', () => {
+test('the fields of an expression are listed once each', () => {
   const expression = parseExpressionText(
     `{"$expr":{"$or":[{"$in":[{"$getField":"a"},[{"$getField":"b.c"}]]},{"$not":[{"$contains":{"input":{"$convert":
       {"input":{"$getField":"a"},"to":"string"}},"substr":{"$getField":"e"}}}]},{"$eq":[{"$literal":"f"},{"$getField":"g"}]}]}}`,
@@ -345,7 +345,7 @@ test('the fields of an expression, once each', () => {
   assert.deepEqual(fieldsOf(expression), ['a', 'b.c', 'e', 'g'])
 })
 
-test('paths split at dots', () => {
+test('paths are split at dots', () => {
   const cases: [string, string[]][] = [
     ['a', ['a']],
     ['a.b', ['a', 'b']],
@@ -356,7 +356,7 @@ test('paths split at dots', () => {
   for (const [field, path] of cases) assert.deepEqual(splitPath(field), path)
 })
 
-test('numbers from text, and back', () => {
+test('numbers are read from text and written back', () => {
   const read: [string, bigint | number | null][] = [
     ['9223372036854775807', 9223372036854775807n],
     ['9223372036854775808', 2 ** 63],

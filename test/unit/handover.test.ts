@@ -6,7 +6,7 @@ import { pack, unpack } from '../../src/threads/handover.ts'
 
 const noPause = () => undefined
 
-/** As a message between threads: buffers are handed over, and what a structured clone cannot carry would be lost. */
+/** Like a message between threads: buffers are transferred, and what a structured clone cannot copy would be lost. */
 const handedOver = (value: unknown) => unpack(structuredClone(pack(value)), noPause)
 
 const text = fc.string({ unit: 'grapheme', maxLength: 40 })
@@ -21,7 +21,7 @@ const { value } = fc.letrec((tie) => ({
   ),
 }))
 
-test('a value is the same in another thread', async () => {
+test('a value arrives unchanged in another thread', async () => {
   await fc.assert(
     fc.asyncProperty(value, async (given) => {
       const before = structuredClone(shown(given))
@@ -31,7 +31,7 @@ test('a value is the same in another thread', async () => {
   )
 })
 
-test('long lists come in pieces, long texts in shared memory', async () => {
+test('long lists are sent in pieces, and long texts in shared memory', async () => {
   const long = JSON.stringify('é'.repeat(100_000))
   const given = () => ({
     batch: Array.from({ length: 20_000 }, (_, n) => ({ n, inner: [n], json: new JsonText(`{"n":${n}.0}`) })),
@@ -46,7 +46,7 @@ test('long lists come in pieces, long texts in shared memory', async () => {
   assert.deepEqual(shown(arrived), shown(given()))
 })
 
-/** Kept JSON as something that deepEqual tells from a text. */
+/** Replaces JSON text by a value that deepEqual tells from a string. */
 function shown(value: unknown): unknown {
   if (value instanceof JsonText) return ['kept', value.text]
   if (Array.isArray(value)) return value.map(shown)

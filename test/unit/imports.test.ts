@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import { test } from 'node:test'
 
-/** From the top down. A file imports only from its own floor (within its own room) and from the floors below it. */
+/** The layers from the top down. A file imports only from its own room (folder or file) and from the layers below. */
 const floors: readonly (readonly string[])[] = [
   ['main.ts', 'command-line', 'server.ts', 'app.ts', 'large-bodies.ts'],
   ['operations'],
@@ -15,7 +15,7 @@ const floors: readonly (readonly string[])[] = [
 
 const root = new URL('../../src', import.meta.url).pathname
 
-/** Generated code is nobody's to arrange. */
+/** Generated code is left out. */
 const files = readdirSync(root, { recursive: true, encoding: 'utf8' })
   .filter((file) => file.endsWith('.ts') && !file.includes('/generated/'))
   .toSorted()
@@ -25,7 +25,7 @@ const text = new Map(files.map((file) => [file, readFileSync(join(root, file), '
 const importing =
   /(?:^|\n)(?:import|export)\b[^;'"]*?['"](\.[^'"]+\.ts)['"]|\bimport\(\s*['"](\.[^'"]+\.ts)['"]/g
 
-/** Every file with the files that it imports, for their types alone or not. */
+/** Every file with the files that it imports, type imports included. */
 const imports = new Map(
   files.map((file) => {
     const found = (text.get(file) ?? '').matchAll(importing)
@@ -43,7 +43,7 @@ const floorOf = (file: string) => floors.findIndex((rooms) => rooms.includes(roo
 const listed = (broken: readonly { from: string; to: string }[]) =>
   broken.map(({ from, to }) => `src/${from} imports src/${to}`).join('\n')
 
-test('every file of src stands on a floor, and every import is found', () => {
+test('every file of src belongs to a layer, and every import is found', () => {
   assert.deepEqual(
     files.filter((file) => floorOf(file) === -1),
     [],
@@ -54,7 +54,7 @@ test('every file of src stands on a floor, and every import is found', () => {
   assert.ok(every.length > 1_000, `${every.length} imports were found`)
 })
 
-test('imports go down the floors', () => {
+test('imports go down the layers', () => {
   const broken = every.filter(({ from, to }) => {
     const [above, below] = [floorOf(from), floorOf(to)]
     return below < above || (below === above && above > 0 && roomOf(from) !== roomOf(to))
@@ -62,11 +62,11 @@ test('imports go down the floors', () => {
   assert.equal(
     listed(broken),
     '',
-    'Move what is shared to a floor that both may import, or hand it over as an argument. CONTRIBUTING.md has the floors.',
+    'Move the shared part to a layer that both may import, or pass it as an argument. CONTRIBUTING.md has the layers.',
   )
 })
 
-test('no imports go in a circle, types included', () => {
+test('imports form no cycle, type imports included', () => {
   const done = new Set<string>()
   const open: string[] = []
   const visit = (file: string): void => {
@@ -93,30 +93,26 @@ test('no folder has more than 30 files', () => {
   assert.deepEqual(large, [], 'Give each idea of the folder a folder of its own.')
 })
 
-test('docs/architecture.md says of every folder what it has', () => {
+test('docs/architecture.md describes every folder', () => {
   const page = readFileSync(new URL('../../docs/architecture.md', import.meta.url), 'utf8')
   const [, said = ''] = page.split('\n## Every folder\n')
   const folders = [...new Set(files.map((file) => dirname(file)))].filter((folder) => folder !== '.')
   const missing = folders.filter((folder) => !said.includes(`\`${folder}/\``))
-  assert.deepEqual(missing, [], 'Give it a line in the table of docs/architecture.md.')
+  assert.deepEqual(missing, [], 'Add it to the table of docs/architecture.md.')
   const named = [...said.matchAll(/`([a-z/-]+)\/`/g)].map(([, folder = '']) => folder)
   const gone = named.filter((folder) => !existsSync(join(root, folder)))
-  assert.deepEqual(gone, [], 'Take it out of the table of docs/architecture.md.')
+  assert.deepEqual(gone, [], 'Remove it from the table of docs/architecture.md.')
 })
 
-/** They put the rooms together: the routes of all families, and their contracts. */
+/** These files assemble the routes of all families and their contracts. */
 const composing = new Set(['app.ts', 'large-bodies.ts'])
 
-test('chat is a way in like the others: nothing else imports from it', () => {
+test('chat is one API among others: nothing else imports from it', () => {
   const sideways = every.filter(
     ({ from, to }) =>
       to.startsWith('operations/chat/') && !from.startsWith('operations/chat/') && !composing.has(from),
   )
-  assert.equal(
-    listed(sideways),
-    '',
-    'What two ways of asking a model share belongs in operations/generation.',
-  )
+  assert.equal(listed(sideways), '', 'What two APIs of a model share belongs in operations/generation.')
 })
 
 test('operations have no SQL', () => {
@@ -124,10 +120,10 @@ test('operations have no SQL', () => {
     (file) =>
       file.startsWith('operations/') && /\bsql`|\btrusted\(|\bSELECT\b.*\bFROM\b/.test(text.get(file) ?? ''),
   )
-  assert.deepEqual(broken, [], 'SQL belongs in storage, behind a function that says what it finds.')
+  assert.deepEqual(broken, [], 'SQL belongs in storage, in a function that is named after what it finds.')
 })
 
-test('packages stay in their rooms', () => {
+test('packages are imported only where they belong', () => {
   const owners: Record<string, RegExp> = {
     'node-llama-cpp': /^inference\//,
     // A download is locked by a database, because that lock ends with its process.
@@ -140,5 +136,5 @@ test('packages stay in their rooms', () => {
       .filter(([name, owner]) => new RegExp(`from '${name}'`).test(text.get(file) ?? '') && !owner.test(file))
       .map(([name]) => `src/${file} imports ${name}`),
   )
-  assert.deepEqual(broken, [], 'Hand it over as an argument, or use what its owner exports.')
+  assert.deepEqual(broken, [], 'Pass it as an argument, or use what its owner exports.')
 })

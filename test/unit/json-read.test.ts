@@ -9,7 +9,7 @@ const kept: Shape = { kept: true }
 const fields = (members: Record<string, Shape>): Shape => ({ fields: new Map(Object.entries(members)) })
 const open = (shape: Shape): Shape => ({ ...shape, others: anyShape })
 
-/** The value that was read, with kept texts as strings that begin with a mark. */
+/** The value that was read, with kept texts as strings that begin with `kept`. */
 function shown(value: unknown): unknown {
   if (value instanceof JsonText) return `kept ${value.text}`
   if (Array.isArray(value)) return value.map(shown)
@@ -35,7 +35,7 @@ for (const [text, shape, expected] of [
   ['{}', fields({ a: kept }), {}],
   ['[]', { items: kept }, []],
 ] as [string, Shape, unknown][]) {
-  test(`${text} is read as its shape says`, () => {
+  test(`${text} is read according to its shape`, () => {
     assert.deepEqual(shown(readJson(text, shape, 100)), expected)
   })
 }
@@ -46,7 +46,7 @@ test('__proto__ is a key like any other', () => {
   assert.equal(Object.getPrototypeOf(value), Object.prototype)
 })
 
-test('what no contract knows is checked, named, and left out', () => {
+test('unknown members are checked, named and left out', () => {
   const text = `{"unknown":${'['.repeat(30)}1${']'.repeat(30)},"a":1,"b":{"c":[{}]}}`
   const shape = fields({ a: {}, b: {} })
   assert.deepEqual(readJson(text, shape, 50), { unknown: null, a: 1, b: {} })
@@ -62,7 +62,7 @@ test('what no contract knows is checked, named, and left out', () => {
   }
 })
 
-test('of what is more than a contract takes no more is made', () => {
+test('items beyond the limit of a contract are not created', () => {
   const many = 50_000
   const list = Array(many).fill('"x"').join()
   const members = Array.from({ length: many }, (_, n) => `"m${n}":1`).join()
@@ -88,7 +88,7 @@ for (const [name, levels, shape] of [
     fields({ a: { items: kept } }),
   ],
 ] as [string, (depth: number) => string, Shape][]) {
-  test(`the depth of ${name} is bounded, and counted from the outside`, () => {
+  test(`the depth of ${name} is bounded, counted from the outside`, () => {
     readJson(levels(10), shape, 10)
     assert.throws(() => readJson(levels(11), shape, 10), DepthError)
   })
@@ -127,7 +127,7 @@ const { json } = fc.letrec<{ json: string }>((tie) => ({
   ),
 }))
 
-/** Texts that are JSON, and texts that nearly are. */
+/** Texts that are JSON or nearly so. */
 const texts = fc
   .tuple(
     json,
@@ -177,7 +177,7 @@ function outcome(read: () => unknown): unknown {
   }
 }
 
-test('a text is read as JSON.parse reads it, and refused where JSON.parse refuses it', () => {
+test('a text is read or refused as by JSON.parse', () => {
   fc.assert(
     fc.property(texts, (text) => {
       const expected = outcome(() => JSON.parse(text))
@@ -196,14 +196,14 @@ test('a text is read as JSON.parse reads it, and refused where JSON.parse refuse
       assert.equal(
         typeof outcome(() => readJson(text, {}, 1000)),
         typeof expected,
-        'what is left out is checked',
+        'members that are left out are checked',
       )
     }),
     { numRuns: 5000 },
   )
 })
 
-test('a number that a double rounds is known by the digits that were written', () => {
+test('the digits of a number that a double would round are available', () => {
   const text =
     '{"a":9007199254740993,"b":[1,{"__proto__":-9223372036854775809}],"c":1e400,"d":9007199254740991,"a":12345678901234567890}'
   const value = readJson(text, anyShape, 10)

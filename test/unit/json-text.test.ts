@@ -16,7 +16,7 @@ import { compareText } from '../../src/domain/text.ts'
 const json = fc.jsonValue({ depthSize: 'medium' })
 const space = fc.constantFrom('', ' ', '\n', '\t ', '  \r\n')
 
-test('compactJson: takes the space between tokens out, and no other', () => {
+test('compactJson: removes the white space between tokens only', () => {
   fc.assert(
     fc.property(json, space, (value, indent) => {
       assert.equal(compactJson(JSON.stringify(value, null, indent)), JSON.stringify(value))
@@ -25,7 +25,7 @@ test('compactJson: takes the space between tokens out, and no other', () => {
   assert.equal(compactJson(' { "a b" : " \\" " , "\\\\" : [ ] } '), '{"a b":" \\" ","\\\\":[]}')
 })
 
-test('membersOf: the texts of the members, the last of a key that is given twice', () => {
+test('membersOf: gives the texts of the members, and the last of a repeated key', () => {
   const members = membersOf('{"a":1.0,"b":{"c":[1,{}]},"":"x,}","\\u0064":null,"a":2.0,"__proto__":[]}')
   assert.deepEqual(
     [...members],
@@ -52,7 +52,7 @@ test('membersOf: agrees with JSON.parse', () => {
   )
 })
 
-test('writeJson: writes what JSON.stringify writes, and kept texts as they are', () => {
+test('writeJson: writes what JSON.stringify writes, and kept texts unchanged', () => {
   fc.assert(
     fc.property(json, (value) => {
       assert.equal(writeJson(value), JSON.stringify(value))
@@ -68,7 +68,7 @@ test('writeJson: writes what JSON.stringify writes, and kept texts as they are',
   assert.equal(writeJson(undefined), 'null')
 })
 
-test('itemsOf: the texts of the items', () => {
+test('itemsOf: gives the texts of the items', () => {
   fc.assert(
     fc.property(fc.array(json, { maxLength: 6 }), space, (list, gap) => {
       const texts = list.map((item) => JSON.stringify(item))
@@ -77,7 +77,7 @@ test('itemsOf: the texts of the items', () => {
   )
 })
 
-test('a text in shared memory is the same text, wherever it stands', () => {
+test('a text in shared memory is read as the same text, anywhere in a value', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme' }), (text) => {
       const shared = new JsonText(sharedText(text))
@@ -91,10 +91,10 @@ test('a text in shared memory is the same text, wherever it stands', () => {
   assert.equal(joined(['a', 'é']), 'aé')
   assert.equal(textOfShared(joined(['a', sharedText('é'), 'ж']) as SharedText), 'aéж')
   const bytes = new Uint8Array([1, 2])
-  assert.equal(withTexts({ bytes }).bytes, bytes, 'bytes that are no text stay')
+  assert.equal(withTexts({ bytes }).bytes, bytes, 'other bytes are left unchanged')
 })
 
-test('texts are ordered by code point, halves of pairs too', () => {
+test('texts are ordered by code point, lone surrogates included', () => {
   const points = (text: string) => [...text].map((one) => one.codePointAt(0) as number)
   fc.assert(
     fc.property(

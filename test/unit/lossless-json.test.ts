@@ -3,13 +3,13 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { JsonNumber, parseLossless } from '../../src/domain/json/lossless.ts'
 
-test('numbers that a double writes back stay numbers', () => {
+test('numbers that a double preserves stay numbers', () => {
   for (const token of ['0', '1', '-5', '0.5', '123456789012345', '1e+21', '5e-324', '9007199254740991']) {
     assert.equal(parseLossless(token), JSON.parse(token), token)
   }
 })
 
-test('every other number keeps its digits, wherever it stands', () => {
+test('every other number keeps its digits, anywhere in a value', () => {
   for (const token of [
     '1.0',
     '-0',
@@ -44,13 +44,13 @@ test('__proto__ is a key like any other', () => {
   }
 })
 
-test('what is not JSON is refused as JSON.parse refuses it', () => {
+test('invalid JSON is refused as by JSON.parse', () => {
   for (const text of ['', '{', '01', '1.', '.5', '+1', 'NaN', '[1.0,]', "{'a':1.0}"]) {
     assert.throws(() => parseLossless(text), SyntaxError, text)
   }
 })
 
-test('any JSON comes back as it was', () => {
+test('any JSON is written back unchanged', () => {
   fc.assert(
     fc.property(fc.json({ maxDepth: 4 }), (text) => {
       assert.deepEqual(JSON.parse(JSON.stringify(parseLossless(text))), JSON.parse(text))

@@ -30,7 +30,7 @@ for (const [values, expected] of [
   })
 }
 
-test('means: names without end fill no memory', async () => {
+test('means: the number of names is bounded', async () => {
   const values = Array.from({ length: 12_000 }, (_, n) => `{"n${n}":1,"always":${n % 2}}`)
   const means = JSON.parse(await meansOf(...values))
   assert.equal(Object.keys(means).length, 10_000)
@@ -48,7 +48,7 @@ test('means: a large value is walked in small steps', async () => {
   assert.equal(means.text(), '{"output":{"n":{"mean":5}}}')
 })
 
-test('means: others go first while a large value is walked', async () => {
+test('means: other work runs while a large value is walked', async () => {
   const means = createMeans(createYieldToLoop())
   let others = 0
   let going = true

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { classesOf } from '../../src/operations/objects/classes.ts'
 import { Value } from '../../src/operations/objects/values.ts'
 
-test('a value is walked by names and places, digit by digit', () => {
+test('a value is read by names and indexes, and numbers keep their digits', () => {
   const value = new Value('{"a":[1.0,{"b\\u0041":9007199254740993}],"a b":"x\\n"}')
   assert.equal(value.member('a')?.item(0)?.text, '1.0')
   assert.equal(value.member('a')?.item(1)?.member('bA')?.text, '9007199254740993')
@@ -25,7 +25,7 @@ test('a value is walked by names and places, digit by digit', () => {
 
 const classes = (value: unknown) => classesOf(JSON.stringify(value))
 
-test('a class needs the marks of one', () => {
+test('a class is recognised only by its bases and its name', () => {
   const none = { kind: 'object', base: null, leaf: null }
   for (const value of [
     null,
@@ -59,7 +59,7 @@ test('a class needs the marks of one', () => {
   })
 })
 
-test('a class is found in a large value too', () => {
+test('a class is found in a large value, too', () => {
   const marks = { _class_name: 'X', _bases: ['Object', 'BaseModel'] }
   const found = { kind: 'object', base: 'X', leaf: 'X' }
   const rows = Array.from({ length: 20_000 }, (_, n) => ({ n, _class_name: 'Inner', _bases: [] }))

@@ -12,7 +12,7 @@ import { attributesOf, exportOf, otlpSpanId, otlpTraceId, protobufOf, spanOf } f
 
 const json = (value: unknown) => new JsonText(JSON.stringify(value))
 
-/** As the front door hands a body over: spans, scopes and resources are texts. */
+/** Reads a body as the HTTP side passes it: spans, scopes and resources are texts. */
 function readJson({ resourceSpans }: ReturnType<typeof exportOf>): ResourcePiece[] {
   return piecesOfJson({
     resourceSpans: resourceSpans.map(({ resource, scopeSpans }) => ({
@@ -119,7 +119,7 @@ for (const [name, attributes, expected] of [
     },
   ],
   [
-    'documents that were found, as OpenInference has them',
+    'retrieved documents of OpenInference',
     {
       'input.value': 'capital of Chad',
       'retrieval.documents.0.document.content': "N'Djamena",
@@ -132,7 +132,7 @@ for (const [name, attributes, expected] of [
     },
   ],
   [
-    'a text that the Vercel AI SDK makes a vector of',
+    'a text that the Vercel AI SDK embeds',
     { 'ai.value': '"a \\"text\\""', 'ai.usage.tokens': 5, 'ai.model.id': 'vectors' },
     {
       inputs: '{"value":"a \\"text\\""}',
@@ -140,7 +140,7 @@ for (const [name, attributes, expected] of [
     },
   ],
   [
-    'several texts of it, and one that is no JSON',
+    'several texts of the Vercel AI SDK, one of them not JSON',
     { 'ai.values': { arrayValue: { values: [{ stringValue: '"a"' }, { stringValue: '"b' }] } } },
     { inputs: '{"values":["a","\\"b"]}' },
   ],
@@ -197,19 +197,19 @@ for (const [name, attributes, expected] of [
     { inputs: '{"value":"{not json"}', output: '"[1, 2"' },
   ],
   [
-    'JSON that is too deep stays a text',
+    'JSON that is too deep and stays a text',
     { 'output.value': '['.repeat(150) + ']'.repeat(150) },
     {
       output: JSON.stringify('['.repeat(150) + ']'.repeat(150)),
     },
   ],
   [
-    'counts that are none',
+    'invalid counts',
     { 'gen_ai.usage.input_tokens': 'many', 'llm.usage.total_tokens': -1 },
     { summary: '{}' },
   ],
   [
-    'what Weave reads of itself',
+    'the attributes of Weave itself',
     {
       'wandb.thread_id': 't',
       'wandb.is_turn': true,
@@ -228,7 +228,7 @@ for (const [name, attributes, expected] of [
       svc_run_step_end: 4,
     },
   ],
-  ['a turn of no thread', { 'wandb.is_turn': true }, { thread_id: null, turn_id: null }],
+  ['a turn without a thread', { 'wandb.is_turn': true }, { thread_id: null, turn_id: null }],
 ] as [string, Record<string, unknown>, Record<string, unknown>][]) {
   for (const [encoding, read] of Object.entries(encodings)) {
     test(`a span with ${name}, in ${encoding}`, () => {
@@ -242,7 +242,7 @@ for (const [name, attributes, expected] of [
 }
 
 for (const [encoding, read] of Object.entries(encodings)) {
-  test(`every part of a span has a place, in ${encoding}`, () => {
+  test(`every part of a span is stored, in ${encoding}`, () => {
     const span = spanOf(
       { a: 1 },
       {
@@ -359,9 +359,9 @@ for (const [encoding, read] of Object.entries(encodings)) {
       },
       'T',
     ],
-    ['nothing but itself', { status: { code: 2 } }, 'Error'],
+    ['a general text', { status: { code: 2 } }, 'Error'],
     [
-      'what Langfuse says of it',
+      'the status message of Langfuse',
       {
         attributes: attributesOf({
           'langfuse.observation.level': 'ERROR',
@@ -370,9 +370,13 @@ for (const [encoding, read] of Object.entries(encodings)) {
       },
       'no model',
     ],
-    ['a message that no text column holds', { status: { code: 2, message: 'a\0b' } }, 'a\ufffdb'],
     [
-      'no error at all',
+      'a message without the characters that a text column cannot store',
+      { status: { code: 2, message: 'a\0b' } },
+      'a\ufffdb',
+    ],
+    [
+      'no error when its status is not an error',
       {
         status: { code: 1, message: 'fine' },
         events: [{ name: 'exception', attributes: attributesOf({ 'exception.message': 'handled' }) }],
@@ -380,7 +384,7 @@ for (const [encoding, read] of Object.entries(encodings)) {
       null,
     ],
   ] as const) {
-    test(`a span that failed says ${name}, in ${encoding}`, () => {
+    test(`the exception of a span is ${name}, in ${encoding}`, () => {
       assert.equal(callOf(spanOf({}, fields), read).exception, exception)
     })
   }
@@ -392,7 +396,7 @@ for (const [encoding, read] of Object.entries(encodings)) {
     [`${'x'.repeat(126)}😀😀`, `${'x'.repeat(126)}…`],
     ['a\0b', 'a\ufffdb'],
   ] as const) {
-    test(`the name ${JSON.stringify(name.slice(-8))} of ${name.length} is kept in full, in ${encoding}`, () => {
+    test(`the name ${JSON.stringify(name.slice(-8))} of ${name.length} characters is kept in full, in ${encoding}`, () => {
       const call = callOf(spanOf({}, { name }), read)
       assert.equal(call.op_name, opName)
       assert.equal(JSON.parse(call.otel_dump?.text ?? '').name, name)
@@ -471,7 +475,7 @@ for (const [encoding, read] of Object.entries(encodings)) {
   }
 }
 
-test('a span of far too many entries is not read at all', () => {
+test('a span with far too many entries is refused before it is parsed', () => {
   const text = JSON.stringify(spanOf({}, { events: eventsWith(900, 25) }))
   const [piece] = piecesOfJson({
     resourceSpans: [{ scopeSpans: [{ spans: [new JsonText(`${text} and this is no JSON`)] }] }],
@@ -483,13 +487,13 @@ test('a span of far too many entries is not read at all', () => {
 })
 
 for (const [encoding, read] of Object.entries(encodings)) {
-  test(`a span has as many entries as it may have, in ${encoding}`, () => {
+  test(`a span may have the maximum number of entries, in ${encoding}`, () => {
     const { otel_dump } = callOf(spanOf({ a: 1 }, { events: eventsWith(99, 100) }), read)
     assert.equal(JSON.parse(otel_dump?.text ?? '{}').events.length, 99)
   })
 }
 
-test('attributes are gone through once for all names that they could have', () => {
+test('attributes are searched once for all names that are known', () => {
   let walks = 0
   class WalkedMap extends Map<string, string> {
     override keys() {
@@ -510,12 +514,12 @@ test('attributes are gone through once for all names that they could have', () =
   assert.equal(JSON.stringify(inputOf(span)), found)
 })
 
-test('a parent of zeros is none', () => {
+test('a parent id of zeros means no parent', () => {
   assert.equal(callOf(spanOf({}, { parentSpanId: '0000000000000000' }), readJson).parent_id, null)
   assert.equal(callOf(spanOf({}, { parentSpanId: '' }), readJson).parent_id, null)
 })
 
-test('ids in capitals are the same ids', () => {
+test('ids in capital letters are the same ids', () => {
   const call = callOf(
     spanOf({}, { traceId: otlpTraceId.toUpperCase(), spanId: otlpSpanId.toUpperCase() }),
     readJson,
@@ -558,12 +562,12 @@ for (const [fields, why] of [
   [{ droppedLinksCount: -1 }, 'droppedLinksCount: expected a whole number of 32 bits, received -1'],
   [{ status: 2 }, 'status: expected an object, received 2'],
 ] as const) {
-  test(`JSON of another shape is named: ${why}`, () => {
+  test(`JSON of a wrong shape is refused with the reason: ${why}`, () => {
     assert.throws(() => callOf(spanOf({}, { ...fields }), readJson), new SpanError(why))
   })
 }
 
-test('numbers of JSON keep the digits that they were sent with', () => {
+test('numbers in JSON keep their digits', () => {
   const text = `{"traceId":"${otlpTraceId}","spanId":"${otlpSpanId}","startTimeUnixNano":1767323045123456789,"endTimeUnixNano":1767323046500000999,"attributes":[{"key":"i","value":{"intValue":9007199254740993}},{"key":"d","value":{"doubleValue":1.50}},{"key":"e","value":{"doubleValue":1E5}},{"key":"n","value":{"stringValue":null,"doubleValue":3}}]}`
   const pieces = piecesOfJson({
     resourceSpans: [{ scopeSpans: [{ spans: [new JsonText(text)] }] }],
@@ -577,7 +581,7 @@ test('numbers of JSON keep the digits that they were sent with', () => {
   assert.equal(call.attributes.text, '{"i":9007199254740993,"d":1.50,"e":1E5,"n":3}')
 })
 
-test('values nested deeper than 100 levels are malformed, however they came', () => {
+test('values nested deeper than 100 levels are malformed', () => {
   let value: Record<string, unknown> = { intValue: '1' }
   for (let level = 0; level < 100; level++) value = { arrayValue: { values: [value] } }
   const body = exportOf([spanOf({ a: value })])
@@ -585,7 +589,7 @@ test('values nested deeper than 100 levels are malformed, however they came', ()
   assert.throws(() => piece?.spans[0]?.span(), new SpanError('a value is nested deeper than 100 levels'))
 })
 
-test('bytes that are no span are malformed alone; bytes that are no export are refused', () => {
+test('bytes that are not a span make only that span malformed; bytes that are not an export are refused', () => {
   const submessage = (bytes: number[]) => [0x0a, bytes.length, ...bytes]
   const spans = (bytes: number[]) => submessage([0x12, bytes.length + 2, 0x12, bytes.length, ...bytes])
   const [piece] = piecesOfProtobuf(Uint8Array.from(spans([0x0a, 0x7f, 1])))
@@ -599,7 +603,7 @@ test('bytes that are no span are malformed alone; bytes that are no export are r
   assert.deepEqual(piecesOfProtobuf(new Uint8Array()), [])
 })
 
-test('a request of more parts than anyone sends is refused before they are opened', () => {
+test('a request with too many parts is refused before they are read', () => {
   const many = Buffer.alloc(2 * 50_001, Buffer.from([0x0a, 0]))
   assert.throws(() => piecesOfProtobuf(many), { name: 'Refusal', code: 'too_many_ids' })
   assert.equal(piecesOfProtobuf(many.subarray(2)).length, 50_000)

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { canonicalJson } from '../../src/domain/json/canonical.ts'
 import { isBeyondLimit } from '../../src/operations/feedback/payload-size.ts'
 
-/** The size as the first limit that is enough. */
+/** The size, found as the smallest limit that is not exceeded. */
 function sizeOf(json: string): number {
   let size = 0
   while (isBeyondLimit(json, size)) size++
@@ -20,15 +20,15 @@ for (const [json, ascii] of [
   ['{"a":"\\u0022\\u005c\\u000a\\u0000"}', '{"a": "\\"\\\\\\n\\u0000"}'],
   ['{"a":"\\n\\"\\\\,:\\"\u007f"}', '{"a": "\\n\\"\\\\,:\\"\\u007f"}'],
 ] as const) {
-  test(`${JSON.stringify(json)} is as long as ${JSON.stringify(ascii)}`, () => {
+  test(`the size of ${JSON.stringify(json)} is the length of ${JSON.stringify(ascii)}`, () => {
     assert.equal(sizeOf(json), ascii.length)
   })
 }
 
-test('the size is that of the text that Python writes', () => {
+test('the size is the length of the text that Python writes', () => {
   fc.assert(
     fc.property(fc.jsonValue({ maxDepth: 3 }), fc.integer({ min: -3, max: 3 }), (value, around) => {
-      // A number is counted as it was sent, which is not always as Python would write it.
+      // Other numbers are counted as sent, which is not always how Python would write them.
       const json = JSON.stringify(value, (_, inner) =>
         typeof inner === 'number' ? Math.trunc(inner % 1000) + 0 : inner,
       )

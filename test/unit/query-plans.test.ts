@@ -19,7 +19,7 @@ import { queueRow } from '../support/stored-queues.ts'
 
 const project = 'acme/qa'
 
-test('what a parameter is bound to is no reason to plan a statement anew, and nothing else comes of it', (t) => {
+test('statements are not planned anew for the values of parameters, and give the same results', (t) => {
   const connection = connect(':memory:', 'write')
   t.after(() => connection.close())
   const { prepare } = connection.handle
@@ -42,7 +42,7 @@ test('what a parameter is bound to is no reason to plan a statement anew, and no
   ])
 })
 
-test('the feedback of a thing is found by the thing, in its order', (t) => {
+test('the feedback of an object is found by its ref and sorted', (t) => {
   const { tx, planOf } = openPlanned(t)
   const asked = '{"$expr":{"$eq":[{"$getField":"svc_ref"},{"$literal":"weave:///acme/qa/call/1"}]}}'
   const conditions = [compileCondition(parseExpressionText(asked), feedbackFields('query'), tx.dialect)]
@@ -58,7 +58,7 @@ test('the feedback of a thing is found by the thing, in its order', (t) => {
   assert.deepEqual(planOf(countFeedback(tx, query)), [`SEARCH feedback USING COVERING ${byRef}`])
 })
 
-test('what a list names is looked up by its key, however long the list is and whatever the order', (t) => {
+test('the values of a list are looked up by key, whatever its length and the order', (t) => {
   const { tx, planOf } = openPlanned(t)
   const order = [trusted('started_at ASC'), trusted('id ASC')]
   const page = { projectId: project, limit: null, offset: 0 }
@@ -75,7 +75,7 @@ test('what a list names is looked up by its key, however long the list is and wh
     assert.equal(found({ trace_ids: values }), '(project_id=? AND trace_id=?)')
     assert.equal(found({ parent_ids: values }), '(project_id=? AND parent_id=?)')
     assert.equal(found({ thread_ids: values }), '(project_id=? AND thread_id=?)')
-    // No index has these, so the order is kept.
+    // No index contains these, so the index of the order is used.
     assert.equal(found({ svc_run_ids: values }), '(project_id=? AND started_at>?)')
     const asked = { $in: [{ $getField: 'svc_ref' }, values.map((value) => ({ $literal: value }))] }
     const conditions = [
@@ -94,7 +94,7 @@ test('what a list names is looked up by its key, however long the list is and wh
   }
 })
 
-test('what is sorted is keys, and each row is read in its turn', (t) => {
+test('only keys are sorted, and then the rows are read one by one', (t) => {
   const { tx, planOf } = openPlanned(t)
   const query = { projectId: project, conditions: [], order: [trusted('op_name')], limit: null, offset: 0 }
   const columns = { large: new Set(['inputs'] as const), totalStorageSize: false }
@@ -107,7 +107,7 @@ test('what is sorted is keys, and each row is read in its turn', (t) => {
   ])
 })
 
-test('a new version looks at no more of the others than it has to', async (t) => {
+test('a new version reads only what it needs of the other versions', async (t) => {
   const { tx, plans } = openPlanned(t)
   const object = {
     project_id: project,
@@ -137,7 +137,7 @@ test('a new version looks at no more of the others than it has to', async (t) =>
   ])
 })
 
-test('versions are looked up one by one, not all names by all digests', async (t) => {
+test('versions are looked up one by one, not as all names with all digests', async (t) => {
   const { tx, plans } = openPlanned(t)
   const versions = ['a', 'b', 'c'].map((name) => ({ object_id: name, digest: name.toUpperCase() }))
   await readVersions(
@@ -151,7 +151,7 @@ test('versions are looked up one by one, not all names by all digests', async (t
   assert.deepEqual(found, Array(4).fill('(project_id=? AND object_id=? AND digest=?)'))
 })
 
-test('who has finished a queue is told so without a look at its items', async (t) => {
+test('an annotator who has finished a queue is answered without reading its items', async (t) => {
   const { tx, plans } = openPlanned(t)
   await addQueue(tx, queueRow(project))
   await tx.run(
@@ -175,7 +175,7 @@ test('who has finished a queue is told so without a look at its items', async (t
   assert.equal((await takeNextItem(tx, { ...asked, annotator: 'bob' })).item?.id, 'i')
 })
 
-test('stored completions are read in their order, from where the last page ended, with no sort', (t) => {
+test('stored completions are read in index order, from the end of the last page, without sorting', (t) => {
   const { tx, planOf } = openPlanned(t)
   const page = { project, model: 'small', metadata: new Map([['run', '1']]), limit: 20, now: 1 }
   for (const order of ['asc', 'desc'] as const) {

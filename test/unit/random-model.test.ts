@@ -29,7 +29,7 @@ after(async () => {
   await rm(folder, { recursive: true })
 })
 
-test('a random model loads, gives any text back and generates', async () => {
+test('a random model loads, reproduces any text and generates', async () => {
   const path = join(folder, 'small.gguf')
   await writeRandomModel(path)
   assert.ok((await stat(path)).size < 100_000)
@@ -47,7 +47,7 @@ test('a random model loads, gives any text back and generates', async () => {
     if (said.push(token) === 32) break
   }
   assert.equal(said.length, 32)
-  assert.ok(new Set(said).size > 4, 'more than one token said again and again')
+  assert.ok(new Set(said).size > 4, 'more than one token is repeated')
   await model.dispose()
 })
 
@@ -61,7 +61,7 @@ test('a large vocabulary and quantized weights load', async () => {
   await model.dispose()
 })
 
-test('the same shape and seed give the same bytes, another seed gives others', async () => {
+test('the same shape and seed give the same bytes, and another seed gives others', async () => {
   const digests = []
   for (const [name, seed] of [['a', 7] as const, ['b', 7] as const, ['c', 8] as const]) {
     const path = join(folder, `${name}.gguf`)

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { settle, startSpending, untilBelow } from '../../src/domain/rates.ts'
 import { durationOf } from '../../src/http/limits.ts'
 
-test('what was spent comes back evenly, and never more than that', () => {
+test('spent requests and tokens are refilled evenly, up to the limit', () => {
   const spending = startSpending(0)
   assert.equal(settle(spending, 60, 0), 0)
   spending.amount += 30
@@ -12,7 +12,7 @@ test('what was spent comes back evenly, and never more than that', () => {
   assert.equal(settle(spending, 60, 600_000), 0)
 })
 
-test('the time that is told is long enough', () => {
+test('the time to retry after is long enough', () => {
   for (const perMinute of [1, 3, 7, 60, 999]) {
     const spending = startSpending(0)
     settle(spending, perMinute, 0)
@@ -22,7 +22,7 @@ test('the time that is told is long enough', () => {
   }
 })
 
-test('a new limit does not weigh what was spent of the old one for longer than a minute', () => {
+test('spending under an old limit counts for at most a minute under a new one', () => {
   const spending = startSpending(0)
   settle(spending, 1_000_000, 0)
   spending.amount = 900_000
@@ -30,7 +30,7 @@ test('a new limit does not weigh what was spent of the old one for longer than a
   assert.equal(settle(spending, 60, 60_000), 0)
 })
 
-test('durations are written as OpenAI writes them', () => {
+test('durations are written as in the OpenAI API', () => {
   for (const [ms, text] of [
     [0, '0ms'],
     [16.2, '17ms'],

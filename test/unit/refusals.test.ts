@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Refusal, type RefusalCode, refusals, refuse } from '../../src/domain/refusals.ts'
 
-test('a refusal says what was filled in', () => {
+test('a refusal fills its values into the message', () => {
   const refusal = refuse('invalid_value', { field: 'limit', given: 5, accepted: '{given}' })
   assert.ok(refusal instanceof Refusal)
   assert.equal(refusal.message, 'limit: 5; accepted: {given}.')
@@ -12,18 +12,18 @@ test('a refusal says what was filled in', () => {
   assert.equal(refusal.detail, undefined)
 })
 
-test('a refusal that is about no field names none', () => {
+test('a refusal that concerns no field names none', () => {
   assert.equal(refuse('too_busy').field, null)
   assert.equal(refuse('body_too_large', { limit: 5 }).field, null)
 })
 
-test('a refusal carries the places that do not fit', () => {
+test('a refusal carries the paths that do not fit', () => {
   const detail = [{ loc: ['body', 'a', 0], msg: 'expected string', type: 'invalid_type' }]
   assert.deepEqual(refuse('invalid_request', { what: 'a' }, detail).detail, detail)
 })
 
 for (const [code, { status, message, help }] of Object.entries(refusals)) {
-  test(`${code}: a status, a message and a help, in whole sentences`, () => {
+  test(`${code}: has a status, and a message and help in whole sentences`, () => {
     assert.ok(status >= 400 && status <= 504)
     assert.match(code, /^[a-z_]+$/)
     assert.match(message, /^[A-Z{a-z].*\.$/)

@@ -74,19 +74,19 @@ for (const [schema, why] of [
   [{ $ref: '#' }, /refers to itself without end/],
   [{ $ref: 'https://example.com/one' }, /can't resolve reference/],
 ] as const) {
-  test(`${JSON.stringify(schema)} is no schema to check with`, () => {
+  test(`${JSON.stringify(schema)} is refused as a schema`, () => {
     const { kind, why: said } = check(schema, 1) as { kind: string; why: string }
     assert.equal(kind, 'schema_error')
     assert.match(said, why)
   })
 }
 
-test('a schema alone is looked at without a value', () => {
+test('a schema can be checked without a value', () => {
   assert.deepEqual(validate('{"type":"string"}', undefined), { kind: 'valid' })
   assert.equal(validate('{"type":5}', undefined).kind, 'schema_error')
 })
 
-test('a schema is compiled once while it is used, and forgotten when others are', () => {
+test('a schema is compiled once while it is in use, and evicted when others are used', () => {
   const compiled = createCompiledSchemas()
   const first = compiled('{"minimum":0}')
   for (let n = 1; n < 200; n++) {

@@ -27,7 +27,7 @@ const passes = async (check: Check, output: string) => {
   return result.score.passed
 }
 
-test('a schema looks at a value, or at the JSON that a text holds', async () => {
+test('a schema checks a value, or the JSON in a text', async () => {
   const schema = { type: 'object', required: ['a'] }
   assert.deepEqual(await outcome({ kind: 'json_schema', schema }, '{"a":1}'), { score: { passed: true } })
   assert.deepEqual(await outcome({ kind: 'json_schema', schema }, '{}'), {
@@ -40,7 +40,7 @@ test('a schema looks at a value, or at the JSON that a text holds', async () => 
   })
 })
 
-test('a pattern is found anywhere, or nowhere where it is negated', async () => {
+test('a pattern must match anywhere, or nowhere if it is negated', async () => {
   const regex = { kind: 'regex', pattern: '\\d{3}' } as const
   assert.equal(await passes(regex, '"call 911 now"'), true)
   assert.equal(await passes(regex, '"call me"'), false)
@@ -48,7 +48,7 @@ test('a pattern is found anywhere, or nowhere where it is negated', async () => 
   assert.equal(await passes({ ...regex, field: 'text' }, '{"text":"123"}'), true)
 })
 
-test('a pattern without end is stopped and fails', async () => {
+test('a pattern that takes too long is stopped and fails', async () => {
   const result = await outcome(
     { kind: 'regex', pattern: '^(\\w+\\s?)*$' },
     JSON.stringify(`${'word '.repeat(40)}!`),
@@ -59,7 +59,7 @@ test('a pattern without end is stopped and fails', async () => {
   )
 })
 
-test('texts: any, all and none of them together', async () => {
+test('any_of, all_of and none_of are checked together', async () => {
   const contains = { kind: 'contains', any_of: ['yes', 'sure'], none_of: ['no'] } as const
   const check = (fields: object): Check => ({
     ...contains,
@@ -75,7 +75,7 @@ test('texts: any, all and none of them together', async () => {
   assert.equal(await passes({ kind: 'contains', all_of: ['a', 'b'] }, '"a"'), false)
 })
 
-test('lengths: characters of a text, entries of a list', async () => {
+test('the length is that of a text in characters or of a list in entries', async () => {
   const length = async (output: string) => {
     const result = await outcome({ kind: 'length', min: 2, max: 3 }, output)
     return 'score' in result ? result.score : result
@@ -86,7 +86,7 @@ test('lengths: characters of a text, entries of a list', async () => {
   assert.deepEqual(await length('[]'), { passed: false, length: 0 })
 })
 
-test('time, tokens and cost of a call', async () => {
+test('the latency, tokens and cost of a call are checked', async () => {
   const score = async (check: Check, costs?: string) => {
     const result = await outcome(check, '1', costs)
     return 'score' in result ? result.score : result.reason
@@ -100,7 +100,7 @@ test('time, tokens and cost of a call', async () => {
   assert.equal(await score({ kind: 'cost', max: 0.5 }), 'no_price')
 })
 
-test('where the call has nothing there is no score', async () => {
+test('a call without the field gets no score', async () => {
   for (const check of [
     { kind: 'regex', pattern: 'a', field: 'text' },
     { kind: 'length', max: 3, field: 'exception' },

@@ -10,7 +10,7 @@ const partsOf = (template: string) => {
   return 'parts' in parsed ? parsed.parts : parsed.why
 }
 
-test('fields stand between braces, and two braces are one', () => {
+test('fields are in braces, and a doubled brace is a single one', () => {
   assert.deepEqual(partsOf('Is {output.text} right for { inputs.q }?'), [
     { text: 'Is ' },
     { field: 'output.text' },
@@ -22,7 +22,7 @@ test('fields stand between braces, and two braces are one', () => {
   assert.deepEqual(fieldsOfTemplate([{ field: 'a' }, { text: 'x' }, { field: 'a' }]), ['a'])
 })
 
-test('a brace without its partner and empty braces are mistakes, and where they are is said', () => {
+test('unmatched and empty braces are refused with their position', () => {
   assert.equal(partsOf('Rate {output'), 'the "{" at character 6, "{output", has no partner')
   assert.equal(partsOf('a } b'), 'the "}" at character 3, "} b", has no partner')
   assert.equal(
@@ -32,7 +32,7 @@ test('a brace without its partner and empty braces are mistakes, and where they 
   assert.equal(partsOf('{ }'), 'the braces at character 1 hold no name')
 })
 
-test('any text can be written, with its braces doubled', () => {
+test('any text can be written by doubling its braces', () => {
   fc.assert(
     fc.property(fc.string({ unit: fc.constantFrom('{', '}', 'a', '\n', '😀') }), (text) => {
       const parts = partsOf(text.replaceAll(/[{}]/g, '$&$&'))
@@ -41,7 +41,7 @@ test('any text can be written, with its braces doubled', () => {
   )
 })
 
-test('what a call has is found by paths and names, with its digits', () => {
+test('the values of a call are found by paths and names, and numbers keep their digits', () => {
   const call = {
     op_name: 'answer',
     exception: null,
@@ -54,7 +54,7 @@ test('what a call has is found by paths and names, with its digits', () => {
   assert.equal(text('inputs.n'), '12345678901234567890')
   assert.equal(text('inputs.list.0.a\\.b'), 'true')
   assert.equal(text('op_name'), 'answer')
-  // A name of the scorer comes before the field of the call.
+  // A name of the scorer takes precedence over a field of the call.
   assert.equal(text('output'), '12345678901234567890')
   for (const missing of [
     'inputs.none',
@@ -68,7 +68,7 @@ test('what a call has is found by paths and names, with its digits', () => {
   }
 })
 
-test('a path that leads to no field of a call has a flaw', () => {
+test('a path that leads to no field of a call is reported', () => {
   for (const path of ['inputs', 'output.choices.0.message.content', 'op_name', 'summary.weave.status']) {
     assert.equal(flawOfField(path), undefined, path)
   }

@@ -6,7 +6,7 @@ import { snippetsOf } from '../../src/domain/search/snippets.ts'
 import { mostOfTexts, textsIn } from '../../src/domain/search/texts.ts'
 import { wordsOf } from '../../src/domain/search/words.ts'
 
-test('words are lower case, without accents and marks, and one space lies between two', () => {
+test('words are in lower case, without accents and punctuation, and separated by spaces', () => {
   for (const [text, words] of [
     ['', ''],
     ['  Refund, my ORDER-number 17! ', 'refund my order number 17'],
@@ -20,7 +20,7 @@ test('words are lower case, without accents and marks, and one space lies betwee
   }
 })
 
-test('any text has words, and words have the same words', () => {
+test('any text can be split into words, and splitting words again changes nothing', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), (text) => {
       const words = wordsOf(text)
@@ -30,7 +30,7 @@ test('any text has words, and words have the same words', () => {
   )
 })
 
-test('texts are the strings among the values, wherever a document is cut off', () => {
+test('the texts of a document are its string values, also when it is cut off', () => {
   const json = '{"model":"small","messages":[{"content":"a \\"b\\" \\n c"},null,1.5,true],"k":{"":""}}'
   assert.deepEqual(textsIn(json), ['small', 'a "b" \n c'])
   for (let end = 0; end <= json.length; end++) textsIn(json.slice(0, end))
@@ -38,7 +38,7 @@ test('texts are the strings among the values, wherever a document is cut off', (
   assert.deepEqual(textsIn('"only"'), ['only'])
 })
 
-test('pictures, log-probabilities and embeddings are no texts, and what is long ends', () => {
+test('images, log-probabilities and embeddings are not searched, and long texts are cut', () => {
   const logprobs = { content: [{ token: 'hidden', top_logprobs: [{ token: ', ]}' }] }] }
   const given = {
     logprobs,
@@ -52,7 +52,7 @@ test('pictures, log-probabilities and embeddings are no texts, and what is long 
   assert.equal(long.join('').length, mostOfTexts)
 })
 
-test('a search is words, phrases and what must not be there', () => {
+test('a search consists of words, phrases and excluded words', () => {
   assert.deepEqual(readSearch('refund "my order" -test of get_weather'), [
     { words: ['refund'], isOpen: true, isExcluded: false },
     { words: ['my', 'order'], isOpen: false, isExcluded: false },
@@ -63,7 +63,7 @@ test('a search is words, phrases and what must not be there', () => {
   assert.deepEqual(readSearch(' "" - "?!" '), [])
 })
 
-test('a snippet shows what was found, with marks that fit', () => {
+test('a snippet shows the matches, and its marks are in range', () => {
   const [one, other, ...more] = snippetsOf(
     [`${'before '.repeat(50)}the Café is here${' after'.repeat(50)}`, 'and an Order of fish'],
     readSearch('cafe "order of" -none'),

@@ -7,7 +7,7 @@ const { signal } = new AbortController()
 const slotsOf = (shared: number, queued: number) =>
   createSlots({ shared }, { perTenant: queued, total: queued })
 
-/** What has become of a promise, once everything that is due has run. */
+/** The result of a promise, or `waiting`, after everything that is due has run. */
 async function state(promise: Promise<unknown>): Promise<unknown> {
   await new Promise((resolve) => setImmediate(resolve))
   return Promise.race([promise.catch((error: Error) => error.message), Promise.resolve('waiting')])
@@ -66,7 +66,7 @@ test('leaving the queue makes room in it', async () => {
   assert.equal(await next, 0)
 })
 
-test('a signal that has aborted before acquires nothing', async () => {
+test('an aborted signal acquires nothing', async () => {
   const slots = slotsOf(1, 1)
   await assert.rejects(slots.acquire('alice', AbortSignal.abort(new Error('left'))), { message: 'left' })
   assert.equal(await slots.acquire('alice', signal), 0)
@@ -86,7 +86,7 @@ test('an abort after the slot was granted changes nothing', async () => {
   assert.equal(await next, 0)
 })
 
-test('in the queue tenants take turns', async () => {
+test('tenants take turns in the queue', async () => {
   const slots = slotsOf(1, 5)
   await slots.acquire('alice', signal)
   const order: string[] = []
@@ -100,7 +100,7 @@ test('in the queue tenants take turns', async () => {
   assert.deepEqual(order, ['alice 1', 'bob 1', 'alice 2', 'bob 2', 'alice 3'])
 })
 
-test('a tenant that holds all it may hold delays no other', async () => {
+test('a tenant that uses all its slots does not delay others', async () => {
   const slots = createSlots({ shared: 2, reserved: 1 }, { perTenant: 5, total: 10 })
   await slots.acquire('alice', signal)
   await slots.acquire('alice', signal)
@@ -109,7 +109,7 @@ test('a tenant that holds all it may hold delays no other', async () => {
   const ofBob = await slots.acquire('bob', signal)
   const secondOfBob = slots.acquire('bob', signal)
   assert.equal(await state(secondOfBob), 'waiting')
-  // Alice was first, and goes on waiting.
+  // Alice was first and is still waiting.
   slots.release(ofBob)
   assert.equal(await secondOfBob, ofBob)
   assert.equal(await state(third), 'waiting')
@@ -117,7 +117,7 @@ test('a tenant that holds all it may hold delays no other', async () => {
   assert.equal(await third, 0)
 })
 
-test('a queue that one tenant has filled takes requests of others', async () => {
+test('a queue that one tenant has filled accepts requests of others', async () => {
   const slots = createSlots({ shared: 1 }, { perTenant: 1, total: 2 })
   await slots.acquire('alice', signal)
   const waiting = slots.acquire('alice', signal)

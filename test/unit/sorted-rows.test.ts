@@ -9,7 +9,7 @@ import { sortRows } from '../../src/domain/evaluations/columns/sorting.ts'
 const atOnce = () => undefined
 const rowCount = 60
 
-/** Few values, so that many are equal; a number may be spelled in several ways. */
+/** Few values, so that many are equal; a number may be written in several ways. */
 const value = fc.constantFrom(
   { number: 1, text: '1' },
   { number: 1, text: '1.0' },
@@ -33,7 +33,7 @@ const key = fc
     }),
   )
 
-/** What the order means, said as plainly as possible. */
+/** The order, defined as simply as possible. */
 function inOrder(rows: readonly number[], keys: readonly SortKey[]): number[] {
   const rank = ({ numbers, texts }: SortKey, row: number) =>
     !Number.isNaN(numbers[row]) ? 0 : texts !== undefined && texts[row] !== '' ? 1 : 2
@@ -50,7 +50,7 @@ function inOrder(rows: readonly number[], keys: readonly SortKey[]): number[] {
   })
 }
 
-test('the first rows are those of all rows sorted, however many are needed', async () => {
+test('the first rows are the same as when all rows are sorted, however many are needed', async () => {
   const chosen = fc.subarray(Array.from({ length: rowCount }, (_, row) => row))
   await fc.assert(
     fc.asyncProperty(
@@ -61,7 +61,7 @@ test('the first rows are those of all rows sorted, however many are needed', asy
         const expected = inOrder(rows, keys)
         const given = Int32Array.from(rows)
         assert.deepEqual([...(await sortRows(given, keys, atOnce))], expected)
-        // Few are kept apart, many are cut off.
+        // Few rows are selected while sorting; many are cut off afterwards.
         for (const count of [0, 1, 3, needed]) {
           assert.deepEqual([...(await sortRows(given, keys, atOnce, count))], expected.slice(0, count))
         }
@@ -70,7 +70,7 @@ test('the first rows are those of all rows sorted, however many are needed', asy
   )
 })
 
-test('many rows, of which few are needed, come in their order', async () => {
+test('the first few of many rows are in order', async () => {
   const numbers = Float64Array.from({ length: 40_000 }, (_, row) => (row * 7919) % 1009)
   const rows = Int32Array.from(numbers.keys())
   const all = await sortRows(rows, [{ numbers, direction: 'desc' }], atOnce)
@@ -80,7 +80,7 @@ test('many rows, of which few are needed, come in their order', async () => {
   }
 })
 
-test('packed texts are found, of one width or of several', () => {
+test('packed texts are read back, of one width or of several', () => {
   const text = fc.string({ unit: fc.constantFrom('a', 'b', 'é'), maxLength: 4 })
   const ofOneWidth = fc.array(fc.constantFrom('aa', 'bb', 'ab'), { minLength: 1 })
   fc.assert(
@@ -94,7 +94,7 @@ test('packed texts are found, of one width or of several', () => {
   )
 })
 
-test('means and differences are those of the trials of each row, however many it has', () => {
+test('means and differences are computed from all trials of a row', () => {
   const trials = fc.array(
     fc.record({ row: fc.nat({ max: 5 }), number: fc.constantFrom(0, 1, 2, 4, -8, Number.NaN) }),
     { maxLength: 12 },

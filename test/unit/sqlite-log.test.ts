@@ -7,7 +7,7 @@ import { newFolder } from '../support/server.ts'
 
 const passive = 'wal_checkpoint(PASSIVE)'
 
-/** A record whose writer looks at the log after each write, with a connection that empties it and one that reads. */
+/** A record whose writer checks the log after each write, with a connection that empties it and one that reads. */
 async function open(t: TestContext) {
   const file = join(await newFolder(t), 'record.sqlite')
   const writer = connect(file, 'write').handle
@@ -38,12 +38,12 @@ async function open(t: TestContext) {
     startReading,
     takenOver: () => takenOver,
     stopReading: () => reader.exec('COMMIT'),
-    /** Answers whether the thread is to empty the log. */
+    /** Returns whether the thread should empty the log. */
     write(pages: number): boolean {
       insert.run(pages * 4096)
       return isLong()
     },
-    /** The log becomes as long as that: whenever the thread has emptied it, something else was written meanwhile. */
+    /** Makes the log this long: whenever the thread empties it, something else has been written meanwhile. */
     fill(pages: number) {
       for (let n = 0; n < pages && logOf().log < pages; n++) {
         startReading()
@@ -56,14 +56,14 @@ async function open(t: TestContext) {
   }
 }
 
-test('the thread is asked for as soon as much waits, and the writer waits for none of it', async (t) => {
+test('the thread is asked to empty a long log, and the writer does not wait for it', async (t) => {
   const { write, takenOver } = await open(t)
   assert.equal(write(1), false)
   assert.equal(write(25), true)
   assert.equal(takenOver(), 0)
 })
 
-test('of a large log the writer takes over what the thread has left, so that the log begins anew', async (t) => {
+test('the writer copies what the thread has left of a large log, so that the log starts again', async (t) => {
   const { fill, write, takenOver, logOf } = await open(t)
   fill(60)
   assert.equal(write(1), false)
@@ -72,7 +72,7 @@ test('of a large log the writer takes over what the thread has left, so that the
   assert.ok(logOf().log < 60)
 })
 
-test('much that has just been written is left to the thread, however long the log is', async (t) => {
+test('a large recent write is left to the thread, however long the log is', async (t) => {
   const { fill, write, takenOver, logOf } = await open(t)
   fill(60)
   assert.equal(write(30), true)
@@ -80,13 +80,13 @@ test('much that has just been written is left to the thread, however long the lo
   assert.ok(logOf().waiting > 30)
 })
 
-test('where the thread does not come to it the writer takes all that waits', async (t) => {
+test('the writer empties the whole log if the thread does not get to it', async (t) => {
   const { write, logOf } = await open(t)
   write(70)
   assert.equal(logOf().waiting, 0)
 })
 
-test('while a reader keeps the log, the writer tries again when the log has grown, and not after each write', async (t) => {
+test('while a reader holds the log, the writer tries again only when the log has grown', async (t) => {
   const { startReading, stopReading, fill, write, takenOver, logOf } = await open(t)
   fill(60)
   startReading()

@@ -12,7 +12,7 @@ import { wholePart } from '../support/call-parts.ts'
 
 const op_name = 'Evaluation.predict_and_score'
 
-/** A writer on an empty record; `arriving` is seen after each group, one list at a time. */
+/** A writer on an empty record; after each group, one list of `arriving` arrives. */
 function openWriter(
   t: TestContext,
   arriving: Job[][],
@@ -32,7 +32,7 @@ function openWriter(
   const rests: number[] = []
   /** The ids of each group. */
   const groups: number[][] = []
-  /** The calls that there are when a group is answered. */
+  /** The number of stored calls when a group is answered. */
   const counts: number[] = []
   const deliver = (results: readonly JobResult[]) => {
     answers.push(...results)
@@ -48,7 +48,7 @@ function openWriter(
     ...options,
     collect: () => arriving.shift() ?? [],
     clock: {
-      // A hundred rows take a millisecond, whatever else the machine does, and to look at the clock takes `lookMs`.
+      // A hundred rows take a millisecond, whatever the speed of the machine, and reading the clock takes `lookMs`.
       now() {
         slept += lookMs
         return (
@@ -73,7 +73,7 @@ const trialsOwed = (id: number, count: number): Job => ({
 const oneByOne = (id: number): Job => ({ id, name: 'deriveNext', input: { limit: 1, now: 1 }, behind: true })
 const probe = (id: number): Job => ({ id, name: 'probe', input: { at: 1 } })
 
-test('what can wait lets every other write go first, also those that come while it is under way', async (t) => {
+test('a deferrable write lets all others go first, also those that arrive while it runs', async (t) => {
   const { writer, answers } = openWriter(t, [[], [], [probe(3)], [], [probe(4)]])
   writer.submit([oneByOne(1), trialsOwed(2, 5)])
   await writer.idle()
@@ -85,7 +85,7 @@ test('what can wait lets every other write go first, also those that come while 
   ])
 })
 
-test('what can wait ends after a while and says that there is more', async (t) => {
+test('a deferrable write stops after a while and reports that more is left', async (t) => {
   const { writer, answers } = openWriter(t, [])
   writer.submit([oneByOne(1), trialsOwed(2, 200)])
   await writer.idle()
@@ -95,7 +95,7 @@ test('what can wait ends after a while and says that there is more', async (t) =
   assert.deepEqual(answers.at(-1), { id: 6, value: false })
 })
 
-test('tenants take turns: a write of one does not wait for all that another has sent before', async (t) => {
+test('tenants take turns: a write does not wait for all that another tenant sent before', async (t) => {
   const { writer, answers } = openWriter(t, [])
   const heavy = Array.from({ length: 2_000 }, (_, n): Job => ({ ...trialsOwed(n, 1), tenant: 'alice' }))
   writer.submit([...heavy, { ...probe(9_999), tenant: 'bob' }])
@@ -104,16 +104,16 @@ test('tenants take turns: a write of one does not wait for all that another has 
   assert.ok(answers.findIndex(({ id }) => id === 9_999) < 256)
 })
 
-test('a write does not wait for a whole group of large ones, also when it comes while they are under way', async (t) => {
+test('a write does not wait for a whole group of large ones, even if it arrives while they run', async (t) => {
   const { writer, answers } = openWriter(t, [[], [{ ...probe(100), tenant: 'bob' }]])
   writer.submit([1, 2, 3, 4, 5, 6, 7, 8].map((id) => large(id, 'alice')))
   await writer.idle()
   const position = answers.findIndex(({ id }) => id === 100)
-  assert.ok(position < 4, `it is number ${position}`)
+  assert.ok(position < 4, `the write is number ${position}`)
   assert.equal(answers.length, 9)
 })
 
-/** A write that is long and cannot be divided. */
+/** A long write that cannot be divided. */
 const large = (id: number, tenant: string): Job => ({
   id,
   name: 'addPrices',
@@ -149,45 +149,45 @@ const piece = (id: number, tenant: string): Job => ({
   tenant,
 })
 
-test('the pieces of files of one user go to the disk together while nobody else writes', async (t) => {
+test('the pieces of files of one user are committed together while no other user writes', async (t) => {
   const { writer, groups } = openWriter(t, [])
   writer.submit([1, 2, 3, 4].map((id) => piece(id, 'alice')))
   await writer.idle()
   assert.deepEqual(groups, [[1, 2, 3, 4]])
 })
 
-test('beside another user they go one by one, and the small writes of the other in between', async (t) => {
+test('while another user writes, pieces are committed one by one, with the small writes of the other in between', async (t) => {
   const { writer, groups } = openWriter(t, [[], [{ ...probe(10), tenant: 'bob' }]])
   writer.submit([1, 2, 3, 4].map((id) => piece(id, 'alice')).concat({ ...probe(9), tenant: 'bob' }))
   await writer.idle()
   assert.deepEqual(groups, [[1], [9, 10], [2], [3], [4]])
 })
 
-test('beside another user the jobs of a group take about as long as its way to the disk', async (t) => {
+test('while another user writes, the jobs of a group take about as long as its flush to the disk', async (t) => {
   const longest = async (flushMs: number, firstFlushMs = flushMs) => {
     const { writer, groups } = openWriter(t, [], { flushMs, firstFlushMs })
     const heavy = Array.from({ length: 600 }, (_, n) => calls(n, 1, 'alice'))
     writer.submit([{ ...probe(9_999), tenant: 'bob' }, ...heavy])
     await writer.idle()
     assert.equal(groups.flat().length, 601)
-    // The first one learns how long it takes.
+    // The first group measures how long a flush takes.
     return Math.max(...groups.slice(1).map(({ length }) => length))
   }
   const [fast, slow, slower] = [await longest(0.1), await longest(10), await longest(50)]
   assert.ok(fast < slow, `${fast} and ${slow} writes`)
-  assert.equal(slower, slow, 'who comes while it is made does not wait for all that the other has')
+  assert.equal(slower, slow, 'a write that arrives meanwhile does not wait for all writes of the other user')
   const hung = await longest(0.1, 2_000)
-  assert.equal(hung, slow, 'a disk that has hung makes no group longer than one that is slow')
+  assert.equal(hung, slow, 'after a hang, groups are no longer than on a slow disk')
 })
 
-test('a write that is expected to take long waits for the next group, so that a short one goes to the disk alone', async (t) => {
+test('a write that is expected to take long waits for the next group, so that a short one is committed without it', async (t) => {
   const { writer, groups } = openWriter(t, [[], [{ ...probe(9), tenant: 'bob' }], [], []])
   writer.submit([large(1, 'alice'), large(2, 'alice'), large(3, 'alice'), { ...probe(8), tenant: 'bob' }])
   await writer.idle()
   assert.deepEqual(groups, [[1], [8, 9], [2], [3]])
 })
 
-test('after a large write its user rests while another writes, and nobody rests for itself', async (t) => {
+test('after a large write its user pauses while another writes, and a user who is alone does not pause', async (t) => {
   const beside = openWriter(t, [[], [], [{ ...probe(9), tenant: 'bob' }]])
   beside.writer.submit([{ ...probe(8), tenant: 'bob' }, large(1, 'alice'), large(2, 'alice')])
   await beside.writer.idle()
@@ -200,7 +200,7 @@ test('after a large write its user rests while another writes, and nobody rests 
   assert.deepEqual([alone.groups, alone.rests], [[[1, 2, 3]], []])
 })
 
-test('a rest that is over while the writer looks at the clock is none', async (t) => {
+test('a pause that ends while the writer reads the clock is skipped', async (t) => {
   for (let lookMs = 1; lookMs <= 9; lookMs++) {
     const arriving = [10, 11, 12, 13, 14].map((id) => [{ ...probe(id), tenant: 'bob' }])
     const { writer, groups } = openWriter(t, arriving, { lookMs })
@@ -217,7 +217,7 @@ const calls = (id: number, count: number, tenant: string): Job => ({
   tenant,
 })
 
-test('beside another user a long list is written part by part, the writes of the other in between, and answered once', async (t) => {
+test('while another user writes, a long list is written in parts, with other writes in between, and answered once', async (t) => {
   const { writer, answers, groups, counts } = openWriter(t, [[], [{ ...probe(10), tenant: 'bob' }]])
   writer.submit([calls(1, 2_000, 'alice'), calls(2, 1, 'alice'), { ...probe(9), tenant: 'bob' }])
   await writer.idle()
@@ -230,7 +230,7 @@ test('beside another user a long list is written part by part, the writes of the
   assert.equal(counts.at(-1), 2_001)
 })
 
-test('what was written of a list in parts is told as a whole', async (t) => {
+test('the changes of a list that is written in parts are reported together', async (t) => {
   const { writer, answers } = openWriter(t, [], { isWatched: () => true })
   writer.submit([calls(1, 300, 'alice'), { ...probe(9), tenant: 'bob' }])
   await writer.idle()
@@ -240,7 +240,7 @@ test('what was written of a list in parts is told as a whole', async (t) => {
   assert.equal(new Set(ids).size, 300)
 })
 
-test('a list of which a part fails is answered with that once, and the rest of it is not written', async (t) => {
+test('when a part of a list fails, the list is answered once with that, and the rest is not written', async (t) => {
   const { writer, answers, counts } = openWriter(t, [])
   const list = calls(1, 2_000, 'alice')
   const bad = (list.input as { project_id: unknown }[])[100]
@@ -255,7 +255,7 @@ test('a list of which a part fails is answered with that once, and the rest of i
   assert.ok((counts.at(-1) ?? 0) <= 64)
 })
 
-test('when the disk is full between two parts of a list nobody says that nothing was stored', async (t) => {
+test('when the disk is full between two parts of a list, the answer does not claim that nothing was stored', async (t) => {
   const { writer, answers, connection } = openWriter(t, [])
   connection.handle.exec(
     "CREATE TEMP TRIGGER full BEFORE INSERT ON main.calls WHEN NEW.id = '1-1000' BEGIN SELECT fill(); END",
@@ -272,14 +272,14 @@ test('when the disk is full between two parts of a list nobody says that nothing
   )
 })
 
-test('a long list of a user who writes alone is one transaction', async (t) => {
+test('a long list of a user who is alone is one transaction', async (t) => {
   const { writer, groups } = openWriter(t, [])
   writer.submit([calls(1, 300, 'alice'), calls(2, 300, 'alice')])
   await writer.idle()
   assert.deepEqual(groups, [[1, 2]])
 })
 
-test('when a transaction cannot begin every write is told, and the next ones are tried again', async (t) => {
+test('when a transaction cannot begin, each write fails, and later ones are tried again', async (t) => {
   const { writer, answers, connection } = openWriter(t, [])
   connection.handle.exec('BEGIN')
   writer.submit([probe(1), probe(2)])

@@ -9,7 +9,7 @@ const files = readdirSync(operations, { recursive: true, encoding: 'utf8' }).fil
   file.endsWith('.ts'),
 )
 
-test('operations ask storage with values: none of them makes SQL or knows an engine', () => {
+test('operations pass values to storage: none of them contains SQL or depends on a storage engine', () => {
   assert.ok(files.length > 50)
   for (const file of files) {
     const text = readFileSync(join(operations, file), 'utf8')

@@ -10,7 +10,7 @@ const never = () => undefined
 
 const digest = fc.string({ minLength: 1, maxLength: 3 })
 
-/** A step that fits a list of any length: its place is taken from a share of it. */
+/** A step that fits a list of any length: its index is a share of the length. */
 const step = fc.oneof(
   fc.record({ kind: fc.constant('append' as const), digest, share: fc.constant(0) }),
   fc.record({
@@ -25,7 +25,7 @@ const step = fc.oneof(
   }),
 )
 
-test('changes of a table are those of a plain list', async () => {
+test('changes of a table have the same result as on a plain list', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(digest, { maxLength: 20 }),
@@ -60,7 +60,7 @@ test('changes of a table are those of a plain list', async () => {
   )
 })
 
-test('a place outside of the list is refused', async () => {
+test('an index outside of the list is refused', async () => {
   for (const change of [
     { pop: 2 },
     { pop: -1 },
@@ -72,7 +72,7 @@ test('a place outside of the list is refused', async () => {
   }
 })
 
-test('a long order is changed as a list is, and a change moves a block of it at the most', async () => {
+test('a long order changes like a list, and a change moves one block of it at most', async () => {
   const numbers = Array.from({ length: 20_000 }, (_, n) => String(n))
   const model = [...numbers]
   const order = new RowOrder(numbers)
@@ -103,7 +103,7 @@ test('a long order is changed as a list is, and a change moves a block of it at 
   assert.ok(longest <= 2048, `${longest}`)
 })
 
-test('the changes end when nobody waits for them any more', async (t) => {
+test('changes stop when the request is aborted', async (t) => {
   breatheAtEachStep(t)
   const leaving = new AbortController()
   const order = new RowOrder()

@@ -21,7 +21,7 @@ test('ISO 8601 with any offset becomes microseconds', () => {
   for (const [text, micros] of cases) assert.equal(parseTime(text), micros, text)
 })
 
-test('what is not a time is not guessed at', () => {
+test('invalid times are refused rather than guessed', () => {
   const texts = [
     '',
     'now',
@@ -44,7 +44,7 @@ test('what is not a time is not guessed at', () => {
   }
 })
 
-test('the fraction is written when there is one, with three to six digits', () => {
+test('a fraction is written if there is one, with three to six digits', () => {
   const cases: [number, string][] = [
     [1_767_323_045_000_000, '2026-01-02T03:04:05Z'],
     [1_767_323_045_100_000, '2026-01-02T03:04:05.100Z'],

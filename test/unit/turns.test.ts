@@ -5,7 +5,7 @@ import { createTurns, takeTurns } from '../../src/http/turns.ts'
 
 const nextTurn = () => new Promise((resolve) => setImmediate(resolve))
 
-/** What was done so far, in its order. */
+/** The steps that have run so far, in order. */
 function watched(now = () => 0) {
   const inTurn = createTurns(now)
   const done: string[] = []
@@ -15,28 +15,28 @@ function watched(now = () => 0) {
   return { ask, done }
 }
 
-test('a tenant that is alone waits for nothing', () => {
+test('a tenant that is alone does not wait', () => {
   const { ask, done } = watched()
   ask('a1', 'a2', 'a3')
   assert.deepEqual(done, ['a1', 'a2', 'a3'])
 })
 
-test('beside another, a tenant has one step in a turn of the loop', async () => {
+test('while another tenant is active, a tenant runs one step per turn of the event loop', async () => {
   const { ask, done } = watched()
   ask('b1', 'a1', 'a2', 'a3', 'a4')
   assert.deepEqual(done, ['b1', 'a1'])
   await nextTurn()
   assert.deepEqual(done, ['b1', 'a1', 'a2'])
   ask('b2')
-  assert.deepEqual(done.at(-1), 'b2', 'who had no step in this turn goes on at once')
+  assert.deepEqual(done.at(-1), 'b2', 'a tenant without a step in this turn runs at once')
   ask('b3')
   await nextTurn()
-  assert.deepEqual(done.slice(4), ['b3'], 'who comes with little is not behind who waits with much')
+  assert.deepEqual(done.slice(4), ['b3'], 'a tenant with few steps does not wait behind one with many')
   for (let turn = 0; turn < 2; turn++) await nextTurn()
   assert.deepEqual(done.slice(5), ['a3', 'a4'])
 })
 
-test('steps of one tenant stay in their order, also once it is alone again', async () => {
+test('the steps of one tenant stay in order, also once it is alone again', async () => {
   let time = 0
   const { ask, done } = watched(() => time)
   ask('b1', 'a1', 'a2', 'a3')
@@ -61,7 +61,7 @@ test('a step that asks for another one waits for the next turn', async () => {
   assert.deepEqual(done, ['b', 'a', 'again'])
 })
 
-test('of many tenants each has its first step before any has its second, and so on', async () => {
+test('with many tenants, each runs its first step before any runs its second, and so on', async () => {
   const { ask, done } = watched()
   const names = Array.from({ length: 20 }, (_, n) => String.fromCharCode(97 + n))
   ask('z0')
@@ -71,11 +71,11 @@ test('of many tenants each has its first step before any has its second, and so 
   assert.deepEqual(
     [done.slice(1, 21), done.slice(21, 41).toSorted(), done.slice(41).toSorted()],
     rounds,
-    'they were asked for in this order',
+    'the steps ran in the order of the requests',
   )
 })
 
-test('beside others a tenant has a third of the time and rests meanwhile; others go on, and alone it does not rest', async () => {
+test('next to others a tenant gets a third of the time and pauses in between; alone it does not pause', async () => {
   let time = 0
   const planned: { ms: number; call: () => void }[] = []
   const inTurn = createTurns(
@@ -94,14 +94,14 @@ test('beside others a tenant has a third of the time and rests meanwhile; others
   ask('b1', 0)
   for (let n = 1; n <= 9; n++) ask(`a${n}`, 1)
   await turns(9)
-  // Three turns of 1 ms stand for 9 ms. 3 have passed, and 5 may be taken ahead.
+  // Three steps of 1 ms count as 9 ms. 3 have passed, and 5 may be used in advance.
   assert.deepEqual(done, ['b1', 'a1', 'a2', 'a3'])
   assert.deepEqual(
     planned.map(({ ms }) => ms),
     [1],
   )
   ask('b2', 0)
-  assert.equal(done.at(-1), 'b2', 'who has taken little does not wait for it')
+  assert.equal(done.at(-1), 'b2', 'a tenant that has used little time does not wait')
   time += 1
   planned.shift()?.call()
   await turns(9)
@@ -110,7 +110,7 @@ test('beside others a tenant has a third of the time and rests meanwhile; others
   ask('b3', 40)
   await turns(1)
   ask('b4', 0)
-  assert.deepEqual(done.slice(6), ['b3', 'a5', 'b4'], 'of whom nothing waits rests for nothing')
+  assert.deepEqual(done.slice(6), ['b3', 'a5', 'b4'], 'a tenant without waiting steps does not pause')
   time += 50
   planned.shift()?.call()
   await turns(9)
@@ -118,7 +118,7 @@ test('beside others a tenant has a third of the time and rests meanwhile; others
   assert.equal(planned.length, 0)
 })
 
-test('tenants who all ask for much do not rest for each other; beside one who asks for little they do', async () => {
+test('tenants with many steps do not pause for each other, but for a tenant with few', async () => {
   let time = 0
   const planned: { ms: number; call: () => void }[] = []
   const inTurn = createTurns(
@@ -131,7 +131,7 @@ test('tenants who all ask for much do not rest for each other; beside one who as
       steps[name]++
       time += takesMs
     })
-  /** Two who always have ten steps waiting, for so long. */
+  /** Two tenants that always have ten steps waiting, for this long. */
   let asked = 0
   async function work(ms: number): Promise<{ done: number; rests: number }> {
     const [before, until] = [steps.a + steps.b, time + ms]
@@ -157,7 +157,7 @@ test('tenants who all ask for much do not rest for each other; beside one who as
   assert.equal(steps.light, 1)
 })
 
-test('an answer that cannot be sent is a 500 of its own, also where it has waited for its turn', async (t) => {
+test('an answer that cannot be sent becomes a 500 for that request only, also after waiting for its turn', async (t) => {
   const app = fastify()
   t.after(() => app.close())
   app.decorateRequest('caller')

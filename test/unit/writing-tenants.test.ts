@@ -11,7 +11,7 @@ function open() {
   return { tenants, pass }
 }
 
-test('a tenant has others while another than itself wrote within ten seconds; the server itself is none', () => {
+test('other tenants count for ten seconds after their last write; the server itself does not count', () => {
   const { tenants, pass } = open()
   assert.equal(tenants.hasOthers('alice'), false)
   tenants.note('alice', 1)
@@ -29,7 +29,7 @@ test('a tenant has others while another than itself wrote within ten seconds; th
   assert.equal(tenants.hasOthers('alice'), false)
 })
 
-test('a write is expected to take as long as the last, or half of what a longer one took before it', () => {
+test('a write is expected to take as long as the last one, or half as long as a longer one before that', () => {
   const { tenants } = open()
   assert.equal(tenants.expectedMs('alice'), 0)
   tenants.note('alice', 8)
@@ -40,7 +40,7 @@ test('a write is expected to take as long as the last, or half of what a longer 
   assert.equal(tenants.expectedMs('alice'), 9)
 })
 
-test('who writes much beside others rests for as long, three times as long after a long write, and never for ever', () => {
+test('next to others, a tenant pauses for as long as it wrote, three times as long after a long write, with a limit', () => {
   const { tenants, pass } = open()
   const wrote = (tenant: string, ms: number, groupMs: number, { bytes = 0, jobs = 1 } = {}) => {
     tenants.note(tenant, ms)
@@ -48,25 +48,25 @@ test('who writes much beside others rests for as long, three times as long after
     return tenants.restMs(tenant)
   }
   wrote('alice', 50, 60)
-  assert.equal(tenants.rests('alice'), false, 'nobody else has written')
-  assert.equal(wrote('bob', 0.1, 20) > 0, false, 'it is the flush that took long')
+  assert.equal(tenants.rests('alice'), false, 'no other tenant has written')
+  assert.equal(wrote('bob', 0.1, 20) > 0, false, 'only the flush took long')
   assert.equal(wrote('alice', 1.5, 20), 3)
   assert.deepEqual([tenants.rests('alice'), tenants.rests('bob')], [true, false])
   pass(3)
   assert.equal(tenants.rests('alice'), false)
-  assert.equal(wrote('alice', 10, 60), 60, 'nobody could interrupt it')
+  assert.equal(wrote('alice', 10, 60), 60, 'the write could not be interrupted')
   pass(60)
   assert.equal(wrote('alice', 10, 12), 36, 'the group took no longer')
   pass(36)
   assert.equal(wrote('bob', 1, 1), 1)
-  assert.equal(wrote('alice', 0.2, 0.5, { bytes: 256 * 1024 }), 8, 'the disk takes its bytes later')
+  assert.equal(wrote('alice', 0.2, 0.5, { bytes: 256 * 1024 }), 8, 'its bytes reach the disk later')
   pass(8)
   wrote('bob', 1, 1)
   const large = 8 * 1024 * 1024
   assert.equal(
     wrote('alice', 5, 12, { bytes: large }),
     384,
-    'it was one transaction, and the disk takes it later',
+    'it was one transaction, and its bytes reach the disk later',
   )
   pass(384)
   wrote('bob', 1, 1)
@@ -76,17 +76,17 @@ test('who writes much beside others rests for as long, three times as long after
   assert.equal(
     wrote('alice', 0.2, 1.5, { jobs: 4 }),
     1.5,
-    'it has more that waits, and sends it in fewer groups',
+    'it has more writes waiting, and sends them in fewer groups',
   )
   pass(1.5)
-  assert.equal(wrote('alice', 0.2, 2_000, { jobs: 4 }), 3, 'a disk that hangs is not its fault')
+  assert.equal(wrote('alice', 0.2, 2_000, { jobs: 4 }), 3, 'the time of a hung disk does not count')
   pass(3)
   assert.equal(wrote('alice', 5_000, 6_000), 250)
   pass(250)
-  assert.equal(wrote('alice', 50, 60) > 0, false, 'the other has stopped')
+  assert.equal(wrote('alice', 50, 60) > 0, false, 'the other tenant has stopped')
 })
 
-test('who has many waiting rests for the flush beside somebody who has few, and not beside others who have many', () => {
+test('a tenant with many waiting writes pauses for the flush next to one with few, but not next to others with many', () => {
   const { tenants, pass } = open()
   const wrote = (jobs: Record<string, number>) => {
     const names = Object.keys(jobs)
@@ -96,18 +96,18 @@ test('who has many waiting rests for the flush beside somebody who has few, and 
   }
   assert.deepEqual(wrote({ alice: 4, bob: 4 }), [])
   pass(10)
-  assert.deepEqual(wrote({ alice: 1, bob: 4 }), [], 'a group that found one of many')
+  assert.deepEqual(wrote({ alice: 1, bob: 4 }), [], 'a group with only one of many writes')
   pass(10)
   assert.deepEqual(wrote({ alice: 4, bob: 4, carol: 1 }), ['alice', 'bob'])
   pass(2)
-  assert.deepEqual(wrote({ alice: 4 }), ['alice'], 'she has just written')
+  assert.deepEqual(wrote({ alice: 4 }), ['alice'], 'carol has just written')
   pass(2)
-  assert.deepEqual(wrote({ carol: 2 }), ['carol'], 'whoever it is')
+  assert.deepEqual(wrote({ carol: 2 }), ['carol'], 'any tenant with several writes')
   pass(250)
-  assert.deepEqual(wrote({ alice: 4, bob: 4 }), [], 'and is not there any more')
+  assert.deepEqual(wrote({ alice: 4, bob: 4 }), [], 'carol no longer counts')
 })
 
-test('several write while two have within a quarter of a second', () => {
+test('several tenants write if two have written within a quarter of a second', () => {
   const { tenants, pass } = open()
   assert.equal(tenants.areSeveral, false)
   tenants.note('alice', 1)

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { createYieldToLoop } from '../../src/domain/yielding.ts'
 import { breatheAtEachStep } from '../support/stepping.ts'
 
-test('work goes on while its slice lasts, and lets others go first then', async (t) => {
+test('work continues while its time slice lasts, and then lets other work run', async (t) => {
   let time = 0
   t.mock.method(performance, 'now', () => time)
   const yieldToLoop = createYieldToLoop()
@@ -15,10 +15,10 @@ test('work goes on while its slice lasts, and lets others go first then', async 
   })
   await yieldToLoop()
   assert.ok(first)
-  assert.equal(yieldToLoop(), undefined, 'a slice of its own begins')
+  assert.equal(yieldToLoop(), undefined, 'a new slice begins')
 })
 
-test('work that nobody waits for ends at its next breath, with the reason', async (t) => {
+test('aborted work ends at its next yield, with the reason', async (t) => {
   breatheAtEachStep(t)
   const leaving = new AbortController()
   const yieldToLoop = createYieldToLoop(leaving.signal)
@@ -27,7 +27,7 @@ test('work that nobody waits for ends at its next breath, with the reason', asyn
   await assert.rejects(yieldToLoop() as Promise<void>, /gone/)
 })
 
-test('of many pieces of work one goes on in each turn of the loop, in their order', async (t) => {
+test('of several pieces of work, one continues in each turn of the event loop, in order', async (t) => {
   let time = 0
   t.mock.method(performance, 'now', () => time)
   const pieces = Array.from({ length: 5 }, createYieldToLoop.bind(undefined, undefined))

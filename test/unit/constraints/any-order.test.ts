@@ -33,7 +33,7 @@ function orders<T>(all: readonly T[]): T[][] {
 const textOf = (entries: [string, unknown][]) =>
   `{${entries.map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`).join()}}`
 
-test('members come in any order where that is asked for, each once, with all that are required', () => {
+test('on request, members may come in any order, each once and with all required ones', () => {
   const matcher = matcherOf(schema)
   const ordered = matcherOf(schema, false)
   for (const entries of orders(Object.entries(whole))) {
@@ -48,7 +48,7 @@ test('members come in any order where that is asked for, each once, with all tha
   assert.ok(!matcher.accepts('{"d":null,"c":{"y":2},"a":1}'))
 })
 
-test('counts hold, and other members come behind the declared ones', () => {
+test('member counts are enforced, and additional members follow the declared ones', () => {
   const counted = matcherOf({
     properties: { a: {}, b: {}, c: {} },
     type: 'object',
@@ -62,7 +62,7 @@ test('counts hold, and other members come behind the declared ones', () => {
   assert.ok(!open.accepts('{"d":null,"a":1,"c":{"y":2,"x":1},"other":1}'))
 })
 
-test('an object with too many members is refused by its path', () => {
+test('an object with too many members is refused with its path', () => {
   const properties = Object.fromEntries(Array.from({ length: 11 }, (_, i) => [`m${i}`, {}]))
   assert.throws(
     () => matcherOf({ type: 'object', properties: { inner: { type: 'object', properties } } }),

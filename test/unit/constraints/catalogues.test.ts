@@ -22,7 +22,7 @@ const tools = Array.from({ length: 128 }, (_, at) =>
   }),
 )
 
-test('texts of the same length are written once for a catalogue, however calls are written', () => {
+test('the tools of a catalogue share the rules for strings of the same length, in every call format', () => {
   for (const [name, format] of Object.entries(callFormats)) {
     if (format.arguments.kind === 'json' && name !== 'hermes') continue
     const { grammar } = createConstraintCompiler().compile(

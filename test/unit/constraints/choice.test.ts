@@ -7,7 +7,7 @@ import { writeGbnf } from '../../support/gbnf.ts'
 import { createGbnfMatcher } from '../../support/gbnf-matcher.ts'
 
 describe('a choice as a grammar', () => {
-  it('is exactly one of the texts', () => {
+  it('accepts exactly the given texts', () => {
     const choices = [
       'positive',
       'negative',
@@ -26,7 +26,7 @@ describe('a choice as a grammar', () => {
     }
   })
 
-  it('is exactly one of any texts', () => {
+  it('accepts exactly the given texts, also of random ones', () => {
     const texts = fc.array(
       fc.string({ unit: fc.constantFrom('a', 'b', '"', '\\', ']', '^', '-', '\n', '😀'), maxLength: 6 }),
       {
@@ -44,15 +44,15 @@ describe('a choice as a grammar', () => {
     )
   })
 
-  it('takes thousands of texts', () => {
+  it('accepts thousands of texts', () => {
     const choices = Array.from({ length: 10_000 }, (_, at) => `Q${at * 7919}`)
     const matcher = createGbnfMatcher(writeGbnf(choiceGrammar(choices)))
     assert.equal(matcher.accepts('Q7919'), true)
     assert.equal(matcher.accepts('Q7918'), false)
-    assert.ok(matcher.widest <= 11, `${matcher.widest} places`)
+    assert.ok(matcher.widest <= 11, `${matcher.widest} positions`)
   })
 
-  it('takes texts that are beginnings of one another', () => {
+  it('accepts texts that are prefixes of one another', () => {
     const choices = Array.from({ length: 1400 }, (_, length) => 'a'.repeat(length))
     const matcher = createGbnfMatcher(writeGbnf(choiceGrammar(choices)))
     assert.equal(matcher.accepts('a'.repeat(1399)), true)

@@ -25,15 +25,10 @@ function matcherOf(schema: unknown, options = silent): GbnfMatcher {
 const a = { properties: { a: { type: 'integer' } } }
 const b = { properties: { b: { type: 'integer' } } }
 
-/** What is closed unless the request says otherwise, and how far. */
+/** Which objects are closed unless the request says otherwise, and what they still allow. */
 const cases: [name: string, schema: Schema, yes: string[], no: string[]][] = [
-  ['what names members', { type: 'object', ...a }, ['{}', '{"a":1}'], ['{"b":1}', '{"a":1,"b":1}']],
-  [
-    'also without a type, where other types stay what they are',
-    a,
-    ['{"a":1}', '[1]', '"x"', '[{"b":1}]'],
-    ['{"b":1}'],
-  ],
+  ['an object with named members', { type: 'object', ...a }, ['{}', '{"a":1}'], ['{"b":1}', '{"a":1,"b":1}']],
+  ['without a type: only objects are closed', a, ['{"a":1}', '[1]', '"x"', '[{"b":1}]'], ['{"b":1}']],
   ['inner objects', { type: 'object', properties: { o: a } }, ['{"o":{"a":1}}'], ['{"o":{"b":1}}']],
   ['items of lists', { type: 'array', items: { type: 'object', ...a } }, ['[{"a":1}]'], ['[{"b":1}]']],
   [
@@ -42,21 +37,21 @@ const cases: [name: string, schema: Schema, yes: string[], no: string[]][] = [
     ['{"x":{"a":1}}'],
     ['{"x":{"b":1}}'],
   ],
-  ['what allOf merges, as a whole', { allOf: [a, b] }, ['{"a":1,"b":2}'], ['{"a":1,"c":1}', '{"c":1}']],
+  ['members that allOf merges', { allOf: [a, b] }, ['{"a":1,"b":2}'], ['{"a":1,"c":1}', '{"c":1}']],
   [
-    'what a reference merges',
+    'members that a reference merges',
     { type: 'object', $defs: { b }, $ref: '#/$defs/b', ...a },
     ['{"b":1}', '{"a":1,"b":1}'],
     ['{"c":1}'],
   ],
   [
-    'each branch with what stands beside it',
+    'each branch together with the members next to it',
     { type: 'object', ...a, anyOf: [b, { properties: { c: {} } }] },
     ['{"a":1,"b":1}', '{"a":1,"c":1}'],
     ['{"a":1,"d":1}', '{"a":1,"b":1,"c":1}'],
   ],
   [
-    'a branch that names nothing stays open',
+    'a branch without named members stays open',
     {
       anyOf: [
         { type: 'object', ...a, required: ['a'] },
@@ -87,13 +82,13 @@ const cases: [name: string, schema: Schema, yes: string[], no: string[]][] = [
     ['{"a":1,"c":1}', '{"c":1}'],
   ],
   [
-    'members that come with others',
+    'members that depend on others',
     { type: 'object', ...a, dependentSchemas: { a: b } },
     ['{"a":1,"b":1}', '{"a":1}', '{}'],
     ['{"b":1}', '{"a":1,"c":1}'],
   ],
   [
-    'a required name is one that was asked for, declared or not',
+    'a required name is allowed, declared or not',
     { type: 'object', ...a, required: ['z'] },
     ['{"z":[]}', '{"a":1,"z":null}'],
     ['{"a":1}', '{"z":1,"y":1}'],
@@ -105,20 +100,20 @@ const cases: [name: string, schema: Schema, yes: string[], no: string[]][] = [
     ['{}', '{"a":1,"y":1}'],
   ],
   [
-    'required beside another',
+    'required together with another',
     { type: 'object', ...a, dependentRequired: { a: ['z'] } },
     ['{"a":1,"z":1}', '{}'],
     ['{"a":1}', '{"z":1}'],
   ],
   [
-    'a negation that needs a name which is not declared',
+    'a negation that needs an undeclared name',
     { type: 'object', ...a, not: { properties: { z: { type: 'integer' } } } },
     ['{"z":"1"}', '{"a":1,"z":[]}'],
     ['{}', '{"z":1}', '{"z":"1","y":1}'],
   ],
   ['no named members', { type: 'object' }, ['{}', '{"z":{"y":1}}'], ['[]']],
-  ['an empty list of them', { type: 'object', properties: {} }, ['{}', '{"z":1}'], []],
-  ['only required ones', { type: 'object', required: ['a'] }, ['{"a":1,"z":1}'], ['{"z":1}']],
+  ['empty properties', { type: 'object', properties: {} }, ['{}', '{"z":1}'], []],
+  ['only required members', { type: 'object', required: ['a'] }, ['{"a":1,"z":1}'], ['{"z":1}']],
   ['only a negation', { type: 'object', not: a }, ['{"a":"x","z":1}'], ['{"a":1}', '{"z":1}']],
   ['additionalProperties true', { ...a, additionalProperties: true }, ['{"z":1}'], ['{"a":"x"}']],
   [
@@ -128,7 +123,7 @@ const cases: [name: string, schema: Schema, yes: string[], no: string[]][] = [
     ['{"z":1}'],
   ],
   [
-    'said in one of the merged parts',
+    'additionalProperties in one of the merged parts',
     { type: 'object', ...a, allOf: [{ ...b, additionalProperties: true }] },
     ['{"a":1,"b":1,"z":1}'],
     [],
@@ -142,34 +137,34 @@ const cases: [name: string, schema: Schema, yes: string[], no: string[]][] = [
   ['propertyNames', { type: 'object', ...a, propertyNames: { maxLength: 2 } }, ['{"zz":1}'], ['{"zzz":1}']],
   ['unevaluatedProperties', { type: 'object', ...a, unevaluatedProperties: true }, ['{"z":1}'], []],
   [
-    'as many as are needed can be of those that are named',
+    'minProperties can be met by the named members',
     { type: 'object', properties: { ...a.properties, ...b.properties }, minProperties: 2 },
     ['{"a":1,"b":1}'],
     ['{"a":1}', '{"a":1,"z":1}'],
   ],
   [
-    'more are needed than are named',
+    'minProperties is greater than the number of named members',
     { type: 'object', ...a, required: ['a'], minProperties: 2 },
     ['{"a":1,"z":1}'],
     ['{"a":1}'],
   ],
   [
-    'more are needed than can be',
+    'minProperties is greater than the number of members that can exist',
     { type: 'object', properties: { a: false, b: { type: 'string', enum: [1] } }, minProperties: 1 },
     ['{"z":1}'],
     ['{}', '{"a":1}', '{"b":1}'],
   ],
-  ['listed values are what they are', { enum: [{ a: 1, z: 1 }], ...a }, ['{"a":1,"z":1}'], ['{"a":1}']],
+  ['listed values stay as they are', { enum: [{ a: 1, z: 1 }], ...a }, ['{"a":1,"z":1}'], ['{"a":1}']],
 ]
 
-describe('an object that names members and says nothing of others has none', () => {
+describe('an object that names members and says nothing about others is closed', () => {
   for (const [name, schema, yes, no] of cases) {
     it(name, () => {
       const matcher = matcherOf(schema)
       const judge = createJudge(schema)
       for (const text of yes) {
         assert.ok(matcher.accepts(text), `refused: ${text}`)
-        assert.equal(judge(JSON.parse(text)), true, `no instance: ${text}`)
+        assert.equal(judge(JSON.parse(text)), true, `not an instance: ${text}`)
       }
       for (const text of no) assert.ok(!matcher.accepts(text), `accepted: ${text}`)
     })
@@ -192,13 +187,13 @@ describe('an object that names members and says nothing of others has none', () 
   })
 })
 
-describe('what a request can say of it', () => {
-  it('open, as JSON Schema has it', () => {
+describe('what a request can choose', () => {
+  it('open objects, as JSON Schema defines them', () => {
     assert.ok(matcherOf({ type: 'object', ...a, required: ['z'] }, told).accepts('{"z":1,"y":2}'))
     assert.ok(!matcherOf({ type: 'object', ...a, additionalProperties: false }, told).accepts('{"z":1}'))
   })
 
-  it('closed, whatever lists members and has no additionalProperties', () => {
+  it('closed objects wherever members are listed without additionalProperties', () => {
     const both = { type: 'object', properties: { a: {} }, patternProperties: { '^x': {} } }
     assert.ok(matcherOf(both, listing).accepts('{"a":1,"x1":1}'))
     assert.ok(!matcherOf(both, listing).accepts('{"z":1}'))
@@ -208,7 +203,7 @@ describe('what a request can say of it', () => {
   })
 })
 
-/** Keywords with one schema, or with several, whose values are values of their own. */
+/** Keywords without a schema in them, copied as they are. */
 const plainKeywords = [
   'type',
   'enum',
@@ -225,7 +220,7 @@ const plain = new Set([
   ...['maximum', 'minLength', 'maxLength', 'pattern', 'format', 'default', 'examples', 'multipleOf'],
 ])
 
-/** The same schema with every closed object closed in so many words; undefined where something would have to be merged first. */
+/** The same schema with additionalProperties: false in closed objects; undefined where parts would have to be merged first. */
 function saidOutLoud(schema: unknown): unknown {
   if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) return schema
   const said: Schema = {}
@@ -256,13 +251,13 @@ function saidOutLoud(schema: unknown): unknown {
   return { ...said, properties: { ...names, ...(said.properties as Schema) }, additionalProperties: false }
 }
 
-/** The value with a member that nobody has heard of. */
+/** The value with an unknown member. */
 function withStranger(value: unknown): unknown[] {
   const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
   return isObject ? [{ ...value, stranger: 1 }] : []
 }
 
-it('the corpus: what is accepted is what fits when each closed object says so itself', () => {
+it('the corpus: the accepted values are those that fit when closed objects have additionalProperties: false', () => {
   let compared = 0
   let closed = 0
   for (const { name, schema, valid, invalid } of [...keywordCases, ...pairCases, ...realCases]) {

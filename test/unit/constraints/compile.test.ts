@@ -21,12 +21,12 @@ function refusalOf(constraint: Constraint, options = bounded): Refusal {
     if (error instanceof Refusal) return error
     throw error
   }
-  return assert.fail('it was compiled')
+  return assert.fail('the constraint was compiled')
 }
 
 const json = (schema: unknown): Constraint => ({ kind: 'json', schema })
 
-describe('what is not kept is refused by keyword and path', () => {
+describe('a schema that is invalid or cannot be enforced is refused with its keyword and path', () => {
   const table: [schema: unknown, code: string, keyword: string, path: string][] = [
     [
       { anyOf: [{ prefixItems: [{}] }, { type: 'null' }], unevaluatedItems: false },
@@ -109,13 +109,13 @@ describe('what is not kept is refused by keyword and path', () => {
     })
   }
 
-  it('no annotation', () => {
+  it('annotations are not refused', () => {
     for (const [keyword, { standing }] of Object.entries(keywords)) {
       if (standing === 'annotation') assert.ok(matcherOf(json({ [keyword]: 'x' })).accepts('1'))
     }
   })
 
-  it('what nothing fits', () => {
+  it('a schema that no value fits is refused', () => {
     for (const schema of [
       false,
       { type: 'integer', minimum: 3, maximum: 2 },
@@ -129,7 +129,7 @@ describe('what is not kept is refused by keyword and path', () => {
   })
 })
 
-describe('hostile schemas are refused, or small', () => {
+describe('hostile schemas are refused or compile to a small grammar', () => {
   const branching = (levels: number) => {
     const $defs: Record<string, unknown> = { d0: { type: 'string' } }
     for (let i = 1; i <= levels; i++) {
@@ -148,9 +148,9 @@ describe('hostile schemas are refused, or small', () => {
   }))
   const tooLarge: [string, unknown][] = [
     ['anyOf that doubles at each level', branching(40)],
-    ['anyOf beside anyOf', { type: 'object', allOf: choices }],
-    ['depth', nested(5000)],
-    ['repetitions in repetitions', { type: 'string', pattern: '^((a{1,500}){1,500}){1,500}$' }],
+    ['many anyOf in one schema', { type: 'object', allOf: choices }],
+    ['deep nesting', nested(5000)],
+    ['nested repetitions', { type: 'string', pattern: '^((a{1,500}){1,500}){1,500}$' }],
     ['a pattern with exponentially many states', { type: 'string', pattern: '^(.*a.{40})$' }],
     ['a pattern and a length', { type: 'string', pattern: '^(ab|cd|ef)+x?(gh|ij)*$', maxLength: 20_000 }],
     [
@@ -162,7 +162,7 @@ describe('hostile schemas are refused, or small', () => {
       { patternProperties: { 'a.{12}b': {}, 'b.{12}c': {}, 'c.{12}d': {}, 'd.{12}e': {} } },
     ],
     [
-      'members to count',
+      'counted members',
       {
         properties: Object.fromEntries(Array.from({ length: 300 }, (_, i) => [`m${i}`, {}])),
         minProperties: 150,
@@ -188,7 +188,7 @@ describe('hostile schemas are refused, or small', () => {
     })
   }
 
-  it('a large enum, large counts and many members are fine', () => {
+  it('a large enum, large counts and many members are accepted', () => {
     const words = Array.from({ length: 5000 }, (_, i) => `value ${i}`)
     const matcher = matcherOf(json({ enum: words }))
     assert.ok(matcher.accepts('"value 4999"'))
@@ -220,7 +220,7 @@ describe('white space', () => {
     }
   })
 
-  it('bounded: a space, or a line and its indentation', () => {
+  it('bounded: one space, or a line break with indentation', () => {
     const matcher = matcherOf(json(schema))
     assert.ok(matcher.accepts(compact))
     assert.ok(matcher.accepts('{ "a": [ 1, 2 ] }'))
@@ -238,7 +238,7 @@ describe('white space', () => {
     assert.ok(!matcher.begins(`{\n${' '.repeat(33)}`))
   })
 
-  it('as a pattern says', () => {
+  it('as given by a pattern', () => {
     const matcher = matcherOf(json(schema), { whitespace: { pattern: '[ ]{0,3}' } })
     assert.ok(matcher.accepts(compact))
     assert.ok(matcher.accepts('{   "a":   [1,   2]}'))
@@ -246,7 +246,7 @@ describe('white space', () => {
     assert.ok(!matcher.accepts('{\n"a":[1,2]}'))
   })
 
-  it('a pattern of other characters, or of nothing, is refused', () => {
+  it('a pattern that allows other characters or matches nothing is refused', () => {
     for (const pattern of ['[ ,]*', '\\s*', 'a^', '(']) {
       const refusal = refusalOf(json(schema), { whitespace: { pattern } })
       assert.equal(refusal.code, 'whitespace_unsupported')
@@ -255,7 +255,7 @@ describe('white space', () => {
   })
 })
 
-describe('the other kinds', () => {
+describe('other kinds of constraints', () => {
   it('json_object', () => {
     const matcher = matcherOf({ kind: 'json_object' })
     for (const text of ['{}', '{"a":[1,{"b":null}]}', '{ "a": 1 }']) assert.ok(matcher.accepts(text), text)
@@ -289,7 +289,7 @@ describe('the other kinds', () => {
     )
   })
 
-  it('a structural tag, whose schema is named by its place', () => {
+  it('a structural tag, where a refusal names the path of the schema', () => {
     const tag = (schema: unknown) => ({
       triggers: ['<call>'],
       structures: [{ begin: '<call>', schema, end: '</call>' }],
@@ -324,7 +324,7 @@ it('numbers of a schema keep their digits', async () => {
   }
 })
 
-it('a constraint that was compiled is given back, and a refusal names the field of each request', () => {
+it('a compiled constraint is reused, and a refusal names the field of its own request', () => {
   const own = createConstraintCompiler()
   const once = own.compile(json({ type: 'integer' }), bounded, 'a')
   assert.equal(own.compile(json({ type: 'integer' }), bounded, 'b'), once)

@@ -16,7 +16,7 @@ function open(t: TestContext, options?: Partial<CompilingOptions>) {
   return compiling
 }
 
-test('a process compiles as the compiler does, and refuses by the field', async (t) => {
+test('a process compiles like the compiler itself, and its refusals name the field', async (t) => {
   const compiling = open(t)
   const schema = { type: 'object', properties: { b: { type: 'integer' }, a: {} } }
   const asked = [question({ kind: 'json', schema }), question({ kind: 'choice', choices: ['a', 'b'] })]
@@ -36,7 +36,7 @@ test('a process compiles as the compiler does, and refuses by the field', async 
   })
 })
 
-test('what never ends is given up, and others go on', async (t) => {
+test('a compilation that never ends is stopped, and others continue', async (t) => {
   const compiling = open(t, { entry: slow, limitMs: 100 })
   const [endless, next] = await Promise.allSettled([
     compiling.compile('a', question({ kind: 'regex', regex: 'a' }, 'structured_outputs.regex')),
@@ -51,7 +51,7 @@ test('what never ends is given up, and others go on', async (t) => {
   assert.equal(next.value.grammar.digest, 'response_format')
 })
 
-test('what takes too much memory ends its process, and neither the server nor the next question', async (t) => {
+test('a compilation that takes too much memory ends its process, but neither the server nor the next compilation', async (t) => {
   const compiling = open(t, { entry: slow, heapMb: 48 })
   const grammar = question({ kind: 'grammar', grammar: 'x' }, 'structured_outputs.grammar')
   await assert.rejects(compiling.compile('a', grammar), {
@@ -73,7 +73,7 @@ test('a fault of the process fails one request', async (t) => {
   assert.equal(found.digest, 'x')
 })
 
-test('the line is bounded, and its end refuses who waits', async (t) => {
+test('the queue is bounded, and closing it refuses the waiting requests', async (t) => {
   const compiling = open(t, { entry: slow, queuePerTenant: 1, limitMs: 60_000 })
   const endless = assert.rejects(compiling.compile('a', question({ kind: 'regex', regex: 'a' })), {
     code: 'stopping',
@@ -87,21 +87,21 @@ test('the line is bounded, and its end refuses who waits', async (t) => {
   await assert.rejects(compiling.compile('a', question({ kind: 'json_object' })), { code: 'stopping' })
 })
 
-test('tenants take turns, and each has a line of its own', async (t) => {
+test('tenants take turns, and each has a queue of its own', async (t) => {
   const compiling = open(t, { queuePerTenant: 4, workers: 1 })
   const order: string[] = []
   const ask = async (tenant: string) => {
     await compiling.compile(tenant, question({ kind: 'choice', choices: ['a'] }))
     order.push(tenant)
   }
-  // The first is under way before the others arrive.
+  // The first one starts before the others arrive.
   const asked = ['a', 'a', 'a', 'a', 'a', 'b', 'b', 'c'].map(ask)
   await assert.rejects(ask('a'), { code: 'queue_full' })
   await Promise.all(asked)
   assert.equal(order.join(''), 'abcabaaa')
 })
 
-test('who leaves the line is not waited for, and the process goes when nobody needs it', async (t) => {
+test('an aborted request leaves the queue, and an idle process ends', async (t) => {
   const compiling = open(t, { idleMs: 0 })
   const leaving = new AbortController()
   const [first, left, last] = [undefined, leaving.signal, undefined].map((signal) =>
@@ -117,7 +117,7 @@ test('who leaves the line is not waited for, and the process goes when nobody ne
   }
 })
 
-test('names that are not keywords are refused where the server is set to', async (t) => {
+test('unknown keywords are refused where the server is configured to refuse them', async (t) => {
   const asked = question({ kind: 'json', schema: { type: 'string', requried: true } })
   const { notes } = await open(t).compile('a', asked)
   assert.deepEqual(notes, ['# requried: required?'])

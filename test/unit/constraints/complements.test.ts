@@ -12,10 +12,10 @@ import { createBudget } from '../../../src/inference/constraints/grammar/budget.
 import { compileRegex } from '../../../src/inference/constraints/regex/regex.ts'
 import { seededRandom } from '../../support/seeded-random.ts'
 
-/** One that nothing is known of yet. */
+/** A copy of which nothing is known yet. */
 const copied = ({ edges, accepting }: Automaton): Automaton => ({ edges, accepting })
 
-test('what is left of all texts has as few states as possible, and holds what was not taken away', () => {
+test('a complement has as few states as possible and accepts exactly the other texts', () => {
   const random = seededRandom(11)
   const pick = <T>(of: readonly T[]): T => of[Math.floor(random() * of.length)] as T
   const pattern = (depth: number): string =>

@@ -44,7 +44,7 @@ const letters = [
   '<end>',
   '',
 ]
-/** Parts of é and 😀, and what no UTF-8 has: an overlong quote and é, a surrogate, a byte that never comes. */
+/** Parts of é and 😀, and invalid UTF-8: an overlong quote and é, a surrogate, a byte that UTF-8 never contains. */
 const pieces = [
   [0xc3],
   [0xa9],
@@ -79,7 +79,7 @@ const regexes = [
   '\\P{L}*',
 ]
 
-/** What is true of the tokens by the definition: the text so far and the token's bytes begin a text of the grammar. */
+/** The allowed tokens by the definition: the text so far and the token's bytes begin a text of the grammar. */
 function allowedByDefinition(grammar: CompiledGrammar, said: readonly number[]): number[] {
   const matcher = createGbnfMatcher(gbnfOf(grammar))
   return everyToken.filter((token) => {
@@ -94,7 +94,7 @@ function bytesOf(tokens: readonly number[]): Buffer {
   return Buffer.concat(tokens.map((token) => vocabulary.bytes(token)))
 }
 
-/** Undefined when it ends in the middle of a character. */
+/** Undefined when the text ends in the middle of a character. */
 function textOf(tokens: readonly number[]): string | undefined {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytesOf(tokens))
@@ -103,7 +103,7 @@ function textOf(tokens: readonly number[]): string | undefined {
   }
 }
 
-/** Some character completes it, if it has to be completed. */
+/** Whether some completion of the last character makes the bytes the beginning of a text. */
 function beginsWith(matcher: ReturnType<typeof createGbnfMatcher>, bytes: Buffer): boolean {
   for (const rest of ['', ...completions]) {
     try {
@@ -115,7 +115,7 @@ function beginsWith(matcher: ReturnType<typeof createGbnfMatcher>, bytes: Buffer
   return false
 }
 
-/** What may be missing of the characters that are worth a try here: é, 😀, and others with the same beginnings. */
+/** The last bytes of the characters to try: é, 😀, and others that begin with the same bytes. */
 const completions = [0xe9, 0xe1, 0x1f600, 0x1f400, 0x863, 0x10000, 0xd7, 0x966].flatMap((point) => {
   const bytes = Buffer.from(String.fromCodePoint(point))
   return Array.from({ length: bytes.length - 1 }, (_, at) => bytes.subarray(at + 1))
@@ -127,7 +127,7 @@ function begin(grammar: CompiledGrammar, said: readonly number[] = []): Allowanc
   return allowance
 }
 
-test('a token is allowed exactly when its bytes go on with a text of the grammar', async () => {
+test('a token is allowed exactly when its bytes continue a text of the grammar', async () => {
   const random = createRandom(3n)
   let checked = 0
   for (const regex of regexes) {
@@ -173,7 +173,7 @@ test('a token is allowed exactly when its bytes go on with a text of the grammar
   assert.ok(checked > 300)
 })
 
-test('where many tokens are allowed they are not listed', () => {
+test('allowed tokens are not listed when there are many', () => {
   const tokens = Array.from({ length: 1000 }, (_, i) => `x${i}`)
   const many = listedVocabulary({ tokens: [...tokens, '</s>'], eos: 1000 })
   const constraints = createConstraints(many)
@@ -195,7 +195,7 @@ test('where many tokens are allowed they are not listed', () => {
 
 const oneOf = (...values: number[]) => fc.constantFrom(...values)
 
-test('a draw with a cut, and the likeliest token, are those of logits without what is not allowed', async () => {
+test('truncated sampling and greedy decoding give the token that they give on masked logits', async () => {
   const given = fc.record({
     size: oneOf(40, 300, 1500, 4000),
     seed: fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }),
@@ -245,7 +245,7 @@ test('a draw with a cut, and the likeliest token, are those of logits without wh
       })
       const masked = logits.map((logit, token) => (isAllowed[token] ? logit : -Infinity))
       const expected = naiveDraw({ logits: masked, sampling, prompt: [], answer, banned: [], random: number })
-      // What is remembered of a draw changes nothing of the next.
+      // What the sampler remembers of a draw does not change the next one.
       for (let draw = 0; draw < 3; draw++) {
         assert.equal(await sample(scriptedLogits(logits), answer), expected)
       }
@@ -276,7 +276,7 @@ for (const [title, size, few] of [
   ['many', 600, Array.from({ length: 300 }, (_, i) => 2 * i)],
   ['many that are a small part', 3000, Array.from({ length: 300 }, (_, i) => 10 * i)],
 ] as const) {
-  test(`a draw without a cut has the probabilities that are left, of ${title}`, async () => {
+  test(`sampling without truncation keeps the proportions of the allowed tokens: ${title}`, async () => {
     const random = createRandom(11n)
     const logits = Float32Array.from({ length: size }, () => 3 * random())
     const isAllowed = new Uint8Array(size)
@@ -305,7 +305,7 @@ for (const [title, size, few] of [
   })
 }
 
-test('the model is not asked where one token is left', async () => {
+test('the logits are not read where only one token is allowed', async () => {
   const constraint = createConstraints(vocabulary).of(packGrammar(regexGrammar('[12]é[12]').rules))
   for (const sampling of [{}, { temperature: 0 }, { topP: 0.5 }]) {
     const generation = generationOf({ sampling })
@@ -314,7 +314,7 @@ test('the model is not asked where one token is left', async () => {
     const asked: number[] = []
     for (let place = 0; place < 3; place++) {
       const logits = scriptedLogits(everyToken.map((token) => (token === id('1') ? 9 : 0)))
-      // Of the two ways to say é the one in pieces is left out here.
+      // é can also be written as two byte tokens; take its one token here.
       if (place === 1) choice.accept({ token: letters.length })
       choice.accept(await choice.next(logits))
       asked.push(logits.asked.length)
@@ -326,10 +326,10 @@ test('the model is not asked where one token is left', async () => {
   }
 })
 
-test('a seed draws the same whatever was learnt of the grammar before', async () => {
+test('a seed draws the same tokens whatever is cached of the grammar', async () => {
   const size = 3000
   const many = listedVocabulary({ tokens: Array.from({ length: size }, (_, i) => `${i} `), eos: size - 1 })
-  // Few, one, some, many and nearly all of the tokens are allowed in turns.
+  // In turn, few, one, some, many and nearly all of the tokens are allowed.
   const grammar = packGrammar(
     regexGrammar('(7[0-9]? 1[0-9]{3} [0-9]+ 11 [0-8][0-9]{0,3} 1[0-9]{1,2} )+').rules,
   )
@@ -381,7 +381,7 @@ async function story(
   return told
 }
 
-test('an answer ends with its last word when nothing can follow, whatever else would keep it going', async () => {
+test('an answer ends as soon as nothing can follow, also with ignore_eos and a minimum length', async () => {
   const choices = packGrammar(choiceGrammar(['ab', 'abc1']).rules)
   assert.deepEqual(await story(['ab', '</s>', 'a'], choices), ['ab', '', 'stop null'])
   assert.deepEqual(await story(['ab', 'c', '1', 'a'], choices), ['ab', 'c', '1', 'stop null'])
@@ -396,7 +396,7 @@ test('an answer ends with its last word when nothing can follow, whatever else w
   assert.deepEqual(await story(['abc', '1'], choices, { ending: { stop: ['c1'] } }), ['ab', '', 'stop c1'])
 })
 
-test('when other settings leave nothing that is allowed, the refusal names the constraint too', async () => {
+test('when other settings leave no allowed token, the refusal names the constraint, too', async () => {
   const choices = packGrammar(choiceGrammar(['b']).rules)
   await assert.rejects(story(['b'], choices, { sampling: { temperature: 1, allowed: [id('a')] } }), {
     code: 'no_token_possible',

@@ -12,7 +12,7 @@ import { listedVocabulary } from '../../support/listed-vocabulary.ts'
 import { worldSchemas } from '../../support/schemas/world-schemas.ts'
 
 const compiler = createConstraintCompiler()
-/** A token for each byte, and one that ends. */
+/** A token for each byte, and an end token. */
 const eos = 256
 const vocabulary = listedVocabulary({
   tokens: [...Array.from({ length: 256 }, (_, byte) => [byte]), '<end>'],
@@ -28,7 +28,7 @@ function behind(constraint: Constraint, text: string, options = bounded): Allowa
   return constraints.given({ grammar, field: 'schema', continued }).begin()
 }
 
-/** Whether the answer can be this, to its end. */
+/** Whether this text is a complete answer. */
 function goesOn(allowance: Allowance, text: string): boolean {
   for (const byte of Buffer.from(text)) {
     if (!allowance.allows(byte)) return false
@@ -44,7 +44,7 @@ function refusalOf(constraint: Constraint, text: string, options = bounded): Ref
     if (error instanceof Refusal) return error
     throw error
   }
-  throw new Error(`${JSON.stringify(text)} is read`)
+  throw new Error(`${JSON.stringify(text)} is accepted`)
 }
 
 const json = (schema: unknown): Constraint => ({ kind: 'json', schema })
@@ -59,7 +59,7 @@ const read: [constraint: Constraint, given: string, answers: string[], others: s
   [person, '{"name": "A', ['da", "age": 3}', '", "age": 3}'], ['{"name": "Ada", "age": 3}', 'da"}']],
   [person, '\n\t{\r\n "name"\n:\t"A  b" , "age" :  ', ['3}', ' 3}'], ['"3"}', '}']],
   [person, '{"name": "A", "age": 1', ['}', '2}'], ['.5}']],
-  // White space ends a number: what the answer adds would be another one.
+  // White space ends a number: digits in the answer would begin another one.
   [person, '{"name": "A", "age": 1 ', ['}'], ['2}', '.5}']],
   [person, '{"name": "A", "age": 1}', [''], ['}', ' ']],
   [person, '{"name": "A", "age": 1} \n ', [''], ['}', ' ']],
@@ -83,7 +83,7 @@ const read: [constraint: Constraint, given: string, answers: string[], others: s
 ]
 
 for (const [constraint, given, answers, others] of read) {
-  test(`${JSON.stringify(constraint).slice(0, 60)} goes on behind ${JSON.stringify(given)}`, () => {
+  test(`${JSON.stringify(constraint).slice(0, 60)} continues ${JSON.stringify(given)}`, () => {
     for (const answer of answers) assert.ok(goesOn(behind(constraint, given), answer), answer)
     for (const answer of others) assert.ok(!goesOn(behind(constraint, given), answer), answer)
   })
@@ -98,7 +98,7 @@ const refused: [constraint: Constraint, given: string, character: string, at: nu
   [set, '[1, 1]', '"]"', 6, /./],
   [set, '[1, 1 ', '" "', 6, /./],
   [{ kind: 'regex', regex: '[a-f]\\d' }, '😀', '"😀"', 1, /^"a" to "f"$/],
-  // White space means itself where the text is no JSON.
+  // White space stands for itself where the text is not JSON.
   [{ kind: 'choice', choices: ['yes', 'no'] }, ' yes', '" "', 1, /^"n", "y"$/],
 ]
 
@@ -116,7 +116,7 @@ for (const [constraint, given, character, at, accepted] of refused) {
   })
 }
 
-test('white space is read whatever the request says of it, and written as it says', () => {
+test('any white space in the given text is read, and the answer writes only what the request allows', () => {
   const given = '{ \n "name" : "A" ,'
   const none = behind(person, given, { whitespace: 'none' })
   assert.ok(goesOn(none, '"age":3}'))
@@ -125,7 +125,7 @@ test('white space is read whatever the request says of it, and written as it say
   assert.ok(goesOn(behind(person, '{\n"name":\n"A"\n,', pattern), '\n"age":\n3\n}'))
 })
 
-test('a text that takes long to read is refused, and its bound is in characters where it is simple', () => {
+test('a given text that takes too long to read is refused, and simple grammars read more of it', () => {
   const any: Constraint = { kind: 'regex', regex: 'a*' }
   assert.ok(goesOn(behind(any, 'a'.repeat(150_000)), 'a'))
   assert.equal(refusalOf(any, 'a'.repeat(250_000)).code, 'constraint_too_large')
@@ -135,14 +135,14 @@ test('a text that takes long to read is refused, and its bound is in characters 
 
 const schemas = worldSchemas(60, 17)
 
-test('a value can be cut anywhere: what is left of it goes on from there, with any white space in what was given', () => {
+test('a value may be cut anywhere, and its rest is accepted after the cut, whatever white space the first part has', () => {
   const spaces = fc.array(fc.constantFrom('', ' ', '\n', '\t \r\n  '), { minLength: 1, maxLength: 20 })
   fc.assert(
     fc.property(fc.nat({ max: schemas.length - 1 }), fc.nat(), spaces, (index, cut, between) => {
       const { schema, value } = schemas[index] as (typeof schemas)[number]
       const text = JSON.stringify(value)
       const at = cut % (text.length + 1)
-      // Only a surrogate's half is no beginning of a text.
+      // Half of a surrogate pair is not the beginning of a text.
       fc.pre(!/[\ud800-\udbff]/.test(text[at - 1] ?? ''))
       const allowance = behind(json(schema), spaced(text.slice(0, at), between))
       assert.ok(goesOn(allowance, text.slice(at)), `${text.slice(0, at)} | ${text.slice(at)}`)
@@ -151,7 +151,7 @@ test('a value can be cut anywhere: what is left of it goes on from there, with a
   )
 })
 
-/** With white space before and behind the marks of JSON. */
+/** The text with white space before and after the punctuation of JSON. */
 function spaced(text: string, between: readonly string[]): string {
   let count = 0
   let isInString = false

@@ -24,7 +24,7 @@ describe('each keyword has the meaning of its draft', () => {
     })
   }
 
-  it('as ajv has them, of the drafts that it knows', () => {
+  it('agrees with ajv on the drafts that ajv supports', () => {
     const known = draftCases.filter(({ schema }) =>
       /draft-0[67]|2019|2020/.test(String((schema as { $schema?: unknown }).$schema)),
     )
@@ -37,7 +37,7 @@ describe('each keyword has the meaning of its draft', () => {
   })
 })
 
-describe('what is no keyword', () => {
+describe('an unknown keyword', () => {
   const schema = {
     type: 'object',
     title: 'A form',
@@ -49,7 +49,7 @@ describe('what is no keyword', () => {
     },
   }
 
-  it('is read past, and what is nearly one is named', () => {
+  it('is ignored, and a likely misspelling is noted', () => {
     const { grammar, notes } = compiled(schema)
     assert.ok(createGbnfMatcher(gbnfOf(grammar)).accepts('{"a":"abcd"}'))
     assert.deepEqual([...notes].sort(), [
@@ -58,14 +58,14 @@ describe('what is no keyword', () => {
     ])
   })
 
-  it('is named again where the answer comes from the cache', () => {
+  it('is noted again when the grammar comes from the cache', () => {
     const compiler = createConstraintCompiler()
     const ask = () => compiler.compile({ kind: 'json', schema }, open, 'schema').notes
     assert.deepEqual(ask(), ask())
     assert.equal(ask().length, 2)
   })
 
-  it('is refused where that is asked for', () => {
+  it('is refused on request', () => {
     const refusing: ConstraintOptions = { ...open, unknownKeywords: 'refuse' }
     assert.throws(
       () => compiled({ properties: { a: { minLenght: 3 } } }, refusing),
@@ -81,7 +81,7 @@ describe('what is no keyword', () => {
     assert.deepEqual(compiled({ type: 'string', 'x-anything': 1 }, refusing).notes, [])
   })
 
-  it('is named by the tool whose schema has it', () => {
+  it('is noted with the name of the tool whose schema has it', () => {
     const turn = {
       kind: 'turn',
       thought: 'over',
@@ -110,7 +110,7 @@ describe('what is no keyword', () => {
   })
 })
 
-test('references that lead out of the schema are refused by name', () => {
+test('references that lead out of the schema are refused and named', () => {
   for (const reference of ['https://elsewhere.example/a.json', 'other.json', 'urn:other', '//['] as const) {
     assert.throws(
       () => compiled({ properties: { a: { $ref: reference } } }),
@@ -124,7 +124,7 @@ test('references that lead out of the schema are refused by name', () => {
   }
 })
 
-test('a dynamic reference to several schemas of its name is refused', () => {
+test('a dynamic reference that several schemas could match is refused', () => {
   const schema = {
     $dynamicAnchor: 'node',
     type: 'object',

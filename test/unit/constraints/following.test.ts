@@ -22,7 +22,7 @@ function placeAfter(following: Following, text: string): Position | undefined {
   return position
 }
 
-test('the grammars of the corpus are followed as another matcher follows them', () => {
+test('the automata of the corpus agree with an independent matcher', () => {
   const compiler = createConstraintCompiler()
   const random = seededRandom(9)
   let followed = 0
@@ -51,7 +51,7 @@ test('the grammars of the corpus are followed as another matcher follows them', 
   assert.ok(followed > 3000)
 })
 
-test('what is remembered is bounded, and forgetting it changes nothing', () => {
+test('the cache is bounded, and eviction does not change the result', () => {
   const grammar = 'root ::= "(" [^()]? root? ")"'
   const compiled = createConstraintCompiler().compile(
     { kind: 'grammar', grammar },
@@ -69,7 +69,7 @@ test('what is remembered is bounded, and forgetting it changes nothing', () => {
   assert.equal(placeAfter(following, '(é(a))')?.isOver, true)
 })
 
-test('a character leads to the same position whether few or many ways are open', () => {
+test('a character leads to the same position whether few or many alternatives are open', () => {
   const words = Array.from({ length: 40 }, (_, at) => `"${String.fromCodePoint(0xe0 + at)}" [ä-ö]{${at + 1}}`)
   for (const grammar of [`root ::= ${words.slice(0, 5).join(' | ')}`, `root ::= ${words.join(' | ')}`]) {
     const compiled = createConstraintCompiler().compile(

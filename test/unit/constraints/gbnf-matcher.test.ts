@@ -28,7 +28,7 @@ const refused: { gbnf: string; why: RegExp }[] = [
   { gbnf: 'root ::= (("a"{0,50}) "b"){0,50}', why: /so much so often/ },
 ]
 
-describe('the matcher of grammars that the tests use', () => {
+describe('the grammar matcher of the tests', () => {
   for (const { gbnf, yes, no } of read) {
     it(`reads ${gbnf.replaceAll('\n', '↵')}`, () => {
       const matcher = createGbnfMatcher(gbnf)
@@ -43,14 +43,14 @@ describe('the matcher of grammars that the tests use', () => {
     })
   }
 
-  it('tells a beginning from what cannot be gone on with', () => {
+  it('tells a prefix from a text that cannot be continued', () => {
     const matcher = createGbnfMatcher('root ::= "abc" | "abd"')
     assert.equal(matcher.begins('ab'), true)
     assert.equal(matcher.begins('abe'), false)
     assert.equal(matcher.begins('abcd'), false)
   })
 
-  it('makes texts that it accepts, also of grammars that refer to themselves', () => {
+  it('generates texts that it accepts, also from recursive grammars', () => {
     const matcher = createGbnfMatcher('root ::= "[" (root ("," root)*)? "]" | [0-9]{1,3} | [^a]')
     const random = seededRandom(1)
     const texts = new Set(Array.from({ length: 200 }, () => matcher.sample(random)))

@@ -84,9 +84,9 @@ const refused: [text: string, kind: ConstraintError['fault'], why: RegExp][] = [
 
 const givenGrammar = (text: string) => readGrammar(text, createBudget(400_000))
 
-describe('a grammar as it was sent', () => {
+describe('a grammar of a request', () => {
   for (const { text, yes, no } of accepted) {
-    it(`keeps ${text.trim().slice(0, 60).replaceAll('\n', '↵')}`, () => {
+    it(`accepts the texts of ${text.trim().slice(0, 60).replaceAll('\n', '↵')}`, () => {
       const matcher = createGbnfMatcher(writeGbnf(givenGrammar(text)))
       for (const one of yes) assert.equal(matcher.accepts(one), true, one)
       for (const one of no) assert.equal(matcher.accepts(one), false, one)
@@ -107,7 +107,7 @@ describe('a grammar as it was sent', () => {
     })
   }
 
-  it('refuses what the engine would not come to an end with', () => {
+  it('refuses left recursion, endless rules and exponential grammars', () => {
     assert.throws(() => writeGbnf(givenGrammar('root ::= root "a" | "b"')), {
       fault: 'unsupported',
       why: /begins with itself/,
@@ -125,7 +125,7 @@ describe('a grammar as it was sent', () => {
     })
   })
 
-  it('refuses what is so ambiguous that every token would be slowed down', () => {
+  it('refuses a grammar so ambiguous that every token would be slow', () => {
     const ambiguous = ['root ::= (("a"{0,40}){0,40}){0,40}']
     for (const text of ambiguous) {
       assert.throws(
@@ -138,7 +138,7 @@ describe('a grammar as it was sent', () => {
     }
   })
 
-  it('takes what is ambiguous and harmless', () => {
+  it('accepts harmless ambiguity', () => {
     const json = String.raw`root ::= object
 value ::= object | array | string | number | ("true" | "false" | "null") ws
 object ::= "{" ws (string ":" ws value ("," ws string ":" ws value)*)? "}" ws
@@ -160,7 +160,7 @@ ws ::= | " " | "\n" [ \t]{0,20}`
     assert.equal(createGbnfMatcher(writeGbnf(givenGrammar(mirrored))).accepts('abbbba'), true)
   })
 
-  it('reads what it writes', () => {
+  it('reads the grammars that it writes', () => {
     for (const { source, yes, no } of regexes) {
       const once = writeGbnf(regexGrammar(source))
       const matcher = createGbnfMatcher(writeGbnf(givenGrammar(once)))

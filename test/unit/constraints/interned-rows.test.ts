@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { createInternedRows } from '../../../src/inference/constraints/grammar/interned-rows.ts'
 import { seededRandom } from '../../support/seeded-random.ts'
 
-test('equal rows lie at one place and others at their own, also beyond the first size', () => {
+test('equal rows share one position and different rows have their own, also after the store has grown', () => {
   const random = seededRandom(7)
   const rows = createInternedRows()
   const places = new Map<string, number>()
@@ -23,7 +23,7 @@ test('equal rows lie at one place and others at their own, also beyond the first
   assert.equal(rows.length, most)
 })
 
-test('a row that is changed is no longer found', () => {
+test('a changed row is no longer found by its old values', () => {
   const rows = createInternedRows()
   const at = rows.add([1, 2, 3])
   rows.change(at + 1, 9)

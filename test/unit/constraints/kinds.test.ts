@@ -13,7 +13,7 @@ function accepts(schema: unknown, closed = true): (value: unknown) => boolean {
   return (value) => matcher.accepts(JSON.stringify(value))
 }
 
-/** Kinds that contain one another, as descriptions of interfaces have them. */
+/** Kinds that contain one another, as in the schemas of APIs. */
 function kinds(count: number, keyword: 'oneOf' | 'anyOf') {
   const all = range(count, (at) => ({ $ref: `#/$defs/kind${at}` }))
   const definitions = range(count, (at) => [
@@ -49,13 +49,13 @@ const tagged = (values: string[], more: object = {}) => ({
   required: ['kind'],
 })
 
-/** What is nearly told apart, and still can hold together. */
+/** Branches that a tag nearly tells apart, but that may hold together. */
 const together: Record<string, [schema: unknown, values: unknown[]]> = {
   'tags that share a text': [
     { oneOf: [tagged(['a', 'b'], { x: text }), tagged(['b', 'c'], { y: text })] },
     [{ kind: 'a' }, { kind: 'b' }, { kind: 'c' }, { kind: 'b', x: 'y' }, { kind: 'd' }],
   ],
-  'a tag that need not be there': [
+  'an optional tag': [
     {
       oneOf: [
         { type: 'object', properties: { kind: { const: 'a' } } },
@@ -64,7 +64,7 @@ const together: Record<string, [schema: unknown, values: unknown[]]> = {
     },
     [{}, { kind: 'a' }, { kind: 'b' }, { kind: 'c' }],
   ],
-  'tags of what need not be an object': [
+  'tags of values that need not be objects': [
     {
       oneOf: [
         { properties: { kind: { const: 'a' } }, required: ['kind'] },
@@ -84,7 +84,7 @@ const together: Record<string, [schema: unknown, values: unknown[]]> = {
 }
 
 for (const [what, [schema, values]] of Object.entries(together)) {
-  test(`${what}: exactly one branch holds`, () => {
+  test(`oneOf accepts what exactly one branch accepts: ${what}`, () => {
     const judge = createJudge(schema)
     const fits = accepts(schema, false)
     for (const value of values) assert.equal(fits(value), judge(value), JSON.stringify(value))

@@ -18,7 +18,7 @@ test('a tenant that uses a constraint again does not wait while others have new 
   t.after(() => compiling.close())
   const own = question({ kind: 'json_object' })
   const first = await compiling.compile('light', own)
-  // From now on the one process that compiles is at work and never ends.
+  // From now on the only compiling process is busy and never ends.
   const endless = assert.rejects(compiling.compile('heavy', question({ kind: 'regex', regex: 'a' })), {
     code: 'stopping',
   })
@@ -31,7 +31,7 @@ test('a tenant that uses a constraint again does not wait while others have new 
 const compiler = createConstraintCompiler()
 const compiledOf = (constraint: Constraint) => compiler.compile(constraint, { whitespace: 'bounded' }, 'x')
 
-test('what is kept of a tenant is bounded, and others take nothing of it', () => {
+test('the cache of a tenant is bounded, and other tenants evict nothing of it', () => {
   const lately = createLatelyCompiled()
   const asked = Array.from({ length: 40 }, (_, n) =>
     question({ kind: 'choice', choices: [`choice ${n}`] } as const),
@@ -43,15 +43,15 @@ test('what is kept of a tenant is bounded, and others take nothing of it', () =>
     lately.set('heavy', key, compiledOf(asked[n]?.constraint ?? assert.fail()))
   assert.ok(lately.get('light', first))
   const kept = keys.filter((key) => lately.get('heavy', key) !== undefined)
-  assert.deepEqual(kept, keys.slice(-kept.length), 'the latest are kept')
+  assert.deepEqual(kept, keys.slice(-kept.length), 'the latest ones are kept')
   assert.ok(kept.length > 0 && kept.length < keys.length)
   assert.equal(lately.get('nobody', first), undefined)
 })
 
-test('what differs is another constraint, and large ones are not kept', () => {
+test('constraints that differ have different keys, and large ones have none', () => {
   const { keyOf } = createLatelyCompiled()
   const asked = question({ kind: 'json', schema: { type: 'string' } })
-  assert.equal(keyOf(asked), keyOf({ ...asked, field: 'y' }), 'where a request has it makes no difference')
+  assert.equal(keyOf(asked), keyOf({ ...asked, field: 'y' }), 'the field of the request makes no difference')
   assert.notEqual(keyOf(asked), keyOf({ ...asked, options: { whitespace: 'none' } }))
   assert.notEqual(keyOf(asked), keyOf(question({ kind: 'json', schema: { type: 'number' } })))
   const wide = { enum: Array.from({ length: 10_000 }, (_, n) => n) }

@@ -5,7 +5,7 @@ import { formats } from '../../../src/inference/constraints/schema/formats/forma
 import { seededRandom } from '../../support/seeded-random.ts'
 import { walksOf } from '../../support/turn-walks.ts'
 
-/** What libraries write beside a format. */
+/** Patterns that libraries write next to a format. */
 
 const compiler = createConstraintCompiler()
 
@@ -32,7 +32,7 @@ test('a pattern that a format implies matches each of its texts', () => {
   assert.ok(implied >= 2)
 })
 
-test('a format beside a pattern that excludes it only describes', () => {
+test('a format is only a description next to a pattern that excludes all its texts', () => {
   for (const [format, pattern] of [
     ['time', '^(?:[01]\\d|2[0-3]):[0-5]\\d(?::[0-5]\\d(?:\\.\\d+)?)?$'],
     ['date-time', '^\\d{4}-(?:0[1-9]|1[0-2])-[0-2]\\dT[0-5]\\d:[0-5]\\dZ$'],
@@ -42,17 +42,17 @@ test('a format beside a pattern that excludes it only describes', () => {
     for (const text of textsOf({ type: 'string', format, pattern }, 20))
       assert.match(text, new RegExp(pattern, 'u'))
   }
-  // One that leaves something of it narrows it.
+  // A pattern that some of its texts match narrows it.
   for (const text of textsOf({ type: 'string', format: 'ipv4', pattern: '^10\\.' }, 20))
     assert.match(text, /^10\.\d+\.\d+\.\d+$/)
 })
 
-test('what nothing fits is refused all the same', () => {
+test('a pattern that nothing matches is still refused', () => {
   const schema = { type: 'string', format: 'time', pattern: '^(?=a)b$' }
   assert.throws(() => textsOf(schema, 1), { code: 'constraint_impossible' })
 })
 
-test('a bracket that closes nothing is itself, as without the flag u', () => {
+test('an unmatched closing bracket stands for itself, as without the flag u', () => {
   for (const text of textsOf({ type: 'string', pattern: '^\\[a]{1,2}$' }, 20))
     assert.match(text, /^\[a\]{1,2}$/)
 })

@@ -46,14 +46,14 @@ const { source: sources } = fc.letrec<{ source: string }>((tie) => ({
       .map(([kind, part]) => `(${kind}${part})`),
   ),
 }))
-// No ſ, which the standard library takes for a letter outside of a group that ignores case, once there is one.
+// Without ſ: once a group ignores case, the standard library takes ſ for a letter outside of that group, too.
 const characters = ['a', 'b', 'A', '-', ' ', '\n', 'Ä', '😀']
 /** `(?i:.(|[^a]|a)a)` does not match 😀A in V8, where `.(|[^a]|a)a` with the flag i does: it loses the middle of a pair. */
 const misreads = (source: string) => source.includes('?i:') && /\[\^a\]|\\W/.test(source)
 const usual = characters.flatMap((one) => ['', one, ...characters.map((other) => one + other)])
 const texts = fc.string({ unit: fc.constantFrom(...characters), minLength: 3, maxLength: 7 })
 
-/** Both say the same of each text; answers of how many they say yes. */
+/** Asserts that both agree on each text, and returns how many texts match. */
 function matchesIn(language: Automaton, expected: RegExp, texts: readonly string[], name: string): number {
   let matched = 0
   for (const text of texts) {
@@ -64,7 +64,7 @@ function matchesIn(language: Automaton, expected: RegExp, texts: readonly string
   return matched
 }
 
-test('look-around, word boundaries, anchors and flags of groups mean what the standard library means by them', () => {
+test('look-around, word boundaries, anchors and group flags mean the same as in the standard library', () => {
   let compared = 0
   let matched = 0
   let given = 0
@@ -74,7 +74,7 @@ test('look-around, word boundaries, anchors and flags of groups mean what the st
       fc.boolean(),
       fc.array(texts, { minLength: 12, maxLength: 12 }),
       (source, search, others) => {
-        // A search by itself begins in the middle of 😀 too, where no character of the text begins.
+        // Without a prefix, a search would also start in the middle of 😀, where no character begins.
         const expected = new RegExp(search ? `^[^]*?(?:${source})` : `^(?:${source})$`, 'u')
         const known = misreads(source) ? (text: string) => !text.includes('😀') : () => true
         let language: Automaton
@@ -96,9 +96,9 @@ test('look-around, word boundaries, anchors and flags of groups mean what the st
   assert.ok(matched > compared / 20, `${matched} matched`)
 })
 
-/** The standard library lets a group that ignores case, once it is compiled, reach beyond itself: the test above has such groups. */
+/** Without groups that ignore case: in the standard library they affect what is outside of them. The test above has them. */
 const bodies = sources.filter((source) => !source.includes('i:'))
-/** Rules that look ahead from the start, as those for passwords do, in one way or several. */
+/** Patterns that look ahead from the start, as password rules do, with one alternative or several. */
 const rules = fc
   .array(
     fc.tuple(
@@ -115,7 +115,7 @@ const rules = fc
   )
   .map((ways) => ways.map(([looks, rest, end]) => `^${looks.join('')}${rest}${end}`).join('|'))
 
-test('what looks ahead from the start means what the standard library means by it', () => {
+test('look-ahead from the start means the same as in the standard library', () => {
   let compared = 0
   let matched = 0
   const given = [rules, fc.boolean(), fc.array(texts, { minLength: 12, maxLength: 12 })] as const
@@ -132,20 +132,20 @@ test('what looks ahead from the start means what the standard library means by i
       compared += usual.length + others.length
       matched += matchesIn(language, expected, [...usual, ...others], `${source} (search: ${search})`)
     }),
-    // Always the same, so that how many match and how many are too much are facts.
+    // A fixed seed, so that the numbers of matches and of refused patterns are always the same.
     { numRuns: 300, seed: 17 },
   )
   assert.ok(compared > 80 * 250 && matched > compared / 20, `${matched} of ${compared} matched`)
 })
 
 const written: [source: string, yes: string[], no: string[]][] = [
-  // Of zod 4: e-mail and host names.
+  // From zod 4: e-mail addresses and host names.
   [
     "^(?!\\.)(?!.*\\.\\.)([A-Za-z0-9_'+\\-\\.]*)[A-Za-z0-9_+-]@([A-Za-z0-9][A-Za-z0-9\\-]*\\.)+[A-Za-z]{2,}$",
     ['ada@example.com', "o'neil+x.y@a-b.co"],
     ['.ada@example.com', 'a..b@example.com', 'ada.@example.com', 'ada@example', ''],
   ],
-  // Of pydantic: Decimal.
+  // From pydantic: Decimal.
   [
     '^(?!^[-+.]*$)[+-]?0*\\d*\\.?\\d*$',
     ['1', '-0.5', '+.5', '007.', '12345678901234567890'],
@@ -188,7 +188,7 @@ const written: [source: string, yes: string[], no: string[]][] = [
   ['^(?!(?:con|aux)$)\\w+$', ['cons', 'c'], ['con', 'aux']],
 ]
 for (const [source, yes, no] of written) {
-  test(`${source} is kept`, () => {
+  test(`${source} is enforced`, () => {
     const { grammar } = createConstraintCompiler().compile(
       { kind: 'json', schema: { type: 'string', pattern: source } },
       { whitespace: 'none' },
@@ -212,7 +212,7 @@ for (const [source, yes, no] of written) {
   })
 }
 
-test('what would not be regular, or too much, is refused by name', () => {
+test('a pattern that is not regular or too large is refused with the reason', () => {
   assert.throws(
     () => languageOf('(?=(a))\\1', true),
     (error) => error instanceof RegexError && /back-reference/.test(error.why),

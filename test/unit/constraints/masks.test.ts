@@ -49,7 +49,7 @@ const tokens: (string | number[])[] = [
   ...ends.flatMap((one) => ends.map((other) => one + other)),
   ...[3, 9, 31, 32, 33, 70].map((length) => 'a'.repeat(length)),
   ...[5, 31, 32, 33].map((length) => `${'ж'.repeat(length)}"`),
-  // Pieces of characters behind text, and what is no UTF-8.
+  // Parts of characters after text, and invalid UTF-8.
   ...words.map((word) => [...Buffer.from(word), 0xf0, 0x9f]),
   ...words.map((word) => [...Buffer.from(word), 0xe2, 0x80]),
   ...words.map((word) => [...Buffer.from(`${word}"`), 0xc3]),
@@ -98,7 +98,7 @@ const given: Record<string, Constraint> = {
   },
 }
 
-test('a mask has exactly the tokens that are allowed one by one', () => {
+test('a mask contains exactly the tokens that are allowed one by one', () => {
   const compiler = createConstraintCompiler()
   const everyToken = Array.from({ length: vocabulary.size }, (_, token) => token)
   let wide = 0
@@ -128,7 +128,7 @@ test('a mask has exactly the tokens that are allowed one by one', () => {
   assert.ok(wide > 50, `${wide}`)
 })
 
-test('positions that allow the same have one mask, and what was forgotten is made again', () => {
+test('positions that allow the same tokens share one mask, however many positions there are', () => {
   const many = listedVocabulary({
     tokens: [...'abcdefghij', '"', ...Array.from({ length: 100 }, (_, at) => `${'a'.repeat(at % 40)}b${at}`)],
   })

@@ -71,7 +71,7 @@ const objectsOf = (names: readonly string[]): Record<string, unknown>[] =>
   )
 const instances = [...objectsOf(['a', 'x1', 'z']), ...objectsOf(['b', 'x1']), 1, 'a', null, []]
 
-test('what is said of members without a name of their own is negated as a validator has it', () => {
+test('keywords about undeclared members are negated as a validator negates them', () => {
   let compiled = 0
   let accepted = 0
   fc.assert(
@@ -106,7 +106,7 @@ test('what is said of members without a name of their own is negated as a valida
   assert.ok(accepted > 300)
 })
 
-test('a name that is given twice counts with its last value', () => {
+test('a repeated name counts with its last value', () => {
   const matcher = matcherOf({ type: 'object', not: { additionalProperties: { type: 'string' } } })
   assert.ok(matcher.accepts('{"a":1}'))
   assert.ok(matcher.accepts('{"b":"x","a":1}'))
@@ -116,7 +116,7 @@ test('a name that is given twice counts with its last value', () => {
 
 describe('a closed object', () => {
   const { a, b } = { a: { type: 'integer' }, b: { type: 'integer' } }
-  test('breaks a rule about other members with one that it declares', () => {
+  test('can violate additionalProperties: false with a member that it declares', () => {
     const schema = {
       oneOf: [
         { type: 'object', properties: { a, b } },
@@ -133,14 +133,14 @@ describe('a closed object', () => {
     ])
   })
 
-  test('is open where it declares none', () => {
+  test('is open where a negation needs an undeclared member', () => {
     const schema = { type: 'object', properties: { a }, not: { propertyNames: { maxLength: 2 } } }
     const matcher = matcherOf(schema, {})
     assert.deepEqual(['{"a":1}', '{"a":1,"long":1}', '{"long":1}'].map(matcher.accepts), [false, true, true])
   })
 })
 
-test('numbers that are no multiple', () => {
+test('numbers that are not a multiple', () => {
   for (const [step, yes, no] of [
     [2, ['1', '-3', '0.5', '7'], ['0', '-0', '2', '-4', '2.0']],
     [10, ['1', '11', '-5'], ['0', '-0', '10', '-20']],
@@ -159,7 +159,7 @@ test('numbers that are no multiple', () => {
     const random = seededRandom(step)
     for (let draw = 0; draw < 50; draw++) {
       const text = matcher.sample(random, 40)
-      // The judge takes what is as small as that for zero.
+      // The validator takes smaller numbers for zero.
       if (Math.abs(Number(text)) > 1e-5) assert.notEqual(judge(JSON.parse(text)), false, `${step}: ${text}`)
     }
   }

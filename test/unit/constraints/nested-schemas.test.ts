@@ -16,7 +16,7 @@ const compiler = createConstraintCompiler()
 const compile = (schema: unknown): CompiledGrammar =>
   compiler.compile({ kind: 'json', schema }, { whitespace: 'none' }, 'x').grammar
 
-/** ajv's own, of what a schema of strangers may say: each of its members may be such a schema again. */
+/** ajv's schema for schemas of untrusted callers: each of its members may be such a schema again. */
 const secure: unknown = JSON.parse(
   readFileSync(
     new URL('../../../node_modules/ajv/lib/refs/json-schema-secure.json', import.meta.url),
@@ -24,7 +24,7 @@ const secure: unknown = JSON.parse(
   ),
 )
 
-/** Reads the text to its end, and says how many steps a character took at most. */
+/** Reads the text to its end and returns the greatest number of steps that a character took. */
 function followed(grammar: CompiledGrammar, text: string): number {
   const following = createFollowing(grammar)
   let position = following.start
@@ -39,7 +39,7 @@ function followed(grammar: CompiledGrammar, text: string): number {
   return widest
 }
 
-test('a schema that holds itself in many cases is followed however deep a text is nested', () => {
+test('a schema that contains itself in many places is followed however deep a text is nested', () => {
   const grammar = compile(secure)
   const matcher = createGbnfMatcher(gbnfOf(grammar))
   const random = seededRandom(11)
@@ -48,7 +48,7 @@ test('a schema that holds itself in many cases is followed however deep a text i
   assert.equal(followed(grammar, nested(60)), followed(grammar, nested(4)))
 })
 
-test('tokens are drawn from the depth of such a schema', () => {
+test('the allowed tokens are known deep inside such a schema', () => {
   const tokens = ['{"items":', '{', '"items"', ':', '{}', '}', 'x', '</s>']
   const vocabulary = listedVocabulary({ tokens, eos: 7 })
   const allowance = createConstraints(vocabulary).of(compile(secure)).begin()
@@ -99,7 +99,7 @@ const nestedSchemas = fc.record(
   { requiredKeys: ['type', 'properties'] },
 )
 
-test('what compiles of nested schemas is followed to its end, in a bounded number of steps', () => {
+test('nested schemas that compile are followed to the end in a bounded number of steps', () => {
   let compiled = 0
   fc.assert(
     fc.property(nestedSchemas, fc.nat(), (schema, seed) => {

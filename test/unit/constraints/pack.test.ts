@@ -22,7 +22,7 @@ function written(root: Expr, others: Record<string, Expr> = {}): string {
 }
 
 describe('packing a grammar', () => {
-  it('keeps what was put together', () => {
+  it('writes literals, classes and rules', () => {
     assert.equal(
       written(sequence(literal('"a\\\n'), charClass([0x61, 0x7a], [0x5d, 0x5e], [0x2d, 0x2d]), rule('x')), {
         x: alternatives(optional(literal('é')), literal('😀b')),
@@ -35,7 +35,7 @@ describe('packing a grammar', () => {
     assert.equal(written(literal('a'), { unused: literal('b') }), 'root ::= "a"\n')
   })
 
-  it('leaves out what never comes to an end', () => {
+  it('leaves out alternatives that never end', () => {
     const gbnf = written(alternatives(rule('endless'), sequence(literal('x'), rule('some'))), {
       endless: sequence(literal('['), rule('endless'), literal(']')),
       some: alternatives(rule('endless'), literal('y'), sequence(literal('z'), rule('endless'))),
@@ -46,7 +46,7 @@ describe('packing a grammar', () => {
     assert.equal(matcher.accepts('xy'), true)
   })
 
-  it('refuses a grammar of which nothing ever comes to an end', () => {
+  it('refuses a grammar that never ends', () => {
     for (const root of [
       never,
       sequence(literal('['), rule('root')),
@@ -69,7 +69,7 @@ describe('packing a grammar', () => {
       assert.throws(() => written(root, others), { fault: 'unsupported', why: /begins with itself/ })
   })
 
-  it('says no character that an output cannot have', () => {
+  it('leaves out characters that an output cannot have', () => {
     const matcher = createGbnfMatcher(written(charClass([0, 0x10ffff])))
     for (const text of ['\u0001', '\ud7ff', '\ue000', '\u{10ffff}']) assert.equal(matcher.accepts(text), true)
     for (const text of ['\0', '\ud800', '\udfff']) assert.equal(matcher.accepts(text), false)
@@ -106,12 +106,12 @@ describe('packing a grammar', () => {
       ])) {
         if (times >= 0) assert.equal(accepts(times), times >= min && times <= (max ?? Infinity), `${times}`)
       }
-      // However large the count, only few places have to be followed.
-      assert.ok(matcher.widest <= 12, `${matcher.widest} places`)
+      // However large the count, only few positions have to be followed.
+      assert.ok(matcher.widest <= 12, `${matcher.widest} positions`)
     })
   }
 
-  it('counts what has counts in it', () => {
+  it('counts repetitions of repetitions', () => {
     const row = sequence(repetition(charClass([0x30, 0x39]), 1, 100), literal(';'))
     const matcher = createGbnfMatcher(written(repetition(row, 2, 300)))
     assert.equal(matcher.accepts('12;'.repeat(300)), true)
@@ -120,16 +120,16 @@ describe('packing a grammar', () => {
     assert.equal(matcher.accepts(`${'1'.repeat(101)};2;`), false)
   })
 
-  it('makes the most of what texts have in common', () => {
+  it('shares the common prefixes of texts', () => {
     const texts = Array.from({ length: 3000 }, (_, at) => `country-${at}`)
     const matcher = createGbnfMatcher(written(trieOf(texts)))
     assert.equal(matcher.accepts('country-2999'), true)
     assert.equal(matcher.accepts('country-3000'), false)
     assert.equal(matcher.accepts('country-'), false)
-    assert.ok(matcher.widest <= 11, `${matcher.widest} places`)
+    assert.ok(matcher.widest <= 11, `${matcher.widest} positions`)
   })
 
-  it('refuses what would slow every token down', () => {
+  it('refuses a grammar that would make every token slow', () => {
     const ways = Array.from({ length: 3000 }, (_, at) => sequence(charClass([0x61, 0x7a]), literal(`${at}`)))
     assert.throws(() => written(alternatives(...ways)), { fault: 'too_large' })
     const doubling = Object.fromEntries(
@@ -141,12 +141,12 @@ describe('packing a grammar', () => {
     assert.throws(() => written(rule('x0'), { ...doubling, x40: literal('c') }), { fault: 'too_large' })
   })
 
-  it('refuses what is too large, without stalling at it', () => {
+  it('refuses a grammar that is too large without stalling', () => {
     const of = Array.from({ length: 250_000 }, (_, at) => charClass([at % 90, (at % 90) + 5]))
     assert.throws(() => written({ kind: 'sequence', of }), { fault: 'too_large' })
   })
 
-  it('bears deep nesting', () => {
+  it('handles deep nesting', () => {
     const nested = Array.from({ length: 20_000 }).reduce<Expr>(
       (inner) => sequence(literal('('), optional(inner), literal(')')),
       literal('x'),
@@ -156,7 +156,7 @@ describe('packing a grammar', () => {
     assert.equal(matcher.accepts('((())'), false)
   })
 
-  it('means the same as the pieces that it was made of', () => {
+  it('accepts the same texts as the expressions that it was made of', () => {
     fc.assert(
       fc.property(
         grammars,
@@ -198,7 +198,7 @@ const { expr } = fc.letrec<{ expr: Expr }>((tie) => ({
 }))
 const grammars = fc.record({ root: expr, x: expr, y: expr })
 
-/** The plainest way to say it: which ends can each piece have, from each place, until nothing new is found. */
+/** The simplest definition: the ends that each part can have from each position, until no new ones are found. */
 function derives(rules: Readonly<Record<string, Expr>>, text: string): boolean {
   const known = new Map<string, Set<number>>()
   const endsOf = (name: string, from: number) => known.get(`${name} ${from}`) ?? new Set<number>()

@@ -47,7 +47,7 @@ describe('a regular expression as a grammar', () => {
     ['a\0b', 'invalid', /NUL/],
   ]
   for (const [source, kind, why] of refused) {
-    it(`refuses ${JSON.stringify(source.slice(0, 30))} by name`, () => {
+    it(`refuses ${JSON.stringify(source.slice(0, 30))} with the reason`, () => {
       assert.throws(
         () => regexGrammar(source),
         (error) => {
@@ -60,18 +60,18 @@ describe('a regular expression as a grammar', () => {
     })
   }
 
-  it('refuses what no text matches', () => {
+  it('refuses an expression that no text matches', () => {
     for (const source of ['a^', '$a', '[]', '\\ud800', 'a[]b', 'a(?=b)', '(?<!a)b(?<=a)', 'a\\Ba\\bb'])
       assert.throws(() => matcherOf(source), { fault: 'impossible' })
   })
 
-  it('refuses what would have to be followed in too many places', () => {
+  it('refuses an expression that would need too many positions at once', () => {
     for (const source of ['((a{0,50}){0,50}){0,50}', '(a|b)*a(a|b){300}', '(.*a){200}.*b(.*c){200}']) {
       assert.throws(() => regexGrammar(source), BudgetExceededError, source)
     }
   })
 
-  it('is followed in one place wherever that can be', () => {
+  it('is followed in one position where possible', () => {
     for (const source of [
       '(a|b)*a(a|b){5}',
       '(ab|ac|a)+',
@@ -81,12 +81,12 @@ describe('a regular expression as a grammar', () => {
       const matcher = matcherOf(source)
       const random = seededRandom(5)
       for (let count = 0; count < 20; count++) matcher.accepts(matcher.sample(random))
-      // The end of the text is a place of its own, and so is each alternative that is still unread.
+      // The end of the text is a position of its own, and so is each alternative that is still unread.
       assert.ok(matcher.widest <= 4, `${source}: ${matcher.widest}`)
     }
   })
 
-  it('knows the code points of Unicode properties as the standard library does', () => {
+  it('gives Unicode properties the code points that the standard library gives them', () => {
     for (const property of [
       '\\p{Lu}',
       '\\p{Script=Han}',
@@ -109,18 +109,18 @@ describe('a regular expression as a grammar', () => {
     }
   })
 
-  it('takes a class that is negated, and characters that are escaped, for no anchors', () => {
+  it('does not take negated classes and escaped characters for anchors', () => {
     const matcher = matcherOf('[^ab]\\$[$^]\\^'.repeat(60))
     assert.equal(matcher.accepts('c$^^'.repeat(60)), true)
     assert.equal(matcher.accepts('a$^^'.repeat(60)), false)
   })
 
-  it('is the same to another engine', async () => {
+  it('accepts the same texts in another grammar engine', async () => {
     const oracle = loadXGrammar()
     const ascii = (text: string) => /^[\t\n -~]*$/.test(text) && text.length < 500
     let compared = 0
     for (const { source, yes, no } of regexes) {
-      // Of ranges above ASCII it makes something else.
+      // The other engine treats ranges above ASCII differently.
       const gbnf = writeGbnf(regexGrammar(source))
       if (/\\[uU]/.test(gbnf)) continue
       const theirs = await oracle.gbnf(gbnf)
@@ -137,7 +137,7 @@ describe('a regular expression as a grammar', () => {
     assert.ok(compared > 60, `${compared} texts compared`)
   })
 
-  it('searches where a match anywhere is enough', () => {
+  it('matches anywhere in the text when it searches', () => {
     const cases: [source: string, text: string, found: boolean][] = [
       ['b', 'abc', true],
       ['b', '\nb\n', true],
@@ -161,7 +161,7 @@ describe('a regular expression as a grammar', () => {
     }
   })
 
-  it('means what the standard library means by it', () => {
+  it('means the same as in the standard library', () => {
     let compared = 0
     fc.assert(
       fc.property(sources, fc.array(texts, { maxLength: 4 }), fc.nat(), (source, given, seed) => {

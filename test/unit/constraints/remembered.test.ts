@@ -97,7 +97,7 @@ const cases: [schema: unknown, accepted: string[], refused: string[]][] = [
     ['{"a":[1,2],"b":[1]}'],
     ['{"a":[1,1],"b":[]}', '{"a":[],"a":[]}'],
   ],
-  // Either reading holds for texts that the other one refuses.
+  // Each alternative accepts texts that the other one refuses.
   [
     { anyOf: [set(text), { type: 'array', items: { const: 'a' } }] },
     ['["a","a"]', '["a","b"]'],
@@ -105,7 +105,7 @@ const cases: [schema: unknown, accepted: string[], refused: string[]][] = [
   ],
 ]
 
-describe('what is written is remembered', () => {
+describe('keywords that depend on what was written before are enforced', () => {
   for (const [schema, accepted, refused] of cases) {
     it(JSON.stringify(schema), () => {
       const matcher = createRememberingMatcher(compiled(schema))
@@ -120,7 +120,7 @@ describe('what is written is remembered', () => {
   }
 })
 
-describe('what cannot be remembered is refused by its place', () => {
+describe('combinations that cannot be enforced are refused with their path', () => {
   const table: [schema: unknown, keyword: string, path: string][] = [
     [set(set(text)), 'uniqueItems', '#/items'],
     [set(text, { contains: { const: 'a' } }), 'uniqueItems', '#'],
@@ -187,7 +187,7 @@ const few = fc.letrec<{ value: unknown }>((tie) => ({
   ),
 })).value
 
-test('generated sets: what is written fits, what fits is accepted, and nothing gets stuck', () => {
+test('generated sets: written values fit, fitting values are accepted, and no text gets stuck', () => {
   let count = 0
   fc.assert(
     fc.property(
@@ -255,7 +255,7 @@ const tokens = [
 ]
 const vocabulary = listedVocabulary({ tokens: [...tokens, '<end>'], eos: tokens.length })
 
-test('a mask and a short list have exactly the tokens that are allowed, and there always is one', () => {
+test('masks and short lists contain exactly the allowed tokens, and there is always one', () => {
   const everyToken = Array.from({ length: vocabulary.size }, (_, token) => token)
   let shortened = 0
   for (const [schema] of cases) {
@@ -278,7 +278,7 @@ test('a mask and a short list have exactly the tokens that are allowed, and ther
           )
           shortened++
         }
-        assert.ok(expected.length > 0, `stuck behind ${said}`)
+        assert.ok(expected.length > 0, `stuck after ${said}`)
         const further = expected.filter((token) => token !== vocabulary.eos)
         const token = further[Math.floor(draw * further.length)]
         if (token === undefined) break

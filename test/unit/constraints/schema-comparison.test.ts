@@ -8,7 +8,7 @@ import { pairCases } from '../../support/schemas/pair-cases.ts'
 import { realCases } from '../../support/schemas/real-cases.ts'
 import { loadXGrammar } from '../../support/xgrammar.ts'
 
-/** What XGrammar keeps as the standard says; of the rest it lets more through, or ends itself. */
+/** Keywords that XGrammar enforces as the standard defines them; with others it accepts more values or its process ends. */
 const shared = new Set([
   'type',
   'const',
@@ -47,7 +47,7 @@ function isShared(schema: unknown): boolean {
   return parts.every(isShared)
 }
 
-it('agrees with another engine about the schemas that both keep', async () => {
+it('agrees with another grammar engine on the schemas that both enforce', async () => {
   const other = loadXGrammar()
   const compiler = createConstraintCompiler()
   let compared = 0

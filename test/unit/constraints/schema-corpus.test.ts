@@ -30,13 +30,13 @@ function compiled(schema: unknown, options: ConstraintOptions): GbnfMatcher {
 }
 
 describe('the corpus itself', () => {
-  it('has its size, and each case has a name of its own', () => {
+  it('has hundreds of cases with unique names', () => {
     assert.ok(all.length >= 300)
     assert.ok(realCases.length >= 40)
     assert.equal(new Set(all.map(({ name }) => name)).size, all.length)
   })
 
-  it('is judged as ajv judges it', () => {
+  it('agrees with ajv', () => {
     for (const { name, schema, valid, invalid } of judged) {
       const judge = createJudge(schema)
       for (const value of valid) assert.equal(judge(value), true, `${name}: ${JSON.stringify(value)}`)
@@ -45,7 +45,7 @@ describe('the corpus itself', () => {
   })
 })
 
-describe('a schema that is read as the standard has it lets through what fits it and nothing else', () => {
+describe('with objects open as in the standard, a schema accepts exactly the values that fit it', () => {
   for (const { name, schema, valid, invalid } of all) {
     it(name, () => {
       const matcher = matcherOf(schema)
@@ -63,7 +63,7 @@ describe('a schema that is read as the standard has it lets through what fits it
   }
 })
 
-it('what the grammars of the corpus produce fits their schemas', () => {
+it('texts generated from the grammars of the corpus fit their schemas', () => {
   for (const { name, schema } of judged) {
     const judge = createJudge(schema)
     const matcher = matcherOf(schema)
@@ -75,12 +75,12 @@ it('what the grammars of the corpus produce fits their schemas', () => {
   }
 })
 
-/** JSON with a 0 for each number: 46e6 is longer where JavaScript writes it. */
+/** JSON with a 0 for each number, because JavaScript writes 46e6 with more characters. */
 function withoutNumbers(json: string): string {
   return json.replace(/-?\d[\d.eE+-]*/g, '0')
 }
 
-it('what the grammars of the corpus produce for closed objects fits their schemas', () => {
+it('texts generated from the grammars of the corpus with closed objects fit their schemas', () => {
   for (const { name, schema } of judged) {
     const judge = createJudge(schema)
     for (const options of [{}, { additionalProperties: false }]) {

@@ -11,7 +11,7 @@ import { seededRandom } from '../../support/seeded-random.ts'
 
 const compiler = createConstraintCompiler()
 
-it('generated schemas: what the grammar produces fits, what fits is accepted, what does not is refused', () => {
+it('generated schemas: texts of the grammar fit, fitting values are accepted, others are refused', () => {
   let compiled = 0
   fc.assert(
     fc.property(

@@ -54,7 +54,7 @@ describe('a call in a second spelling at the start of an answer', () => {
       for (const pieces of everyCut(text)) assert.deepEqual(read(pieces), whole)
     })
 
-    it(`${spelling}: is held to the schema with the first character behind its name that tells it`, () => {
+    it(`${spelling}: is checked against the schema as soon as it is recognised as a call`, () => {
       const follow = followerOf({ thought: 'over', calls: asked() })
       for (const wrong of ['{"city": 1}', '{"town": "Oslo"}', '{"city": "Oslo", "days": 8}', '"{}"', '{}']) {
         const text = write('get_weather', wrong)
@@ -62,7 +62,7 @@ describe('a call in a second spelling at the start of an answer', () => {
       }
     })
 
-    it(`${spelling}: with a tool that nobody offered it is content`, () => {
+    it(`${spelling}: is content when the tool was not offered`, () => {
       const text = `${write('set_weather', '{"city": 1}')} and so on`
       assert.equal(followerOf({ thought: 'over', calls: asked() })(text).isComplete, true)
       const read = readingOf(asked())
@@ -71,13 +71,13 @@ describe('a call in a second spelling at the start of an answer', () => {
       }
     })
 
-    it(`${spelling}: behind other text it is content`, () => {
+    it(`${spelling}: is content after other text`, () => {
       const text = `So: ${write('get_weather', '{"city": 1}').trim()}`
       assert.equal(followerOf({ thought: 'over', calls: asked() })(text).isComplete, true)
       assert.equal(readingOf(asked())([text]).content, text)
     })
 
-    it(`${spelling}: cut off, it is the call so far`, () => {
+    it(`${spelling}: is an incomplete call when it is cut off`, () => {
       const text = write('get_weather', '{"city": "Os')
       const begun = text.slice(0, text.indexOf('Os') + 2)
       assert.deepEqual(readingOf(asked())([begun]).calls, [
@@ -85,7 +85,7 @@ describe('a call in a second spelling at the start of an answer', () => {
       ])
     })
 
-    it(`${spelling}: behind a thought it is a call too`, () => {
+    it(`${spelling}: is a call after a thought, too`, () => {
       const reasoning = {
         open: '<think>',
         close: '</think>',
@@ -106,7 +106,7 @@ describe('a call in a second spelling at the start of an answer', () => {
       assert.equal(told(parts).calls[0]?.name, 'get_weather')
     })
 
-    it(`${spelling}: is masked where a call has to be made, and is text where JSON was asked for`, () => {
+    it(`${spelling}: is masked where a call is required, and is text where JSON was requested`, () => {
       const text = write('get_weather', '{"city": "Oslo"}')
       const follow = followerOf({ thought: 'over', calls: { ...asked(), choice: 'required' } })
       assert.ok(follow(text).length < text.length)
@@ -117,7 +117,7 @@ describe('a call in a second spelling at the start of an answer', () => {
     })
   }
 
-  it('JSON that is only similar is content', () => {
+  it('JSON that only resembles a call is content', () => {
     const follow = followerOf({ thought: 'over', calls: asked() })
     const read = readingOf(asked())
     for (const text of [
@@ -137,7 +137,7 @@ describe('a call in a second spelling at the start of an answer', () => {
     }
   })
 
-  it('the mark that opens the calls of a turn may be left out', () => {
+  it('the marker that opens the calls of a turn may be omitted', () => {
     const format = callFormats['tags of XML']
     assert.ok(format)
     const calls = asked(format)
@@ -159,7 +159,7 @@ describe('a call in a second spelling at the start of an answer', () => {
     }
   })
 
-  it('a catalogue with very many names has none', () => {
+  it('a catalogue with very many names has no second spellings', () => {
     const many = Array.from({ length: 200 }, (_, at) => tool(`service_operation_${at}`, null))
     assert.deepEqual(secondSpellings({ calls: asked(hermes, many) }), [])
     const text = '{"name": "service_operation_1", "arguments": {"city": 1}}'
@@ -167,7 +167,7 @@ describe('a call in a second spelling at the start of an answer', () => {
   })
 })
 
-describe('arguments made by chance, in a second spelling', () => {
+describe('random arguments in a second spelling', () => {
   const parameters = fc
     .record({ a: schemas, 'b-c': schemas, isFirst: fc.boolean() })
     .map(({ isFirst, ...properties }) => ({
@@ -178,7 +178,7 @@ describe('arguments made by chance, in a second spelling', () => {
   const others = Array.from('z0 "\\}]>{[<,:-\né')
 
   for (const [spelling, write] of Object.entries(spelled)) {
-    it(`${spelling}: they fit, and one changed character is masked or fits`, () => {
+    it(`${spelling}: they fit, and a changed character is masked or still fits`, () => {
       let made = 0
       let stopped = 0
       fc.assert(
@@ -235,7 +235,7 @@ describe('arguments made by chance, in a second spelling', () => {
   }
 })
 
-/** The arguments alone, but for the name before them. */
+/** A format with nothing but the name and the arguments. */
 const plainJson = {
   open: [],
   mid: ['('],

@@ -30,7 +30,7 @@ const lists = [[]] as unknown[][]
 for (const list of lists)
   if (list.length < 4) for (const item of [1, 2, 'a', 'b', null]) lists.push([...list, item])
 
-test('several contains of one array are kept together, as a validator keeps them', () => {
+test('several contains keywords of one array are enforced together, as by a validator', () => {
   const compiler = createConstraintCompiler()
   let compiled = 0
   fc.assert(
@@ -60,6 +60,6 @@ test('several contains of one array are kept together, as a validator keeps them
     }),
     { numRuns: 40 },
   )
-  // More than half of them, in the long run.
+  // On average, more than half of them compile.
   assert.ok(compiled > 5, `${compiled} of 40 compiled`)
 })

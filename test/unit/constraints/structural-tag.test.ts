@@ -29,19 +29,19 @@ describe('a structural tag as a grammar', () => {
   const oracle = loadXGrammar()
 
   for (const { name, tag, yes, no } of structuralTags) {
-    it(`keeps ${name}`, async () => {
+    it(`enforces ${name}`, async () => {
       const matcher = createGbnfMatcher(gbnfOf(tag))
       for (const text of yes) assert.equal(matcher.accepts(text), true, text)
       for (const text of no) assert.equal(matcher.accepts(text), false, text)
-      assert.ok(matcher.widest <= 8, `${matcher.widest} places`)
+      assert.ok(matcher.widest <= 8, `${matcher.widest} positions`)
     })
 
-    it(`keeps ${name} given as text`, () => {
+    it(`enforces ${name} given as text`, () => {
       assert.equal(gbnfOf(JSON.stringify(tag)), gbnfOf(tag))
     })
   }
 
-  it('means what XGrammar means by it', async () => {
+  it('means the same as in XGrammar', async () => {
     let compared = 0
     for (const { name, tag, yes, no } of structuralTags) {
       if ('structures' in Object(tag) || name.includes('inside of another')) continue
@@ -136,19 +136,19 @@ describe('a structural tag as a grammar', () => {
     })
   }
 
-  it('means the same in both of its forms', () => {
+  it('means the same in both forms', () => {
     const [structures, triggered] = structuralTags
     assert.equal(gbnfOf(structures?.tag), gbnfOf(triggered?.tag))
   })
 
-  it('has one budget for all that is in it', () => {
+  it('has one budget for all its parts', () => {
     const pattern = (at: number) => `(a|b)*a(a|b){10}${at}`
     const elements = Array.from({ length: 500 }, (_, at) => ({ type: 'regex', pattern: pattern(at) }))
     assert.doesNotThrow(() => gbnfOf({ format: { type: 'or', elements: elements.slice(0, 1) } }))
     assert.throws(() => gbnfOf({ format: { type: 'or', elements } }), BudgetExceededError)
   })
 
-  it('refuses more triggers than can be watched for', () => {
+  it('refuses too many triggers', () => {
     const triggers = Array.from({ length: 100 }, (_, at) => `<${'x'.repeat(20)}${at}`)
     const tags = triggers.map((begin) => ({ ...tag, begin }))
     assert.throws(() => gbnfOf({ format: { type: 'triggered_tags', triggers, tags } }), {
@@ -163,7 +163,7 @@ function nested(depth: number): unknown {
   return { format }
 }
 
-/** XGrammar wants the type of every tag. */
+/** XGrammar requires the type of every tag. */
 function withTypes(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withTypes)
   if (typeof value !== 'object' || value === null) return value

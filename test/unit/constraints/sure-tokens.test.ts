@@ -29,27 +29,27 @@ const object = (properties: object) => ({
   schema: { type: 'object', properties, required: Object.keys(properties), additionalProperties: false },
 })
 
-test('the only text is cut as the tokenizer cuts it, up to where a token could reach beyond it', () => {
+test('the only possible text is split as the tokenizer splits it, up to where a token could reach beyond it', () => {
   const words = playedVocabulary({ words: ['{"', 'name', '":', '"a'] })
   const wordy = createConstraints(words, (text) => words.tokenize(text, { special: false }))
   const open = wordy.of(compiled(object({ name: { type: 'string' } }))).begin()
   assert.equal(
     Buffer.concat(open.sure().map((token) => words.bytes(token))).toString(),
     '{"name":',
-    'the next may be a quote, or one with a letter behind it',
+    'the next token may be a quote, or a quote and a letter',
   )
   const named = constraints.of(compiled(object({ name: { const: 'kind of' } }))).begin()
   assert.deepEqual(shown(named.sure()), ['{"', 'name', '":"', 'kind', ' of', '"}'])
 })
 
-test('white space that may come is a choice', () => {
+test('optional white space is not sure', () => {
   const allowance = constraints.of(compiled(object({ name: { const: 'é' } }), 'bounded')).begin()
   assert.deepEqual(allowance.sure(), [])
   allowance.accept(spell('{"')[0] as number)
   assert.deepEqual(shown(allowance.sure()), ['name'])
 })
 
-test('what is left of it stays the same while it is taken up, and is over when something else is', () => {
+test('sure tokens remain sure while they are accepted, and are computed anew after another token', () => {
   const allowance = constraints.of(compiled({ kind: 'choice', choices: ['name of ones'] })).begin()
   const all = allowance.sure()
   assert.deepEqual(shown(all), ['name', ' of', ' ', 'ones'])
@@ -61,7 +61,7 @@ test('what is left of it stays the same while it is taken up, and is over when s
   assert.deepEqual(shown(other.sure()), ['m', 'e', ' of', ' ', 'ones'])
 })
 
-test('of a text that takes many tokens the beginning is sure, and then the next part', () => {
+test('a long sure text is given in bounded parts, one after the other', () => {
   const long = Array.from({ length: 90 }, (_, at) => `${at} ones 日`).join(' of ')
   const allowance = constraints.of(compiled({ kind: 'choice', choices: [long] })).begin()
   const tokens: number[] = []
@@ -75,7 +75,7 @@ test('of a text that takes many tokens the beginning is sure, and then the next 
   assert.ok(allowance.isComplete)
 })
 
-test('where a text may end, or the tokenizer adds something, nothing is sure', () => {
+test('nothing is sure where a text may end or where the tokenizer adds something', () => {
   const two = constraints.of(compiled({ kind: 'choice', choices: ['na', 'name'] })).begin()
   assert.deepEqual(two.sure(), [])
   const spaced = createConstraints(vocabulary, (text) => spell(` ${text}`))
@@ -92,11 +92,11 @@ test('where a text may end, or the tokenizer adds something, nothing is sure', (
       .begin()
       .sure(),
     [],
-    'without a tokenizer neither',
+    'nor without a tokenizer',
   )
 })
 
-test('whatever the texts, what is sure are tokens that are allowed, and a text without another way', () => {
+test('sure tokens are always allowed, and their text has no alternative', () => {
   const words = fc.array(fc.constantFrom('name', 'na', ' of', '日', '"', 'é', 'kind', 'x'), {
     minLength: 1,
     maxLength: 8,
@@ -135,7 +135,7 @@ function choiceOf(parts: GenerationParts, given: Given = { kind: 'choice', choic
   return createChoice(planAnswer({ generation, prompt: [0], maxTokens: 30, vocabulary, constraint }), 0)
 }
 
-test('what is sure is not drawn: no number, no logits, also under penalties; and it has its log-probability', async () => {
+test('a sure token is not drawn and reads no logits, also under penalties, and it has its log-probability', async () => {
   for (const sampling of [
     {},
     { temperature: 0 },
@@ -153,7 +153,7 @@ test('what is sure is not drawn: no number, no logits, also under penalties; and
   assert.ok(logprob !== undefined && logprob.logprob < 0 && logprob.top.length === 2)
 })
 
-test('a request that says which tokens may come is asked for each', () => {
+test('a request that restricts tokens has no sure tokens', () => {
   assert.equal(choiceOf({}).sure().length, 4)
   for (const parts of [
     { sampling: { allowed: Array.from({ length: 256 }, (_, token) => token) } },
@@ -164,7 +164,7 @@ test('a request that says which tokens may come is asked for each', () => {
     assert.deepEqual(choiceOf(parts).sure(), [])
 })
 
-test('the text ahead has no white space that may be left out, or a space behind colons and commas', () => {
+test('the text ahead has no optional white space, or a space after colons and commas', () => {
   const grammar = compiled(object({ kind: { const: 'of, na' }, name: { type: 'boolean' } }), 'bounded')
   const allowance = constraints.of(grammar).begin()
   assert.equal(allowance.ahead('dense', undefined), '{"kind":"of, na","name":')
@@ -173,5 +173,5 @@ test('the text ahead has no white space that may be left out, or a space behind 
   assert.equal(allowance.ahead('dense', 0x3a), '"of, na","name":')
   assert.equal(allowance.ahead('spaced', 0x3a), ' "of, na", "name": ')
   const none = constraints.of(compiled(object({ kind: { const: 'of' } }))).begin()
-  assert.equal(none.ahead('spaced', undefined), '{"kind":"of"}', 'where none may stand there is none')
+  assert.equal(none.ahead('spaced', undefined), '{"kind":"of"}', 'no space where none is allowed')
 })

@@ -15,7 +15,7 @@ const { format, markers } = resolved({ calls: { own: 'harmony' }, proof: 'own' }
 ])
 const own = format.calls as OwnCalls
 
-/** With markers for the control tokens. */
+/** The text with markers in place of the control tokens. */
 const drawn = (text: string) =>
   markers.reduce((all, name, index) => all.replaceAll(name, String.fromCharCode(0xdc00 + index)), text)
 
@@ -33,7 +33,7 @@ const now = ' to=functions.get_weather_now<|channel|>commentary json<|message|>{
 const preamble = '<|channel|>commentary<|message|>Let me see.<|end|><|start|>assistant'
 const answer = '<|channel|>final<|message|>Yes, {"city": 1}.'
 
-test('gpt-oss may think, say something, call or answer', () => {
+test('gpt-oss may think, write a preamble, call a tool or answer', () => {
   const follow = turnOf('auto', 'optional')
   for (const text of [
     answer,
@@ -52,7 +52,7 @@ test('gpt-oss may think, say something, call or answer', () => {
   assert.equal(follow(drawn(paris)).isOver, true)
 })
 
-test('gpt-oss is masked at the first character that makes a call wrong', () => {
+test('a wrong call of gpt-oss is masked at its first wrong character', () => {
   const follow = turnOf('auto', 'optional')
   for (const [text, at] of [
     ['<|channel|>commentary to=functions.get_weather<|message|>{"town', '"town'],
@@ -68,7 +68,7 @@ test('gpt-oss is masked at the first character that makes a call wrong', () => {
   }
 })
 
-test('gpt-oss has to call where a call is required, also behind a thought', () => {
+test('gpt-oss must call a tool where a call is required, also after a thought', () => {
   const follow = turnOf('required', 'optional')
   assert.equal(follow(drawn(answer)).length, drawn('<|channel|>').length)
   assert.equal(follow(drawn(thought + paris)).isOver, true)
@@ -76,7 +76,7 @@ test('gpt-oss has to call where a call is required, also behind a thought', () =
   assert.equal(turnOf('required', 'open')(drawn(`Hm.<|end|><|start|>assistant${paris}`)).isOver, true)
 })
 
-test('what gpt-oss answers is held to its constraint', () => {
+test('an answer of gpt-oss must fit its constraint', () => {
   const follow = followerOf({ own, thought: 'optional', content: { kind: 'choice', choices: ['yes', 'no'] } })
   assert.equal(follow(drawn(`${thought}<|channel|>final <|constrain|>json<|message|>yes`)).isComplete, true)
   assert.equal(

@@ -8,14 +8,14 @@ const names = ['<|start|>', '<|message|>', '<|eom|>', '<|eot|>']
 const { format, markers } = resolved({ calls: { own: 'muse' }, proof: 'own' }, names)
 const own = format.calls as OwnCalls
 
-/** With markers for the control tokens. */
+/** The text with markers in place of the control tokens. */
 const drawn = (text: string) =>
   markers.reduce((all, name, index) => all.replaceAll(name, String.fromCharCode(0xdc00 + index)), text)
 
 const tools = [
   tool('get_weather', { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] }),
   tool('now', { type: 'object', properties: {} }),
-  // Nobody but the user has this name.
+  // This name addresses the user, not a tool.
   tool('user', { type: 'object', properties: {} }),
 ]
 const turnOf = (choice: 'auto' | 'required', isParallel = true) =>
@@ -29,7 +29,7 @@ const now =
   ' to=now<|message|><atem:function_calls>\n<atem:invoke name="now">\n</atem:invoke>\n</atem:function_calls>'
 const answer = ' to=user<|message|>Yes, <atem:invoke name="rm">.'
 
-test('Muse may think, say something, call or answer', () => {
+test('Muse may think, write to the user, call a tool or answer', () => {
   const follow = turnOf('auto')
   for (const text of [
     answer,
@@ -46,7 +46,7 @@ test('Muse may think, say something, call or answer', () => {
   assert.equal(turnOf('auto', false)(drawn(paris + next)).length, drawn(paris).length)
 })
 
-test('Muse is masked at the first character that makes a call wrong', () => {
+test('a wrong call of Muse is masked at its first wrong character', () => {
   const follow = turnOf('auto')
   for (const [text, at] of [
     [paris.replace('name="city"', 'name="town"'), 'town'],
@@ -61,20 +61,20 @@ test('Muse is masked at the first character that makes a call wrong', () => {
   }
 })
 
-test('Muse has to call where a call is required, also behind a thought', () => {
+test('Muse must call a tool where a call is required, also after a thought', () => {
   const follow = turnOf('required')
   assert.equal(follow(drawn(answer)).length, ' to='.length)
   assert.equal(follow(drawn(thought + paris)).isComplete, true)
   assert.equal(follow(drawn(paris + next + now)).isComplete, true)
 })
 
-test('what Muse answers is held to its constraint', () => {
+test('an answer of Muse must fit its constraint', () => {
   const follow = followerOf({ own, thought: 'optional', content: { kind: 'choice', choices: ['yes', 'no'] } })
   assert.equal(follow(drawn(`${thought} to=user<|message|>yes`)).isComplete, true)
   assert.equal(follow(drawn(' to=user<|message|>yep')).length, drawn(' to=user<|message|>ye').length)
 })
 
-test('marks in letters end a thought as control tokens do', () => {
+test('markers in letters end a thought, as control tokens do', () => {
   const letters = resolved({ calls: { own: 'muse' }, proof: 'own' }, []).format.calls as OwnCalls
   const follow = followerOf({
     own: letters,

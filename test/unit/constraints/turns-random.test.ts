@@ -57,7 +57,7 @@ const parameters = fc
     ...(isOpen ? { additionalProperties: { type: 'string' } } : {}),
   }))
 
-describe('a call made by chance fits its schema and is read back', () => {
+describe('a random call fits its schema and is read back', () => {
   for (const [name, format] of Object.entries(callFormats)) {
     it(name, () => {
       let calls = 0
@@ -98,7 +98,7 @@ describe('a call made by chance fits its schema and is read back', () => {
 describe('a call with one character changed', () => {
   const others = Array.from('z0 "\\}]>{[<,:-\n\udc00é', (character) => character)
   for (const [name, format] of Object.entries(callFormats)) {
-    it(`${name}: it is followed to its end only where it still fits its schema`, () => {
+    it(`${name}: it is followed to the end only if it still fits its schema`, () => {
       let stopped = 0
       fc.assert(
         fc.property(parameters, fc.integer(), (given, seed) => {
@@ -118,7 +118,7 @@ describe('a call with one character changed', () => {
             if (characters[place] === other) continue
             const changed = characters.with(place, other).join('')
             const { length, isComplete } = follow(changed)
-            // What comes before the change was a call on its way.
+            // What comes before the change is the beginning of a valid call.
             assert.ok(length >= at, JSON.stringify(changed))
             if (length < changed.length || !isComplete) {
               stopped++

@@ -27,7 +27,7 @@ function turn(
   }
 }
 
-/** The text is followed to its end and may end there. */
+/** Asserts that each text is followed to its end and may end there. */
 function accepts(of: Omit<TurnConstraint, 'kind'>, ...texts: string[]): void {
   const follow = followerOf(of)
   for (const text of texts) {
@@ -37,7 +37,7 @@ function accepts(of: Omit<TurnConstraint, 'kind'>, ...texts: string[]): void {
   }
 }
 
-/** The text is wrong at the character behind the bar, and right up to it. */
+/** Asserts that each text is accepted up to the bar, and that the character after the bar is refused. */
 function stopsAt(of: Omit<TurnConstraint, 'kind'>, ...texts: string[]): void {
   const follow = followerOf(of)
   for (const text of texts) {
@@ -48,7 +48,7 @@ function stopsAt(of: Omit<TurnConstraint, 'kind'>, ...texts: string[]): void {
   }
 }
 
-describe('content that could begin as a thought does', () => {
+describe('content that could begin like a thought', () => {
   const optional = (content: TurnConstraint['content']) => ({
     thought: 'optional' as const,
     reasoning: think,
@@ -56,7 +56,7 @@ describe('content that could begin as a thought does', () => {
   })
   const behind = '<think>Well.</think>'
 
-  it('does not, where the answer begins', () => {
+  it('must not begin like one at the start of the answer', () => {
     const tag = optional({ kind: 'regex', regex: '\\s*<[^<>\\s]+>' })
     accepts(tag, '<b>', ' \n<thin>', '<thinks>', '<Think>', `${behind}<b>`, `${behind}<think>`)
     const follow = followerOf(tag)
@@ -87,7 +87,7 @@ describe('content that could begin as a thought does', () => {
     }
   })
 
-  it('does not close a thought that is over either', () => {
+  it('must not close a thought that has ended, either', () => {
     const content = { kind: 'regex', regex: '</?[a-z]+>' } as const
     accepts(optional(content), '</b>', `${behind}</b>`, `${behind}<think>`)
     for (const text of ['</think>', `${behind}</think>`]) {
@@ -96,8 +96,8 @@ describe('content that could begin as a thought does', () => {
   })
 })
 
-describe('a turn with tools that may be called', () => {
-  it('is any text, also one about the marks of calls', () => {
+describe('a turn that may call tools', () => {
+  it('may be any text, also one with markers of calls', () => {
     accepts(
       turn(),
       '',
@@ -109,7 +109,7 @@ describe('a turn with tools that may be called', () => {
     )
   })
 
-  it('holds a call to the schema of its tool, and goes on after it', () => {
+  it('checks a call against the schema of its tool, and continues after it', () => {
     accepts(turn(), call, `Let me look.\n${call}`, `${call}\nDone. ${call}`, call.replaceAll(/\s/g, ''))
     accepts(turn(), '<tool_call>\n{"name": "get", "arguments": {}}\n</tool_call>')
     stopsAt(
@@ -124,28 +124,28 @@ describe('a turn with tools that may be called', () => {
     )
   })
 
-  it('is over after its first call where calls are not parallel', () => {
+  it('ends after its first call where calls are not parallel', () => {
     const follow = followerOf(turn({ isParallel: false }))
     assert.deepEqual(follow(`I look. ${call}`), { length: call.length + 8, isComplete: true, isOver: true })
     assert.equal(followerOf(turn())(call).isOver, false)
   })
 })
 
-describe('a turn that has to call', () => {
-  it('is calls and white space', () => {
+describe('a turn that must call a tool', () => {
+  it('contains only calls and white space', () => {
     const required = turn({ choice: 'required' })
     accepts(required, call, `\n\n${call}`, `${call}\n${call}`, `${call}${call}`)
     stopsAt(required, '|I', '<tool_call>\n{"name": "get|s', `${call}\n|I`)
     assert.equal(followerOf(required)('\n').isComplete, false)
   })
 
-  it('of one name is one call of it', () => {
+  it('contains one call when the tool is named', () => {
     const named = turn({ choice: { name: 'get' } })
     assert.equal(followerOf(named)('<tool_call>{"name":"get","arguments":{}}</tool_call>').isOver, true)
     stopsAt(named, '<tool_call>\n{"name": "get|_weather')
   })
 
-  it('may think before', () => {
+  it('may begin with a thought', () => {
     const optional = turn({ choice: 'required' }, { reasoning: think, thought: 'optional' })
     accepts(optional, call, `<think>\nI have to say "<tool_call>".\n</think>\n\n${call}`)
     stopsAt(optional, '<think>a</think>|b')
@@ -160,17 +160,17 @@ describe('a turn that has to call', () => {
 describe('thoughts', () => {
   const auto = turn({}, { reasoning: think, thought: 'open' })
 
-  it('end with a mark, or with a call', () => {
+  it('end with a marker or with a call', () => {
     accepts(auto, 'I write <tool_call>\n{"name": 1', `a</think>b`, `a</think>\n${call}`, `a${call}b`)
     stopsAt(auto, '</think><tool_call>\n{"name": "get"|:', '<tool_call>\n{"name": "get"|:')
   })
 
-  it('come first only', () => {
+  it('are recognised only at the start', () => {
     const optional = turn({}, { reasoning: think, thought: 'optional' })
     accepts(optional, `\n<think>hm</think>ok`, `a <think> b`)
   })
 
-  it('come before content that has to fit', () => {
+  it('may come before constrained content', () => {
     const content = { kind: 'choice', choices: ['yes', 'no'] } as const
     const given = { reasoning: think, thought: 'optional', content } as const
     accepts(given, 'yes', '<think>well</think>\n\nno')
@@ -178,7 +178,7 @@ describe('thoughts', () => {
   })
 })
 
-it('a call or content that has to fit', () => {
+it('a turn may be a call or constrained content', () => {
   const content = {
     kind: 'json',
     schema: { type: 'object', properties: { a: { type: 'integer' } } },
@@ -190,7 +190,7 @@ it('a call or content that has to fit', () => {
   stopsAt(turn({ choice: 'required' }, { content }), '|{')
 })
 
-describe('calls whose marks are control tokens', () => {
+describe('calls whose markers are control tokens', () => {
   const marked: CallFormat = {
     open: ['\udc00[{"name": "'],
     mid: ['", "arguments": '],
@@ -202,7 +202,7 @@ describe('calls whose marks are control tokens', () => {
   }
   const of = (calls: Partial<Calls> = {}, given = {}) => turn({ format: marked, ...calls }, given)
 
-  it('are armed by the token alone', () => {
+  it('begin with the control token only', () => {
     accepts(of(), 'a [{"name": "get_', 'a \udfff b')
     stopsAt(
       of(),
@@ -225,7 +225,7 @@ describe('calls whose marks are control tokens', () => {
   })
 })
 
-describe('calls that begin as other texts do', () => {
+describe('calls that begin like other texts', () => {
   const bare: CallFormat = {
     open: ['{"name": "'],
     mid: ['", "parameters": '],
@@ -235,7 +235,7 @@ describe('calls that begin as other texts do', () => {
     isAnchored: true,
   }
 
-  it('stand at the start only', () => {
+  it('are calls only at the start', () => {
     const auto = turn({ format: bare })
     accepts(auto, '{"name": "Rome"}', 'a {"name": "get", 1', '{"name":"get","parameters":{}}')
     stopsAt(auto, '\n{"name": "get", "|x', '{"name": "get", "parameters": {}}|.')
@@ -244,7 +244,7 @@ describe('calls that begin as other texts do', () => {
   })
 })
 
-it('names what cannot be kept by the tool', () => {
+it('an invalid schema is refused with the name of its tool', () => {
   const flawed = {
     ...tool('f', { type: 'object', properties: { a: { type: 'x' } } }),
     field: 'tools.3.function.parameters',
@@ -256,7 +256,7 @@ it('names what cannot be kept by the tool', () => {
   })
 })
 
-describe('what of a schema cannot be kept', () => {
+describe('a part of a schema that cannot be enforced', () => {
   const odd = {
     type: 'object',
     properties: {
@@ -274,7 +274,7 @@ describe('what of a schema cannot be kept', () => {
     required: ['when'],
   }
 
-  it('is widened and named, and what only describes is neither', () => {
+  it('is widened and reported, but annotations are neither', () => {
     const { widened } = compiledTurn(turn({ tools: [tool('f', odd), clock] }))
     assert.deepEqual(widened.toSorted(), [
       'f#/properties/by patternProperties',
@@ -287,7 +287,7 @@ describe('what of a schema cannot be kept', () => {
     stopsAt(of, `${begun}"n|"`, `${begun}"no", "tags": [|1`)
   })
 
-  it('refuses a strict tool', () => {
+  it('is refused in a strict tool', () => {
     const strict = { ...tool('f', odd, true), field: 'tools.0.function.parameters' }
     assert.throws(() => compiledTurn(turn({ tools: [strict] })), {
       code: 'schema_unsupported',
@@ -296,7 +296,7 @@ describe('what of a schema cannot be kept', () => {
     })
   })
 
-  it('is the whole of what is too large', () => {
+  it('is a whole object where that is too large', () => {
     const names = Array.from({ length: 12 }, (_, at) => `k${at}`)
     const large = {
       type: 'object',

@@ -6,7 +6,7 @@ import { createFollowing } from '../../../src/inference/constraints/grammar/foll
 import { packGrammar } from '../../../src/inference/constraints/grammar/pack.ts'
 import { afterBytes, type BytePosition } from '../../../src/inference/constraints/mask/byte-following.ts'
 
-/** Any text at all, but for NUL, which no output has. */
+/** Any text without NUL, which no output has. */
 const anyText = createFollowing(packGrammar(new Map([['root', repetition(charClass([0, 0x10ffff]), 0)]])))
 const betweenCharacters: BytePosition = { position: anyText.start, begun: undefined }
 const followBytes = (from: BytePosition, bytes: Uint8Array) => afterBytes(anyText, from, bytes)
@@ -15,7 +15,7 @@ function isWhole(position: BytePosition | undefined): boolean {
   return position !== undefined && position.begun === undefined
 }
 
-/** What the platform's decoder takes. */
+/** Whether the platform's decoder accepts the bytes, and none is NUL. */
 function isText(bytes: Uint8Array): boolean {
   try {
     new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
@@ -25,8 +25,8 @@ function isText(bytes: Uint8Array): boolean {
   }
 }
 
-describe('bytes that are to become a text', () => {
-  it('are taken exactly where a decoder takes them, for all short sequences', () => {
+describe('the bytes of a text', () => {
+  it('are accepted exactly where a decoder accepts them, for all short sequences', () => {
     const every = Array.from({ length: 256 }, (_, byte) => byte)
     const edges = [0x00, 0x7f, 0x80, 0x8f, 0x90, 0x9f, 0xa0, 0xbf, 0xc2, 0xff]
     const sequences = [
@@ -48,7 +48,7 @@ describe('bytes that are to become a text', () => {
     assert.deepEqual(differing, [])
   })
 
-  it('are taken in pieces as they are taken at once', () => {
+  it('are accepted in pieces as they are at once', () => {
     fc.assert(
       fc.property(
         fc.string({ unit: 'binary', maxLength: 6 }).filter((text) => !text.includes('\0')),
@@ -68,7 +68,7 @@ describe('bytes that are to become a text', () => {
     )
   })
 
-  it('are refused at the first byte that no text has there', () => {
+  it('are refused at the first byte that makes them invalid', () => {
     for (const bytes of [[0xc1], [0xe0, 0x82], [0xed, 0xa0], [0xf0, 0x80], [0xf4, 0x90], [0xff], [0x80]]) {
       assert.equal(followBytes(betweenCharacters, Uint8Array.from(bytes)), undefined, `${bytes}`)
     }

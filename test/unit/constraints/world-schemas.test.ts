@@ -5,11 +5,11 @@ import { createFollowing } from '../../../src/inference/constraints/grammar/foll
 import { createJudge } from '../../support/schemas/judge.ts'
 import { changed, worldSchemas } from '../../support/schemas/world-schemas.ts'
 
-/** Of one value; spread over all of its parts. */
+/** The most changes tried for one value, spread over all of its parts. */
 const mostChanged = 60
 
-/** A validator of the latest draft judges the twin, which shares nothing with how old drafts are read. */
-test('300 schemas in the styles of programs compile, and let through what fits them and nothing else', () => {
+/** The twin is validated in the latest draft, so it shares nothing with the code that reads old drafts. */
+test('300 schemas in the styles of known programs compile and accept exactly the values that fit them', () => {
   let invalid = 0
   for (const { name, schema, twin, value } of worldSchemas(300, 17)) {
     const judge = createJudge(twin)

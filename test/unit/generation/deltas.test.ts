@@ -30,7 +30,7 @@ async function collected(groups: AnswerEvent[][], createParser?: () => Parser): 
   return (await Array.fromAsync(inGroups(groups))).flatMap((group) => deltasOf(group))
 }
 
-test('all that a choice has to say at once is one delta, in the order in which choices began', async () => {
+test('a group of events becomes one delta per choice, in the order of their first events', async () => {
   const deltas = await collected([
     [read(0, 2), said(1, 'a', [1]), said(0, 'b', [2]), said(1, 'c', [3])],
     [said(0, '', [4]), ended(0), said(1, 'd', [5]), ended(1)],
@@ -51,7 +51,7 @@ test('all that a choice has to say at once is one delta, in the order in which c
   )
 })
 
-test('each choice has a parser of its own, and what it holds back comes with the end', async () => {
+test('each choice has a parser of its own, and what that holds back comes at the end', async () => {
   const holding = (): Parser => {
     let held = ''
     return {
@@ -74,7 +74,7 @@ test('each choice has a parser of its own, and what it holds back comes with the
   assert.deepEqual(texts, ['<ab>', '<x>'])
 })
 
-/** Events of several prompts and choices, in an order that a model could give. */
+/** Events of several prompts and choices, in an order in which a model could send them. */
 const histories = fc
   .record({
     prompts: fc.integer({ min: 1, max: 3 }),
@@ -90,7 +90,7 @@ const histories = fc
     return { prompts, choices, events }
   })
 
-/** One event after the other, cut into groups. */
+/** The events in order, cut into groups. */
 function cut(events: AnswerEvent[], sizes: number[]): AnswerEvent[][] {
   const groups: AnswerEvent[][] = []
   for (let from = 0, index = 0; from < events.length; index++) {
@@ -101,7 +101,7 @@ function cut(events: AnswerEvent[], sizes: number[]): AnswerEvent[][] {
   return groups
 }
 
-test('a folded answer and the deltas of a stream say the same, however the events are grouped', async () => {
+test('a whole answer and the deltas of a stream have the same content, however the events are grouped', async () => {
   await fc.assert(
     fc.asyncProperty(
       histories,
@@ -153,7 +153,7 @@ test('a folded answer and the deltas of a stream say the same, however the event
   )
 })
 
-test('tokens of a thought are counted as they were drawn, however many have come at once', async () => {
+test('the tokens of a thought are counted exactly, however many arrive at once', async () => {
   const drawn = ['so', ' it', ' is', '</th', 'ink>', 'Yes', '', '.'].map((text, index) =>
     said(0, text, [index]),
   )
@@ -172,7 +172,7 @@ test('tokens of a thought are counted as they were drawn, however many have come
   }
   const expected = { thought: 5, tokens: [0, 1, 2, 3, 4, 5, 6, 7], content: 'Yes.' }
   assert.deepEqual(sums(await collected([...drawn.map((event) => [event]), [ended(0)]], reading)), expected)
-  // What nobody takes becomes one event.
+  // Events that are not read become one event.
   const events = createRunEvents({ onLeft() {}, onEnd() {} })
   for (const event of [...drawn, ended(0)]) events.push(structuredClone(event) as GenerationEvent)
   events.end()

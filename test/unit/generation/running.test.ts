@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createRunningAnswers } from '../../../src/operations/generation/running.ts'
 
-test('the pace of a model is that of the last ten whole seconds', () => {
+test('the pace of a model is measured over the last ten whole seconds', () => {
   let now = 1_000_000
   const running = createRunningAnswers(() => now)
   const answer = running.begin({ model: 'one', user: 'alice', isBackground: false })
   running.wrote(answer, 50)
-  assert.equal(running.of('one').tokensPerSecond, 0, 'the second that runs does not count')
+  assert.equal(running.of('one').tokensPerSecond, 0, 'the current second does not count')
   now += 1_000
   assert.equal(running.of('one').tokensPerSecond, 5)
   running.wrote(answer, 30)
@@ -21,7 +21,7 @@ test('the pace of a model is that of the last ten whole seconds', () => {
   assert.equal(running.of('two').completionTokens, 0)
 })
 
-test('what runs is there from its beginning to its end', () => {
+test('a running answer is listed from its beginning to its end', () => {
   const running = createRunningAnswers()
   const [one, two] = ['alice', 'bob'].map((user) =>
     running.begin({ model: 'one', user, isBackground: false }),

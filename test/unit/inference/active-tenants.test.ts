@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createActiveTenants } from '../../../src/inference/embedded/turns/active-tenants.ts'
 
-test('a tenant has others beside it while they ask', () => {
+test('other tenants count for five minutes after their last request', () => {
   let now = 0
   const tenants = createActiveTenants(() => now)
   tenants.noteRequest('alice')

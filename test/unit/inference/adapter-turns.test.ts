@@ -5,7 +5,7 @@ import { createAdapterTurns, keyOf } from '../../../src/inference/embedded/turns
 
 const answering = (adapter?: string) => ({ request: { generation: { adapter } } }) as Answering
 
-test('a batch is of one adapter, and each has its turn', (t) => {
+test('a batch has one adapter, and the adapters take turns', (t) => {
   let now = 0
   t.mock.method(performance, 'now', () => now)
   const turnOf = createAdapterTurns()
@@ -22,10 +22,10 @@ test('a batch is of one adapter, and each has its turn', (t) => {
   }
   assert.deepEqual(new Set(seen), new Set([undefined, 'a', 'b']))
   const alone = [answering('c'), answering('c')]
-  assert.equal(turnOf(alone), alone, 'nobody else is there')
+  assert.equal(turnOf(alone), alone, 'no other adapter is in use')
 })
 
-test('a key tells adapters and salts apart', () => {
+test('different adapters and salts have different keys', () => {
   const keys = [
     keyOf({}),
     keyOf({ salt: 'a' }),

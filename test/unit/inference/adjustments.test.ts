@@ -16,17 +16,25 @@ function plan(sampling: Partial<Sampling>, parts: Partial<Parameters<typeof plan
   })
 }
 
-test('settings that are off adjust nothing', () => {
+test('settings that are off change nothing', () => {
   assert.equal(plan({}), undefined)
   assert.equal(plan({ bias: [[3, 0]] }), undefined)
 })
 
-/** Token 1 is in the prompt, token 2 twice in the answer, token 3 once in each of the two. */
+/** Token 1 is in the prompt, token 2 twice in the answer, token 3 once in each of them. */
 for (const [title, sampling, [ofOne, ofTwo, ofThree, ofNegativeTwo]] of [
-  ['frequency counts the answer', { frequencyPenalty: 0.5 }, [4, 3, 3.5, -5]],
+  ['a frequency penalty counts the tokens of the answer', { frequencyPenalty: 0.5 }, [4, 3, 3.5, -5]],
   ['a negative frequency penalty lifts', { frequencyPenalty: -0.5 }, [4, 5, 4.5, -3]],
-  ['presence looks at the answer once', { presencePenalty: 1.5 }, [4, 2.5, 2.5, -5.5]],
-  ['repetition divides and multiplies, over prompt and answer', { repetitionPenalty: 2 }, [2, 2, 2, -8]],
+  [
+    'a presence penalty applies once to each token of the answer',
+    { presencePenalty: 1.5 },
+    [4, 2.5, 2.5, -5.5],
+  ],
+  [
+    'a repetition penalty divides or multiplies, for prompt and answer',
+    { repetitionPenalty: 2 },
+    [2, 2, 2, -8],
+  ],
   ['a repetition penalty below 1 lifts', { repetitionPenalty: 0.5 }, [8, 8, 8, -2]],
   ['bias is added', { bias: [[2, -3]] }, [4, 1, 4, -7]],
   [
@@ -39,9 +47,9 @@ for (const [title, sampling, [ofOne, ofTwo, ofThree, ofNegativeTwo]] of [
     },
     [4, 2, 4, -6],
   ],
-  ['bias comes before repetition', { repetitionPenalty: 2, bias: [[2, -6]] }, [2, -4, 2, -20]],
+  ['bias is added before the repetition penalty', { repetitionPenalty: 2, bias: [[2, -6]] }, [2, -4, 2, -20]],
   [
-    'repetition comes before frequency and presence',
+    'the repetition penalty comes before frequency and presence penalties',
     { repetitionPenalty: 2, frequencyPenalty: 0.5, presencePenalty: 1 },
     [2, 0, 0.5, -10],
   ],
@@ -66,7 +74,7 @@ for (const [title, sampling, [ofOne, ofTwo, ofThree, ofNegativeTwo]] of [
   })
 }
 
-test('until the least length is there whatever ends the answer is banned, bias or not', () => {
+test('all ends are banned before the minimum length, whatever their bias', () => {
   const planned = plan({ bias: [[9, 50]] }, { minTokens: 2, bannedEnds: [8, 9] })
   assert.ok(planned)
   const adjustments = createAdjustments(planned)
@@ -79,7 +87,7 @@ test('until the least length is there whatever ends the answer is banned, bias o
   assert.deepEqual(endsAfter([1, 1]), [1, 51])
 })
 
-test('lifted are the tokens with a positive bias; the others that are touched are counted', () => {
+test('tokens with a positive bias are lifted, and other changed tokens are counted', () => {
   const planned = plan({
     bias: [
       [1, 5],
@@ -97,13 +105,13 @@ test('lifted are the tokens with a positive bias; the others that are touched ar
 })
 
 for (const [title, sampling, ofThree, ofNegativeThree] of [
-  ['penalties lift nothing', { frequencyPenalty: 1, presencePenalty: 1, repetitionPenalty: 2 }, 3, -3],
-  ['a repetition penalty below 1 does', { repetitionPenalty: 0.5 }, 6, -1.5],
-  ['a negative frequency penalty does for each time', { frequencyPenalty: -1 }, 5, -1],
-  ['a negative presence penalty does once', { presencePenalty: -1 }, 4, -2],
-  ['two that differ do together', { frequencyPenalty: 0.25, presencePenalty: -1 }, 3.75, -2.25],
+  ['penalties do not raise it', { frequencyPenalty: 1, presencePenalty: 1, repetitionPenalty: 2 }, 3, -3],
+  ['a repetition penalty below 1 raises it', { repetitionPenalty: 0.5 }, 6, -1.5],
+  ['a negative frequency penalty raises it each time', { frequencyPenalty: -1 }, 5, -1],
+  ['a negative presence penalty raises it once', { presencePenalty: -1 }, 4, -2],
+  ['penalties of both signs are added', { frequencyPenalty: 0.25, presencePenalty: -1 }, 3.75, -2.25],
 ] as const) {
-  test(`how high a logit may come: ${title}`, () => {
+  test(`the greatest logit that is possible: ${title}`, () => {
     const planned = plan(sampling, { prompt: [1] })
     assert.ok(planned)
     const adjustments = createAdjustments(planned)
@@ -112,7 +120,7 @@ for (const [title, sampling, ofThree, ofNegativeThree] of [
   })
 }
 
-test('tokens that are not allowed are neither lifted nor touched', () => {
+test('tokens that are not allowed count neither as lifted nor as changed', () => {
   const planned = plan(
     {
       bias: [

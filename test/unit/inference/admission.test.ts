@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { checkQueueRoom } from '../../../src/inference/embedded/checks.ts'
 
-/** How many of each tenant get in when they come one after the other. */
+/** How many requests of each tenant are admitted when they arrive one after the other. */
 function served(tenants: readonly (string | undefined)[], plan: { parallel: number; queue: number }) {
   const taken: { tenant: string | undefined }[] = []
   const codes = new Set<string>()
@@ -19,7 +19,7 @@ function served(tenants: readonly (string | undefined)[], plan: { parallel: numb
 
 const times = <Value>(count: number, value: Value) => Array.from({ length: count }, () => value)
 
-test('one tenant alone fills seven eighths of the queue, and others still get in', () => {
+test('one tenant can fill seven eighths of the queue, and others are still admitted', () => {
   const { count, codes } = served([...times(1000, 'a'), ...times(1000, 'b'), 'c'], {
     parallel: 8,
     queue: 256,
@@ -30,14 +30,14 @@ test('one tenant alone fills seven eighths of the queue, and others still get in
   assert.deepEqual([...codes], ['engine_share_full'])
 })
 
-test('many tenants together fill all of it', () => {
+test('many tenants together can fill the whole queue', () => {
   const many = Array.from({ length: 1000 }, (_, i) => `tenant ${i % 50}`)
   const { taken, codes } = served(many, { parallel: 8, queue: 256 })
   assert.equal(taken.length, 264)
   assert.deepEqual([...codes], ['engine_queue_full'])
 })
 
-test('a short queue is for whoever comes', () => {
+test('a short queue has no shares', () => {
   for (const queue of [0, 1, 4, 7]) {
     const { count, codes } = served(times(100, 'a'), { parallel: 2, queue })
     assert.equal(count('a'), 2 + queue)
@@ -45,6 +45,6 @@ test('a short queue is for whoever comes', () => {
   }
 })
 
-test('where nobody says who they are there are no shares', () => {
+test('there are no shares for requests without a tenant', () => {
   assert.equal(served(times(100, undefined), { parallel: 2, queue: 16 }).count(), 18)
 })

@@ -8,11 +8,11 @@ import { listedVocabulary } from '../../support/listed-vocabulary.ts'
 interface Settings {
   stop?: string[]
   plan?: Partial<TextPlan>
-  /** In so many tokens at the beginning no stop string is looked for. */
+  /** The number of first tokens in which no stop string is searched for. */
   unsearched?: number
 }
 
-/** What comes out after each token, up to the one that ends it, and at the end. */
+/** The text that comes out after each token, up to the one that ends it, and at the end. */
 function written(tokens: (string | number[])[], { stop = [], plan = {}, unsearched = 0 }: Settings = {}) {
   const text = createAnswerText(listedVocabulary({ tokens }), {
     skipSpecial: true,
@@ -33,9 +33,9 @@ function written(tokens: (string | number[])[], { stop = [], plan = {}, unsearch
 for (const [title, tokens, settings, expected] of [
   ['text comes at once', ['a', 'b'], {}, ['a', 'b', '']],
   ['characters come whole', [[0xc3], [0xa9, 0x61]], {}, ['', 'éa', '']],
-  ['what is left of a character comes at the end', ['a', [0xc3]], {}, ['a', '', '\ufffd']],
+  ['an incomplete character comes at the end', ['a', [0xc3]], {}, ['a', '', '\ufffd']],
   ['special tokens are hidden', ['a', '<x>', 'b'], {}, ['a', '', 'b', '']],
-  ['a hidden token does not part a character', [[0xc3], '<x>', [0xa9]], {}, ['', '', 'é', '']],
+  ['a hidden token does not split a character', [[0xc3], '<x>', [0xa9]], {}, ['', '', 'é', '']],
   [
     'special tokens are shown',
     ['a', '<x>', '<y>', 'b'],
@@ -43,30 +43,40 @@ for (const [title, tokens, settings, expected] of [
     ['a', '<x>', ' <y>', 'b', ''],
   ],
   [
-    'without spaces between them',
+    'special tokens are shown without spaces',
     ['a', '<x>', '<y>', 'b'],
     { plan: { skipSpecial: false, spaceSpecial: false } },
     ['a', '<x>', '<y>', 'b', ''],
   ],
   ['a stop string is cut off', ['ab', 'STOP', 'c'], { stop: ['STOP'] }, ['ab', ['', 'STOP']]],
-  ['in the middle of a token', ['aSTOPb'], { stop: ['STOP'] }, [['a', 'STOP']]],
-  ['over several tokens', ['aS', 'T', 'OPb'], { stop: ['STOP'] }, ['a', '', ['', 'STOP']]],
-  ['what only began as one comes when that is clear', ['aST', 'Ob'], { stop: ['STOP'] }, ['a', 'STOb', '']],
-  ['or at the end', ['aST'], { stop: ['STOP'] }, ['a', 'ST']],
-  ['a beginning within a beginning', ['aaS', 'aab'], { stop: ['aaSaaS'] }, ['', 'aaSaab', '']],
-  ['no more is held back than may become one', ['aab', 'aaa'], { stop: ['aaS'] }, ['aab', 'a', 'aa']],
+  ['a stop string in the middle of a token', ['aSTOPb'], { stop: ['STOP'] }, [['a', 'STOP']]],
+  ['a stop string over several tokens', ['aS', 'T', 'OPb'], { stop: ['STOP'] }, ['a', '', ['', 'STOP']]],
   [
-    'it is kept when it is asked for',
+    'a mere beginning of a stop string comes as soon as that is clear',
+    ['aST', 'Ob'],
+    { stop: ['STOP'] },
+    ['a', 'STOb', ''],
+  ],
+  ['a mere beginning of a stop string comes at the end', ['aST'], { stop: ['STOP'] }, ['a', 'ST']],
+  ['a beginning of a stop string within another', ['aaS', 'aab'], { stop: ['aaSaaS'] }, ['', 'aaSaab', '']],
+  ['only what may become a stop string is held back', ['aab', 'aaa'], { stop: ['aaS'] }, ['aab', 'a', 'aa']],
+  [
+    'a stop string is included on request',
     ['aS', 'TOPb'],
     { stop: ['STOP'], plan: { includeStop: true } },
     ['aS', ['TOP', 'STOP']],
   ],
-  ['the one that ends first', ['abcd'], { stop: ['bcd', 'c'] }, [['ab', 'c']]],
-  ['of those that end together the first in the list', ['abcd'], { stop: ['c', 'bc'] }, [['ab', 'c']]],
-  ['whichever is longer', ['abcd'], { stop: ['bc', 'c'] }, [['a', 'bc']]],
+  ['the stop string that ends first applies', ['abcd'], { stop: ['bcd', 'c'] }, [['ab', 'c']]],
+  [
+    'of stop strings that end together, the first in the list applies',
+    ['abcd'],
+    { stop: ['c', 'bc'] },
+    [['ab', 'c']],
+  ],
+  ['the order of the list decides, not the length', ['abcd'], { stop: ['bc', 'c'] }, [['a', 'bc']]],
   ['a stop string of half a character never occurs', ['😀'], { stop: ['\ude00'] }, ['😀', '']],
   [
-    'a stop string of a whole one does',
+    'a stop string of a whole character occurs',
     [
       [0xf0, 0x9f],
       [0x98, 0x80],
@@ -75,19 +85,29 @@ for (const [title, tokens, settings, expected] of [
     ['', ['', '😀']],
   ],
   [
-    'in the first tokens none is looked for',
+    'no stop string is found in the first tokens',
     ['aX', 'bX', 'cX'],
     { stop: ['X'], unsearched: 2 },
     ['aX', 'bX', ['c', 'X']],
   ],
-  ['one may begin in them', ['aX', 'Y'], { stop: ['XY'], unsearched: 1 }, ['a', ['', 'XY']]],
   [
-    'shown names of tokens may end it',
+    'a stop string may begin in the first tokens',
+    ['aX', 'Y'],
+    { stop: ['XY'], unsearched: 1 },
+    ['a', ['', 'XY']],
+  ],
+  [
+    'the shown name of a token may contain a stop string',
     ['a', '<x>'],
     { stop: ['x>'], plan: { skipSpecial: false } },
     ['a', ['<', 'x>']],
   ],
-  ['what is left of a character may end it', ['a', [0xc3]], { stop: ['\ufffd'] }, ['a', '', ['', '\ufffd']]],
+  [
+    'the replacement of an incomplete character may be a stop string',
+    ['a', [0xc3]],
+    { stop: ['\ufffd'] },
+    ['a', '', ['', '\ufffd']],
+  ],
 ] as [string, (string | number[])[], Settings, (string | [string, string])[]][]) {
   test(title, () => {
     assert.deepEqual(
@@ -97,7 +117,7 @@ for (const [title, tokens, settings, expected] of [
   })
 }
 
-/** By the definition: the place where a stop string first ends, then the first in the list. */
+/** By the definition: the position at which a stop string first ends, then the first in the list. */
 function naive(text: string, stops: string[], from: number): Piece {
   for (let end = from + 1; end <= text.length; end++) {
     const stop = stops.find((string) => text.slice(0, end).endsWith(string))
@@ -112,7 +132,7 @@ function mayBecome(text: string, stops: string[]): number {
   return Math.max(0, ...beginnings.filter((begun) => text.endsWith(begun)).map(({ length }) => length))
 }
 
-test('the answer is cut where the definition cuts it, and not a character too much is held back', () => {
+test('the answer ends where the definition says, and not one character too many is held back', () => {
   const few = fc.string({ unit: fc.constantFrom('a', 'b', 'é', '😀'), minLength: 1, maxLength: 5 })
   fc.assert(
     fc.property(
@@ -138,7 +158,7 @@ test('the answer is cut where the definition cuts it, and not a character too mu
   )
 })
 
-test('many long stop strings are told apart', () => {
+test('many long stop strings with a common beginning are told apart', () => {
   const stop = Array.from({ length: 1000 }, (_, i) => `${'a'.repeat(500)}${i}`)
   const [begun, found] = written(['a'.repeat(5000), '77'], { stop })
   assert.equal(begun?.text.length, 4500)

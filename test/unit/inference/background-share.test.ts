@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createBackgroundShare } from '../../../src/inference/embedded/turns/background-share.ts'
 
-/** Batches one after the other: who had how much of the time, when background work always has something to do. */
+/** The time of callers and of background work over so many batches, when background work never runs out. */
 function run(batches: number, { callersMs = 6, backgroundMs = 6, gapMs = 0, doCallersRun = true } = {}) {
   let now = 1_000
   const share = createBackgroundShare(() => now)
@@ -23,7 +23,7 @@ function run(batches: number, { callersMs = 6, backgroundMs = 6, gapMs = 0, doCa
   return { callers, background }
 }
 
-test('beside callers background work has less than a twentieth of the time, and never nothing', () => {
+test('while callers run, background work has less than a twentieth of the time, but never none', () => {
   for (const backgroundMs of [1, 6, 75, 2_000]) {
     const { callers, background } = run(20_000, { backgroundMs })
     const part = background / (callers + background)
@@ -31,15 +31,15 @@ test('beside callers background work has less than a twentieth of the time, and 
   }
 })
 
-test('alone it has all of the time', () => {
+test('without callers, background work has all of the time', () => {
   assert.deepEqual(run(100, { doCallersRun: false }), { callers: 0, background: 600 })
 })
 
-test('callers that come again at once find it as small as before, and those that stay away leave it alone', () => {
+test('background work waits a moment for the next caller, and then has all of the time', () => {
   let now = 0
   const share = createBackgroundShare(() => now)
   share.backgroundTook(50)
-  assert.equal(share.isTurn(true), false, 'who comes has waited for a batch already')
+  assert.equal(share.isTurn(true), false, 'the caller has already waited for a batch')
   share.callersTook(10)
   now += 20
   assert.equal(share.isTurn(false), false)

@@ -36,7 +36,7 @@ function stateAfter(badWords: ReturnType<typeof banning>, answer: number[]): num
   return answer.reduce((state, token) => badWords.after(state, token) ?? assert.fail(), 0)
 }
 
-test('nothing is banned by no words', () => {
+test('an empty list bans nothing', () => {
   const shown = { skipSpecial: true, spaceSpecial: true, isSilent: () => false }
   assert.equal(createBadWords([], vocabulary, shown), undefined)
 })
@@ -73,7 +73,7 @@ for (const { words = ['small'], answer = [], banned, free = [], shown } of [
   },
 ]) {
   const said = answer.map((token) => String(tokens[token])).join('')
-  test(`${JSON.stringify({ words, ...shown })} bans what would complete it after ${JSON.stringify(said)}`, () => {
+  test(`${JSON.stringify({ words, ...shown })} bans the tokens that would complete a word after ${JSON.stringify(said)}`, () => {
     const badWords = banning(words, shown)
     const state = stateAfter(badWords, answer)
     const rule = badWords.rule(() => state, undefined)
@@ -82,7 +82,7 @@ for (const { words = ['small'], answer = [], banned, free = [], shown } of [
   })
 }
 
-test('what is banned never comes into the text, whatever else does, and the mask says the same', () => {
+test('a banned text never appears, whatever tokens are drawn, and the mask agrees', () => {
   const word = fc.string({
     unit: fc.constantFrom('a', 'l', 's', 'm', ' ', 'é', '<'),
     minLength: 1,
@@ -126,7 +126,7 @@ test('what is banned never comes into the text, whatever else does, and the mask
   )
 })
 
-test('with another rule only what both allow may follow', () => {
+test('together with another rule, only tokens that both allow may follow', () => {
   const badWords = banning(['small'])
   const maskOf = banning(['s'])
     .rule(() => 0, undefined)
@@ -138,5 +138,5 @@ test('with another rule only what both allow may follow', () => {
   assert.deepEqual(rule.few(), ids('a', '<end>'))
   assert.deepEqual(ids('all', 's', 'a').map(rule.allows), [false, false, true])
   for (const token of tokens.keys()) assert.equal(isIn(rule.mask(), token), rule.allows(token))
-  assert.equal(badWords.rule(() => 0, other).few(), few, 'a list of which nothing is banned stays the same')
+  assert.equal(badWords.rule(() => 0, other).few(), few, 'a list without banned tokens stays the same')
 })

@@ -14,48 +14,48 @@ function plan(tokens: number[], batch: number, prompts: number, oldestFirst = fa
   )
 }
 
-test('who writes goes first, and what is left goes to one prompt after the other, the shortest first', () => {
+test('decoding sequences go first, and the rest of a batch goes to one prompt after the other, the shortest first', () => {
   assert.deepEqual(plan([1, 1, 1], 512, 64), [1, 1, 1])
   assert.deepEqual(plan([1, 1000, 1], 512, 64), [1, 64, 1])
   assert.deepEqual(plan([1, 1000, 1], 32, 64), [1, 30, 1])
   assert.deepEqual(plan([1000, 10, 1000], 512, 100), [90, 10, 0])
-  assert.deepEqual(plan([1000, 300, 20], 512, 400), [124, 256, 20], 'none in pieces larger than 256')
-  assert.deepEqual(plan([256, 256, 256], 512, 300), [256, 0, 0], 'no small piece of the second')
-  assert.deepEqual(plan([256, 256, 40], 512, 300), [256, 0, 40], 'but for one that is its end')
+  assert.deepEqual(plan([1000, 300, 20], 512, 400), [124, 256, 20], 'no piece is larger than 256')
+  assert.deepEqual(plan([256, 256, 256], 512, 300), [256, 0, 0], 'the second prompt gets no small piece')
+  assert.deepEqual(plan([256, 256, 40], 512, 300), [256, 0, 40], 'unless it is the end of the prompt')
   assert.deepEqual(plan([1000, 1000, 1], 3, 64), [2, 0, 1])
-  assert.deepEqual(plan([0, 5, 1], 512, 64), [0, 5, 1], 'who waits gets nothing')
+  assert.deepEqual(plan([0, 5, 1], 512, 64), [0, 5, 1], 'a waiting sequence gets nothing')
 })
 
-test('the prompt that has waited longest has its turn before shorter ones', () => {
+test('the prompt that has waited longest gets a turn before shorter ones', () => {
   assert.deepEqual(plan([1000, 300, 20], 512, 64, true), [64, 0, 0])
   assert.deepEqual(plan([1000, 300, 20], 512, 300, true), [256, 0, 20])
   assert.deepEqual(plan([1, 20, 1000], 512, 100, true), [1, 20, 80])
 })
 
-test('where tiles are read, a piece is cut so that what it leaves is a tile', () => {
+test('with tiles, a piece is cut so that at least a tile is left', () => {
   const first = (tokens: number, prompts: number) =>
     planBatch([{ tokens, most, arrival: 0 }], { batch: 512, prompts, oldestFirst: false, inTiles: true })
   assert.deepEqual(first(300, 240), [236])
   assert.deepEqual(first(310, 240), [240], 'more than a tile is left')
   assert.deepEqual(first(290, 256), [226])
-  assert.deepEqual(first(127, 80), [80], 'there are no two tiles')
+  assert.deepEqual(first(127, 80), [80], 'the prompt is shorter than two tiles')
 })
 
-test('of what is remembered a few tokens are read again where a tile is faster than what is nearly one', () => {
+test('a few cached tokens are read again where a whole tile is faster than most of one', () => {
   const rows = (remembered: number, added: number) =>
     remembered + added - leftForTile(remembered + added, remembered)
   assert.deepEqual(
     [47, 48, 63, 64, 65].map((added) => rows(300, added)),
     [47, 64, 64, 64, 65],
   )
-  assert.equal(rows(200, 60), 60, 'little is before them')
+  assert.equal(rows(200, 60), 60, 'few tokens precede them')
   assert.deepEqual(
     [39, 40].map((added) => rows(2000, added)),
     [39, 64],
   )
 })
 
-test('a bound of its own holds a prompt back, for the good of the others', () => {
+test('a prompt with a bound of its own leaves room for others', () => {
   const left = [
     { tokens: 1000, most: 4, arrival: 0 },
     { tokens: 1000, most, arrival: 1 },
@@ -63,7 +63,7 @@ test('a bound of its own holds a prompt back, for the good of the others', () =>
   assert.deepEqual(planBatch(left, { batch: 512, prompts: 68, oldestFirst: false }), [4, 64])
 })
 
-test('no batch is too large, nobody gets more than there is, and no batch is empty', () => {
+test('no batch is too large or empty, and no sequence gets more than it has left', () => {
   const left = fc.array(
     fc.record({
       tokens: fc.integer({ min: 0, max: 600 }),
@@ -86,10 +86,10 @@ test('no batch is too large, nobody gets more than there is, and no batch is emp
         for (const [i, count] of counts.entries()) {
           const { tokens = 0, most: bound = 0 } = all[i] ?? {}
           assert.ok(count >= 0 && count <= Math.min(tokens, bound))
-          if (tokens > 1) assert.ok(count !== 1 && tokens - count !== 1, 'no row of a prompt stands alone')
+          if (tokens > 1) assert.ok(count !== 1 && tokens - count !== 1, 'no row of a prompt is read alone')
           if (tokens === 1) assert.equal(count, 1)
           const isCut = inTiles && tokens >= 2 * tile && count >= tile && count < tokens
-          if (isCut) assert.ok(tokens - count >= tile, 'what is left behind a tile is none less')
+          if (isCut) assert.ok(tokens - count >= tile, 'at least a tile is left after a tile')
         }
         assert.equal(
           sum > 0,
@@ -100,7 +100,7 @@ test('no batch is too large, nobody gets more than there is, and no batch is emp
   )
 })
 
-test('what has one token stands together in ascending order, and each prompt alone', () => {
+test('single tokens are grouped in ascending order, and each prompt is a group of its own', () => {
   const order = (...lengths: number[]) =>
     additionOrder(lengths.map((length, id) => ({ id, tokens: { length } }))).map(({ id }) => id)
   assert.deepEqual(order(1, 1, 1), [0, 1, 2])
@@ -108,7 +108,7 @@ test('what has one token stands together in ascending order, and each prompt alo
   assert.deepEqual(order(64, 64, 1), [2, 1, 0])
 })
 
-test('prompts of as many tokens stand together where they are joined, and never with what is written', () => {
+test('where prompts are joined, those of equal length are grouped, but never with decoding sequences', () => {
   const order = (...parts: [length: number, isPrompt: boolean][]) =>
     additionOrder(
       parts.map(([length, isPrompt], id) => ({ id, tokens: { length }, isPrompt })),
@@ -120,15 +120,15 @@ test('prompts of as many tokens stand together where they are joined, and never 
   assert.deepEqual(order([24, false], [24, false], prompt, prompt), [2, 3, 0, 1])
 })
 
-test('the end of a prompt is read with what is before it, for up to a quarter more', () => {
+test('the end of a prompt is read with the piece before it if that is at most a quarter more', () => {
   assert.deepEqual(plan([250], 512, 200), [250])
   assert.deepEqual(plan([251], 512, 200), [200])
   assert.deepEqual(plan([125, 125], 512, 200), [125, 125])
   assert.deepEqual(plan([125, 1, 114], 240, 200), [125, 1, 114])
-  assert.deepEqual(plan([126, 1, 114], 240, 200), [86, 1, 114], 'a batch has its bound')
+  assert.deepEqual(plan([126, 1, 114], 240, 200), [86, 1, 114], 'the batch is bounded')
 })
 
-test('pieces of prompts follow the measured speed, and are shorter while others write', () => {
+test('pieces of prompts follow the measured speed, and are shorter while others are decoding', () => {
   const pace = createPace()
   const unknown = pace.promptTokens(0, 1, false)
   assert.ok(unknown <= 64, 'small until the speed is known')
@@ -136,10 +136,14 @@ test('pieces of prompts follow the measured speed, and are shorter while others 
   assert.equal(pace.promptTokens(1, 1, false), 75)
   assert.equal(pace.promptTokens(0, 1, false), 300)
   assert.equal(pace.promptTokens(4, 4, false), 75)
-  assert.equal(pace.promptTokens(2, 4, false), 150, 'more wait for their first word than for their next')
-  assert.equal(pace.promptTokens(1, 7, false), 225, 'but nobody waits very long for the next')
+  assert.equal(
+    pace.promptTokens(2, 4, false),
+    150,
+    'more requests wait for their first token than for their next',
+  )
+  assert.equal(pace.promptTokens(1, 7, false), 225, 'but no request waits very long for its next token')
   for (let time = 0; time < 20; time++) pace.read(0, 1, 50)
-  assert.equal(pace.promptTokens(1, 1, false), 75, 'what others write says nothing about prompts')
+  assert.equal(pace.promptTokens(1, 1, false), 75, 'decoding does not change the speed of prompts')
   pace.wrote(1, 10)
   pace.wrote(4, 40)
   for (let time = 0; time < 20; time++) pace.read(64, 4, 64 + 40)
@@ -148,14 +152,14 @@ test('pieces of prompts follow the measured speed, and are shorter while others 
   assert.equal(
     Math.round(pace.promptTokens(1, 1, false)),
     75,
-    'their share of a batch is not that of the prompts',
+    'the time of decoding sequences in a batch is not counted for prompts',
   )
   for (let time = 0; time < 200; time++) pace.read(16, 0, 10_000)
-  assert.equal(pace.promptTokens(1, 1, false), 16, 'smaller ones would cost more than they help')
+  assert.equal(pace.promptTokens(1, 1, false), 16, 'smaller pieces would cost more than they help')
   assert.equal(pace.promptTokens(0, 1, false), 64)
 })
 
-test('beside others a prompt is read in tiles where rows are dear without, but for those that take long', () => {
+test('while others are decoding, prompts are read in tiles if rows are expensive without, unless tiles take long', () => {
   const reading = (readsTiles: boolean, perPiece: number, ms: number) => {
     const pace = createPace({ readsTiles })
     for (let time = 0; time < 20; time++) pace.read(perPiece, 0, ms)
@@ -166,7 +170,7 @@ test('beside others a prompt is read in tiles where rows are dear without, but f
   assert.equal(reading(true, 100, 480).promptTokens(8, 1, false), 64, 'a tile of 307 ms')
   assert.equal(reading(true, 100, 700).promptTokens(8, 1, false), 16, 'a tile of 448 ms')
   assert.equal(reading(true, 100, 50).promptTokens(8, 1, false), 150, 'more than a tile fits')
-  assert.equal(reading(true, 100, 300).promptTokens(0, 1, false), 100, 'nobody waits')
+  assert.equal(reading(true, 100, 300).promptTokens(0, 1, false), 100, 'no request waits')
   const rowByRow = reading(true, 64, 350)
   for (let time = 0; time < 50; time++) rowByRow.read(32, 0, 400)
   assert.equal(rowByRow.promptTokens(8, 1, false), 64, 'shorter pieces say nothing about tiles')
@@ -174,14 +178,18 @@ test('beside others a prompt is read in tiles where rows are dear without, but f
   assert.equal(slow.promptTokens(8, 1, false), 16)
   for (let time = 0; time < 50; time++) slow.read(32, 0, 100)
   assert.equal(slow.promptTokens(8, 1, false), 128, 'a tile is no slower than its rows')
-  assert.equal(reading(true, 32, 500).promptTokens(8, 1, false), 64, 'no tile has been read: it is tried')
-  assert.equal(reading(true, 32, 3000).promptTokens(8, 1, false), 16, 'that would take long in any way')
+  assert.equal(
+    reading(true, 32, 500).promptTokens(8, 1, false),
+    64,
+    'no tile has been read yet, so one is tried',
+  )
+  assert.equal(reading(true, 32, 3000).promptTokens(8, 1, false), 16, 'a tile would take long in any case')
 })
 
-test('while tenants share the model a piece takes no longer than a few tokens of an answer', () => {
+test('while tenants share the model, a piece takes no longer than a few tokens of an answer', () => {
   const pace = createPace()
   for (let time = 0; time < 20; time++) pace.read(100, 0, 10)
-  assert.equal(pace.promptTokens(0, 1, true), 3000, 'what one writer takes is not known yet')
+  assert.equal(pace.promptTokens(0, 1, true), 3000, 'the time of one writer is not known yet')
   pace.wrote(1, 2)
   assert.equal(pace.promptTokens(0, 1, true), 100)
   assert.equal(pace.promptTokens(1, 1, true), 100)
@@ -191,10 +199,10 @@ test('while tenants share the model a piece takes no longer than a few tokens of
   assert.equal(pace.promptTokens(1, 1, true), 750, 'a slow one is not made slower')
 })
 
-test('writers of several tenants take turns when together they take longer than one tenant after the other', () => {
+test('the writers of several tenants take turns if they are slower together than one tenant after the other', () => {
   const pace = createPace()
   pace.wrote(1, 10)
-  assert.equal(pace.isWorthSharing(4, 1, 2), false, 'what four take is not known yet')
+  assert.equal(pace.isWorthSharing(4, 1, 2), false, 'the time of four is not known yet')
   pace.wrote(4, 20)
   assert.equal(pace.isWorthSharing(4, 1, 2), false, 'all together are as fast as one tenant after the other')
   assert.equal(pace.isWorthSharing(4, 4, 1), false)
@@ -203,36 +211,40 @@ test('writers of several tenants take turns when together they take longer than 
   assert.equal(pace.isWorthSharing(4, 1, 4), false)
 })
 
-test('those who write go abreast unless one after the other is faster, and that is looked at again', () => {
+test('writers run together unless one after the other is faster, and that is measured again', () => {
   const pace = createPace()
   assert.equal(pace.abreast(1), 1)
-  assert.equal(pace.abreast(4), 1, 'what one takes is not known yet')
+  assert.equal(pace.abreast(4), 1, 'the time of one is not known yet')
   pace.wrote(1, 10)
-  assert.equal(pace.abreast(4), 4, 'what four take is not known yet')
+  assert.equal(pace.abreast(4), 4, 'the time of four is not known yet')
   const took = (writers: number, ms: number, times = 4) => {
     for (let time = 0; time < times; time++) pace.wrote(writers, ms)
   }
   const turns = (count: number) => Array.from({ length: count }, () => pace.abreast(4))
   took(4, 30)
   assert.equal(turns(1200).filter((abreast) => abreast === 1).length, 12)
-  assert.equal(pace.abreast(2), 2, 'what two take is not known yet')
+  assert.equal(pace.abreast(2), 2, 'the time of two is not known yet')
   took(4, 42)
-  assert.equal(turns(1200).filter((abreast) => abreast === 1).length, 12, 'turns have to be worth it')
+  assert.equal(turns(1200).filter((abreast) => abreast === 1).length, 12, 'turns must be worth it')
   took(4, 60)
   assert.equal(turns(1200).filter((abreast) => abreast === 4).length, 12, 'it may have become faster')
   took(4, 90, 3)
   took(4, 30, 1)
-  assert.equal(turns(1200).filter((abreast) => abreast === 1).length, 12, 'one look is enough to find it out')
+  assert.equal(
+    turns(1200).filter((abreast) => abreast === 1).length,
+    12,
+    'one measurement is enough to find that out',
+  )
 })
 
-test('a batch that was held up does not part those who write', () => {
+test('a delayed batch does not separate the writers', () => {
   const pace = createPace()
-  // The first batch of four is held up, and so is one of ten later.
+  // The first batch of four is delayed, and so is every tenth batch after it.
   const tookOf = (writers: number, turn: number) => (writers === 1 ? 6 : 20) * (turn % 10 === 1 ? 5 : 1)
   const alone = Array.from({ length: 2000 }, (_, turn) => {
     const writers = pace.abreast(4)
     pace.wrote(writers, tookOf(writers, turn))
     return writers
   }).filter((writers) => writers === 1)
-  assert.ok(alone.length <= 25, `${alone.length} of 2000 batches were of one`)
+  assert.ok(alone.length <= 25, `${alone.length} of 2000 batches had one writer`)
 })

@@ -14,7 +14,7 @@ const eos = 4
 
 type Model = (tokens: number[]) => number[]
 
-/** Searches as an engine would: one sequence of tokens for each slot, and nothing else. */
+/** Searches like an engine that has only one sequence of tokens for each slot. */
 async function search(model: Model, maxTokens: number, parts: GenerationParts, prompt = [0]) {
   const generation = generationOf({ beam: { lengthPenalty: 1 }, ...parts })
   const beams = createBeams(planAnswer({ generation, prompt, maxTokens, vocabulary }))
@@ -35,7 +35,7 @@ async function search(model: Model, maxTokens: number, parts: GenerationParts, p
   return { events: beams.events(), steps }
 }
 
-/** Text, tokens and end of each choice. */
+/** The text, the tokens and the end of each choice. */
 function answersOf(events: GenerationEvent[]): unknown[] {
   return events.flatMap((event, i) => {
     const before = events[i - 1]
@@ -44,13 +44,13 @@ function answersOf(events: GenerationEvent[]): unknown[] {
   })
 }
 
-/** Logits whose probabilities are these, of a, b, c, d, </s>, e. */
+/** Logits with these probabilities of a, b, c, d, </s> and e. */
 function likely(...probabilities: number[]): number[] {
   return Array.from({ length: 6 }, (_, i) => Math.log(probabilities[i] ?? 0))
 }
 
-test('what begins less likely may end the likeliest', async () => {
-  // a 0.6 and then at most 0.4, b 0.4 and then c by 1: bc weighs 0.4, aa 0.24.
+test('an answer with a less likely beginning may be the likeliest at the end', async () => {
+  // a has 0.6 and then at most 0.4; b has 0.4 and then c with 1. So bc has 0.4, and aa 0.24.
   const model: Model = (tokens) =>
     tokens.length === 1
       ? likely(0.6, 0.4)
@@ -64,8 +64,8 @@ test('what begins less likely may end the likeliest', async () => {
   ])
 })
 
-test('an answer that has ended is compared with those that go on', async () => {
-  // </s> at once 0.3; otherwise a with 0.5 a step.
+test('an answer that has ended is compared with those that continue', async () => {
+  // </s> at once has 0.3; otherwise a has 0.5 at each step.
   const model: Model = (tokens) =>
     tokens.length === 1 ? likely(0.5, 0.1, 0, 0, 0.3) : likely(0.5, 0.1, 0.1, 0.1, 0.2)
   const ended = ['', [eos], 'stop', eos]
@@ -75,7 +75,7 @@ test('an answer that has ended is compared with those that go on', async () => {
   assert.deepEqual(answersOf(long)[0], ['aaa', [0, 0, 0], 'length', null])
 })
 
-test('the end of text can be ignored, and comes not before the least length', async () => {
+test('the end of text can be ignored, and it does not come before the minimum length', async () => {
   const model: Model = () => likely(0.3, 0.1, 0, 0, 0.6)
   const ignoring = await search(model, 2, { choices: 1, ending: { ignoreEos: true } })
   assert.deepEqual(answersOf(ignoring.events), [['', [eos, eos], 'length', null]])
@@ -83,14 +83,14 @@ test('the end of text can be ignored, and comes not before the least length', as
   assert.deepEqual(answersOf(later.events), [['aa', [0, 0, eos], 'stop', eos]])
 })
 
-test('a search ends when nothing better can come', async () => {
+test('a search ends when no better answer is possible', async () => {
   const model: Model = () => likely(0.02, 0.01, 0.01, 0.01, 0.95)
   const { events, steps } = await search(model, 1000, { choices: 1, beam: { lengthPenalty: 0 } })
   assert.deepEqual(answersOf(events), [['', [eos], 'stop', eos]])
   assert.equal(steps, 0)
 })
 
-test('temperature changes what is compared, log-probabilities stay those of the model', async () => {
+test('the temperature changes the ranking, while log-probabilities remain those of the model', async () => {
   const model: Model = () => likely(0.8, 0.1, 0.1)
   const { events } = await search(model, 1, { choices: 2, logprobs: 1, sampling: { temperature: 0.5 } })
   const [first, , second] = events
@@ -103,7 +103,7 @@ test('temperature changes what is compared, log-probabilities stay those of the 
   assert.ok(Math.abs((second.logprobs?.[0]?.logprob ?? 0) - Math.log(0.1)) < 1e-6)
 })
 
-test('more answers than there are is refused by name', async () => {
+test('a request for more answers than exist is refused with the field', async () => {
   await assert.rejects(
     search(() => likely(1), 1, { choices: 3 }),
     { name: 'Refusal', code: 'invalid_value', message: /^n: 3; accepted: at most 1,/ },
@@ -116,7 +116,7 @@ interface Hypothesis {
   end: unknown[]
 }
 
-/** By the definition: every step in full, to the last one. */
+/** By the definition: every step in full, up to the last one. */
 function naive(model: Model, maxTokens: number, width: number, lengthPenalty: number): unknown[] {
   const prompt = [0]
   const rank = ({ tokens, score }: Hypothesis) =>
@@ -143,7 +143,7 @@ function naive(model: Model, maxTokens: number, width: number, lengthPenalty: nu
     .map(({ tokens, end }) => [tokens, ...end])
 }
 
-test('the search finds what the definition finds, ending early or not', async () => {
+test('the search finds the answers of the definition, also when it ends early', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.integer({ min: 1, max: 1e9 }),
@@ -171,7 +171,7 @@ test('the search finds what the definition finds, ending early or not', async ()
   )
 })
 
-test('a search keeps to the allowed tokens and bans words, in each beam by its own text', async () => {
+test('each beam uses only allowed tokens and avoids banned words in its own text', async () => {
   const model: Model = () => likely(0.4, 0.3, 0.2, 0.1)
   const among = (sampling: GenerationParts['sampling']) =>
     search(model, 2, { choices: 2, sampling: sampling ?? {} })
@@ -183,7 +183,7 @@ test('a search keeps to the allowed tokens and bans words, in each beam by its o
   assert.deepEqual(await texts({ badWords: ['a', 'bb'] }), ['bc', 'cb'])
 })
 
-test('a search that can find nothing more says which fields leave nothing', async () => {
+test('a search without possible tokens is refused with the fields that exclude them', async () => {
   const model: Model = () => likely(0.4, 0.3, 0.2, 0.1)
   const sampling = { allowed: [0], badWords: ['aa'] }
   await assert.rejects(search(model, 2, { choices: 1, sampling }), {

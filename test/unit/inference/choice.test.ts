@@ -11,7 +11,7 @@ const tokens = ['a', 'b', 'c', ' ', 'ab', [0xc3], [0xa9], '</s>', '<end>', '.']
 const vocabulary = listedVocabulary({ tokens, eos: 7, ends: [8] })
 const [a, b, c, , ab, lead, follower, eos, endOfTurn, dot] = tokens.keys() as unknown as number[]
 
-/** Logits of which one is far above the others. */
+/** Logits in which one token is far above the others. */
 function favouring(token: number): ScriptedLogits {
   return scriptedLogits(tokens.map((_, i) => (i === token ? 50 : -i)))
 }
@@ -22,7 +22,7 @@ interface Settings extends GenerationParts {
   index?: number
 }
 
-/** What happens while the model favours these tokens one after the other. */
+/** The events while the model favours these tokens one after the other. */
 async function events(favoured: (number | undefined)[], settings: Settings = {}): Promise<GenerationEvent[]> {
   const { maxTokens = 20, promptTokens = [a ?? 0], index = 0, ...parts } = settings
   const plan = planAnswer({ generation: generationOf(parts), prompt: promptTokens, maxTokens, vocabulary })
@@ -39,7 +39,7 @@ async function events(favoured: (number | undefined)[], settings: Settings = {})
   return happened
 }
 
-/** The same in short: text and token, and at last how it ended. */
+/** The same in short: text and token of each event, and finally how the answer ended. */
 async function story(favoured: (number | undefined)[], settings?: Settings): Promise<unknown[]> {
   return (await events(favoured, settings)).map((event) => {
     if (event.kind === 'tokens') return [event.text, ...event.tokens]
@@ -47,7 +47,7 @@ async function story(favoured: (number | undefined)[], settings?: Settings): Pro
   })
 }
 
-test('each token is an event, and the end another', async () => {
+test('each token is an event, and the end is another one', async () => {
   assert.deepEqual(await events([b, eos], { index: 3 }), [
     { kind: 'tokens', choice: 3, text: 'b', tokens: [b] },
     { kind: 'tokens', choice: 3, text: '', tokens: [eos] },
@@ -64,32 +64,32 @@ for (const [title, favoured, settings, expected] of [
     [['b', b], ['', c], 'stop 2'],
   ],
   [
-    'unless it is asked for',
+    'a stop token that is text is shown on request',
     [b, c],
     { ending: { stopTokens: [c], includeStop: true } },
     [['b', b], ['c', c], 'stop 2'],
   ],
   [
-    'a special one stays hidden even then',
+    'a special stop token stays hidden even then',
     [b, eos],
     { ending: { includeStop: true } },
     [['b', b], ['', eos], 'stop null'],
   ],
   [
-    'but where special tokens are shown',
+    'a special stop token is shown where special tokens are',
     [b, eos],
     { ending: { includeStop: true }, text: { skipSpecial: false } },
     [['b', b], ['</s>', eos], 'stop null'],
   ],
   [
-    'ends that are ignored are not text',
+    'ignored ends add no text',
     [eos, b],
     { ending: { ignoreEos: true }, maxTokens: 2 },
     [['', eos], ['b', b], 'length null'],
   ],
-  ['the length', [a, b, c], { maxTokens: 2 }, [['a', a], ['b', b], 'length null']],
+  ['the maximum length ends the answer', [a, b, c], { maxTokens: 2 }, [['a', a], ['b', b], 'length null']],
   [
-    'text and tokens out of step',
+    'a character of two tokens comes with the second',
     [lead, follower, a],
     { maxTokens: 3 },
     [['', lead], ['é', follower], ['a', a], 'length null'],
@@ -104,32 +104,37 @@ for (const [title, favoured, settings, expected] of [
     [['c', c], ['', a], ['', b], 'stop ab'],
   ],
   [
-    'and given when nothing comes of it',
+    'the beginning of a stop string is given when the rest does not follow',
     [a, c],
     { ending: { stop: ['ab'] }, maxTokens: 2 },
     [['', a], ['ac', c], 'length null'],
   ],
-  ['or when the answer ends', [a, eos], { ending: { stop: ['ab'] } }, [['', a], ['a', eos], 'stop null']],
   [
-    'a stop string in the last token goes before the length',
+    'the beginning of a stop string is given when the answer ends',
+    [a, eos],
+    { ending: { stop: ['ab'] } },
+    [['', a], ['a', eos], 'stop null'],
+  ],
+  [
+    'a stop string in the last token takes precedence over the length',
     [c, ab],
     { ending: { stop: ['b'] }, maxTokens: 2 },
     [['c', c], ['a', ab], 'stop b'],
   ],
   [
-    'and before a repetition',
+    'a stop string takes precedence over a repetition',
     [b, b],
     { ending: { stop: ['bb'], repetition: { minPattern: 1, maxPattern: 1, count: 2 } } },
     [['', b], ['', b], 'stop bb'],
   ],
   [
-    'a repetition',
+    'a repetition ends the answer',
     [c, b, b],
     { ending: { repetition: { minPattern: 1, maxPattern: 1, count: 2 } } },
     [['c', c], ['b', b], ['b', b], 'repetition repetition_detected'],
   ],
   [
-    'stop strings count after the least length',
+    'stop strings count after the minimum length',
     [b, b, b],
     { ending: { stop: ['b'], minTokens: 2 } },
     [['b', b], ['b', b], ['', b], 'stop b'],
@@ -140,12 +145,12 @@ for (const [title, favoured, settings, expected] of [
   })
 }
 
-test('before the least length the end of text is not drawn', async () => {
+test('the end of text is not drawn before the minimum length', async () => {
   const drawn = await story([eos, eos, eos], { ending: { minTokens: 2 }, sampling: { temperature: 0 } })
   assert.deepEqual(drawn, [['a', a], ['a', a], ['', eos], 'stop null'])
 })
 
-test('a bad word is not completed, by whatever tokens', async () => {
+test('a bad word is not completed, whatever tokens could do so', async () => {
   const settings = { sampling: { badWords: ['abc'], temperature: 0 }, maxTokens: 3 }
   assert.deepEqual(await story([ab, c, b], settings), [['ab', ab], ['a', a], ['b', b], 'length null'])
   assert.deepEqual(await story([a, b, c], settings), [['a', a], ['b', b], ['a', a], 'length null'])
@@ -153,12 +158,12 @@ test('a bad word is not completed, by whatever tokens', async () => {
   assert.deepEqual(await story([ab, b, c], longer), [['a', a], ['a', a], ['c', c], 'length null'])
 })
 
-test('only allowed tokens are drawn, and the end of text only if it is one', async () => {
+test('only allowed tokens are drawn, and the end of text only if it is allowed', async () => {
   const settings = { sampling: { allowed: [c ?? 0, dot ?? 0], temperature: 0 }, maxTokens: 2 }
   assert.deepEqual(await story([a, eos], settings), [['c', c], ['c', c], 'length null'])
 })
 
-test('penalties look at prompt and answer', async () => {
+test('penalties apply to the prompt and the answer', async () => {
   const position = () => scriptedLogits([3, 2.9, 2.8, -9, -9, -9, -9, -9, -9, -9])
   const drawnWith = async (sampling: GenerationParts['sampling']) => {
     const generation = generationOf({ sampling: { temperature: 0, ...sampling } })
@@ -172,7 +177,7 @@ test('penalties look at prompt and answer', async () => {
   assert.deepEqual(await drawnWith({ repetitionPenalty: 1.5 }), [b, c, a, a])
 })
 
-test('the same seed draws the same, each choice its own', async () => {
+test('the same seed draws the same tokens, and different ones in each choice', async () => {
   const random = createRandom(5n)
   const positions = Array.from({ length: 20 }, () => tokens.map(() => random()))
   const drawn = async (seed: bigint, index: number) => {
@@ -187,7 +192,7 @@ test('the same seed draws the same, each choice its own', async () => {
   assert.deepEqual(await drawn(10n, 1), first)
 })
 
-test('log-probabilities come with each token, of the end too and of text that is held back', async () => {
+test('each token has its log-probability, also the end and tokens whose text is held back', async () => {
   const settings = { logprobs: 2, ending: { stop: ['ab'] }, sampling: { temperature: 0.5, topK: 1 } }
   const happened = await events([a, eos], settings)
   const [first, last] = happened.map((event) => (event.kind === 'tokens' ? event : undefined))
@@ -202,7 +207,7 @@ test('log-probabilities come with each token, of the end too and of text that is
   )
 })
 
-test('log-probabilities are those before any setting, and cost one look', async () => {
+test('log-probabilities are those before any setting, and need no further read of the logits', async () => {
   const generation = generationOf({
     logprobs: 1,
     sampling: { temperature: 0.1, bias: [[b ?? 0, 100]], frequencyPenalty: 2, topK: 3 },
@@ -215,7 +220,7 @@ test('log-probabilities are those before any setting, and cost one look', async 
   assert.deepEqual(position.asked, ['top 4', 'of 1', 'total 1'])
 })
 
-test('with no token left the request is refused, and the message names why', async () => {
+test('a request that leaves no token is refused with the fields that exclude them', async () => {
   const refused = (settings: Settings) => events([a], settings)
   await assert.rejects(refused({ sampling: { allowed: [eos ?? 0] }, ending: { minTokens: 1 } }), {
     name: 'Refusal',
@@ -229,7 +234,7 @@ test('with no token left the request is refused, and the message names why', asy
   })
 })
 
-test('logits that are no numbers are a fault, not a refusal', async () => {
+test('logits that are not numbers are an error, not a refusal', async () => {
   const choice = createChoice(
     planAnswer({ generation: generationOf(), prompt: [0], maxTokens: 9, vocabulary }),
     0,

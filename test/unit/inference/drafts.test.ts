@@ -40,7 +40,7 @@ const constraints = {
 
 interface Case {
   generations: Generation[]
-  /** Clients that leave when they have seen so many tokens; for ever without. */
+  /** For each client, after how many tokens it leaves; undefined when it stays. */
   leaves: (number | undefined)[]
 }
 
@@ -49,7 +49,7 @@ interface Played extends Partial<PlayedContextOptions> {
   batch?: number
 }
 
-/** What each client has seen, events of one choice put together as far as they may come in other groups. */
+/** What each client has seen. Events of a choice that may be grouped differently are joined. */
 async function played({ generations, leaves }: Case, { drafts, batch = 64, ...others }: Played) {
   const options = { parallel: 3, context: others.context ?? 256, batch }
   const context = playedContext({
@@ -123,7 +123,7 @@ function tokensOf(events: readonly GenerationEvent[]): number[] {
   return events.flatMap((event) => (event.kind === 'tokens' ? event.tokens : []))
 }
 
-/** Of each choice what it has said, with what is counted and how it ended. */
+/** The events of each choice: what it wrote, its counts and how it ended. */
 function wholeOf(events: readonly GenerationEvent[]) {
   const choices = new Map<number, object[]>()
   for (const event of events) {
@@ -198,10 +198,10 @@ const cases = fc
   )
 
 for (const [name, how] of Object.entries({
-  'where rows are read in pairs': {},
-  'with attention that allows guesses alone': { hasPlainAttention: false },
+  'when rows are read in pairs': {},
+  'with flash attention': { hasPlainAttention: false },
 })) {
-  test(`guesses change no token, log-probability, end or text, whoever else writes: ${name}`, async () => {
+  test(`guesses change no token, log-probability, end or text, whatever else is decoded: ${name}`, async () => {
     await fc.assert(
       fc.asyncProperty(cases, async (given) => {
         const [without, guessed] = await Promise.all([
@@ -213,10 +213,10 @@ for (const [name, how] of Object.entries({
             assert.equal(String(guessed.refused[id]), String(reason))
         for (const [id, events] of without.seen.entries()) {
           const other = guessed.seen[id] ?? []
-          // What a refused client has seen of its other choices depends on the batch.
+          // What a refused client saw of its other choices depends on the batch.
           if (without.refused[id] !== undefined) continue
           if (without.left[id] || guessed.left[id]) {
-            // How much a client has seen when it leaves depends on the groups that tokens come in.
+            // How much a client saw before it left depends on how tokens are grouped.
             const [one, two] = [tokensOf(events as GenerationEvent[]), tokensOf(other as GenerationEvent[])]
             if (!without.left[id] || !guessed.left[id] || (given.generations[id]?.choices ?? 1) > 1) continue
             const length = Math.min(one.length, two.length)
@@ -229,7 +229,7 @@ for (const [name, how] of Object.entries({
   })
 }
 
-test('an answer that copies is read in fewer batches', async () => {
+test('an answer that copies from its prompt needs fewer batches', async () => {
   const text = Array.from({ length: 40 }, (_, i) => `${(i * 7919) % 97}`).join(' ')
   const generation = generationOf({
     prompt: { text: `${text} | ${text.slice(0, 12)}`, special: false, add: false },
@@ -239,16 +239,16 @@ test('an answer that copies is read in fewer batches', async () => {
   const batches = { true: 0, false: 0 }
   for (const drafts of [true, false]) {
     const decoded = () => batches[`${drafts}`]++
-    // Long enough that what else the processor does says little of what a batch takes.
+    // A batch is long enough that other work of the processor hardly changes its time.
     await played(
       { generations: [generation], leaves: [undefined] },
       { drafts, hasPlainAttention: false, follows: 6, batchMs: 20, decoded },
     )
   }
-  assert.ok(2 * batches.true < batches.false, `${batches.true} batches in place of ${batches.false}`)
+  assert.ok(2 * batches.true < batches.false, `${batches.true} batches instead of ${batches.false}`)
 })
 
-test('what a constraint leaves as the only text is read at once, and its inside asks for no logits', async () => {
+test('the only text that a constraint allows is read at once, and needs no logits in between', async () => {
   const text = 'the same again and again, é: '.repeat(4)
   for (const logprobs of [undefined, 2]) {
     const generation = generationOf({
@@ -274,7 +274,7 @@ test('what a constraint leaves as the only text is read at once, and its inside 
   }
 })
 
-test('an answer that is foretold is read in fewer batches, and is the same', async () => {
+test('a predicted answer needs fewer batches and is the same', async () => {
   const digits = Array.from('0123456789', (digit) => digit.charCodeAt(0))
   const asked = (prediction?: string) =>
     generationOf({
@@ -299,14 +299,14 @@ test('an answer that is foretold is read in fewer batches, and is the same', asy
   const foretold = await ask(asked(`${free.text}0`))
   assert.equal(foretold.text, free.text)
   assert.deepEqual(foretold.finished?.prediction, { accepted: 60, rejected: 1 })
-  assert.ok(foretold.batches < free.batches, `${foretold.batches} batches in place of ${free.batches}`)
+  assert.ok(foretold.batches < free.batches, `${foretold.batches} batches instead of ${free.batches}`)
   const misled = await ask(asked('not a digit in it'))
   assert.equal(misled.text, free.text)
   assert.deepEqual(misled.finished?.prediction?.accepted, 0)
   assert.equal(free.finished?.prediction, undefined)
 })
 
-test('who writes in pairs never reads one row, and a model that cannot forget never guesses', async () => {
+test('with pairs no sequence ever reads a single row, and a model that cannot forget tokens never guesses', async () => {
   const generations = [0, 1, 2].map((seed) =>
     generationOf({
       prompt: { text: `one two one two ${seed}`, special: false, add: false },
@@ -328,7 +328,7 @@ test('who writes in pairs never reads one row, and a model that cannot forget ne
   assert.ok(rows.slice(-20).every((batch) => batch.every((count) => count === 1)))
 })
 
-test('of prompts that come at once a tiny model reads one after the other', async () => {
+test('a tiny model reads simultaneous prompts one after the other', async () => {
   const generations = ['x', 'y', 'z'].map((letter) =>
     generationOf({
       prompt: { text: letter.repeat(600), special: false, add: false },
@@ -344,11 +344,11 @@ test('of prompts that come at once a tiny model reads one after the other', asyn
     },
   )
   assert.equal(sums.reduce((sum, count) => sum + count) >= 1800, true)
-  // A piece of 256, the end of a prompt beside it, and who writes.
+  // A piece of 256, the end of another prompt, and the decoding sequences.
   assert.ok(Math.max(...sums) < 256 + 64 + 2 * 17, `${sums}`)
 })
 
-test('a beam search is the same beside answers that are guessed ahead', async () => {
+test('a beam search is the same next to answers with guesses', async () => {
   const beam = generationOf({
     prompt: { text: 'one two one two ', special: false, add: false },
     choices: 2,
@@ -370,7 +370,7 @@ test('a beam search is the same beside answers that are guessed ahead', async ()
   }
 })
 
-test('what came last time is followed until it is wrong', () => {
+test('the text that followed last time is guessed until it is wrong', () => {
   const answer: number[] = []
   const copied = createCopied([1, 2, 3, 4, 5, 6, 7, 8, 1, 2], answer)
   const heard: [number, boolean][] = []
@@ -381,7 +381,7 @@ test('what came last time is followed until it is wrong', () => {
   assert.deepEqual(
     copied.ahead(12).slice(0, 10),
     [3, 4, 5, 6, 7, 8, 1, 2, 3, 4],
-    'it goes on in what it foresees',
+    'it continues into its own guesses',
   )
   answer.push(3, 4)
   follow()
@@ -397,7 +397,7 @@ test('what came last time is followed until it is wrong', () => {
   ])
 })
 
-test('of several earlier places the one that agrees longest is followed, of equals the latest', () => {
+test('of several earlier positions, the one with the longest match is followed, and of equal ones the latest', () => {
   const copied = createCopied([5, 1, 2, 3, 9, 1, 2, 4, 5, 1, 2], [])
   copied.follow(() => {})
   assert.deepEqual([copied.matched, copied.ahead(1)], [3, [3]])
@@ -406,7 +406,7 @@ test('of several earlier places the one that agrees longest is followed, of equa
   assert.deepEqual([latest.matched, latest.ahead(1)], [2, [4]])
 })
 
-test('a text that is foretold is followed from its beginning, and again behind what differs', () => {
+test('a predicted text is followed from its beginning, and again after a difference', () => {
   const answer: number[] = []
   const chances = [0.5, 0.5, 0.5, 0.5]
   const predicted = createPredicted([1, 2, 3, 4, 5, 6, 7, 8], answer, chances)
@@ -422,20 +422,20 @@ test('a text that is foretold is followed from its beginning, and again behind w
   say(9)
   assert.deepEqual([predicted.chance, predicted.ahead(3)], [0, []])
   say(5)
-  assert.equal(predicted.chance, 0, 'one token that is the same says nothing')
+  assert.equal(predicted.chance, 0, 'one equal token is not enough')
   say(6)
   assert.deepEqual(predicted.ahead(9), [7, 8])
   say(7, 8)
-  assert.deepEqual([predicted.chance, predicted.ahead(3)], [0, []], 'nothing comes behind its end')
+  assert.deepEqual([predicted.chance, predicted.ahead(3)], [0, []], 'nothing follows its end')
   assert.deepEqual(predicted.counts, { accepted: 4, rejected: 4 })
   say(1, 2, 3)
   assert.deepEqual(predicted.ahead(2), [4, 5], 'it may go back')
   say(4)
-  assert.deepEqual(predicted.counts, { accepted: 6, rejected: 2 }, 'what came twice counts once')
+  assert.deepEqual(predicted.counts, { accepted: 6, rejected: 2 }, 'a part that came twice counts once')
   assert.notDeepEqual(chances, [0.5, 0.5, 0.5, 0.5])
 })
 
-test('of places that agree as long the nearest is followed, of more the longest', () => {
+test('the longest match is followed, and of equal ones the nearest', () => {
   const text = [5, 6, 1, 0, 5, 6, 2, 0, 9, 5, 6, 3]
   const after = (answer: number[]) => {
     const said: number[] = []
@@ -452,7 +452,7 @@ test('of places that agree as long the nearest is followed, of more the longest'
   assert.deepEqual(after([]), [5])
 })
 
-test('whatever is foretold and said, what came is never more than was foretold or said', () => {
+test('no more tokens of a prediction are accepted than were predicted or written', () => {
   const few = fc.array(fc.integer({ min: 0, max: 3 }), { maxLength: 40 })
   fc.assert(
     fc.property(few, few, (text, answer) => {
@@ -482,7 +482,7 @@ function createPredictedOf(text: readonly number[], answer: readonly number[]) {
   return predicted.counts
 }
 
-test('as many tokens are guessed as pay, and none where rows are dear or guesses are bad', () => {
+test('as many tokens are guessed as pay off, and none where rows are expensive or guesses are bad', () => {
   const cheap = createDraftLength()
   for (const rows of [1, 2, 3, 5, 9, 17]) cheap.decoded(1, rows, 1 + rows / 50)
   assert.equal(cheap.choose([0.99], 0, 16), 16)
@@ -495,7 +495,7 @@ test('as many tokens are guessed as pay, and none where rows are dear or guesses
   assert.equal(dear.choose([], 0, 16), 0)
 })
 
-test('one try tells how dear the other lengths are, and a prompt what to expect of the first', () => {
+test('one attempt shows the cost of the other lengths, and a prompt the cost of the first', () => {
   const tried = (rowMs: number | undefined) => {
     const lengths = createDraftLength(() => rowMs)
     lengths.decoded(4, 1, 20)
@@ -513,7 +513,7 @@ test('one try tells how dear the other lengths are, and a prompt what to expect 
   assert.equal(tried(5), 0)
 })
 
-test('what was dear is tried again some day, once, and is as dear as before', () => {
+test('an expensive length is tried again now and then, but seldom', () => {
   const lengths = createDraftLength()
   for (const rows of [1, 2, 3, 5, 9, 17]) lengths.decoded(1, rows, rows)
   let tried = 0

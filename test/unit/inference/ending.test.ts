@@ -4,12 +4,12 @@ import type { Ending } from '../../../src/inference/backend.ts'
 import { bannedEnds, createEndCheck, type End, endTokens } from '../../../src/inference/output/ending.ts'
 import { listedVocabulary } from '../../support/listed-vocabulary.ts'
 
-/** Token 7 ends the text, 8 a turn. */
+/** Token 7 ends the text, token 8 a turn. */
 const vocabulary = listedVocabulary({ tokens: [...'abcdefg', '</s>', '<end>', 'h'], eos: 7, ends: [8] })
 const plain: Ending = { minTokens: 0, stop: [], stopTokens: [], ignoreEos: false, includeStop: false }
 const thrice = { minPattern: 1, maxPattern: 1, count: 3 }
 
-/** The place of the token that ends the answer, and how. */
+/** The number of tokens up to the one that ends the answer, and how it ends. */
 function endsAt(ending: Partial<Ending>, maxTokens: number, tokens: number[]): [number, End] | undefined {
   const whole = { ...plain, ...ending }
   const check = createEndCheck(whole, endTokens(whole, vocabulary), maxTokens)
@@ -26,46 +26,46 @@ const repetition = { reason: 'repetition', stop: 'repetition_detected' } as cons
 const stopped = (stop: number) => ({ reason: 'stop', stop }) as const
 
 for (const [title, ending, maxTokens, tokens, expected] of [
-  ['the end of text says nothing more', {}, 9, [1, 7], [2, eos]],
-  ['the end of a turn says which token it was', {}, 9, [1, 8], [2, stopped(8)]],
-  ['a stop token says which it was', { stopTokens: [3] }, 9, [1, 3, 7], [2, stopped(3)]],
+  ['the end of text names no token', {}, 9, [1, 7], [2, eos]],
+  ['the end of a turn names its token', {}, 9, [1, 8], [2, stopped(8)]],
+  ['a stop token is named', { stopTokens: [3] }, 9, [1, 3, 7], [2, stopped(3)]],
   ['the end of text as a stop token is the end of text', { stopTokens: [7] }, 9, [7], [1, eos]],
   ['ends can be ignored', { ignoreEos: true }, 4, [7, 8, 1, 2], [4, length]],
-  ['stop tokens cannot', { ignoreEos: true, stopTokens: [7] }, 9, [1, 7], [2, stopped(7)]],
-  ['the length ends it', {}, 2, [1, 2, 3], [2, length]],
-  ['the end of text goes before the length', {}, 2, [1, 7], [2, eos]],
-  ['the length goes before a repetition', { repetition: thrice }, 3, [1, 1, 1], [3, length]],
-  ['a repetition ends it', { repetition: thrice }, 9, [2, 1, 1, 1], [4, repetition]],
+  ['stop tokens cannot be ignored', { ignoreEos: true, stopTokens: [7] }, 9, [1, 7], [2, stopped(7)]],
+  ['the maximum length ends the answer', {}, 2, [1, 2, 3], [2, length]],
+  ['the end of text takes precedence over the length', {}, 2, [1, 7], [2, eos]],
+  ['the length takes precedence over a repetition', { repetition: thrice }, 3, [1, 1, 1], [3, length]],
+  ['a repetition ends the answer', { repetition: thrice }, 9, [2, 1, 1, 1], [4, repetition]],
   [
-    'a stop token goes before a repetition',
+    'a stop token takes precedence over a repetition',
     { repetition: thrice, stopTokens: [1], minTokens: 3 },
     9,
     [1, 1, 1],
     [3, stopped(1)],
   ],
   [
-    'before the least length nothing ends it',
+    'nothing ends the answer before the minimum length',
     { minTokens: 4, repetition: thrice },
     9,
     [7, 1, 1, 1],
     [4, repetition],
   ],
   [
-    'what was repeated before counts after',
+    'repetitions before the minimum length count afterwards',
     { minTokens: 5, repetition: thrice },
     9,
     [2, 1, 1, 1, 1, 1],
     [5, repetition],
   ],
   ['the length is never exceeded', { minTokens: 5 }, 2, [1, 2, 3], [2, length]],
-  ['an answer goes on', { repetition: thrice }, 9, [1, 2, 3], undefined],
+  ['otherwise an answer continues', { repetition: thrice }, 9, [1, 2, 3], undefined],
 ] as [string, Partial<Ending>, number, number[], [number, End] | undefined][]) {
   test(title, () => {
     assert.deepEqual(endsAt(ending, maxTokens, tokens), expected)
   })
 }
 
-test('all that ends answers is banned before the least length, ignored or not', () => {
+test('all end tokens are banned before the minimum length, ignored or not', () => {
   assert.deepEqual(bannedEnds({ ...plain, stopTokens: [3, 7] }, vocabulary).sort(), [3, 7, 8])
   assert.deepEqual(bannedEnds({ ...plain, ignoreEos: true }, vocabulary).sort(), [7, 8])
 })

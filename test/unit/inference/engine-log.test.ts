@@ -19,14 +19,14 @@ async function logged(...pieces: string[]) {
   return { lines, last: lastLine() }
 }
 
-test('what the engine prints is logged line by line, wherever it was cut', async () => {
+test('the output of the engine is logged line by line, however it is split', async () => {
   assert.deepEqual(await logged('one\ntw', 'o\n\n \nthr', 'ee\nfour'), {
     lines: [{ engine: 'one' }, { engine: 'two' }, { engine: 'three' }],
     last: 'three',
   })
 })
 
-test('lines without an end and floods of lines take no more than a log can bear', async () => {
+test('endless lines and floods of lines are cut', async () => {
   const endless = Array.from({ length: 2000 }, () => 'x'.repeat(1000))
   const { lines } = await logged(...endless, '\n', 'line\n'.repeat(5000))
   assert.equal(lines.length, 200)

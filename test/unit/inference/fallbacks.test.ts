@@ -12,7 +12,7 @@ const read: AnswerEvent = { kind: 'prefilled', input: 0, cachedTokens: 0 }
 const word: AnswerEvent = { kind: 'tokens', choice: 0, text: 'word', tokens: [1] }
 const end: AnswerEvent = { kind: 'finished', choice: 0, reason: 'stop', stop: null }
 
-/** A model that gives these groups of events; a code is where it fails, at first before it has accepted the request. */
+/** A model with these groups of events. It fails at a code; if that comes first, it refuses the request. */
 function found(name: string, ...said: (AnswerEvent[] | RefusalCode)[]): FoundModel & { asked: number } {
   const [first] = said
   const one = {
@@ -56,7 +56,7 @@ for (const code of [
   'upstream_timeout',
   'upstream_failed',
 ] as const) {
-  test(`${code} before the answer has begun: the next that can answers`, async () => {
+  test(`${code} before the answer has begun: the next available model answers`, async () => {
     for (const first of [found('first', code), found('first', [read], code)]) {
       const fallbacks: FoundModel[] = [found('busy', 'upstream_busy'), found('other', [read], [word], [end])]
       assert.deepEqual(await textOf({ ...first, fallbacks }), {
@@ -69,27 +69,27 @@ for (const code of [
 }
 
 for (const code of ['engine_share_full', 'context_length_exceeded', 'upstream_refused'] as const) {
-  test(`${code} is so at any model, and no other is asked`, async () => {
+  test(`${code} would be the same at any model, so no other is asked`, async () => {
     const other = found('other', [read], [word], [end])
     await assert.rejects(textOf({ ...found('first', code), fallbacks: [other] }), { code })
     assert.equal(other.asked, 0)
   })
 }
 
-test('what fails behind the first piece fails, and no other is asked', async () => {
+test('an answer that fails after its first piece fails, and no other model is asked', async () => {
   const other = found('other', [read], [word], [end])
   const first = { ...found('first', [read, word], 'engine_failed'), fallbacks: [other] }
   await assert.rejects(textOf(first), { code: 'engine_failed' })
   assert.equal(other.asked, 0)
 })
 
-test('a model that answers is the one that does, with all that it says', async () => {
+test('a model that answers is the only one that is asked', async () => {
   const other = found('other', [read], [word], [end])
   const first = { ...found('first', [read], [word], [end]), fallbacks: [other] }
   assert.deepEqual(await textOf(first), { name: 'first', insteadOf: undefined, kinds: whole })
 })
 
-test('where all fail, the failure of the one that was asked is told', async () => {
+test('when all models fail, the error of the requested one is returned', async () => {
   const fallbacks: FoundModel[] = [found('other', 'upstream_refused')]
   await assert.rejects(textOf({ ...found('first', 'model_not_ready'), fallbacks }), {
     code: 'model_not_ready',

@@ -21,7 +21,7 @@ const check = (prompt: number, maxTokens: number | undefined, isClipped: boolean
     room,
   ).maxTokens
 
-test('an answer that is too long is refused, or is as long as the context has room', () => {
+test('an answer that is too long is refused, or clipped to the room in the context', () => {
   assert.equal(check(4, 6, false), 6)
   assert.throws(() => check(4, 7, false), refusedWith('context_length_exceeded'))
   assert.equal(check(4, undefined, false), 6)
@@ -30,7 +30,7 @@ test('an answer that is too long is refused, or is as long as the context has ro
   assert.equal(check(9, 1_000_000, true), 1)
 })
 
-test('a prompt that leaves no room is refused either way', () => {
+test('a prompt that leaves no room is refused in both cases', () => {
   for (const isClipped of [false, true]) {
     assert.throws(() => check(10, 1, isClipped), refusedWith('context_length_exceeded'))
   }

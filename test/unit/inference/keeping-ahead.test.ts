@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { createKeepingAhead } from '../../../src/inference/embedded/kept/ahead.ts'
 import { createSequences } from '../../../src/inference/embedded/sequences.ts'
 
-/** Three sequences that hold so many tokens each, used one after the other. */
+/** Three sequences of these lengths, used one after the other. */
 function threeOf(...lengths: [number, number, number]) {
   const sequences = createSequences(3, 4)
   for (const [id, length] of lengths.entries()) {
@@ -15,26 +15,26 @@ function threeOf(...lengths: [number, number, number]) {
   return sequences
 }
 
-test('each sequence is kept once after each use, what was used longest ago first', () => {
+test('each sequence is kept once after each use, the least recently used first', () => {
   const sequences = threeOf(5, 6, 7)
   const next = createKeepingAhead(sequences.all, () => true)
   const used = sequences.all.toSorted((one, other) => one.used - other.used)
   assert.deepEqual([next(), next(), next(), next()], [...used, undefined])
   const taken = sequences.takeAny()
   assert.ok(taken)
-  assert.equal(next(), undefined, 'what is in use changes')
+  assert.equal(next(), undefined, 'a sequence in use is not kept')
   sequences.give(taken)
   assert.equal(next(), taken)
   assert.equal(next(), undefined)
 })
 
-test('while one is empty nothing is kept: who comes takes that', () => {
+test('nothing is kept while a sequence is empty, because the next request uses that one', () => {
   const sequences = threeOf(5, 0, 7)
   const next = createKeepingAhead(sequences.all, () => true)
   assert.equal(next(), undefined)
 })
 
-test('each is asked about with how many are lost before it', () => {
+test('each sequence is checked with the number of those that are lost before it', () => {
   const sequences = threeOf(5, 6, 7)
   const inOrder = sequences.all.toSorted((one, other) => one.used - other.used)
   const next = createKeepingAhead(sequences.all, (one, before) => {
@@ -44,7 +44,7 @@ test('each is asked about with how many are lost before it', () => {
   assert.deepEqual([next(), next(), next()], [...inOrder.slice(0, 2), undefined])
 })
 
-test('what takes long to copy is left until its place is needed', () => {
+test('a sequence that takes long to copy is left until its cells are needed', () => {
   const sequences = threeOf(5, 600, 7)
   const next = createKeepingAhead(sequences.all, ({ tokens }) => tokens.length < 100)
   assert.deepEqual(

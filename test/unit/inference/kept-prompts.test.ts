@@ -11,7 +11,7 @@ function sequenceOf(text: string, salt?: string): Sequence {
   return { id: 0, tokens, salt, busy: false, guessed: 0, isBackground: false, used: 0 }
 }
 
-/** A context that notes what it is told; copying takes no time, reading a millisecond a token. */
+/** Kept prompts of a context that logs its calls; copying takes no time, reading a millisecond per token. */
 function keptWithin(tokens: number, { readMs = 1, isWhole = true, refuses = false } = {}) {
   const disposed: string[] = []
   let asked = 0
@@ -47,7 +47,7 @@ function keptWithin(tokens: number, { readMs = 1, isWhole = true, refuses = fals
   return { kept, keep, found, disposed }
 }
 
-test('what was kept is found by the longest common beginning, of the same salt alone', async () => {
+test('a kept prompt is found by its longest common beginning, and only with the same salt', async () => {
   const { keep, found } = keptWithin(100)
   await keep('once upon a time')
   await keep('once upon a hill', { salt: 'red' })
@@ -57,10 +57,10 @@ test('what was kept is found by the longest common beginning, of the same salt a
   assert.equal(found('once upon a hill stood', 'red'), 16)
   assert.equal(found('once upon a hill stood', 'blue'), undefined)
   assert.equal(found('twice'), undefined)
-  assert.equal(found('onc'), undefined, 'so few are read sooner')
+  assert.equal(found('onc'), undefined, 'so few tokens are read faster')
 })
 
-test('what goes on from something that is kept takes its place, and is not kept twice', async () => {
+test('a prompt that continues a kept one replaces it, and nothing is kept twice', async () => {
   const { kept, keep, found, disposed } = keptWithin(100)
   await keep('once upon')
   await keep('once upon a time')
@@ -72,7 +72,7 @@ test('what goes on from something that is kept takes its place, and is not kept 
   assert.equal(found('once upon a star'), 12)
 })
 
-test('the room has a bound: what was used longest ago is dropped', async () => {
+test('the space is bounded: the least recently used prompt is evicted', async () => {
   const { kept, keep, found } = keptWithin(20)
   await keep('aaaaaaaaaa')
   await keep('bbbbbbbbbb')
@@ -88,7 +88,7 @@ test('the room has a bound: what was used longest ago is dropped', async () => {
   assert.equal(kept.load.bytes, 0)
 })
 
-test('a sequence that loses little keeps nothing, and neither does background work', async () => {
+test('nothing is kept of a sequence that loses little, or of background work', async () => {
   const { kept, keep } = keptWithin(100)
   await keep('once upon a time', { stays: 13 })
   assert.equal(kept.load.prompts, 0)
@@ -96,7 +96,7 @@ test('a sequence that loses little keeps nothing, and neither does background wo
   assert.equal(kept.load.prompts, 0)
 })
 
-test('what would not pay is left: a model that reads as fast as memory is copied, or one that cannot be copied', async () => {
+test('nothing is kept of a model that reads as fast as memory is copied, or that cannot be copied', async () => {
   const fast = keptWithin(100, { readMs: 1e-9 })
   await fast.keep('once upon a time')
   assert.deepEqual([fast.kept.load.prompts, fast.kept.load.skipped], [0, 1])
@@ -105,7 +105,7 @@ test('what would not pay is left: a model that reads as fast as memory is copied
   assert.deepEqual([partial.kept.load.prompts, partial.kept.load.bound], [0, 0])
 })
 
-test('copies that were slow once are tried again', async () => {
+test('copying is tried again after it was slow once', async () => {
   let now = 0
   const copying = mock.method(performance, 'now', () => now)
   try {
@@ -137,7 +137,7 @@ test('copies that were slow once are tried again', async () => {
   }
 })
 
-test('a state that is not taken is dropped, and the sequence holds nothing', async () => {
+test('a state that is rejected is dropped, and the sequence is empty', async () => {
   for (const refuses of [false, true]) {
     const { kept, keep } = keptWithin(100, { refuses })
     await keep('once upon a time')
@@ -151,7 +151,7 @@ test('a state that is not taken is dropped, and the sequence holds nothing', asy
   }
 })
 
-test('what was found stays until it is restored, however much has to be kept before', async () => {
+test('a prompt that was found stays until it is restored, whatever is kept before that', async () => {
   const { kept, keep, disposed } = keptWithin(20)
   await keep('once upon a time')
   const found = kept.find(sequenceOf('once upon a time there').tokens, undefined, 20)
@@ -162,10 +162,10 @@ test('what was found stays until it is restored, however much has to be kept bef
   await kept.restore(found, to)
   assert.equal(to.tokens.length, 16)
   await keep('quite another one')
-  assert.deepEqual(disposed, ['0'], 'then it goes as others do')
+  assert.deepEqual(disposed, ['0'], 'then it is evicted like others')
 })
 
-test('of many that begin alike the longest beginning is found, and of equals the shorter', async () => {
+test('of many prompts, the one with the longest common beginning is found, and of equal ones the shorter', async () => {
   const word = fc.array(fc.constantFrom('a', 'b'), { minLength: 5, maxLength: 9 }).map((all) => all.join(''))
   await fc.assert(
     fc.asyncProperty(fc.array(word, { maxLength: 12 }), word, async (all, prompt) => {
@@ -175,7 +175,7 @@ test('of many that begin alike the longest beginning is found, and of equals the
         const differs = Array.from(prompt).findIndex((letter, at) => letter !== one[at])
         return Math.min(differs < 0 ? prompt.length : differs, prompt.length - 2)
       }
-      // What begins something longer is kept as that.
+      // A beginning of a longer prompt is kept as part of that.
       const whole = all.filter((one) => !all.some((other) => other !== one && other.startsWith(one)))
       const most = Math.max(0, ...whole.map(shared))
       const found = kept.find(sequenceOf(prompt).tokens, undefined, prompt.length - 2)
@@ -187,16 +187,16 @@ test('of many that begin alike the longest beginning is found, and of equals the
   )
 })
 
-test('keeping ahead is for what is copied in memory in little time', () => {
+test('prompts are kept ahead only if copying them in memory is quick', () => {
   const { kept } = keptWithin(10_000_000)
   assert.equal(kept.isCheap(sequenceOf('once upon a time'), 0), true)
   assert.equal(kept.isCheap(sequenceOf('a'.repeat(1_000_000)), 0), true, '10 MB take 20 ms')
   assert.equal(kept.isCheap(sequenceOf('a'.repeat(1_500_000)), 0), false, '15 MB take 30 ms')
   const { kept: without } = keptWithin(0)
-  assert.equal(without.isCheap(sequenceOf('once upon a time'), 0), false, 'nothing is kept at all')
+  assert.equal(without.isCheap(sequenceOf('once upon a time'), 0), false, 'nothing is kept without space')
 })
 
-test('what is kept ahead pushes out no more than a quarter of the rest', () => {
+test('prompts that are kept ahead evict no more than a quarter of the rest', () => {
   const { kept } = keptWithin(1_000)
   const sequence = sequenceOf('a'.repeat(100))
   assert.deepEqual(

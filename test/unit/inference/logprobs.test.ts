@@ -7,14 +7,14 @@ import { listedVocabulary } from '../../support/listed-vocabulary.ts'
 import { scriptedLogits } from '../../support/scripted-logits.ts'
 
 const vocabulary = listedVocabulary({ tokens: ['a', 'b', [0xc3], 'd', 'e'] })
-/** Probabilities 1/4, 1/8, 1/2, 1/8 and none. */
+/** Logits with the probabilities 1/4, 1/8, 1/2, 1/8 and 0. */
 const logits = [Math.log(2), 0, Math.log(4), 0, -Infinity]
 
 function near(actual: number, expected: number): void {
   assert.ok(Math.abs(actual - expected) < 1e-6, `${actual} is not ${expected}`)
 }
 
-test('the drawn token and the likeliest ones, with their true bytes', async () => {
+test('the drawn token and the likeliest ones are given with their exact bytes', async () => {
   const { top, ...drawn } = await tokenLogprob(scriptedLogits(logits), 3, 2, vocabulary)
   assert.equal(drawn.token, 3)
   assert.deepEqual([...drawn.bytes], [0x64])
@@ -30,19 +30,19 @@ test('the drawn token and the likeliest ones, with their true bytes', async () =
   near(top[1]?.logprob ?? 0, Math.log(1 / 4))
 })
 
-test('none of the likeliest when none are asked for', async () => {
+test('no likeliest tokens are given when none are requested', async () => {
   const drawn = await tokenLogprob(scriptedLogits(logits), 2, 0, vocabulary)
   near(drawn.logprob, Math.log(1 / 2))
   assert.deepEqual(drawn.top, [])
 })
 
-test('never below -9999', async () => {
+test('log-probabilities are never below -9999', async () => {
   assert.equal((await tokenLogprob(scriptedLogits(logits), 4, 0, vocabulary)).logprob, -9999)
   const far = scriptedLogits([20_000, 0, 0, 0, 0])
   assert.equal((await tokenLogprob(far, 1, 0, vocabulary)).logprob, -9999)
 })
 
-test('what has been asked for is not asked for again', async () => {
+test('logits that were read are not read again', async () => {
   const position = scriptedLogits(logits)
   const memory = remembered(position)
   const four = await memory.top(4)
@@ -56,7 +56,7 @@ test('what has been asked for is not asked for again', async () => {
   assert.deepEqual(position.asked, ['top 4', 'top 5', 'total 1', 'total 0.5'])
 })
 
-test('the allowed tokens are a vocabulary of their own', async () => {
+test('the allowed tokens form a vocabulary of their own', async () => {
   const position = scriptedLogits(logits)
   const some = onlyAllowed(position, [3, 0, 1])
   assert.equal(some.vocabulary, 3)

@@ -45,7 +45,7 @@ const letters: Expr = { kind: 'class', ranges: [[97, 98]] }
 const many = (of: Expr, min = 0): Expr => ({ kind: 'repetition', of, min, max: Number.POSITIVE_INFINITY })
 const grammarOf = (root: Expr) => packGrammar(new Map([['root', root]]))
 
-/** Letters, then perhaps a call that ends with its mark, and perhaps another. */
+/** Letters, then any number of calls, each of which ends with its marker. */
 const calls = grammarOf(
   sequence(
     many({ kind: 'alternatives', of: [letters, anyOther] }),
@@ -70,14 +70,14 @@ function allowedAfter(said: string[]): string[] {
   return allowed.map((token) => String(tokens[token]))
 }
 
-test('a control token is allowed where the grammar goes on with its symbol', () => {
+test('a control token is allowed where the grammar continues with its symbol', () => {
   assert.deepEqual(allowedAfter([]), ['a', 'b', 'ab', '</s>', '<call>', '<done>', '<pad>', '<other>'])
   assert.deepEqual(allowedAfter(['<pad>', 'a', '<call>']), ['a', 'b', 'ab'])
   assert.deepEqual(allowedAfter(['<call>', 'a']), ['a', 'b', 'ab', '<done>'])
   assert.deepEqual(allowedAfter(['<call>', 'a', '<done>']), ['</s>', '<call>', '<done>'])
 })
 
-test('without markers no control token is a mark, and letters never are', () => {
+test('without markers no control token is a marker, and letters never are', () => {
   const allowance = createConstraints(vocabulary)
     .of(grammarOf(sequence(symbol(0), letters)))
     .begin()
@@ -87,7 +87,7 @@ test('without markers no control token is a mark, and letters never are', () => 
   )
 })
 
-test('grammars that differ in a mark alone are not taken for one another', () => {
+test('grammars that differ only in a marker are not confused', () => {
   const constraints = createConstraints(vocabulary)
   const first = (marker: number, names: string[]) => {
     const allowance = constraints.of(grammarOf(symbol(marker)), names).begin()
@@ -98,7 +98,7 @@ test('grammars that differ in a mark alone are not taken for one another', () =>
   assert.deepEqual(first(0, ['<pad>']), [id('<pad>')])
 })
 
-/** What happens while the model wants these tokens: the texts, and how it ended. */
+/** The events while the model favours these tokens: the texts, and how the answer ended. */
 async function story(wanted: string[], parts: GenerationParts, constrained = true): Promise<unknown[]> {
   const generation = generationOf({ ...parts, text: { markers, ...parts.text } })
   const plan = planAnswer({
@@ -123,7 +123,7 @@ async function story(wanted: string[], parts: GenerationParts, constrained = tru
 }
 
 for (const skipSpecial of [true, false]) {
-  test(`a marker is its unit in the text, ${skipSpecial ? 'where other control tokens are skipped' : 'and not its name'}`, async () => {
+  test(`a marker is a surrogate in the text, ${skipSpecial ? 'while other control tokens are skipped' : 'not its name'}`, async () => {
     assert.deepEqual(await story(['a', '<pad>', '<call>', 'b', '<done>'], { text: { skipSpecial } }, false), [
       'a',
       skipSpecial ? '' : '<pad>',
@@ -135,7 +135,7 @@ for (const skipSpecial of [true, false]) {
   })
 }
 
-test('a token that ends answers is part of a call where the grammar needs it, and ends what is whole then', async () => {
+test('an end token is part of a call where the grammar needs it, and then ends a complete answer', async () => {
   assert.deepEqual(await story(['a', '<call>', 'b', '<done>'], {}), ['a', call, 'b', end, `stop ${done}`])
   assert.deepEqual(await story(['a', '<done>'], {}), ['a', '', `stop ${done}`])
   assert.deepEqual(await story(['<call>', 'b', '<done>', '<call>', 'a'], { ending: { ignoreEos: true } }), [
@@ -147,7 +147,7 @@ test('a token that ends answers is part of a call where the grammar needs it, an
   ])
 })
 
-test('it does not end an answer that has to go on', async () => {
+test('an end token does not end an answer that must continue', async () => {
   const grammar = grammarOf(sequence(symbol(0), symbol(1), literal('ab')))
   const generation = generationOf({ text: { markers } })
   const constraint = createConstraints(vocabulary).of(grammar, markers)
@@ -167,14 +167,14 @@ test('it does not end an answer that has to go on', async () => {
   assert.ok(text.startsWith(`${call}${end}a`))
 })
 
-test('half a character before a mark is shown as what it is', async () => {
+test('half a character before a marker is shown as a replacement character', async () => {
   const generation = generationOf({ text: { markers } })
   const choice = createChoice(planAnswer({ generation, prompt: [0], maxTokens: 20, vocabulary }), 0)
   assert.equal(choice.accept({ token: 6 }).tokens.text, '')
   assert.equal(choice.accept({ token: id('<call>') }).tokens.text, `\ufffd${call}`)
 })
 
-test('no stop string matches a mark', async () => {
+test('no stop string matches a marker', async () => {
   for (const stop of [call, `a${call}`, '<call>', '\ud800\udc00']) {
     assert.deepEqual(await story(['a', '<call>', 'b'], { ending: { stop: [stop] } }, false), [
       ...(await story(['a', '<call>', 'b'], {}, false)),
@@ -182,11 +182,11 @@ test('no stop string matches a mark', async () => {
   }
 })
 
-test('the names of control tokens are each listed once', () => {
+test('each name of a control token is listed once', () => {
   assert.deepEqual([...controlTokensOf(vocabulary).keys()], ['</s>', '<call>', '<done>', '<pad>', '<other>'])
 })
 
-test('whatever is drawn under a grammar with marks is a text of it', async () => {
+test('any answer drawn under a grammar with markers is a text of the grammar', async () => {
   const random = createRandom(5n)
   for (let answer = 0; answer < 200; answer++) {
     const generation = generationOf({

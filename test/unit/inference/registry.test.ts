@@ -5,7 +5,7 @@ import { localModels } from '../../../src/inference/local-model.ts'
 import { createModels } from '../../../src/inference/registry.ts'
 import { scriptedBackend, scriptedModel } from '../../support/scripted-backend.ts'
 
-/** A registry of models with these names; the last ones are not loaded. */
+/** A registry of models with these names, followed by `starting` models that are not loaded. */
 function registry(loaded: string[][], starting = 0) {
   const named = (names: string[] | undefined) => {
     const backend = scriptedBackend()
@@ -43,13 +43,13 @@ test('a model is found by each of its names, and the first one where a request n
   }
 })
 
-test('a name that no model has is refused with the names that are there', () => {
+test('an unknown name is refused with the names that exist', () => {
   const found = refusal(() => registry([['small', 'tiny'], ['large']]).find('huge', anyone))
   assert.equal(found?.code, 'model_not_found')
   assert.match(found?.message ?? '', /"huge".*"small", "tiny", "large"/)
 })
 
-test('while a model is being loaded, a name may be its name', () => {
+test('while a model is being loaded, an unknown name may be its name', () => {
   const models = registry([['small']], 1)
   assert.equal(models.find('small', anyone).served.names[0], 'small')
   assert.equal(refusal(() => models.find('huge', anyone))?.code, 'model_not_ready')
@@ -59,13 +59,13 @@ test('a request without a name waits for the first model, not for another', () =
   assert.equal(refusal(() => registry([], 1).find(undefined, anyone))?.code, 'model_not_ready')
 })
 
-test('a server without a model says so', () => {
+test('a server without a model refuses requests with the reason', () => {
   const found = refusal(() => registry([]).find('any', anyone))
   assert.equal(found?.code, 'model_not_ready')
   assert.match(found?.message ?? '', /HEDDLE_MODEL=none/)
 })
 
-test('closing the registry closes its models and what they share, also when one fails', async () => {
+test('closing the registry closes its models and shared parts, also when one fails', async () => {
   const closed: string[] = []
   const [model] = registry([['small']]).all
   assert.ok(model)
@@ -75,14 +75,14 @@ test('closing the registry closes its models and what they share, also when one 
   assert.deepEqual(closed, ['shared'])
 })
 
-test('a user with a list of models sees those alone, and another is to it as one that is not there', () => {
+test('a user with a list of models sees only those, and other models are unknown to it', () => {
   const models = registry([['small', 'tiny'], ['large'], ['huge']])
   const asker = { settings: { models: ['large', 'tiny'] } }
   assert.deepEqual(
     models.seenBy(asker).map((model) => model.served()?.names[0]),
     ['small', 'large'],
   )
-  // By an alias a model may be asked under each of its names.
+  // A model that is listed by an alias may be requested by each of its names.
   assert.equal(models.find('small', asker).served.names[0], 'small')
   const hidden = refusal(() => models.find('huge', asker))
   const unknown = refusal(() => models.find('none', asker))
@@ -94,7 +94,7 @@ test('a user with a list of models sees those alone, and another is to it as one
   )
 })
 
-test('a model is asked for what it does; where none is named, one that does it answers', () => {
+test('a model is used only for its tasks, and a request without a name gets one for its task', () => {
   const [writes, embeds] = registry([['writes'], ['embeds']]).all.map((model, index) => ({
     ...model,
     served: () => {

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { createRepetition, type RepetitionRule } from '../../../src/inference/output/repetition.ts'
 
-/** After how many tokens it is found; undefined when never. */
+/** After how many tokens the repetition is found; undefined if never. */
 function foundAfter(rule: RepetitionRule, tokens: number[]): number | undefined {
   const repeats = createRepetition(rule, tokens.length)
   const place = tokens.findIndex((_, i) => repeats(tokens.slice(0, i + 1)))
@@ -15,7 +15,7 @@ for (const { minPattern, maxPattern, count, tokens, found } of [
   { minPattern: 1, maxPattern: 3, count: 3, tokens: cycle, found: 7 },
   { minPattern: 0, maxPattern: 3, count: 3, tokens: cycle, found: 7 },
   { minPattern: 2, maxPattern: 2, count: 3, tokens: cycle, found: 7 },
-  // A cycle of two is seen in patterns of two, four, six, not of three.
+  // A cycle of two is found with patterns of two, four or six tokens, not of three.
   { minPattern: 3, maxPattern: 3, count: 2, tokens: [...cycle, 8, 2, 8, 2], found: undefined },
   { minPattern: 4, maxPattern: 4, count: 2, tokens: [...cycle, 8, 2, 8, 2], found: 9 },
   { minPattern: 1, maxPattern: 1, count: 3, tokens: cycle, found: undefined },
@@ -32,7 +32,7 @@ for (const { minPattern, maxPattern, count, tokens, found } of [
   })
 }
 
-/** By the definition: the last tokens are one block, so many times. */
+/** By the definition: the last tokens are `count` times the same block. */
 function naive({ minPattern, maxPattern, count }: RepetitionRule, tokens: number[]): boolean {
   for (let length = Math.max(1, minPattern); length <= maxPattern; length++) {
     if (length * count > tokens.length) return false
@@ -42,7 +42,7 @@ function naive({ minPattern, maxPattern, count }: RepetitionRule, tokens: number
   return false
 }
 
-test('it is found after the same token as by the definition', () => {
+test('a repetition is found after the same token as by the definition', () => {
   fc.assert(
     fc.property(
       fc.record({

@@ -15,7 +15,7 @@ function recorded() {
   return { events, calls }
 }
 
-test('what nobody takes becomes one event for each choice, however much it is', async () => {
+test('events that are not read become one event for each choice, however many they are', async () => {
   const { events, calls } = recorded()
   events.push({ kind: 'prefilled', cachedTokens: 3 })
   for (let id = 0; id < 1000; id++) events.push(tokens(id % 2, id))
@@ -24,7 +24,7 @@ test('what nobody takes becomes one event for each choice, however much it is', 
   events.push({ kind: 'finished', choice: 1, reason: 'stop', stop: 'x' })
   events.end()
   const groups = await Array.fromAsync(events)
-  assert.equal(groups.length, 1, 'all that is there comes at once')
+  assert.equal(groups.length, 1, 'all waiting events come at once')
   const all = groups.flat()
   assert.deepEqual(
     all.map(({ kind }) => kind),
@@ -41,7 +41,7 @@ test('what nobody takes becomes one event for each choice, however much it is', 
   assert.deepEqual(calls, ['end'])
 })
 
-test('what was taken does not change any more', async () => {
+test('events that were read do not change', async () => {
   const { events } = recorded()
   events.push(tokens(0, 1))
   const reader = events[Symbol.asyncIterator]()
@@ -51,7 +51,7 @@ test('what was taken does not change any more', async () => {
   assert.deepEqual((await reader.next()).value, [tokens(0, 2)])
 })
 
-test('an error comes after what had arrived before it, and nothing comes after it', async () => {
+test('an error comes after the events before it, and nothing comes after it', async () => {
   const { events, calls } = recorded()
   events.push(tokens(0, 1))
   events.end(new Error('gone'))
@@ -64,7 +64,7 @@ test('an error comes after what had arrived before it, and nothing comes after i
   assert.deepEqual(calls, ['end'])
 })
 
-test('who stops reading has left; who read to the end has not', async () => {
+test('a reader that stops early has left', async () => {
   const { events, calls } = recorded()
   events.push(tokens(0, 1))
   for await (const _ of events) break

@@ -9,7 +9,7 @@ import { createSampler } from '../../../src/inference/sampling/sampler.ts'
 import { naiveDraw } from '../../support/naive-sampling.ts'
 import { scriptedLogits } from '../../support/scripted-logits.ts'
 
-/** Shapes of what models answer: sharp, flat, all alike, in steps with many equals, with impossible tokens. */
+/** Shapes of logits: sharp, flat, all equal, in steps with many equal ones, with impossible tokens. */
 const shapes: ((random: () => number, token: number) => number)[] = [
   (random) => 20 * random(),
   (random) => -8 * Math.log(1 - random()),
@@ -44,10 +44,10 @@ const settings = {
   banned: fc.array(fc.nat({ max: 899 }), { maxLength: 4 }),
   banBest: fc.boolean(),
   prompt: fc.array(fc.nat({ max: 899 }), { maxLength: 40 }),
-  /** So many of the likeliest tokens are in the prompt too. */
+  /** How many of the likeliest tokens are in the prompt, too. */
   likelyPrompt: oneOf(0, 0, 400),
   answer: fc.array(fc.nat({ max: 899 }), { maxLength: 40 }),
-  /** So many from anywhere are in the answer too. */
+  /** How many random tokens are in the answer, too. */
   scatteredAnswer: oneOf(0, 0, 300),
 }
 
@@ -96,11 +96,11 @@ async function drawsAsDefined(given: Settings): Promise<void> {
   assert.equal(token, naiveDraw({ logits, sampling, prompt, answer, banned, random: number }))
 }
 
-test('a draw from what was asked for is the draw from the whole vocabulary', async () => {
+test('a draw from the logits that were read equals the draw from the whole vocabulary', async () => {
   await fc.assert(fc.asyncProperty(everything, drawsAsDefined), { numRuns: 2000 })
 })
 
-test('it is even where most of the weight lies far down', async () => {
+test('the draws are equal also where most of the probability is far down', async () => {
   const flat = fc.record({
     ...settings,
     size: fc.integer({ min: 1100, max: 4000 }),

@@ -29,12 +29,12 @@ function drawn(
   return createSampler({ ...plainSampling, ...sampling }, adjustments, () => number)(position, [])
 }
 
-/** Probabilities 1/2, 1/4, 1/8 and 1/8 of the tokens 2, 0, 1 and 3. */
+/** Logits with the probabilities 1/2, 1/4, 1/8 and 1/8 of the tokens 2, 0, 1 and 3. */
 const halves = [Math.log(2), 0, Math.log(4), 0]
 
 for (const [title, sampling, expected] of [
   [
-    'the likeliest first, among equals the lower token',
+    'tokens are ordered by probability, and equal ones by number',
     {},
     [
       [0, 2],
@@ -60,7 +60,7 @@ for (const [title, sampling, expected] of [
       [0.96, 3],
     ],
   ],
-  // 2, √2, 1 and 1.
+  // The weights become 2, √2, 1 and 1.
   [
     'temperature flattens',
     { temperature: 2 },
@@ -73,10 +73,10 @@ for (const [title, sampling, expected] of [
       [0.82, 3],
     ],
   ],
-  ['temperature 0 takes the likeliest', { temperature: 0 }, [[0.999, 2]]],
-  ['a temperature that is nearly 0 takes the likeliest', { temperature: 9e-6 }, [[0.999, 2]]],
+  ['temperature 0 takes the likeliest token', { temperature: 0 }, [[0.999, 2]]],
+  ['a temperature that is nearly 0 takes the likeliest token', { temperature: 9e-6 }, [[0.999, 2]]],
   [
-    'top_k keeps so many',
+    'top_k keeps that many tokens',
     { topK: 2 },
     [
       [0.66, 2],
@@ -84,12 +84,12 @@ for (const [title, sampling, expected] of [
       [0.999, 0],
     ],
   ],
-  ['top_k cuts between equals', { topK: 3 }, [[0.999, 1]]],
+  ['top_k cuts between equally likely tokens', { topK: 3 }, [[0.999, 1]]],
   ['top_k 1 leaves no choice', { topK: 1 }, [[0.999, 2]]],
   ['top_k beyond the vocabulary is off', { topK: 99 }, [[0.88, 3]]],
-  ['top_p keeps the fewest that reach it', { topP: 0.5 }, [[0.999, 2]]],
+  ['top_p keeps the fewest tokens that reach it', { topP: 0.5 }, [[0.999, 2]]],
   [
-    'top_p keeps the one that steps over it',
+    'top_p keeps the token that exceeds it',
     { topP: 0.51 },
     [
       [0.66, 2],
@@ -97,11 +97,11 @@ for (const [title, sampling, expected] of [
       [0.999, 0],
     ],
   ],
-  ['top_p keeps at least one', { topP: 1e-9 }, [[0.999, 2]]],
+  ['top_p keeps at least one token', { topP: 1e-9 }, [[0.999, 2]]],
   // Of 4/7, 2/7, 1/7 the first two reach 0.8.
-  ['top_p counts what top_k has left', { topK: 3, topP: 0.8 }, [[0.999, 0]]],
+  ['top_p is applied to what top_k has left', { topK: 3, topP: 0.8 }, [[0.999, 0]]],
   [
-    'min_p is a share of the likeliest',
+    'min_p is relative to the likeliest token',
     { minP: 0.4 },
     [
       [0.66, 2],
@@ -109,10 +109,10 @@ for (const [title, sampling, expected] of [
       [0.999, 0],
     ],
   ],
-  ['min_p 1 keeps only the likeliest', { minP: 1 }, [[0.999, 2]]],
-  // 16, 4, 1, 1: a quarter is kept, a sixteenth not.
+  ['min_p 1 keeps only the likeliest token', { minP: 1 }, [[0.999, 2]]],
+  // The weights are 16, 4, 1 and 1: a quarter of the greatest is kept, a sixteenth is not.
   [
-    'min_p comes after temperature',
+    'min_p is applied after the temperature',
     { temperature: 0.5, minP: 0.2 },
     [
       [0.79, 2],
@@ -121,7 +121,7 @@ for (const [title, sampling, expected] of [
     ],
   ],
   // 4/6 and 2/6 are left.
-  ['top_p counts what min_p has left', { minP: 0.4, topP: 0.6 }, [[0.999, 2]]],
+  ['top_p is applied to what min_p has left', { minP: 0.4, topP: 0.6 }, [[0.999, 2]]],
   [
     'bias is added before the draw',
     { bias: [[3, Math.log(4)]] },
@@ -132,7 +132,7 @@ for (const [title, sampling, expected] of [
       [0.73, 0],
     ],
   ],
-  ['bias counts at temperature 0', { temperature: 0, bias: [[1, 5]] }, [[0.5, 1]]],
+  ['bias applies at temperature 0', { temperature: 0, bias: [[1, 5]] }, [[0.5, 1]]],
 ] as [string, Partial<Sampling>, [number, number][]][]) {
   test(title, async () => {
     for (const [number, token] of expected) {
@@ -141,7 +141,7 @@ for (const [title, sampling, expected] of [
   })
 }
 
-test('below 0.01 temperatures count as 0.01', async () => {
+test('temperatures below 0.01 count as 0.01', async () => {
   const close = scriptedLogits([0, -0.005])
   const sharpest = Math.exp(0) / (1 + Math.exp(-0.5))
   for (const temperature of [0.01, 0.001, 1e-5]) {
@@ -150,18 +150,18 @@ test('below 0.01 temperatures count as 0.01', async () => {
   }
 })
 
-test('with everything banned no token is drawn', async () => {
+test('no token is drawn when all are banned', async () => {
   assert.equal(await drawn({}, scriptedLogits([1, 2]), 0.5, [0, 1]), undefined)
   assert.equal(await drawn({ temperature: 0 }, scriptedLogits([1, 2]), 0.5, [0, 1]), undefined)
   assert.equal(await drawn({ topK: 1, topP: 0.5, minP: 0.1 }, scriptedLogits([1, 2]), 0.5, [0, 1]), undefined)
 })
 
-/** Token 0 is the likeliest, and so on down. */
+/** Token 0 is the likeliest, and each later token is less likely. */
 function descending(count: number, step: number): ScriptedLogits {
   return scriptedLogits(Float32Array.from({ length: count }, (_, token) => -step * token))
 }
 
-test('only what the settings need is asked for', async () => {
+test('only the logits that the settings need are read', async () => {
   const asked = async (sampling: Partial<Sampling>, number: number, banned: number[] = []) => {
     const position = descending(50_000, 0.1)
     await drawn(sampling, position, number, banned)
@@ -178,7 +178,7 @@ test('only what the settings need is asked for', async () => {
   assert.deepEqual(await asked({ bias: [[40_000, 1]] }, 0.9), ['top 64', 'of 1', 'total 1'])
 })
 
-test('a draw in the tail asks for more, until it knows', async () => {
+test('a draw in the tail reads more logits until it is certain', async () => {
   const position = scriptedLogits(new Float32Array(50_000))
   assert.equal(await drawn({}, position, 0.5), 25_000)
   assert.deepEqual(position.asked, ['top 64', 'total 1', 'top 1024', 'top 8192', 'top 50000'])
@@ -187,23 +187,23 @@ test('a draw in the tail asks for more, until it knows', async () => {
   assert.deepEqual(near.asked, ['top 64', 'total 1', 'top 1024', 'top 8192'])
 })
 
-test('what was lowered out of sight is looked for when the draw hangs on it', async () => {
+test('lowered tokens that were not read are found when the draw depends on them', async () => {
   const position = descending(50_000, 0.001)
   const bias = Array.from({ length: 100 }, (_, i): [number, number] => [2000 + i, -5])
-  // All weigh 1,000, and the lowered ones 13 less than before.
+  // The sum of all weights is 1,000, and the lowered tokens weigh 13 less than before.
   assert.equal(await drawn({ bias }, position, 0.3), 351)
   assert.deepEqual(position.asked, ['top 64', 'total 1', 'top 1024', 'top 8192'])
 })
 
-test('what was banned out of sight counts, however much a bias lifts elsewhere', async () => {
+test('banned tokens that were not read are excluded, also when a bias lifts others', async () => {
   const position = descending(5000, 1e-9)
   const bias = [0, 1, 2].map((token): [number, number] => [token, 1e-9])
-  // 4,997 of 5,000 tokens that weigh the same remain: the draw lies on the 1,000th, not on the one after it.
+  // 4,997 of 5,000 tokens with equal weights remain: the draw falls on the 1,000th, not on the one after it.
   assert.equal(await drawn({ bias }, position, 0.2001, [4000, 4001, 4002]), 999)
 })
 
-test('what a negative penalty lifted out of sight is looked for when the draw hangs on it', async () => {
-  // Half of the weight is on token 0; 100 of the others have come up, and weigh e² = 7.4 times what they did.
+test('tokens that a negative penalty lifted are found when the draw depends on them', async () => {
+  // Half of the weight is on token 0; 100 of the others are in the answer and weigh e² = 7.4 times as much.
   const values = Float32Array.from({ length: 5000 }, (_, token) =>
     token === 0 ? Math.log(4999) : -1e-9 * token,
   )
@@ -211,20 +211,20 @@ test('what a negative penalty lifted out of sight is looked for when the draw ha
   const sampling = { ...plainSampling, presencePenalty: -2 }
   const adjustments = adjustmentsOf(sampling, 5000)
   for (let token = 4900; token < 5000; token++) adjustments?.accept(token)
-  // 0.485 of 10,637 is 160 behind the end of token 0: on the 22nd of the 100.
+  // 0.485 of 10,637 is 160 after the end of token 0: on the 22nd of the 100.
   const sample = createSampler(sampling, adjustments, () => 0.485)
   assert.equal(await sample(position, []), 4921)
 })
 
-test('a weight that is a small difference of large ones is not trusted', async () => {
+test('a weight that is a small difference of large ones is computed anew', async () => {
   const values = Float32Array.from({ length: 5000 }, (_, token) => (token === 0 ? 60 : 0))
   const position = scriptedLogits(values)
-  // Beside e^60 the 4,999 others are less than the sum can hold.
+  // Next to e^60, the sum is not precise enough for the 4,999 others.
   assert.equal(await position.logTotal(1), 60)
   assert.equal(await drawn({}, position, 0.9, [0]), 1 + Math.floor(0.9 * 4999))
 })
 
-test('in many draws tokens come up as often as they should', async () => {
+test('over many draws, tokens occur as often as expected', async () => {
   const sample = createSampler(plainSampling, undefined, createRandom(1n))
   const counts = [0, 0, 0, 0]
   for (let i = 0; i < 8000; i++) {
@@ -232,7 +232,7 @@ test('in many draws tokens come up as often as they should', async () => {
     counts[token] = (counts[token] ?? 0) + 1
   }
   const expected = [2000, 1000, 4000, 1000]
-  // Chi-square with 3 degrees of freedom exceeds 16 once in a thousand times; the seed is always the same.
+  // Chi-square with 3 degrees of freedom exceeds 16 once in a thousand times; the seed is fixed.
   const chiSquare = expected.reduce((sum, count, i) => sum + ((counts[i] ?? 0) - count) ** 2 / count, 0)
   assert.ok(chiSquare < 16, `${counts}`)
 })

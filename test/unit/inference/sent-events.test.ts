@@ -15,7 +15,7 @@ const logprobs = fc.array(
   { maxLength: 5 },
 )
 
-test('log-probabilities arrive as they were sent, to the last digit and byte', () => {
+test('log-probabilities arrive exactly as they were sent', () => {
   fc.assert(
     fc.property(logprobs, (given) => {
       const event: GenerationEvent = { kind: 'tokens', choice: 1, text: 'é', tokens: [5], logprobs: given }
@@ -25,7 +25,7 @@ test('log-probabilities arrive as they were sent, to the last digit and byte', (
   )
 })
 
-test('bytes that are a part of others arrive alone', () => {
+test('bytes that are a view of a larger buffer arrive alone', () => {
   const whole = Uint8Array.from({ length: 300 }, (_, at) => at)
   const one = { token: 7, bytes: whole.subarray(250, 254), logprob: -1, top: [] }
   const sent = sentEvent({ kind: 'tokens', choice: 0, text: '', tokens: [7], logprobs: [one] })
@@ -36,7 +36,7 @@ test('bytes that are a part of others arrive alone', () => {
   ])
 })
 
-test('events without log-probabilities are sent as they are', () => {
+test('events without log-probabilities are sent unchanged', () => {
   const events: GenerationEvent[] = [
     { kind: 'tokens', choice: 0, text: 'a', tokens: [1] },
     { kind: 'prefilled', cachedTokens: 3 },

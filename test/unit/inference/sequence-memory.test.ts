@@ -23,7 +23,7 @@ const step = fc.oneof(
   }),
 )
 
-/** As llama.cpp: a copy is noted and made by the next batch; what is restored is written at once. */
+/** As in llama.cpp: a copy is noted and made by the next batch; a restored state is written at once. */
 function scripted() {
   const held: number[][] = Array.from({ length: count }, () => [])
   const noted: [from: number, to: number][] = []
@@ -68,7 +68,7 @@ function found(tokens: readonly number[]): FoundPrompt {
   return { kept, shared: tokens.length, costs: 0 }
 }
 
-test('what a sequence is known to hold is what it holds, whatever is copied, restored, kept and cut before a batch', async () => {
+test('the recorded tokens of a sequence match its memory, whatever is copied, restored, kept and cut before a batch', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 30 }), async (steps) => {
       const { memory, sequences, batch } = scripted()

@@ -23,7 +23,7 @@ async function all(pieces: AsyncIterable<Buffer>): Promise<string[]> {
   return data
 }
 
-test('events are the same however their bytes come', async () => {
+test('events are the same however their bytes are split', async () => {
   const line = fc.constantFrom('data: é1', 'data:', 'data: {"a":"ü😀"}', '', '', ': sign of life', 'event: x')
   const end = fc.constantFrom('\n', '\r\n')
   await fc.assert(
@@ -38,7 +38,7 @@ test('events are the same however their bytes come', async () => {
   )
 })
 
-test('a long event that comes in many pieces is put together once', async () => {
+test('a long event in many pieces is joined only once', async () => {
   const value = 'x'.repeat(16 * 1024 * 1024)
   const pieces = cut(Buffer.from(`data: ${value}\n\ndata: [DONE]\n\n`), Array(16 * 1024).fill(1024))
   const [only, ...others] = await all(pieces)
@@ -46,7 +46,7 @@ test('a long event that comes in many pieces is put together once', async () => 
   assert.deepEqual(others, [])
 })
 
-test('an event that has no end is refused, in one line or in many', async () => {
+test('an endless event is refused, in one line or in many', async () => {
   async function* endless(line: string) {
     for (;;) yield Buffer.from(line)
   }

@@ -8,7 +8,7 @@ interface Waiting {
   priority: number
 }
 
-/** `a1` is the first of tenant a; a tenant may say its priority behind it, as in `a1:-2`. */
+/** `a1` is the first request of tenant a; a priority may follow, as in `a1:-2`. */
 function waiting(text: string): Waiting {
   const [name = '', priority = '0'] = text.split(':')
   return { name, tenant: name.slice(0, 1), priority: Number(priority) }
@@ -29,7 +29,7 @@ function takeFirst(line: ReturnType<typeof lineOf>): string | undefined {
   return first.name
 }
 
-test('one tenant is served in the order in which it came', () => {
+test('the requests of one tenant are served in order', () => {
   const line = lineOf('a1', 'a2', 'a3')
   assert.equal(takeFirst(line), 'a1')
   line.add(waiting('a4'))
@@ -37,11 +37,11 @@ test('one tenant is served in the order in which it came', () => {
   assert.equal(line.length, 3)
 })
 
-test('who brings one goes before what others have brought more of', () => {
+test('a tenant with one request goes before the further requests of others', () => {
   assert.equal(names(lineOf('a1', 'a2', 'a3', 'a4', 'b1', 'c1', 'b2')), 'a1 b1 c1 a2 b2 a3 a4')
 })
 
-test('who comes again and again takes turns with who waits', () => {
+test('a tenant that keeps sending requests takes turns with one that waits', () => {
   const line = lineOf('a1', 'a2', 'a3', 'a4', 'b1')
   const served = []
   for (let again = 2; line.length > 0; again++) {
@@ -55,11 +55,11 @@ test('who comes again and again takes turns with who waits', () => {
   )
 })
 
-test('a lower priority goes first, whoever has it', () => {
+test('a lower priority number goes first, whatever the tenant', () => {
   assert.equal(names(lineOf('a1', 'a2', 'b1:1', 'a3:-1', 'a4:-1', 'c1:-1')), 'a3 c1 a4 a1 a2 b1')
 })
 
-test('what has left is not counted, and leaves once', () => {
+test('a removed request is not counted, and removing it twice has no effect', () => {
   const line = createSlotQueue<Waiting>()
   const many = Array.from({ length: 100 }, (_, i) => waiting(`a${i}`))
   for (const one of many) line.add(one)

@@ -7,7 +7,7 @@ import { type TestContext, test } from 'node:test'
 import fc from 'fast-check'
 import { createStateFiles } from '../../../src/inference/embedded/kept/state-files.ts'
 
-/** A context whose files have the head and the tokens that llama.cpp writes, and a few bytes for each token. */
+/** A context whose files have the header and tokens of llama.cpp, and a byte of state for each token. */
 function openFiles(t: TestContext, { fingerprint = 'one', folder = newFolder(t) } = {}) {
   const said: string[] = []
   const loaded: Buffer[] = []
@@ -40,7 +40,7 @@ function openFiles(t: TestContext, { fingerprint = 'one', folder = newFolder(t) 
     saves(how: typeof save) {
       save = how
     },
-    /** Before what was written is looked at. */
+    /** Called after writing, before the file is checked. */
     pauses(how: typeof pause) {
       pause = how
     },
@@ -55,7 +55,7 @@ function newFolder(t: TestContext): string {
 
 const tokens = [5, 6, 7, 70_000]
 
-test('what was written is found by the next engine, the oldest first', async (t) => {
+test('saved states are found by the next engine, the oldest first', async (t) => {
   const { files, folder } = openFiles(t)
   files.found(100)
   const old = await files.save(0, tokens, 'key')
@@ -74,11 +74,11 @@ test('what was written is found by the next engine, the oldest first', async (t)
   assert.equal(statSync(old.path).mode & 0o777, 0o600)
   assert.equal(await next.files.load(old, 4, 0, 3), true)
   assert.equal(next.loaded.length, 1)
-  assert.ok(statSync(old.path).mtimeMs > 1000, 'it is the latest now')
+  assert.ok(statSync(old.path).mtimeMs > 1000, 'it is now the latest')
   assert.deepEqual(next.said, [])
 })
 
-test('files of others and those that are longer than a sequence are removed, and that is told', async (t) => {
+test('files with another fingerprint or too many tokens are removed, and that is logged', async (t) => {
   const { files, folder } = openFiles(t)
   files.found(100)
   await files.save(0, tokens, 'key')
@@ -91,7 +91,7 @@ test('files of others and those that are longer than a sequence are removed, and
   assert.match(short.said.join(), /1 kept prompts in .* are of others, and were removed/)
 })
 
-test('a disk that is full, or takes only a part, leaves nothing and is told once', async (t) => {
+test('a full disk or a partial write leaves no file and is logged once', async (t) => {
   const { files, folder, said, saves } = openFiles(t)
   files.found(100)
   for (const how of [
@@ -112,7 +112,7 @@ test('a disk that is full, or takes only a part, leaves nothing and is told once
   assert.match(said[0] ?? '', /could not be kept on disk: ENOSPC/)
 })
 
-test('two servers with one folder write the same prompt at once, and both have it', async (t) => {
+test('two servers that share a folder may write the same prompt at once, and both can use it', async (t) => {
   const one = openFiles(t)
   one.files.found(100)
   const other = openFiles(t, { folder: one.folder })
@@ -131,13 +131,13 @@ test('two servers with one folder write the same prompt at once, and both have i
   assert.deepEqual(await slow, quick)
   for (const { files } of [one, other]) assert.equal(await files.load(quick, 4, 0, 4), true)
   assert.equal(readdirSync(one.folder).length, 1)
-  // One of them has removed what the other remembers.
+  // One of them removes a file that the other remembers.
   one.files.remove(quick)
   assert.equal(await other.files.load(quick, 4, 0, 4), false)
   assert.deepEqual(one.said, [])
 })
 
-test('what a process that was killed had begun is removed by the next', async (t) => {
+test('partial files of a process that was killed are removed by the next one', async (t) => {
   const { files, folder, said } = openFiles(t)
   files.found(100)
   const ended = spawnSync(process.execPath, ['--version']).pid
@@ -150,7 +150,7 @@ test('what a process that was killed had begun is removed by the next', async (t
   assert.match(said.join(), /3 kept prompts in .* are not finished, and were removed/)
 })
 
-test('whatever becomes of a file, only what was written is ever read by llama.cpp', async (t) => {
+test('llama.cpp never reads a damaged file', async (t) => {
   const folder = newFolder(t)
   const first = openFiles(t, { folder })
   first.files.found(100)

@@ -5,7 +5,7 @@ import { createTenantShares } from '../../../src/inference/embedded/turns/tenant
 const both = new Set(['alice', 'bob'])
 const tokensOf = (tenant: string, count = 1) => new Map([[tenant, count]])
 
-test('the next is who had least of the time, however many tokens it was', () => {
+test('the tenant with the least time is next, however many tokens that was', () => {
   const shares = createTenantShares()
   const order: (string | undefined)[] = []
   for (let turn = 0; turn < 10; turn++) {
@@ -17,7 +17,7 @@ test('the next is who had least of the time, however many tokens it was', () => 
   assert.deepEqual(order, ['bob', 'alice', 'bob', 'bob', 'bob', 'alice', 'bob', 'bob', 'bob', 'alice'])
 })
 
-test('in a batch of several each pays for its own tokens', () => {
+test('in a shared batch, each tenant pays for its own tokens', () => {
   const shares = createTenantShares()
   shares.meet(both)
   shares.pay(
@@ -34,7 +34,7 @@ test('in a batch of several each pays for its own tokens', () => {
   assert.equal(shares.isAhead('bob', 0), false)
 })
 
-test('who comes is not behind for what others had before, and not ahead for what it did not use', () => {
+test('a new tenant gets no credit and no debt for the time before it arrived', () => {
   const shares = createTenantShares()
   for (let turn = 0; turn < 100; turn++) {
     shares.meet(new Set(['alice']))
@@ -47,12 +47,12 @@ test('who comes is not behind for what others had before, and not ahead for what
   assert.equal(shares.next, 'alice')
 })
 
-test('short requests that come again and again leave a long one its share', () => {
+test('a long request keeps its share among a series of short ones', () => {
   const shares = createTenantShares()
   let alice = 0
   let others = 0
   for (let turn = 0; turn < 1_000; turn++) {
-    // Another one each time, who leaves after one batch.
+    // A different guest each time, which leaves after one batch.
     shares.meet(new Set(['alice', `guest ${turn}`]))
     if (shares.isAhead('alice', 0)) {
       shares.pay(tokensOf(`guest ${turn}`), 5)

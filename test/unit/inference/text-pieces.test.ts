@@ -3,12 +3,12 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { textPieces } from '../../../src/inference/embedded/text-pieces.ts'
 
-test('a text that is not long stays whole', () => {
+test('a short text stays whole', () => {
   assert.deepEqual([...textPieces('')], [''])
   assert.deepEqual([...textPieces('word '.repeat(800))], ['word '.repeat(800)])
 })
 
-test('long prose is cut where words end, and nowhere else', () => {
+test('long prose is cut only at the ends of words', () => {
   for (const text of ['Some words, and more. '.repeat(2_000), 'これは文です。'.repeat(3_000)]) {
     const pieces = [...textPieces(text)]
     assert.ok(pieces.length > 4)
@@ -17,13 +17,13 @@ test('long prose is cut where words end, and nowhere else', () => {
   }
 })
 
-test('names of special tokens and characters of two halves are not torn, where nothing else says where to cut', () => {
+test('without words to cut at, names of special tokens and surrogate pairs stay whole', () => {
   const [name = '', named = ''] = textPieces(`${'1'.repeat(4090)}<|im_end|>${'1'.repeat(90)}`)
   assert.deepEqual([name.length, named.slice(0, 10)], [4090, '<|im_end|>'])
   for (const piece of textPieces(`1${'😀'.repeat(5_000)}`)) assert.ok(piece.isWellFormed())
 })
 
-test('no piece is long, and together they are the text', () => {
+test('the pieces are short, and joined they are the text', () => {
   const part = fc.oneof(
     fc.string({ unit: 'binary', maxLength: 20 }),
     fc.constantFrom('a', '\u0301', '\ud800', '\n', ' ', '漢', '< ', '['),

@@ -12,7 +12,7 @@ type Thinking = NonNullable<Generation['thinking']>
 
 const tags: Thinking = { budget: 4, open: '<think>\n', close: '\n</think>\n\n', isOpen: true }
 
-/** The text of an answer, how it ended, and how many tokens it has. */
+/** The text of an answer, how it ended, and the tokens with log-probabilities. */
 async function written(
   t: Parameters<typeof playedBackend>[0],
   said: Said,
@@ -35,27 +35,37 @@ async function written(
 }
 
 for (const [title, said, thinking, text] of [
-  ['a thought that is open ends after so many tokens', ['abcdef', 'xyz'], {}, 'abcd\n</think>xyz'],
-  ['a budget of 0 ends it at once', ['abcdef', 'xyz'], { budget: 0 }, '\n</think>xyz'],
-  ['one that ends by itself is left alone', 'ab</think>xyzxyz', { budget: 20 }, 'ab</think>xyzxyz'],
+  ['an open thought ends when its budget is used up', ['abcdef', 'xyz'], {}, 'abcd\n</think>xyz'],
+  ['a budget of 0 ends a thought at once', ['abcdef', 'xyz'], { budget: 0 }, '\n</think>xyz'],
+  ['a thought that ends by itself is left alone', 'ab</think>xyzxyz', { budget: 20 }, 'ab</think>xyzxyz'],
   ['what follows a thought does not count', 'a</think>xyzxyz', { budget: 11 }, 'a</think>xyzxyz'],
   [
-    'a thought that the model opens',
+    'a thought that the model opens has a budget, too',
     ['<think>\nabcdef', 'xyz'],
     { isOpen: false },
     '<think>\nabcd\n</think>xyz',
   ],
   ['an answer without a thought is left alone', 'abcdef', { isOpen: false, budget: 0 }, 'abcdef'],
-  ['nor is there one later', 'a<think>bcdefg', { isOpen: false, budget: 0 }, 'a<think>bcdefg'],
-  ['a call ends a thought too', 'ab<call>xyzxyz', { calls: ['<call>'], budget: 8 }, 'ab<call>xyzxyz'],
-  ['a character is written to its end', ['ab😀cd', 'xyz'], { budget: 3 }, 'ab😀\n</think>xyz'],
+  [
+    'a marker later in an answer opens no thought',
+    'a<think>bcdefg',
+    { isOpen: false, budget: 0 },
+    'a<think>bcdefg',
+  ],
+  ['a call ends a thought, too', 'ab<call>xyzxyz', { calls: ['<call>'], budget: 8 }, 'ab<call>xyzxyz'],
+  [
+    'a character is completed before a thought is ended',
+    ['ab😀cd', 'xyz'],
+    { budget: 3 },
+    'ab😀\n</think>xyz',
+  ],
 ] as [string, Said, Partial<Thinking>, string][]) {
   test(title, async (t) => {
     assert.equal((await written(t, said, thinking)).text, text)
   })
 }
 
-test('marks that are control tokens are forced as these tokens, and shown as their units', async (t) => {
+test('the end of a thought that is a control token is written as that token and shown as its marker', async (t) => {
   const vocabulary = playedVocabulary({ control: ['<think>', '</think>'] })
   const markers = ['<think>', '</think>']
   const { text, logprobs } = await written(
@@ -68,7 +78,7 @@ test('marks that are control tokens are forced as these tokens, and shown as the
   assert.deepEqual(logprobs.slice(0, 6), ['<think>', 'a', 'b', 'c', 'd', '</think>'])
 })
 
-test('under a grammar it is forced where the grammar takes it, and what follows keeps to it', async (t) => {
+test('under a grammar, a thought is ended where the grammar allows that, and the rest follows the grammar', async (t) => {
   const vocabulary = playedVocabulary()
   const literal = (text: string): Expr => ({ kind: 'literal', text })
   const letters: Expr = { kind: 'class', ranges: [[97, 122]] }
@@ -98,7 +108,7 @@ test('under a grammar it is forced where the grammar takes it, and what follows 
   assert.equal(reason, 'stop')
 })
 
-test('each choice has a budget of its own, and the length of the answer counts', async (t) => {
+test('each choice has a budget of its own, and the maximum length still applies', async (t) => {
   const backend = playedBackend(t, (_, choice) => (choice === 0 ? ['abcdefgh', 'x'] : 'a</think>y'))
   const generation = generationOf({ choices: 2, ending: { maxTokens: 8 } })
   const run = await backend.generate(

@@ -6,11 +6,11 @@ import type { AnswerEvent } from '../../../src/inference/model.ts'
 import { type UpstreamKind, upstreamKinds } from '../../../src/inference/upstream/kinds.ts'
 import { createReader } from '../../../src/inference/upstream/reading.ts'
 
-/** Whatever a server behind this one says, it is an answer or a refusal that says so. */
+/** Whatever an upstream server sends, it is read as an answer or refused with the reason. */
 
 const logprob = { token: 'token_id:7', bytes: [97], logprob: -0.5 }
 
-/** With everything that is read. */
+/** A chunk with every field that is read. */
 const chat = {
   id: 'x',
   usage: {
@@ -59,7 +59,7 @@ const junk = fc.oneof(
   fc.jsonValue(),
 )
 
-/** One of its values, at any depth, is another one. */
+/** The value with one of its values, at any depth, replaced. */
 function damaged(value: unknown, steps: readonly number[], other: unknown): unknown {
   const [step, ...rest] = steps
   if (step === undefined || typeof value !== 'object' || value === null) return other
@@ -87,7 +87,7 @@ function checkEvents(events: readonly AnswerEvent[]): void {
   }
 }
 
-test('a chunk that is damaged anywhere is read or refused', () => {
+test('a chunk that is damaged anywhere is either read or refused', () => {
   let refused = 0
   fc.assert(
     fc.property(
@@ -115,7 +115,7 @@ test('a chunk that is damaged anywhere is read or refused', () => {
   assert.ok(refused > 100, `${refused} refused`)
 })
 
-test('text that is no chunk is refused', () => {
+test('a text that is not a chunk is refused', () => {
   for (const data of ['', '{"a', '5', 'null', '"x"', '<html>']) {
     const reader = createReader({ kind: 'openai', inputs: 1, choices: 1, isNamed: false, promptLength: 1 })
     assert.throws(() => reader.read(data), { code: 'upstream_failed' }, data)

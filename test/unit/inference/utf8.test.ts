@@ -5,7 +5,7 @@ import { createAnswerText } from '../../../src/inference/output/answer-text.ts'
 import { createStopStrings } from '../../../src/inference/output/stop-strings.ts'
 import { listedVocabulary } from '../../support/listed-vocabulary.ts'
 
-/** The text that each of these tokens makes certain, and what the end of the answer adds. */
+/** The text that is final after each of these tokens, and what the end of the answer adds. */
 function written(pieces: readonly (readonly number[])[]): { texts: string[]; rest: string } {
   const text = createAnswerText(listedVocabulary({ tokens: pieces.map((bytes) => [...bytes]) }), {
     skipSpecial: true,
@@ -30,11 +30,11 @@ for (const [title, pieces, texts, rest] of [
     '',
   ],
   ['a character that never ends', [[0xe2, 0x82]], [''], '\ufffd'],
-  ['a character that is broken off', [[0xe2, 0x82], [0x61]], ['', '\ufffda'], ''],
-  ['a byte that begins nothing', [[0x80], [0xff], [0x61]], ['\ufffd', '\ufffd', 'a'], ''],
+  ['a character that is interrupted', [[0xe2, 0x82], [0x61]], ['', '\ufffda'], ''],
+  ['a byte that begins no character', [[0x80], [0xff], [0x61]], ['\ufffd', '\ufffd', 'a'], ''],
   ['an overlong form', [[0xe0], [0x80]], ['', '\ufffd\ufffd'], ''],
   ['a surrogate', [[0xed], [0xa0], [0x80]], ['', '\ufffd\ufffd', '\ufffd'], ''],
-  ['beyond the last character', [[0xf4], [0x90]], ['', '\ufffd\ufffd'], ''],
+  ['a code point beyond the last one', [[0xf4], [0x90]], ['', '\ufffd\ufffd'], ''],
   [
     'a byte order mark',
     [
@@ -51,7 +51,7 @@ for (const [title, pieces, texts, rest] of [
   })
 }
 
-/** Bytes as models with byte tokens may write them: characters, torn ones, and anything. */
+/** Bytes as models with byte tokens may write them: characters, parts of characters and anything else. */
 const pieces = fc.array(
   fc.oneof(
     fc.uint8Array({ maxLength: 4 }),
@@ -66,7 +66,7 @@ const pieces = fc.array(
   { maxLength: 12 },
 )
 
-test('whatever the pieces, the text is what the WHATWG decoder makes of the whole', () => {
+test('the text is what the WHATWG decoder makes of all bytes, however they are split', () => {
   fc.assert(
     fc.property(pieces, (given) => {
       const { texts, rest } = written(given.map((bytes) => [...bytes]))
@@ -79,7 +79,7 @@ test('whatever the pieces, the text is what the WHATWG decoder makes of the whol
   )
 })
 
-test('nothing is held back but a character that may still be completed', () => {
+test('only a character that may still be completed is held back', () => {
   fc.assert(
     fc.property(pieces, (given) => {
       const decoder = new TextDecoder('utf-8', { ignoreBOM: true })

@@ -7,7 +7,7 @@ interface Cost {
   ms: number
 }
 
-/** What so many batches of four writers did, where each way costs so much: `a` for ahead, `p` for plain. */
+/** What each batch of four writers did, given the cost of each way: `a` for reading ahead, `p` for plain. */
 function played(
   worth: ReturnType<typeof createWorthAhead>,
   batches: number,
@@ -24,22 +24,22 @@ function played(
 
 const plain = { tokens: 4, ms: 20 }
 
-test('what is faster is used, after a look at the other', () => {
+test('the faster way is used after the other was tried', () => {
   const faster = createWorthAhead({ isPaired: false })
   assert.equal(played(faster, 30, { tokens: 20, ms: 70 }, plain), `${'a'.repeat(8)}pppp${'a'.repeat(18)}`)
   const slower = createWorthAhead({ isPaired: false })
   assert.equal(played(slower, 30, { tokens: 20, ms: 300 }, plain), `${'a'.repeat(8)}${'p'.repeat(22)}`)
 })
 
-test('what has become faster is found by looks, which are seldom', () => {
+test('occasional attempts find out that reading ahead has become faster', () => {
   const worth = createWorthAhead({ isPaired: false })
   played(worth, 30, { tokens: 20, ms: 300 }, plain)
   const later = played(worth, 2000, { tokens: 20, ms: 70 }, plain)
   assert.match(later, /^p+a/)
-  assert.match(later.slice(-300), /^a*(p{4}a{100,})*p{0,4}a*$/, 'and it stays')
+  assert.match(later.slice(-300), /^a*(p{4}a{100,})*p{0,4}a*$/, 'reading ahead is then kept')
 })
 
-test('a batch that is held up changes nothing', () => {
+test('a single delayed batch changes nothing', () => {
   const worth = createWorthAhead({ isPaired: false })
   played(worth, 20, { tokens: 20, ms: 70 }, plain)
   assert.equal(worth.isWorth(4), true)
@@ -47,14 +47,14 @@ test('a batch that is held up changes nothing', () => {
   assert.equal(played(worth, 20, { tokens: 20, ms: 70 }, plain), 'a'.repeat(20))
 })
 
-test('each number of writers is measured by itself', () => {
+test('each number of writers is measured separately', () => {
   const worth = createWorthAhead({ isPaired: false })
   played(worth, 30, { tokens: 20, ms: 300 }, plain)
   assert.equal(worth.isWorth(4), false)
   assert.equal(worth.isWorth(3), true)
 })
 
-test('who writes alone, and a model whose rows cost next to nothing, always read ahead', () => {
+test('a single writer always reads ahead, and so does a model whose rows cost almost nothing', () => {
   const alone = createWorthAhead({ isPaired: false })
   const paired = createWorthAhead({ isPaired: true })
   for (let turn = 0; turn < 300; turn++) {

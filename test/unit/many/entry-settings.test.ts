@@ -17,7 +17,7 @@ const given = {
   flash_attention: 'on',
 } as const
 
-test('what an entry says takes the place of a setting, and what it does not say leaves it', () => {
+test('the fields of an entry replace settings, and other settings remain', () => {
   const config = readConfig({
     HEDDLE_SPECULATION: 'on',
     HEDDLE_PROMPT_CACHE: '8MiB',
@@ -36,7 +36,7 @@ test('what an entry says takes the place of a setting, and what it does not say 
   assert.equal(settingsOf({ ...entry, prompt_cache_disk: '2GiB' }, config).prompt_cache_disk, 2 ** 31)
 })
 
-test('what is wrong is told by the field where the entry has it, and by the setting otherwise', () => {
+test('an error names the field of the entry if it has one, and the setting otherwise', () => {
   const error = new ModelError('HEDDLE_KV_VALUES: given q8_0 with HEDDLE_FLASH_ATTENTION=off; HEDDLE_GPU.')
   const told = (said: object) => inWordsOf({ ...entry, ...said }, error).message
   assert.equal(told({}), error.message)

@@ -13,7 +13,7 @@ const wrongOf = (value: unknown) => {
   return 'wrong' in checked ? checked.wrong : []
 }
 
-test('a file with local models, servers, aliases and fallbacks is taken', () => {
+test('a file with local models, servers, aliases and fallbacks is accepted', () => {
   assert.deepEqual(
     wrongOf({
       $schema: './models.schema.json',
@@ -59,15 +59,15 @@ test('a file with local models, servers, aliases and fallbacks is taken', () => 
 })
 
 for (const [what, value, line] of [
-  ['no object', [], 'the file: given a list'],
-  ['nothing in it', {}, 'models: given none; accepted: at least one model'],
+  ['a list', [], 'the file: given a list'],
+  ['an empty file', {}, 'models: given none; accepted: at least one model'],
   [
     'a mistyped field',
     { models: [{ ...local, contxt: 1 }] },
     'models[0].contxt: given a field that is not known; accepted: context',
   ],
   [
-    'a text for a number',
+    'a string for a number',
     { models: [{ ...local, context: '8k' }] },
     'models[0].context: given "8k"; accepted: a whole number from 64 to 16777216.',
   ],
@@ -77,7 +77,7 @@ for (const [what, value, line] of [
     'models[0].parallel: given 1000; accepted: a whole number from 1 to 256.',
   ],
   [
-    'a size without a unit that is known',
+    'a size with an unknown unit',
     { models: [{ ...local, prompt_cache: '4 kilos' }] },
     'models[0].prompt_cache: given "4 kilos"; accepted: auto, off, or at least 1MiB',
   ],
@@ -87,17 +87,17 @@ for (const [what, value, line] of [
     'models[0].prompt_cache_disk: given "auto"; accepted: off, or at least 1MiB',
   ],
   [
-    'numbers that no sequence has',
+    'an unknown type of values',
     { models: [{ ...local, kv_values: 'q3_k' }] },
     'models[0].kv_values: given "q3_k"; accepted: f32, f16, bf16',
   ],
   [
-    'a word for a flag',
+    'a string for a flag',
     { models: [{ ...local, speculation: 'off' }] },
     'models[0].speculation: given "off"; accepted: true or false',
   ],
   [
-    'a setting of local models beside a server',
+    'a setting of local models with an upstream server',
     {
       models: [{ name: 'a', upstream: 'b', flash_attention: 'on' }],
       upstreams: [{ name: 'b', addresses: ['https://x.example/v1'] }],
@@ -110,22 +110,22 @@ for (const [what, value, line] of [
     'models[0].name: given "a b"; accepted: a name without spaces',
   ],
   [
-    'a name twice',
+    'a repeated name',
     { models: [local, { ...local, aliases: ['x'] }] },
     'models[1].name: given "small"; accepted: another name: it is that of models[0].name.',
   ],
   [
-    'an alias twice',
+    'an alias that is the name of another model',
     { models: [local, { ...local, name: 'b', aliases: ['small'] }] },
     'models[1].aliases[0]: given "small"; accepted: another name',
   ],
   [
-    'no place',
+    'a model with neither file nor upstream',
     { models: [{ name: 'a' }] },
     'models[0]: given neither file nor upstream; accepted: one of both.',
   ],
   [
-    'two places',
+    'a model with both file and upstream',
     { models: [{ ...local, upstream: 'x' }] },
     'models[0]: given file and upstream; accepted: one of both.',
   ],
@@ -139,11 +139,7 @@ for (const [what, value, line] of [
     { models: [{ name: 'a', upstream: 'x' }] },
     'models[0].upstream: given "x"; accepted: a name of upstreams: none is in this file.',
   ],
-  [
-    'a default that is not there',
-    { default: 'b', models: [local] },
-    'default: given "b"; accepted: "small".',
-  ],
+  ['an unknown default', { default: 'b', models: [local] }, 'default: given "b"; accepted: "small".'],
   [
     'a fallback to itself',
     { models: [{ ...local, fallbacks: ['small'] }] },
@@ -174,7 +170,7 @@ for (const [what, value, line] of [
   })
 }
 
-test('a key that stands in the file is refused, and never shown', () => {
+test('a key inside the file is refused and never shown', () => {
   const key = 'sk-a-secret-of-somebody'
   for (const upstream of [
     { key },
@@ -192,7 +188,7 @@ test('a key that stands in the file is refused, and never shown', () => {
   }
 })
 
-test('keys come from variables and files, and paths are looked for beside the file', async (t) => {
+test('keys come from variables and files, and paths are relative to the file', async (t) => {
   const folder = await newFolder(t)
   await mkdir(join(folder, 'keys'))
   await writeFile(join(folder, 'keys/two'), 'key-of-two\n')
@@ -222,7 +218,7 @@ test('keys come from variables and files, and paths are looked for beside the fi
   )
 })
 
-test('a file that is not there, or no JSON, is told as what it is', async (t) => {
+test('a file that is missing or is not JSON is reported as such', async (t) => {
   const folder = await newFolder(t)
   await assert.rejects(readModels(join(folder, 'none.json'), {}), /none\.json: it is not there; accepted: /)
   const path = join(folder, 'models.json')
@@ -233,7 +229,7 @@ test('a file that is not there, or no JSON, is told as what it is', async (t) =>
   })
 })
 
-test('a file that is none of ours is told in one line, and costs no time', () => {
+test('a file of another kind is refused in one line and in little time', () => {
   const key = Object.fromEntries(Array.from({ length: 100_000 }, (_, index) => [`k${index}`, 1]))
   for (const [value, says] of [
     [{ models: Array(1_000_000).fill(1) }, /^models: given 1000000 entries; accepted: at most 256\.$/],

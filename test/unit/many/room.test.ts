@@ -9,7 +9,7 @@ const caller = { tenant: 'alice', isBackground: false }
 const background = { tenant: 'alice', isBackground: true }
 const never = new AbortController().signal
 
-/** A room in which two things of the size 1 fit. */
+/** A room for two models of size 1. */
 function openRoom(options: Partial<RoomOptions> = {}) {
   const said: string[] = []
   const loads: string[] = []
@@ -41,7 +41,7 @@ function openRoom(options: Partial<RoomOptions> = {}) {
         most = Math.max(most, inside.size)
         return {
           thing: name,
-          // Only the first is lost.
+          // Only the first load is lost.
           lost:
             loads.filter((one) => one === name).length === 1 && lost ? lost : new Promise(() => undefined),
           close: async () => {
@@ -56,7 +56,7 @@ function openRoom(options: Partial<RoomOptions> = {}) {
 
 const codeOf = (error: unknown) => (error as Refusal).code
 
-test('what is asked comes in, and what was asked longest ago makes room', async () => {
+test('a requested model is loaded, and the least recently requested one is unloaded for it', async () => {
   const { add, said, most } = openRoom()
   const [a, b, c] = [add('a'), add('b'), add('c')]
   for (const one of [a, b, a, c]) (await one.hold(caller, never)).release()
@@ -65,7 +65,7 @@ test('what is asked comes in, and what was asked longest ago makes room', async 
   assert.equal(most(), 2)
 })
 
-test('what is used stays: who waits comes in when the use is over', async () => {
+test('a model in use stays loaded, and a waiting one is loaded afterwards', async () => {
   const { add, said } = openRoom()
   const [a, b, c] = [add('a'), add('b'), add('c')]
   const first = await a.hold(caller, never)
@@ -80,7 +80,7 @@ test('what is used stays: who waits comes in when the use is over', async () => 
   first.release()
 })
 
-test('those that are used all the time take turns with those that wait, and nobody waits for ever', async () => {
+test('models in constant use take turns with waiting ones, and none waits for ever', async () => {
   const { add, said } = openRoom()
   const [a, b, c] = [add('a'), add('b'), add('c')]
   let isOver = false
@@ -91,7 +91,7 @@ test('those that are used all the time take turns with those that wait, and nobo
       hold.release()
     }
   }
-  // Two of each, so that neither is ever free by chance.
+  // Two users of each model, so that neither is ever free by chance.
   const users = [a, a, b, b].map(use)
   await delay(10)
   ;(await c.hold(caller, AbortSignal.timeout(5_000))).release()
@@ -100,7 +100,7 @@ test('those that are used all the time take turns with those that wait, and nobo
   await Promise.all(users)
 })
 
-test('who asks together shares one load', async () => {
+test('simultaneous requests share one load', async () => {
   const { add, loads } = openRoom()
   const a = add('a')
   const holds = await Promise.all(Array.from({ length: 10 }, () => a.hold(caller, never)))
@@ -108,7 +108,7 @@ test('who asks together shares one load', async () => {
   for (const { release } of holds) release()
 })
 
-test('who leaves while it waits frees its place, and nothing is loaded for nobody', async () => {
+test('a request that leaves the queue frees its slot, and nothing is loaded for it', async () => {
   const { add, loads } = openRoom({ queue: 1 })
   const [a, b, c] = [add('a'), add('b'), add('c')]
   const holds = [await a.hold(caller, never), await b.hold(caller, never)]
@@ -126,7 +126,7 @@ test('who leaves while it waits frees its place, and nothing is loaded for nobod
   assert.deepEqual(loads, ['a', 'b'])
 })
 
-test('a load that nobody waits for any more is given up where others need its memory', async () => {
+test('a load that no request waits for is abandoned when another model needs the memory', async () => {
   const { add, said, inside } = openRoom({ bound: { machine: 1, device: 0 } })
   const a = add('a', {
     open: (signal) =>
@@ -142,7 +142,7 @@ test('a load that nobody waits for any more is given up where others need its me
   assert.deepEqual([said, [...inside]], [['+b'], ['b']])
 })
 
-test('one that cannot be loaded says why, and is not tried again for each that asks', async () => {
+test('a model that cannot be loaded reports why, and is not tried again for each request', async () => {
   let pause = 60_000
   const { add, loads, said } = openRoom({ pauseMs: () => pause })
   let isBroken = true
@@ -164,14 +164,14 @@ test('one that cannot be loaded says why, and is not tried again for each that a
   assert.equal(a.state.at, 'in')
 })
 
-test('one that will never fit is refused with what it needs', async () => {
+test('a model that can never fit is refused with the memory it needs', async () => {
   const { add, room } = openRoom()
   const a = add('a', { need: 3 })
   await assert.rejects(a.hold(caller, never), /HEDDLE_MODELS_MEMORY/)
   assert.equal(room.used.machine, 0)
 })
 
-test('one that was lost gives its memory back, and is loaded anew when it is asked later', async () => {
+test('a model that died frees its memory and is loaded again for a later request', async () => {
   const lost = Promise.withResolvers<string>()
   const { add, room } = openRoom({ pauseMs: () => 0 })
   const a = add('a', { lost: lost.promise })
@@ -184,7 +184,7 @@ test('one that was lost gives its memory back, and is loaded anew when it is ask
   assert.equal(a.state.at, 'in')
 })
 
-test('background work takes no memory of callers, and gives its own back when they want it', async () => {
+test('background work does not take the memory of callers, and frees its own when they need it', async () => {
   const { add } = openRoom()
   const [a, b, c] = [add('a'), add('b'), add('c')]
   ;(await a.hold(caller, never)).release()
@@ -200,7 +200,7 @@ test('background work takes no memory of callers, and gives its own back when th
   used.release()
 })
 
-test('one that is retired finishes what it does, takes nobody more, and then its memory is free', async () => {
+test('a retired model finishes its requests, accepts no more and then frees its memory', async () => {
   const { add, room, inside } = openRoom()
   const a = add('a')
   const hold = await a.hold(caller, never)
@@ -216,7 +216,7 @@ test('one that is retired finishes what it does, takes nobody more, and then its
   assert.deepEqual([[...inside], room.used.machine], [[], 0])
 })
 
-test('a room that is closed ends all loads and all waits', async () => {
+test('closing the room ends all loads and waiting requests', async () => {
   const { add, room, inside } = openRoom()
   const [a, b, c] = [add('a'), add('b'), add('c')]
   await a.hold(caller, never)
@@ -228,7 +228,7 @@ test('a room that is closed ends all loads and all waits', async () => {
   await assert.rejects(a.hold(caller, never), (error) => codeOf(error) === codeOf(refuse('stopping')))
 })
 
-test('whatever is asked in whatever order, the bound holds, and everyone is served', async () => {
+test('requests in any order never exceed the memory, and all are served', async () => {
   const { add, most, room } = openRoom({ queue: 1_000 })
   const all = ['a', 'b', 'c', 'd', 'e'].map((name) => add(name))
   let seed = 7
@@ -255,13 +255,13 @@ test('whatever is asked in whatever order, the bound holds, and everyone is serv
     }),
   )
   assert.equal(served, 300)
-  assert.ok(most() <= 2, `${most()} were in at once`)
+  assert.ok(most() <= 2, `${most()} were loaded at once`)
 })
 
-test('many users who ask at once for what is out are served, or refused because the line is full', async () => {
+test('simultaneous requests for models that are not loaded are served, or refused because the queue is full', async () => {
   const { add, loads, most, room } = openRoom({ queue: 64 })
   const all = ['a', 'b', 'c', 'd'].map((name) => add(name))
-  // The last of them is one user alone, and asks as often as all others together.
+  // The last user sends as many requests as all others together.
   const tenants = Array.from({ length: 200 }, (_, index) => (index < 100 ? `user ${index}` : 'the last'))
   const outcomes = await Promise.all(
     tenants.map(async (tenant, index) => {
@@ -276,12 +276,12 @@ test('many users who ask at once for what is out are served, or refused because 
       }
     }),
   )
-  // Nothing was in when they asked, so that 64 waited and no more.
+  // No model was loaded when they asked, so exactly 64 requests waited.
   assert.equal(outcomes.filter((one) => one === 'served').length, 64)
   assert.equal(outcomes.filter((one) => one === 'engine_queue_full').length, 136)
   assert.equal(loads.length, all.length)
-  assert.ok(most() <= 2, `${most()} were in at once`)
-  // Nobody is left in the line: all of it is free again.
+  assert.ok(most() <= 2, `${most()} were loaded at once`)
+  // The queue is empty again, so it has room for as many.
   const again = await Promise.all(
     Array.from({ length: 64 }, (_, index) =>
       all[index % all.length]?.hold({ tenant: `user ${index}`, isBackground: false }, never).then((hold) => {
@@ -294,7 +294,7 @@ test('many users who ask at once for what is out are served, or refused because 
   await room.close()
 })
 
-test('one user takes seven eighths of the line, and another finds a place in it', async () => {
+test('one user can fill seven eighths of the queue, and another is still admitted', async () => {
   const { add } = openRoom({ queue: 8 })
   const a = add('a')
   const one = Array.from({ length: 8 }, () => a.hold(caller, never).then(({ release }) => release()))

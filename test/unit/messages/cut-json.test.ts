@@ -26,7 +26,7 @@ for (const [cut, closed] of [
   test(`${JSON.stringify(cut)} becomes ${closed}`, () => assert.equal(closedJson(cut as string), closed))
 }
 
-/** Everything of a value is in the other one, as far as that goes. */
+/** Whether everything in `part` is also in `whole`. */
 function isBeginning(part: unknown, whole: unknown): boolean {
   if (typeof part !== 'object' || part === null) return Object.is(part, whole)
   if (typeof whole !== 'object' || whole === null || Array.isArray(part) !== Array.isArray(whole))
@@ -36,7 +36,7 @@ function isBeginning(part: unknown, whole: unknown): boolean {
   )
 }
 
-test('any beginning of an object becomes a beginning of it, and the whole stays whole', () => {
+test('any beginning of the text of an object is closed to a part of it, and a complete text stays unchanged', () => {
   const object = fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 4 }), { noNullPrototype: true })
   fc.assert(
     fc.property(object, fc.nat(4), fc.double({ min: 0, max: 1, noNaN: true }), (value, space, share) => {
@@ -48,7 +48,7 @@ test('any beginning of an object becomes a beginning of it, and the whole stays 
   )
 })
 
-test('a long text takes no longer than it is long', () => {
+test('a long text is closed in linear time', () => {
   const text = `{"a": "${'x\\n'.repeat(300_000)}", "b": [${'1, '.repeat(300_000)}`
   assert.equal(Object.keys(JSON.parse(closedJson(text))).length, 2)
 })

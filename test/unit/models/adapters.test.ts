@@ -9,7 +9,7 @@ import { readGgufHeader } from '../../../src/inference/models/gguf-header.ts'
 import { writeRandomAdapter } from '../../support/random-adapter.ts'
 import { writeRandomModel } from '../../support/random-model.ts'
 
-test('adapters are checked by their headers, and what does not fit is refused by name', async (t) => {
+test('adapters are checked by their headers, and one that does not fit is refused with the reason', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'heddle-adapters-'))
   t.after(() => rm(folder, { recursive: true }))
   const at = (name: string) => join(folder, `${name}.gguf`)
@@ -37,7 +37,7 @@ test('adapters are checked by their headers, and what does not fit is refused by
   await assert.rejects(check('poet', 'missing'), /cannot be read/)
 })
 
-test('HEDDLE_LORA is names and paths', () => {
+test('HEDDLE_LORA lists names and paths', () => {
   const { schema } = settings.lora
   assert.deepEqual(schema.parse('poet=/a/b.gguf, judge=c=d.gguf'), [
     { name: 'poet', path: '/a/b.gguf' },

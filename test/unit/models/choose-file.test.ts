@@ -23,7 +23,7 @@ for (const [wanted, paths, expected] of [
   ['a.gguf', ['x/a.gguf', 'b.gguf'], 'x/a.gguf'],
   ['mmproj-x.gguf', ['mmproj-x.gguf'], 'mmproj-x.gguf'],
 ] as const) {
-  test(`${wanted ?? 'nothing'} of ${paths.join(', ')} is ${expected}`, () => {
+  test(`the choice of ${wanted ?? 'nothing'} from ${paths.join(', ')} gives ${expected}`, () => {
     assert.equal(chosen(wanted, ...paths), expected)
     assert.equal(chosen(wanted, ...paths.toReversed()), expected)
   })
@@ -50,7 +50,7 @@ for (const [wanted, paths, message] of [
     'acme/tiny: m-Q8_0-00001-of-00003.gguf is one of 3 files of a split model; accepted: models in one file (m-Q4_0.gguf).',
   ],
 ] as const) {
-  test(`${wanted ?? 'nothing'} of ${paths.join(', ') || 'nothing'} is refused`, () => {
+  test(`the choice of ${wanted ?? 'nothing'} from ${paths.join(', ') || 'nothing'} is refused`, () => {
     assert.throws(
       () => chosen(wanted, ...paths),
       (error) => error instanceof ModelError && error.message === message,
@@ -58,7 +58,7 @@ for (const [wanted, paths, message] of [
   })
 }
 
-test('what HEDDLE_MODEL asks for', () => {
+test('HEDDLE_MODEL names nothing, the built-in model, a file or a repository', () => {
   assert.deepEqual(sourceOf('none'), { kind: 'none' })
   assert.deepEqual(sourceOf('builtin'), { kind: 'builtin' })
   assert.deepEqual(sourceOf('./builtin'), { kind: 'file', path: './builtin' })

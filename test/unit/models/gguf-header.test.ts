@@ -33,7 +33,7 @@ const trouble = (message: RegExp) => (error: unknown) => {
   return true
 }
 
-test('the header of a model says its shape', async () => {
+test('the header of a model describes its shape', async () => {
   const path = fresh()
   await writeRandomModel(path, { layers: 3, context: 2048 })
   const { fileBytes, weightBytes, layerBytes, parameters, ...header } = await readGgufHeader(path)
@@ -63,7 +63,7 @@ test('the header of a model says its shape', async () => {
   assert.ok(fileBytes > weightBytes)
 })
 
-test('lists for each layer are added up', async () => {
+test('per-layer lists are summed', async () => {
   const path = fresh()
   await writeGguf(
     path,
@@ -81,7 +81,7 @@ test('lists for each layer are added up', async () => {
   assert.deepEqual({ kvHeads, keyLength, valueLength }, { kvHeads: 3, keyLength: 24, valueLength: 12 })
 })
 
-test('a long vocabulary is passed over', async () => {
+test('a long vocabulary is skipped', async () => {
   const path = fresh()
   await writeRandomModel(path, { vocabulary: 49_152 })
   assert.equal((await readGgufHeader(path)).vocabulary, 49_152)
@@ -89,7 +89,7 @@ test('a long vocabulary is passed over', async () => {
 
 for (const [what, make, message] of [
   [
-    'a file that is not there',
+    'a missing file',
     async () => join(folder, 'none.gguf'),
     /none\.gguf cannot be read: it is not there; accepted: builtin, the path/,
   ],
@@ -102,7 +102,7 @@ for (const [what, make, message] of [
     /is no GGUF file: it begins with "I am"\.$/,
   ],
   [
-    'links in a circle',
+    'a cycle of links',
     async () => {
       const path = fresh()
       await symlink(path, path)
@@ -116,7 +116,7 @@ for (const [what, make, message] of [
   })
 }
 
-test('a pipe is refused and not waited for', async () => {
+test('a pipe is refused without waiting for it', async () => {
   const path = fresh()
   assert.equal(spawnSync('mkfifo', [path]).status, 0)
   await assert.rejects(readGgufHeader(path), trouble(/is not a file/))
@@ -131,7 +131,7 @@ const endless = 2n ** 63n + 5n
 
 for (const [what, parts, message] of [
   ['of version 1', [begin(1, 0, 0)], /is a GGUF file of version 1; accepted: versions 2 and 3\.$/],
-  ['of a version to come', [begin(4, 0, 0)], /is a GGUF file of version 4; accepted/],
+  ['of a later version', [begin(4, 0, 0)], /is a GGUF file of version 4; accepted/],
   [
     'of another byte order',
     [Buffer.from('GGUF'), Buffer.from([0, 0, 0, 3]), Buffer.alloc(16)],
@@ -141,7 +141,7 @@ for (const [what, parts, message] of [
   ['with too many keys', [begin(3, 0, 10_000_000)], /claims 10000000 metadata keys/],
   ['with too many tensors', [begin(3, 2n ** 40n, 0)], /claims 1099511627776 tensors/],
   ['with an endless key', [begin(3, 0, 1), u64(endless)], /claims a length/],
-  ['with a key that is longer than the file', [begin(3, 0, 1), u64(1000)], /it ends too early/],
+  ['with a key longer than the file', [begin(3, 0, 1), u64(1000)], /it ends too early/],
   ['with a huge key', [begin(3, 0, 1), u64(70_000), Buffer.alloc(80_000)], /it has a name of 70000 bytes/],
   ['with an endless text', [begin(3, 0, 1), text('a'), u32(8), u64(2n ** 40n)], /it ends too early/],
   [
@@ -169,7 +169,7 @@ for (const [what, parts, message] of [
     [begin(3, 0, 1), text('a'), u32(9), u32(9), u64(1)],
     /a list of the unknown type 9/,
   ],
-  ['with a value of no type', [begin(3, 0, 1), text('a'), u32(13)], /a value of the unknown type 13/],
+  ['with a value of an unknown type', [begin(3, 0, 1), text('a'), u32(13)], /a value of the unknown type 13/],
   [
     'with a tensor of many dimensions',
     [begin(3, 1, 0), text('a'), u32(1_000_000)],
@@ -177,12 +177,12 @@ for (const [what, parts, message] of [
   ],
   ['that ends in the middle of a tensor', [begin(3, 1, 0), text('a'), u32(2), u64(64)], /it ends too early/],
   [
-    'without the weights it names',
+    'without the weights that it lists',
     [begin(3, 1, 0), text('a'), u32(1), u64(64), u32(0), u64(0)],
     /it has \d+ bytes where its tensors need \d+/,
   ],
   [
-    'with weights at no place',
+    'with weights beyond its end',
     [begin(3, 1, 0), text('a'), u32(1), u64(1), u32(0), u64(2n ** 52n)],
     /where its tensors need/,
   ],
@@ -199,7 +199,7 @@ for (const [what, parts, message] of [
   })
 }
 
-test('a file that was cut off anywhere is refused', async () => {
+test('a file that is cut off anywhere is refused', async () => {
   const path = fresh()
   await writeRandomModel(path)
   const { fileBytes } = await readGgufHeader(path)
@@ -209,7 +209,7 @@ test('a file that was cut off anywhere is refused', async () => {
   }
 })
 
-test('whatever is changed in a file, it is read or refused', async () => {
+test('a file with any changes is either read or refused', async () => {
   const path = fresh()
   await writeRandomModel(path)
   const sound = await readFile(path)
@@ -268,12 +268,12 @@ for (const [what, changes, message] of [
     /it does not say how it pools/,
   ],
   [
-    'labels for kinds of texts',
+    'labels of text classes',
     { 'llama.pooling_type': { u32: 4 }, 'llama.classifier.output_labels': { texts: ['good', 'bad'] } },
     /: it sorts texts into 2 kinds; accepted: models that score a document for a query\.$/,
   ],
 ] as const) {
-  test(`a model with ${what} is not fit`, async () => {
+  test(`a model with ${what} is refused`, async () => {
     const path = fresh()
     const weights = { name: 'w', shape: [32], type: 'f32' as const, bytes: () => new Uint8Array(128) }
     await writeGguf(path, { ...complete, ...changes }, [weights])
@@ -283,7 +283,7 @@ for (const [what, changes, message] of [
   })
 }
 
-test('a model with all of it is fit', async () => {
+test('a complete model is accepted', async () => {
   const path = fresh()
   const weights = { name: 'w', shape: [32], type: 'f32' as const, bytes: () => new Uint8Array(128) }
   await writeGguf(path, complete, [weights])
@@ -297,9 +297,9 @@ for (const [what, changes, task] of [
     'embeddings',
   ],
   ['of a model that could write', { 'llama.pooling_type': { u32: 3 } }, 'embeddings'],
-  ['that is a score', { 'llama.pooling_type': { u32: 4 } }, 'ranking'],
+  ['to a score', { 'llama.pooling_type': { u32: 4 } }, 'ranking'],
   [
-    'that is a score for a pair',
+    'to a score for a pair',
     {
       'llama.pooling_type': { u32: 4 },
       'llama.classifier.output_labels': { texts: ['yes', 'no'] },
@@ -307,9 +307,9 @@ for (const [what, changes, task] of [
     },
     'ranking',
   ],
-  ['that is none', { 'llama.pooling_type': { u32: 0 } }, 'answers'],
+  ['of the type none', { 'llama.pooling_type': { u32: 0 } }, 'answers'],
 ] as const) {
-  test(`a file says what it is for by a pooling ${what}`, async () => {
+  test(`the task of a model follows from a pooling ${what}`, async () => {
     const path = fresh()
     const weights = { name: 'w', shape: [32], type: 'f32' as const, bytes: () => new Uint8Array(128) }
     await writeGguf(path, { ...complete, ...changes }, [weights])

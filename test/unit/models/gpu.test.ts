@@ -27,7 +27,7 @@ async function prepared(t: TestContext, settings: Record<string, string>, search
   return prepareModel(file, readConfig({ HEDDLE_MODEL: file, ...settings }), search)
 }
 
-test('a GPU that is there is used, and named with its layers', async (t) => {
+test('an available GPU is used, and reported with the number of layers', async (t) => {
   const { plan, warnings } = await prepared(t, {}, one)
   assert.deepEqual(
     [plan.gpu, plan.gpuLayers, plan.threads, plan.device, warnings],
@@ -47,13 +47,13 @@ test('without a GPU build, or with HEDDLE_GPU=off, a model runs on the CPU', asy
   }
 })
 
-test('auto says why it does not use a build that is installed', async (t) => {
+test('auto reports why an installed build is not used', async (t) => {
   const broken = { ...one, find: async () => ({ missing: 'the cuda build finds no device here' }) }
   const { plan, warnings } = await prepared(t, {}, broken)
   assert.deepEqual([plan.device, warnings], ['cpu', ['the cuda build finds no device here']])
 })
 
-test('a full GPU: auto goes to the CPU and says so, a GPU that is named is refused', async (t) => {
+test('a full GPU: auto uses the CPU with a warning, and a GPU that was named is refused', async (t) => {
   const full = { ...one, find: async () => ({ ...card, freeMemory: 1024 ** 3 }) }
   const { plan, warnings } = await prepared(t, {}, full)
   assert.equal(plan.device, 'cpu')
@@ -81,7 +81,7 @@ test('layers without a GPU are refused', async (t) => {
 
 const absent = (['cuda', 'vulkan'] as const).find((build) => !installedBuilds().includes(build))
 
-test('a build that is named and not installed is refused', { skip: absent === undefined }, async (t) => {
+test('a named build that is not installed is refused', { skip: absent === undefined }, async (t) => {
   assert.deepEqual(await findDevice(absent ?? 'cuda'), { missing: `no ${absent} build is installed` })
   await assert.rejects(
     prepared(t, { HEDDLE_GPU: String(absent) }, {}),

@@ -16,7 +16,7 @@ function screen(isTTY: boolean) {
 
 const total = 64 * 1024 * 1024
 
-test('on a terminal a bar moves, and is never drawn more than a thousand times', () => {
+test('a terminal shows a progress bar, drawn at most a thousand times', () => {
   const { progress, shown } = screen(true)
   progress.begin('acme/tiny:m.gguf')
   for (let step = 1; step <= 10_000; step++) progress.step((total * step) / 10_000, total)
@@ -30,7 +30,7 @@ test('on a terminal a bar moves, and is never drawn more than a thousand times',
   assert.equal(drawn[500], `${'█'.repeat(15)}${'░'.repeat(15)}  50.0 %  32 MiB of 64 MiB\x1b[K`)
 })
 
-test('what is said in between stands in a line of its own', () => {
+test('a message during the download gets a line of its own', () => {
   const { progress, shown } = screen(true)
   progress.step(total / 2, total)
   progress.say('waiting')
@@ -38,7 +38,7 @@ test('what is said in between stands in a line of its own', () => {
   assert.ok(shown().endsWith('\x1b[K\nwaiting\n'), shown())
 })
 
-test('elsewhere there are at most a dozen lines', () => {
+test('other outputs get at most a dozen lines', () => {
   const { progress, shown } = screen(false)
   progress.begin('m')
   for (let step = 0; step <= 10_000; step++) progress.step((total * step) / 10_000, total)

@@ -12,7 +12,7 @@ import { chooseSizes, type SizesGiven } from '../../../src/inference/models/size
 
 const gibi = 1024 ** 3
 
-/** Seven billion parameters at four bits, 128 KiB of cache a token. */
+/** Seven billion parameters at four bits, with 128 KiB of cache per token. */
 const large: GgufHeader = {
   fileBytes: 4 * gibi,
   architecture: 'llama',
@@ -60,14 +60,20 @@ const nothing: SizesGiven = {
 const machine = (gibibytes: number) => ({ freeMemory: gibibytes * gibi, boundBy: 'this machine', cores: 6 })
 
 for (const [what, header, given, free, expected] of [
-  ['much room', large, {}, 64, [8192, 4, 6, 512]],
-  ['less room', large, {}, 12, [4096, 4, 6, 512]],
-  ['little room', large, {}, 6, [4096, 2, 6, 512]],
-  ['hardly any room', large, {}, 4.6, [1024, 1, 6, 512]],
+  ['a large model with much memory', large, {}, 64, [8192, 4, 6, 512]],
+  ['a large model with less memory', large, {}, 12, [4096, 4, 6, 512]],
+  ['a large model with little memory', large, {}, 6, [4096, 2, 6, 512]],
+  ['a large model with hardly any memory', large, {}, 4.6, [1024, 1, 6, 512]],
   ['a tiny model', tiny, {}, 4, [2048, 8, 1, 512]],
-  ['its own context', large, { context: 131_072 }, 64, [131_072, 1, 6, 512]],
-  ['its own number of sequences', large, { parallel: 16 }, 64, [2048, 16, 6, 512]],
-  ['everything given', large, { context: 1000, parallel: 3, threads: 2, batch: 64 }, 64, [1000, 3, 2, 64]],
+  ['a given context', large, { context: 131_072 }, 64, [131_072, 1, 6, 512]],
+  ['a given number of sequences', large, { parallel: 16 }, 64, [2048, 16, 6, 512]],
+  [
+    'given values for everything',
+    large,
+    { context: 1000, parallel: 3, threads: 2, batch: 64 },
+    64,
+    [1000, 3, 2, 64],
+  ],
 ] as const) {
   test(`sizes of ${what}`, () => {
     const { context, parallel, threads, batch } = chooseSizes(
@@ -87,7 +93,12 @@ for (const [what, header, given, expected] of [
   ['an encoder reads a text at once', encoder, {}, [2048, 1, 2048]],
   ['an encoder whose context is given', encoder, { context: 8192, parallel: 8, batch: 64 }, [8192, 1, 8192]],
   ['a decoder reads a text in pieces', lastToken, {}, [8192, 1, 512]],
-  ['a decoder of one mean reads it at once', { ...lastToken, pooling: 'mean' as const }, {}, [2048, 1, 2048]],
+  [
+    'a decoder that pools by the mean reads a text at once',
+    { ...lastToken, pooling: 'mean' as const },
+    {},
+    [2048, 1, 2048],
+  ],
 ] as const) {
   test(`sizes of a model that pools: ${what}`, () => {
     const { context, parallel, batch } = chooseSizes('m', header, { ...nothing, ...given }, machine(16))
@@ -107,13 +118,19 @@ for (const [what, given, ram, device, expected] of [
   ['all of it fits', {}, 16, gpu(23), [33, 8192, 4, 1]],
   ['all of it fits with a shorter context', {}, 16, gpu(6.5), [33, 4096, 2, 1]],
   ['some layers fit', {}, 16, gpu(3), [6, 8192, 4, 6]],
-  ['fewer fit beside a longer context', { context: 32_768, parallel: 1 }, 16, gpu(3), [6, 32_768, 1, 6]],
+  [
+    'fewer layers fit next to a longer context',
+    { context: 32_768, parallel: 1 },
+    16,
+    gpu(3),
+    [6, 32_768, 1, 6],
+  ],
   ['no layer fits', {}, 16, gpu(1), [0, 8192, 4, 6]],
-  ['layers are given', { gpu_layers: 20 }, 16, gpu(23), [20, 8192, 4, 6]],
-  ['more layers are given than there are', { gpu_layers: 99 }, 16, gpu(23), [33, 8192, 4, 1]],
-  ['all layers are asked for', { gpu_layers: 'all' }, 16, gpu(6.5), [33, 4096, 2, 1]],
+  ['a number of layers is given', { gpu_layers: 20 }, 16, gpu(23), [20, 8192, 4, 6]],
+  ['more layers are given than exist', { gpu_layers: 99 }, 16, gpu(23), [33, 8192, 4, 1]],
+  ['all layers are requested', { gpu_layers: 'all' }, 16, gpu(6.5), [33, 4096, 2, 1]],
   ['threads are given', { threads: 3 }, 16, gpu(23), [33, 8192, 4, 3]],
-  ['the memory is the machine’s', {}, 16, { ...gpu(12), unified: true }, [33, 8192, 4, 1]],
+  ['it shares the memory of the machine', {}, 16, { ...gpu(12), unified: true }, [33, 8192, 4, 1]],
 ] as const) {
   test(`layers on a GPU when ${what}`, () => {
     const with_ = { ...machine(ram), device }
@@ -122,7 +139,7 @@ for (const [what, given, ram, device, expected] of [
   })
 }
 
-test('layers that do not fit into the video memory are refused with the figures', () => {
+test('layers that do not fit into the GPU memory are refused with the figures', () => {
   const given = { ...nothing, gpu_layers: 'all', context: 8192, parallel: 4 } as const
   assert.throws(() => chooseSizes('m.gguf', large, given, { ...machine(64), device: gpu(8) }), {
     name: 'ModelError',
@@ -140,7 +157,7 @@ test('layers that do not fit into the video memory are refused with the figures'
   assert.equal(gpuLayers, 33)
 })
 
-test('what a GPU does not take has to fit into the memory of the machine', () => {
+test('the layers outside of the GPU must fit into the memory of the machine', () => {
   const given = { ...nothing, gpu_layers: 4, context: 8192, parallel: 4 } as const
   assert.throws(
     () => chooseSizes('m.gguf', large, given, { ...machine(6), device: gpu(23) }),
@@ -153,14 +170,14 @@ test('what a GPU does not take has to fit into the memory of the machine', () =>
   )
 })
 
-test('a context beyond the model’s own is refused', () => {
+test('a context longer than the model was trained for is refused', () => {
   assert.throws(
     () => chooseSizes('m.gguf', tiny, { ...nothing, context: 4096 }, machine(64)),
     new ModelError('HEDDLE_CONTEXT: given 4096; m.gguf was trained for 2048 tokens; accepted: at most that.'),
   )
 })
 
-test('what does not fit is refused with its figures, unless nobody wants the check', () => {
+test('a model that does not fit is refused with the figures, unless the check is off', () => {
   const given = { ...nothing, context: 8192, parallel: 4 }
   assert.throws(() => chooseSizes('m.gguf', large, given, machine(6)), {
     name: 'ModelError',
@@ -184,7 +201,7 @@ async function rootOf(t: TestContext, files: Record<string, string>): Promise<st
   return root
 }
 
-test('a limit of the own control group, or of one around it, bounds the memory', async (t) => {
+test('the memory is bounded by the limit of the control group or of a parent group', async (t) => {
   const root = await rootOf(t, {
     'proc/self/cgroup': '0::/pod/container\n',
     'sys/fs/cgroup/pod/memory.max': '50000000\n',
@@ -198,7 +215,7 @@ test('a limit of the own control group, or of one around it, bounds the memory',
   assert.equal(boundBy, 'its control group (/sys/fs/cgroup/pod/memory.max)')
 })
 
-test('control groups of the first version bound it too', async (t) => {
+test('control groups of version 1 bound the memory, too', async (t) => {
   const root = await rootOf(t, {
     'proc/self/cgroup': '9:cpu:/x\n4:memory:/box\n0::/\n',
     'sys/fs/cgroup/memory/box/memory.limit_in_bytes': '30000000\n',
@@ -209,7 +226,7 @@ test('control groups of the first version bound it too', async (t) => {
   assert.equal((await lookAtMachine(root)).freeMemory, 20_000_000)
 })
 
-test('without limits the machine itself is the bound', async (t) => {
+test('without limits, the memory of the machine is the bound', async (t) => {
   for (const files of [
     {},
     {
@@ -225,7 +242,7 @@ test('without limits the machine itself is the bound', async (t) => {
   }
 })
 
-test('two threads of a core are one core', { skip: process.platform !== 'linux' }, async (t) => {
+test('two threads of a core count as one core', { skip: process.platform !== 'linux' }, async (t) => {
   const root = await rootOf(t, {
     'sys/devices/system/cpu/cpu0/topology/thread_siblings_list': '0-1\n',
     'sys/devices/system/cpu/cpu1/topology/thread_siblings_list': '0-1\n',
@@ -233,7 +250,7 @@ test('two threads of a core are one core', { skip: process.platform !== 'linux' 
   assert.equal((await lookAtMachine(root)).cores, 1)
 })
 
-test('the prompt cache takes twice what the sequences take, a quarter of what is left at most, or what is given', () => {
+test('the prompt cache has twice the size of the sequences, at most a quarter of the free memory, or a given size', () => {
   const cacheOf = (given: Partial<SizesGiven>, free: number, header: GgufHeader = tiny) =>
     chooseSizes('m', header, { ...nothing, ...given }, machine(free)).promptCache
   const ofSequences = 2048 * 8 * 4 * 2 * (16 + 16)
@@ -249,7 +266,7 @@ test('the prompt cache takes twice what the sequences take, a quarter of what is
   })
 })
 
-test('keys and values of fewer bits leave room for more, and what cannot be had is refused by name', () => {
+test('keys and values of fewer bits need less memory, and impossible types are refused with the setting', () => {
   const given = { ...nothing, context: 8192, parallel: 4, prompt_cache: 0 } as const
   assert.throws(() => chooseSizes('m', large, given, machine(7)), /does not fit/)
   const small = chooseSizes('m', large, { ...given, kv_keys: 'q8_0', kv_values: 'q4_0' }, machine(7))
@@ -268,7 +285,7 @@ test('keys and values of fewer bits leave room for more, and what cannot be had 
   )
 })
 
-test('the types of keys and values that nobody sets are f16, but for the built-in model on a CPU of x64', () => {
+test('keys and values are f16 by default, except for the built-in model on an x64 CPU', () => {
   const ours = { model: 'builtin', batch: 0, flash_attention: 'auto' } as const
   const fast = { keys: 'q8_0', values: 'bf16' }
   assert.deepEqual(chosenKvTypes(ours, true, 'x64'), fast)
@@ -287,6 +304,6 @@ test('the types of keys and values that nobody sets are f16, but for the built-i
   assert.deepEqual(
     kvOf({ model: 'builtin', kv_keys: 'q8_0' }),
     { keys: 'q8_0', values: 'f16' },
-    'what was measured together is chosen together',
+    'the two types are chosen together or not at all',
   )
 })

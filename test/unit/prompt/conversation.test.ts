@@ -37,7 +37,7 @@ test('content is a text or a list of texts', () => {
   }
 })
 
-test('parts that the model cannot take are refused by their type and place', () => {
+test('parts that the model cannot read are refused with their type and path', () => {
   for (const [part, message] of [
     [
       { type: 'image_url', image_url: { url: 'data:x' } },
@@ -58,7 +58,7 @@ test('parts that the model cannot take are refused by their type and place', () 
   }
 })
 
-test('who said it, what was called and why are passed on', () => {
+test('names, tool calls and reasoning are passed on', () => {
   const call = { id: 'c1', type: 'function', function: { name: 'find', arguments: '{"a": [1]}' } }
   assert.deepEqual(
     conversationOf([
@@ -85,7 +85,7 @@ test('who said it, what was called and why are passed on', () => {
   )
 })
 
-test('the arguments of a call are the text of an object', () => {
+test('the arguments of a call must be the text of an object', () => {
   const withArguments = (text: string | null | undefined, type?: string) =>
     conversationOf([
       {
@@ -102,7 +102,7 @@ test('the arguments of a call are the text of an object', () => {
   assert.throws(() => withArguments('{}', 'custom'), /messages\.0\.tool_calls\.0\.type: "custom"/)
 })
 
-test('parts are one text with a line each', () => {
+test('parts are joined to one text with a line each', () => {
   const texts = [user('a'), user(['a', { type: 'text', text: 'b' }])].map(wholeText)
   assert.deepEqual(texts, ['a', 'a\nb'])
   assert.throws(() => wholeText(user([{ type: 'image_url' }]), 3), /messages\.3\.content\.0\.type/)

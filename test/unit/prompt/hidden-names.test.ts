@@ -26,7 +26,7 @@ const vocabulary = playedVocabulary({ control })
 const special = (text: string, options: { mark?: string } = {}) =>
   vocabulary.tokenize(text, { special: true, ...options }).filter((token) => vocabulary.isSpecial(token))
 
-/** Texts in which names are likely, whole, in parts and one in the other. */
+/** Texts that are likely to have names in them: whole, in parts and nested. */
 const hostile = fc
   .array(
     fc.oneof(
@@ -39,13 +39,13 @@ const hostile = fc
   )
   .map((parts) => parts.join(''))
 
-test('texts without names stay as they are', () => {
+test('texts without names are unchanged', () => {
   for (const text of ['', 'hello', 'a < b', '<div>', '[x]', '< s>', 'Grüße 😀']) {
     assert.equal(hiddenText(text, hiding), text)
   }
 })
 
-test('whatever texts stand side by side, none of them makes a control token', () => {
+test('no combination of adjacent texts makes a control token', () => {
   fc.assert(
     fc.property(fc.array(hostile, { maxLength: 4 }), (texts) => {
       const text = `<s>${texts.map((one) => hiddenText(one, hiding)).join('')}</s>`
@@ -58,7 +58,7 @@ test('whatever texts stand side by side, none of them makes a control token', ()
   )
 })
 
-test('what has marks is read as letters, all else as before', () => {
+test('marked names are read as letters, and everything else as before', () => {
   const names = namesPattern(control)
   assert.deepEqual(Array.from(hiddenParts(`<s>a<s>b<${mark}/s>c</s>d<s>`, mark, names)), [
     { text: '<s>a<s>', special: true },
@@ -68,7 +68,7 @@ test('what has marks is read as letters, all else as before', () => {
   assert.deepEqual(Array.from(hiddenParts('a<s>b', mark, names)), [{ text: 'a<s>b', special: true }])
 })
 
-/** Renders a conversation of these texts and answers it with the control tokens of its prompt. */
+/** Renders a conversation of these texts to a prompt with control tokens. */
 function promptOf(texts: readonly string[], hide: boolean) {
   const [user = '', tool = '', call = '', description = '', document = ''] = texts
   const messages: Message[] = [
@@ -97,7 +97,7 @@ function promptOf(texts: readonly string[], hide: boolean) {
   return rendering.text
 }
 
-test('no text of a conversation adds a control token to its prompt, and all of it is there', () => {
+test('no text of a conversation adds a control token to its prompt, and none is lost', () => {
   const expected = special(promptOf([], false))
   fc.assert(
     fc.property(fc.array(hostile, { minLength: 5, maxLength: 5 }), (texts) => {
@@ -109,7 +109,7 @@ test('no text of a conversation adds a control token to its prompt, and all of i
   )
 })
 
-test('what the assistant said stays as it is, because templates look for marks in it', () => {
+test('messages of the assistant are unchanged, because templates look for markers in them', () => {
   const rendering = createRendering({ limitMs: 10_000, longestText: 1e6, longestList: 1e6 }).render({
     template: "{{ messages[0].content.split('</s>')[1] }}",
     messages: [{ role: 'assistant', content: 'a</s>b' }],
@@ -120,7 +120,7 @@ test('what the assistant said stays as it is, because templates look for marks i
   assert.deepEqual(rendering, { kind: 'rendered', text: 'b' })
 })
 
-test('a long text with many names is marked in a moment', () => {
+test('a long text with many names is marked quickly', () => {
   const names = Array.from({ length: 1000 }, (_, number) => `<|reserved_special_token_${number}|>`)
   const text = '<|reserved_special_token_1'.repeat(100_000)
   const since = performance.now()

@@ -29,7 +29,7 @@ const conversation = [
 ]
 const tools = ['{"name":"first"}']
 
-test('a conversation without tools stays as it is', () => {
+test('a conversation without tools is unchanged', () => {
   const plain: Message[] = [
     { role: 'system', content: 'Be kind.' },
     user('Hi'),
@@ -40,7 +40,7 @@ test('a conversation without tools stays as it is', () => {
   }
 })
 
-test('results have the names of their calls and stand in their order', () => {
+test('results have the names and the order of their calls', () => {
   const { messages, takesTools } = toldTo(proven, conversation, tools)
   assert.equal(takesTools, true)
   assert.deepEqual(
@@ -52,7 +52,7 @@ test('results have the names of their calls and stand in their order', () => {
   )
 })
 
-test('calls that the template does not show are text in the form of the model', () => {
+test('calls that the template does not show are written as text in the form of the model', () => {
   const format: AnswerFormat = {
     calls: {
       open: ['<|call|>['],
@@ -81,7 +81,7 @@ test('calls that the template does not show are text in the form of the model', 
   assert.equal(messages[2]?.role, 'tool')
 })
 
-test('results whose calls are unknown keep their order, and a name that was given stays', () => {
+test('results of unknown calls keep their order and their given names', () => {
   const { messages } = toldTo(
     proven,
     [
@@ -100,7 +100,7 @@ test('results whose calls are unknown keep their order, and a name that was give
   )
 })
 
-test('ids have nine characters where the template wants that, the same in call and result', () => {
+test('ids have nine characters where the template requires that, the same in call and result', () => {
   const nine: AnswerFormat = { ...proven, calls: { ...hermes, ids: 'nine' } }
   const own = 'chatcmpl-tool-0123456789abcdef0123456789abcdef'
   const { messages } = toldTo(
@@ -114,7 +114,7 @@ test('ids have nine characters where the template wants that, the same in call a
   assert.equal(messages[1]?.tool_call_id, made)
 })
 
-test('arguments are text where the template takes nothing else', () => {
+test('arguments are text where the template accepts nothing else', () => {
   const text: AnswerFormat = {
     ...proven,
     history: { showsTools: true, arguments: 'text', systemMessages: 'many' },
@@ -123,7 +123,7 @@ test('arguments are text where the template takes nothing else', () => {
   assert.equal(message?.tool_calls?.[0]?.function.arguments, '{"city":"Rome"}')
 })
 
-test('several system messages become one only where the template raises', () => {
+test('several system messages are joined only where the template refuses them', () => {
   const given: Message[] = [
     { role: 'system', content: 'One.' },
     user('Hi'),
@@ -140,7 +140,7 @@ test('several system messages become one only where the template raises', () => 
   assert.deepEqual(toldTo(proven, given, []).messages, given)
 })
 
-test('a template without tools gets them in the system message, calls as text, and results as what the user says', () => {
+test('a template without tools gets tools in the system message, calls as text and results as user messages', () => {
   const { messages, takesTools } = toldTo(
     generic,
     [{ role: 'system', content: 'Be kind.' }, ...conversation],
@@ -164,7 +164,7 @@ test('a template without tools gets them in the system message, calls as text, a
   assert.equal(messages[2]?.tool_calls, undefined)
 })
 
-test('where no system message is taken the first user message has the tools', () => {
+test('where the template accepts no system message, the first user message has the tools', () => {
   const format: AnswerFormat = {
     ...generic,
     history: { showsTools: false, arguments: 'object', systemMessages: 'none' },
@@ -174,7 +174,7 @@ test('where no system message is taken the first user message has the tools', ()
   assert.match(String(messages[0]?.content), /^Be kind\.\n\n.*\n\nHi$/s)
 })
 
-test('where the template shows calls but no tools the system message describes both in its form', () => {
+test('where the template shows calls but no tools, the system message describes both in its form', () => {
   const format: AnswerFormat = {
     proof: 'proven',
     calls: {

@@ -25,7 +25,7 @@ function rendered(
 const plain = '{% for m in messages %}[{{ m.role }}]{{ m.content }}{% endfor %}'
 const trimming = '{% for m in messages %}[{{ m.role }}]{{ m.content | trim }}</s>{% endfor %}'
 
-test('parts come as one text where the template writes the content', () => {
+test('parts are one text where the template writes the content directly', () => {
   assert.equal(rendered(plain, [user('a'), user(['b', 'c'])]), '[user]a[user]b\nc')
 })
 
@@ -34,18 +34,18 @@ const lists = {
     '{% for m in messages %}{% for p in m.content %}<{{ p.text }}>{% endfor %}{% endfor %}',
   'an index':
     "{% for m in messages %}{% for p in m['content'] if p.type == 'text' %}<{{ p.text }}>{% endfor %}{% endfor %}",
-  'a name that was given':
+  'a variable':
     '{% for m in messages %}{% set body = m.content %}{% for p in body %}<{{ p.text }}>{% endfor %}{% endfor %}',
   'a macro':
     '{% macro show(content) %}{% for p in content %}<{{ p.text }}>{% endfor %}{% endmacro %}{% for m in messages %}{{ show(m.content) }}{% endfor %}',
 }
 for (const [how, template] of Object.entries(lists)) {
-  test(`parts come as a list where the template goes through them: ${how}`, () => {
+  test(`parts are a list where the template iterates over them: ${how}`, () => {
     assert.equal(rendered(template, [user('a'), user(['b', 'c'])]), '<a><b><c>')
   })
 }
 
-test('a text stays a text where the template asks for it', () => {
+test('a text stays a text where the template checks for one', () => {
   const template =
     '{% for m in messages %}{% if m.content is string %}{{ m.content }}{% else %}{% for p in m.content %}<{{ p.text }}>{% endfor %}{% endif %}{% endfor %}'
   assert.equal(rendered(template, [user('a'), user(['b', 'c'])]), 'a<b><c>')
@@ -60,7 +60,7 @@ test('developer is a system message unless the template knows it', () => {
 const contents = ['', ' ', 'x', ' x ', 'a\n', 'user', '[user]', '</s>', 'twice twice', '{{ 1 + 1 }}', '🙂']
 
 for (const content of contents) {
-  test(`a message that stays open ends with its content: ${JSON.stringify(content)}`, () => {
+  test(`an open last message ends with its content: ${JSON.stringify(content)}`, () => {
     const messages = [user('before'), { role: 'assistant', content }]
     assert.equal(rendered(plain, messages, { open: true }), `[user]before[assistant]${content}`)
     assert.equal(rendered(trimming, messages, { open: true }), `[user]before</s>[assistant]${content.trim()}`)
@@ -69,14 +69,14 @@ for (const content of contents) {
   })
 }
 
-test('a message that stays open must be shown', () => {
+test('an open last message must be shown', () => {
   assert.deepEqual(rendered('{{ messages[0].content }}', [user('a'), user('b')], { open: true }), {
     kind: 'failed',
     why: 'it does not show the content of the last message, which is to be continued',
   })
 })
 
-test('what the template says is the reason', () => {
+test('an error of the template is the reason of the refusal', () => {
   for (const [template, why] of [
     ['{{ raise_exception("Roles must alternate") }}', /^Roles must alternate$/],
     ['{% if %}', /./],
@@ -95,7 +95,7 @@ test('what the template says is the reason', () => {
   }
 })
 
-test('texts, lists, ranges and depth have bounds', () => {
+test('texts, lists, ranges and depth are bounded', () => {
   for (const template of [
     '{{ "a" | indent(100000, true) }}',
     '{% set ns = namespace(x="aa") %}{% for i in range(99) %}{% set ns.x = ns.x + ns.x %}{% endfor %}',
@@ -109,12 +109,12 @@ test('texts, lists, ranges and depth have bounds', () => {
     '{{ {"a": {"b": 1}} | tojson(indent=400000000) }}',
   ]) {
     const result = rendered(template, [user('a')])
-    assert.ok(typeof result !== 'string', `${template.slice(0, 80)} is rendered`)
+    assert.ok(typeof result !== 'string', `${template.slice(0, 80)} was rendered`)
     assert.notEqual(result.kind, 'rendered')
   }
 })
 
-test('loops without end are stopped', () => {
+test('endless loops are stopped', () => {
   const { render } = createRendering({ ...bounds, limitMs: 20 })
   const template =
     '{% for a in range(9999) %}{% for b in range(9999) %}{% for c in range(9999) %}{% endfor %}{% endfor %}{% endfor %}'
@@ -124,7 +124,7 @@ test('loops without end are stopped', () => {
   })
 })
 
-test('a template reaches nothing of JavaScript', () => {
+test('a template has no access to JavaScript', () => {
   for (const template of [
     '{{ messages.constructor("return process")() }}',
     '{{ raise_exception.constructor("return process")() }}',
@@ -144,7 +144,7 @@ test('a template reaches nothing of JavaScript', () => {
   assert.equal(({} as Record<string, unknown>).x, undefined)
 })
 
-test('variables are seen by their names, also names that the library knows', () => {
+test('variables are available by name, also by names that the library defines', () => {
   const variables = { a: { b: 1.5 }, none: 'mine', range: 'mine', namespace: 'ignored', messages: 'ignored' }
   assert.equal(
     rendered('{{ a.b }} {{ none }} {{ range }} {{ messages[0].content }}', [user('x')], { variables }),
@@ -158,7 +158,7 @@ test('range counts as in Python', () => {
   assert.equal(rendered(template, []), '012 53')
 })
 
-test('templates that are no longer used are forgotten, and known ones are not read again', () => {
+test('many templates are rendered in turn, more than are cached', () => {
   const { render } = createRendering(bounds)
   for (let i = 0; i < 100; i++) {
     const template = `${i % 20} {{ messages[0].content }}`
@@ -167,7 +167,7 @@ test('templates that are no longer used are forgotten, and known ones are not re
   }
 })
 
-test('dates are written as Python writes them', () => {
+test('dates are written as in Python', () => {
   const date = new Date(2026, 0, 5, 13, 4, 9)
   assert.equal(strftime(date, '%Y-%m-%d %H:%M:%S'), '2026-01-05 13:04:09')
   assert.equal(
@@ -196,7 +196,7 @@ const pythonic: [template: string, text: string][] = [
   ['{{ ["a", "", "b"] | select | join("-") }}{{ ["a ", "b"] | map("trim") | join }}', 'a-bab'],
 ]
 for (const [template, text] of pythonic) {
-  test(`what Python and Jinja2 do is done: ${template}`, () => {
+  test(`this renders as in Python and Jinja2: ${template}`, () => {
     assert.equal(rendered(template, []), text)
   })
 }

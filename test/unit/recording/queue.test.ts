@@ -13,7 +13,7 @@ interface Write {
   fail(error: unknown): void
 }
 
-/** A record whose writes end when a test says so. */
+/** A record whose writes end when a test ends them. */
 function heldRecord(proof: () => void = () => {}) {
   const writes: Write[] = []
   const db = {
@@ -49,7 +49,7 @@ function opened(options: Partial<QueueOptions> = {}, proof?: () => void) {
       bytes,
       row: () => ({ call: { id: callId } }) as RecordedAnswer,
     })
-  /** The next write, when there is one. */
+  /** The write with this index, once it exists. */
   async function write(index: number): Promise<Write> {
     while (writes[index] === undefined) await turn()
     return writes[index]
@@ -67,7 +67,7 @@ const settles = async (promise: Promise<unknown>) => {
   return isSettled
 }
 
-test('answers that end while others are written share the next write, and each tenant has its own', async () => {
+test('answers that end during a write share the next one, and each tenant has writes of its own', async () => {
   const { queue, add, write, told } = opened()
   add('a')
   const first = await write(0)
@@ -88,7 +88,7 @@ test('answers that end while others are written share the next write, and each t
   assert.deepEqual(told, ['written 1', 'written 2', 'written 1'])
 })
 
-test('a lookup waits for what is under way, by the id of the call or of its completion, and for nothing else', async () => {
+test('a lookup by the id of a call or completion waits for its pending write, and for no other', async () => {
   const { queue, add, write } = opened()
   add('a')
   const waits = [queue.settled('acme/qa', 'a'), queue.settled('acme/qa', 'chatcmpl-a')]
@@ -100,7 +100,7 @@ test('a lookup waits for what is under way, by the id of the call or of its comp
   await Promise.all(waits)
 })
 
-test('a queue that is full holds up the next answer until there is room, and drops nothing', async () => {
+test('a full queue delays the next answer until there is room, and drops nothing', async () => {
   for (const most of [
     { count: 4, bytes: 1e9 },
     { count: 1e9, bytes: 40 },
@@ -125,7 +125,7 @@ test('a queue that is full holds up the next answer until there is room, and dro
   }
 })
 
-test('while the record refuses writes nothing is generated, what waits is kept, and it goes on by itself', async () => {
+test('while the record refuses writes, requests are refused and waiting answers kept, and writing resumes by itself', async () => {
   const { queue, add, write, told } = opened()
   add('a')
   add('b', 'bob')
@@ -149,7 +149,7 @@ test('while the record refuses writes nothing is generated, what waits is kept, 
   assert.deepEqual(told, ['refused storage_full 2', 'recovered', 'written 1', 'written 1'])
 })
 
-test('an answer that the record cannot take is left out, told, and none of its group with it', async () => {
+test('an answer that cannot be recorded is left out and reported, without the others of its group', async () => {
   const { queue, add, write, told } = opened()
   add('first')
   const first = await write(0)
@@ -166,7 +166,7 @@ test('an answer that the record cannot take is left out, told, and none of its g
   assert.deepEqual(told, ['written 1', 'written 1', 'failed bad', 'written 1'])
 })
 
-test('where nothing was written lately a proof is asked for, once for all that ask at the same time', async () => {
+test('without a recent write, the record is probed, once for simultaneous requests', async () => {
   let proofs = 0
   let isFull = true
   const { queue } = opened({}, () => {
@@ -183,7 +183,7 @@ test('where nothing was written lately a proof is asked for, once for all that a
   assert.equal(proofs, 2)
 })
 
-test('at the end what cannot be written in time is counted', async () => {
+test('closing returns the number of answers that could not be written in time', async () => {
   const { queue, add, write } = opened({ retryMs: 60_000 })
   add('a')
   ;(await write(0)).fail(refuse('storage_failed'))

@@ -6,7 +6,7 @@ import { askFitting } from '../../../src/operations/responses/fitting.ts'
 
 const message = (role: string, content: string): GivenMessage => ({ role, content })
 
-/** A model in which a character is a token. */
+/** A model in which each character is a token. */
 function asking(limit: number) {
   const asked: (readonly GivenMessage[])[] = []
   return {
@@ -32,13 +32,13 @@ const conversation = [
   message('user', 'last'),
 ]
 
-test('what fits is asked as it is', async () => {
+test('a conversation that fits is sent unchanged', async () => {
   const { ask, asked } = asking(10_000)
   assert.equal(await askFitting(conversation, ask), conversation)
   assert.equal(asked.length, 1)
 })
 
-test('the oldest turns go, whole, and the system message stays', async () => {
+test('the oldest turns are dropped as a whole, and the system message stays', async () => {
   for (const limit of [500, 400, 300, 200, 100, 34]) {
     const { ask } = asking(limit)
     const left = await askFitting(conversation, ask)
@@ -48,7 +48,7 @@ test('the oldest turns go, whole, and the system message stays', async () => {
   }
 })
 
-test('when the last turn alone is too long, that is said', async () => {
+test('a last turn that is too long by itself is refused', async () => {
   for (const given of [conversation, conversation.slice(-1), conversation.slice(0, 1), []]) {
     const { ask, asked } = asking(12)
     if (given.length === 0) continue
@@ -57,7 +57,7 @@ test('when the last turn alone is too long, that is said', async () => {
   }
 })
 
-test('other refusals are not tried again', async () => {
+test('other refusals are not retried', async () => {
   let tries = 0
   const ask = async () => {
     tries++

@@ -19,13 +19,13 @@ const cases: [string, string, Reading, Partial<Told>][] = [
   ['several calls without the white space between', parisText + nowText, given, { calls: [paris, nowCall] }],
   ['text before a call', `Let me see.${parisText}`, given, { content: 'Let me see.', calls: [paris] }],
   [
-    'text between and behind calls',
+    'text between and after calls',
     `One ${parisText} two ${nowText} three`,
     given,
     { content: 'One  two  three', calls: [paris, nowCall] },
   ],
   [
-    'white space before, between and behind',
+    'white space before, between and after calls',
     `\n\n${parisText}\n\n\n${nowText}\n\n`,
     given,
     { calls: [paris, nowCall] },
@@ -43,37 +43,37 @@ const cases: [string, string, Reading, Partial<Told>][] = [
     { reasoning: 'Hm.', content: 'Hello.' },
   ],
   [
-    'a thought that was ended for the model, which ends it later',
+    'a thought that was cut, and that the model ends again later',
     '<think>\nHm.\n</think>\n\nSo 4.</think>Four.',
     { ...thinking, isThoughtCut: true },
     { reasoning: 'Hm.', content: 'So 4.Four.' },
   ],
   [
-    'a mark of thoughts in what is said',
+    'a marker of thoughts in the answer',
     '<think>\nHm.\n</think>\n\nThe tag </think> closes it.',
     thinking,
     { reasoning: 'Hm.', content: 'The tag </think> closes it.' },
   ],
   [
-    'an empty thought of tokens behind what is said',
+    'an empty thought of control tokens after the answer',
     'Hello.\udc00thought\n\udc01',
     { ...thinking, reasoning: { ...think, open: '\udc00thought', close: '\udc01' } },
     { content: 'Hello.' },
   ],
   [
-    'words between tokens behind what is said',
+    'words between control tokens after the answer',
     'Hello.\udc00response\udc01\udc00message\udc01',
     { ...given, closings: ['\udc00response\udc01', '\udc00message\udc01'] },
     { content: 'Hello.' },
   ],
   [
-    'JSON that was asked for and has a call in a text',
+    'requested JSON with a call in a string',
     `["${parisText.replaceAll('"', "'")}", "${'<tool_call>{'}"]`,
     { ...given, isBesideContent: true },
     { content: `["${parisText.replaceAll('"', "'")}", "${'<tool_call>{'}"]` },
   ],
   [
-    'calls instead of what was asked for',
+    'calls instead of the requested JSON',
     `\n${parisText}\n${nowText}`,
     { ...given, isBesideContent: true },
     { calls: [paris, nowCall] },
@@ -85,7 +85,7 @@ const cases: [string, string, Reading, Partial<Told>][] = [
     { calls: [paris] },
   ],
   [
-    'strings that hold marks, quotes and brackets',
+    'strings with markers, quotes and brackets in them',
     '<tool_call>\n{"name": "get_weather", "arguments": {"city": "}}</tool_call>\\"{<tool_call>\\\\"}}\n</tool_call>.',
     given,
     { content: '.', calls: [{ ...paris, arguments: '{"city": "}}</tool_call>\\"{<tool_call>\\\\"}' }] },
@@ -103,7 +103,7 @@ const cases: [string, string, Reading, Partial<Told>][] = [
     { calls: [nowCall] },
   ],
   [
-    'the beginning of a mark at the end',
+    'the beginning of a marker at the end',
     'The tag is <tool_call>\n{"name": "get',
     given,
     { content: 'The tag is <tool_call>\n{"name": "get' },
@@ -120,9 +120,9 @@ const cases: [string, string, Reading, Partial<Told>][] = [
     given,
     { calls: [{ ...paris, arguments: '{"city": "Par', isComplete: false }] },
   ],
-  ['a call cut off in its closing mark', parisText.slice(0, -5), given, { calls: [paris] }],
+  ['a call cut off in its closing marker', parisText.slice(0, -5), given, { calls: [paris] }],
   [
-    'calls cut off between',
+    'calls cut off in between',
     `${parisText}\n<tool_call>\n{"name`,
     given,
     { content: '\n<tool_call>\n{"name', calls: [paris] },
@@ -137,13 +137,13 @@ const cases: [string, string, Reading, Partial<Told>][] = [
     },
   ],
   [
-    'prose about the mark',
+    'prose about the marker',
     'Write <tool_call> and then JSON: <tool_call>\n{"name": 1}',
     given,
     { content: 'Write <tool_call> and then JSON: <tool_call>\n{"name": 1}' },
   ],
   [
-    'arguments that are no object',
+    'arguments that are not an object',
     '<tool_call>\n{"name": "get_weather", "arguments": 5}\n</tool_call>',
     given,
     { content: '<tool_call>\n{"name": "get_weather", "arguments": 5}\n</tool_call>' },
@@ -169,7 +169,7 @@ const cases: [string, string, Reading, Partial<Told>][] = [
     thinking,
     { reasoning: 'One.\n\nTwo.', content: 'Yes.' },
   ],
-  ['no thought where one may be', '\nYes. <think>', thinking, { content: '\nYes. <think>' }],
+  ['no thought where one is possible', '\nYes. <think>', thinking, { content: '\nYes. <think>' }],
   [
     'a thought that the prompt opened',
     'Hm.\n</think>\n\nYes.',
@@ -192,7 +192,7 @@ const cases: [string, string, Reading, Partial<Told>][] = [
   ['an end without a beginning', 'Yes.</think> No.', thinking, { content: 'Yes.</think> No.' }],
   ['an end at the very beginning', '</think>\n\nYes.', thinking, { content: 'Yes.' }],
   [
-    'a call behind a thought',
+    'a call after a thought',
     `<think>\nHm.\n</think>\n\n${parisText}`,
     thinking,
     { reasoning: 'Hm.', calls: [paris] },
@@ -215,7 +215,7 @@ for (const [name, text, reading, wanted] of cases) {
   })
 }
 
-test('while it thinks it says so', () => {
+test('isThinking is true during a thought', () => {
   const reader = createAnswerReader({ reasoning: think, thought: 'open' })
   assert.equal(reader.isThinking, true)
   reader.push('Hm.\n</think')

@@ -14,7 +14,7 @@ function found(template: string) {
   return answer.format
 }
 
-/** A template whose turns are marked as in ChatML. `calls` writes the calls of the message `m`. */
+/** A template with the turns of ChatML. `calls` writes the calls of the message `m`. */
 const chatml = (calls: string, opening = '') =>
   `{% for t in tools %}{{ t | tojson }}\n{% endfor %}{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}${calls}<|im_end|>\n{% endfor %}` +
   `{% if add_generation_prompt %}<|im_start|>assistant\n${opening}{% endif %}`
@@ -36,7 +36,7 @@ test('the format of Hermes is found and proven', () => {
   })
 })
 
-test('the number of a call is a hole, and its id too', () => {
+test('the number and the id of a call are recognised as holes', () => {
   const numbered = found(
     chatml(each('<|call|>functions.{{ f.name }}:{{ loop.index0 }}<|args|>{{ f.arguments | tojson }}<|end|>')),
   )
@@ -52,7 +52,7 @@ test('the number of a call is a hole, and its id too', () => {
   assert.deepEqual(named.calls.gap, ['<|end|><|call|>', { hole: 'id', of: 'next' }, '<|name|>'])
 })
 
-test('a template that raises for a second call has one call in a turn', () => {
+test('a template that raises for a second call has one call per turn', () => {
   const format = found(
     chatml(
       `{% if m.tool_calls %}{% if m.tool_calls | length > 1 %}{{ raise_exception('one call') }}{% endif %}${each('{"name": "{{ f.name }}", "parameters": {{ f.arguments | tojson }}}')}{% endif %}`,
@@ -64,7 +64,7 @@ test('a template that raises for a second call has one call in a turn', () => {
   assert.equal(format.calls.isAnchored, true)
 })
 
-test('lists of Python are found, and known where the template lists tools as LFM2 does', () => {
+test('Python lists of calls are found, and assumed where the template lists tools as LFM2 does', () => {
   const keywords =
     '{% for k, v in f.arguments.items() %}{{ k }}={{ v | tojson }}{% if not loop.last %}, {% endif %}{% endfor %}'
   const list = (open: string, close: string) =>
@@ -88,13 +88,13 @@ test('lists of Python are found, and known where the template lists tools as LFM
   assert.equal(known.history?.showsCalls, false)
 })
 
-test('words between the tokens behind what is said are found', () => {
+test('words between control tokens after an answer are found', () => {
   const template = chatml('<|close|>answer<|sep|><|close|>message<|sep|>')
   assert.deepEqual(found(template).closings, ['<|close|>answer<|sep|>', '<|close|>message<|sep|>'])
   assert.equal(found(chatml('')).closings, undefined)
 })
 
-test('ids are of nine characters where the template raises for others', () => {
+test('ids have nine characters where the template raises for others', () => {
   const format = found(
     chatml(
       each(
@@ -107,7 +107,7 @@ test('ids are of nine characters where the template raises for others', () => {
   assert.equal(format.calls.ids, 'nine')
 })
 
-test('a template that shows no calls, or shows them unreadably, has the generic format', () => {
+test('a template that shows calls not at all or unreadably gets the generic format', () => {
   for (const calls of [
     '',
     each('{{ f.name }} was called'),
@@ -120,7 +120,7 @@ test('a template that shows no calls, or shows them unreadably, has the generic 
   }
 })
 
-test('a call that does not come back as it was written is not proven', () => {
+test('a format whose calls are not read back as written is not proven', () => {
   const format = found(
     chatml(
       each(
@@ -131,7 +131,7 @@ test('a call that does not come back as it was written is not proven', () => {
   assert.equal(format.proof, 'generic')
 })
 
-test('marks of thoughts are found where the history shows them, and switches by trying them', () => {
+test('markers of thoughts are found in the history, and their switches by trying them', () => {
   const thinking = found(
     chatml(
       '',
@@ -157,7 +157,7 @@ test('marks of thoughts are found where the history shows them, and switches by 
   assert.equal(found(chatml('')).reasoning, undefined)
 })
 
-test('a template that names thinking only when it is asked to leaves it off by itself', async () => {
+test('a template that mentions thinking only on request has it off by default', async () => {
   const template = await readFile(
     new URL('../../../models/builtin/make/template.jinja', import.meta.url),
     'utf8',
@@ -172,7 +172,7 @@ test('a template that names thinking only when it is asked to leaves it off by i
   assert.deepEqual([proof, calls], ['proven', hermes])
 })
 
-test('the end of a prompt says where the thought stands', () => {
+test('the end of a prompt tells whether a thought is open, over or optional', () => {
   const marks = { open: '<think>', close: '</think>' }
   assert.equal(thoughtStartOf(marks, 'assistant\n<think>\n'), 'open')
   assert.equal(thoughtStartOf(marks, 'assistant\n<think>\n\n</think>\n\n'), 'over')
@@ -180,26 +180,26 @@ test('the end of a prompt says where the thought stands', () => {
   assert.equal(thoughtStartOf(undefined, 'assistant\n'), 'over')
 })
 
-test('a template that raises for every conversation has the generic format', () => {
+test('a template that raises for every conversation gets the generic format', () => {
   const answer = createRendering(bounds).find({ template: "{{ raise_exception('no') }}", tokens })
   assert.equal(answer.kind === 'found' && answer.format.proof, 'generic')
 })
 
-test('a template that shows calls but no tools is proven, and says so', () => {
+test('a template that shows calls but no tools is proven, with a note of that', () => {
   const calls = each('<call>{"name": "{{ f.name }}", "arguments": {{ f.arguments | tojson }}}</call>')
   const silent = chatml(calls).replace('{{ t | tojson }}', '')
   assert.equal(found(silent).proof, 'proven')
   assert.equal(found(silent).history?.showsTools, false)
 })
 
-test('a template that shows no results of tools has the generic format', () => {
+test('a template that shows no results of tools gets the generic format', () => {
   const calls = each('<call>{"name": "{{ f.name }}", "arguments": {{ f.arguments | tojson }}}</call>')
   const raising = chatml(`{% if m.role == 'tool' %}{{ raise_exception('no tools') }}{% endif %}${calls}`)
   assert.equal(found(chatml(calls)).proof, 'proven')
   assert.equal(found(raising).proof, 'generic')
 })
 
-test('system messages are counted where the template raises', () => {
+test('the number of accepted system messages follows from when the template raises', () => {
   const raising = (condition: string) =>
     found(chatml(`{% if m.role == 'system' and ${condition} %}{{ raise_exception('no') }}{% endif %}`))
       .history

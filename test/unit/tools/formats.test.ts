@@ -31,7 +31,7 @@ const call = (name: string, given: unknown, isComplete = true) => ({ name, argum
 
 const cases: [string, CallFormat, string, { content?: string; calls?: ReturnType<typeof call>[] }][] = [
   [
-    'Qwen3-Coder: values by their types',
+    'Qwen3-Coder: values are read by their types',
     formats.qwenCoder,
     'Yes.\n<tool_call>\n<function=plan>\n<parameter=text>\nHe said "no"\n\n42\\n\n</parameter>\n<parameter=count>\n42\n</parameter>\n<parameter=inner>\n{"a": "</parameter>", "b": [1]}\n</parameter>\n</function>\n</tool_call>\n<tool_call>\n<function=plan_done>\n</function>\n</tool_call>',
     {
@@ -43,25 +43,25 @@ const cases: [string, CallFormat, string, { content?: string; calls?: ReturnType
     },
   ],
   [
-    'Qwen3-Coder: a text that may be something else',
+    'Qwen3-Coder: a text that may be another value',
     formats.qwenCoder,
     '<tool_call>\n<function=plan>\n<parameter=maybe>\nnull\n</parameter>\n<parameter=either>\n12\n</parameter>\n<parameter=kind>\n1\n</parameter>\n<parameter=any>\n[1, "x"]\n</parameter>\n</function>\n</tool_call>',
     { calls: [call('plan', { maybe: null, either: 12, kind: '1', any: [1, 'x'] })] },
   ],
   [
-    'Qwen3-Coder: a text that is nothing else',
+    'Qwen3-Coder: a text that is no other value',
     formats.qwenCoder,
     '<tool_call>\n<function=plan>\n<parameter=maybe>\nnullify\n</parameter>\n<parameter=either>\n12 o\'clock\n</parameter>\n<parameter=any>\n[1, "x\n</parameter>\n</function>\n</tool_call>',
     { calls: [call('plan', { maybe: 'nullify', either: "12 o'clock", any: '[1, "x' })] },
   ],
   [
-    'Qwen3-Coder: an empty text, and texts with marks inside',
+    'Qwen3-Coder: an empty text, and texts with markers inside',
     formats.qwenCoder,
     '<tool_call>\n<function=plan>\n<parameter=text>\n\n</parameter>\n<parameter=either>\n</parameter></function></tool_call>\n</parameter>\n</function>\n</tool_call>!',
     { content: '!', calls: [call('plan', { text: '', either: '</parameter></function></tool_call>' })] },
   ],
   [
-    'Qwen3-Coder: prose about its marks',
+    'Qwen3-Coder: prose about its markers',
     formats.qwenCoder,
     'Write <tool_call>\n<function=plan>\nand then',
     { content: 'Write <tool_call>\n<function=plan>\nand then' },
@@ -73,7 +73,7 @@ const cases: [string, CallFormat, string, { content?: string; calls?: ReturnType
     { calls: [call('plan', { isOn: true, count: 'many' })] },
   ],
   [
-    'Qwen3-Coder: what is no argument ends them',
+    'Qwen3-Coder: anything else ends the arguments',
     formats.qwenCoder,
     '<tool_call>\n<function=plan>\n<parameter=count>\n1\n</parameter>\n<oops>',
     { content: '<oops>', calls: [call('plan', { count: 1 })] },
@@ -97,7 +97,7 @@ const cases: [string, CallFormat, string, { content?: string; calls?: ReturnType
     { content: 'The mark <tool_call>plan is <tool_call>plan_dones.' },
   ],
   [
-    'DeepSeek V3.2: the marks say the type',
+    'DeepSeek V3.2: the markers give the type',
     formats.deepseek32,
     '<｜DSML｜function_calls>\n<｜DSML｜invoke name="plan">\n<｜DSML｜parameter name="any" string="true">42</｜DSML｜parameter>\n<｜DSML｜parameter name="list" string="false">[1, {"a": null}]</｜DSML｜parameter>\n</｜DSML｜invoke>\n<｜DSML｜invoke name="plan_done">\n</｜DSML｜invoke>\n</｜DSML｜function_calls>',
     { calls: [call('plan', { any: '42', list: [1, { a: null }] }), call('plan_done', {})] },
@@ -163,7 +163,7 @@ const cases: [string, CallFormat, string, { content?: string; calls?: ReturnType
     { calls: [call('plan', { text: 'a\n"' }), call('plan_done', {})] },
   ],
   [
-    'LFM2: a list of Python',
+    'LFM2: a Python list',
     formats.lfm2,
     `<|tool_call_start|>[plan(text='it\\'s "a"\\n\\x41\\u00e4\\U0001F600\\d', count=-3, ratio=.5, isOn=True, maybe=None, list=['a', [1, 2], {'k': False, "j": null}], any="b)]"), plan_done()]<|tool_call_end|>ok`,
     {
@@ -201,7 +201,7 @@ const cases: [string, CallFormat, string, { content?: string; calls?: ReturnType
     { calls: [call('plan', { text: 'a' }), call('plan_done', {})] },
   ],
   [
-    'Olmo 3: a call in each line',
+    'Olmo 3: one call per line',
     formats.olmo3,
     '<function_calls>plan(isOn=true, maybe=null)\nplan_done()</function_calls>',
     { calls: [call('plan', { isOn: true, maybe: null }), call('plan_done', {})] },
@@ -228,7 +228,7 @@ for (const [name, format, text, wanted] of cases) {
       for (const pieces of [[...text.slice(0, end)], [text.slice(0, end >> 1), text.slice(end >> 1, end)]]) {
         assert.deepEqual(told(partsOf(pieces, reading)), cut, `cut off at ${end}`)
       }
-      // What is no call may have been cut off where it looks like one.
+      // Text that is not a call may be cut off where it looks like one.
       if (whole.calls.length === 0) continue
       const calls = whole.calls.slice(0, cut.calls.length)
       assert.deepEqual(

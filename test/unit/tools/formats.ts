@@ -1,6 +1,6 @@
 import type { CallFormat, TaggedValue, ValueType } from '../../../src/inference/tools/call-format.ts'
 
-/** How models of some families write calls, as their templates show it. */
+/** The formats in which some families of models write calls, according to their templates. */
 
 function values(text: TaggedValue, other: TaggedValue): Record<ValueType, TaggedValue> {
   return { string: text, number: other, boolean: other, null: other, object: other, array: other }
@@ -86,7 +86,7 @@ export const deepseek32: CallFormat = {
   ...usual,
 }
 
-/** Commas between arguments, quotes that are a mark. */
+/** Commas between arguments, and a marker as a quote. */
 export const commas = {
   open: ['<|tool_call>call:'],
   mid: ['{'],
@@ -105,7 +105,7 @@ export const commas = {
   ...usual,
 } satisfies CallFormat
 
-/** The same, with objects and lists that have this quote around their texts too. */
+/** The same, with this quote around the texts in objects and lists, too. */
 export const nestedQuotes: CallFormat = {
   ...commas,
   arguments: {
@@ -119,7 +119,7 @@ export const nestedQuotes: CallFormat = {
   },
 }
 
-/** Texts that hold marks stand between marks of their own. */
+/** Texts with markers in them are wrapped in markers of their own. */
 export const miniCpm5: CallFormat = {
   open: ['<function name="'],
   mid: ['">'],
@@ -146,7 +146,7 @@ export const miniCpm5: CallFormat = {
 
 const ns = ']<]minimax[>['
 
-/** Arguments and what they hold are elements. */
+/** Arguments and their members are elements. */
 export const minimax3: CallFormat = {
   open: [`${ns}<tool_call>\n${ns}<invoke name="`],
   mid: ['">'],
@@ -156,7 +156,7 @@ export const minimax3: CallFormat = {
   ...usual,
 }
 
-/** Keyword arguments, with texts that are quoted but not escaped. */
+/** Keyword arguments, with texts in quotes that are not escaped. */
 export const keywords: CallFormat = {
   open: ['<|tool_call_start|>['],
   mid: ['('],

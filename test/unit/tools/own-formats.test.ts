@@ -16,7 +16,7 @@ const controlTokens = [
   '<|return|>',
 ]
 
-/** The text as the engine hands it on: with markers for the control tokens. */
+/** The text as it comes from the engine, with markers in place of the control tokens. */
 function drawn(text: string, markers: readonly string[]): string {
   return markers.reduce((all, name, index) => all.replaceAll(name, String.fromCharCode(0xdc00 + index)), text)
 }
@@ -57,7 +57,7 @@ const harmonyCases: [string, string, Partial<Told>, Partial<Reading>?][] = [
     { reasoning: 'A\n\nB', content: 'C\n\nD' },
   ],
   [
-    'a channel of nothing before the one that is meant',
+    'an empty channel before the intended one',
     '<|channel|>commentary to=assistant<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>commentary to=assistant<|channel|>final<|message|>Yes.',
     { reasoning: 'Hm.', content: 'Yes.' },
   ],
@@ -68,7 +68,7 @@ const harmonyCases: [string, string, Partial<Told>, Partial<Reading>?][] = [
   ],
   ['no message at all', 'Yes, to=day.', { content: 'Yes, to=day.' }],
   [
-    'a message that is not ended',
+    'a message without an end',
     '<|channel|>analysis<|message|>Hm.<|start|>assistant<|channel|>final<|message|>Yes.',
     { reasoning: 'Hm.', content: 'Yes.' },
   ],
@@ -86,7 +86,7 @@ const harmonyCases: [string, string, Partial<Told>, Partial<Reading>?][] = [
     { thought: 'open' },
   ],
   [
-    'calls that are not asked for',
+    'calls when no tools are offered',
     '<|channel|>commentary to=functions.get_weather<|message|>{"city": "Paris"}<|call|>',
     { content: '{"city": "Paris"}' },
     { tools: [] },
@@ -187,7 +187,7 @@ const museCases: [string, string, Partial<Told>, Partial<Reading>?][] = [
     { calls: [called('get_weather_now', '{}'), called('get_weather_now', '{}')] },
   ],
   [
-    'a call that is told to the user is content',
+    'a call that is addressed to the user is content',
     ' to=user<|message|><atem:function_calls>\n<atem:invoke name="get_weather_now">\n</atem:invoke>',
     { content: '<atem:function_calls>\n<atem:invoke name="get_weather_now">\n</atem:invoke>' },
   ],
@@ -218,7 +218,7 @@ for (const tokens of [['<|start|>', '<|message|>', '<|eom|>', '<|eot|>'], []]) {
   }
 }
 
-test('GigaChat: the call is a message of another role', () => {
+test('GigaChat: a call is a message of another role', () => {
   const { format, markers } = resolved({ calls: { own: 'gigachat' }, proof: 'own' }, [
     '<|message_sep|>',
     '<|role_sep|>',
@@ -232,7 +232,7 @@ test('GigaChat: the call is a message of another role', () => {
   })
 })
 
-test('a mark spelt out in letters is text where the vocabulary has a token for it', () => {
+test('a marker in letters is text where the vocabulary has a token for it', () => {
   const { format, markers } = resolved({ calls: formats.kimi, proof: 'proven' }, [
     '<|tool_calls_section_begin|>',
     '<|tool_call_begin|>',
@@ -257,7 +257,7 @@ test('a mark spelt out in letters is text where the vocabulary has a token for i
   }
 })
 
-test('a marker that means nothing where it stands is not shown, unless control tokens are', () => {
+test('a marker without a meaning in its position is not shown, unless control tokens are', () => {
   const { format, markers } = resolved({ calls: formats.kimi, proof: 'proven' }, ['<|tool_call_end|>'])
   const text = 'A \udc00 🐀🀀 \udc00B'
   assert.equal(read(text, { format: format.calls }).content, 'A  🐀🀀 B')

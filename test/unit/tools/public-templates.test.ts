@@ -16,7 +16,7 @@ const skip = typeof found === 'string' ? `no public templates: ${found}` : false
 const turns = 40
 const tokens = { bos_token: '<s>', eos_token: '</s>', documents: null }
 
-/** In the order of the alphabet, in which some templates write arguments. */
+/** In alphabetical order, in which some templates write arguments. */
 const parameters = {
   type: 'object',
   properties: {
@@ -50,13 +50,13 @@ const texts = [
   '</tool_call>',
 ]
 
-/** Arguments that the schema allows. A text that is written as it is cannot hold what closes it. */
+/** Arguments that the schema allows. A text that is written without quotes cannot contain its end marker. */
 function randomArguments(
   below: (count: number) => number,
   { arguments: form }: CallFormat,
   isNested: boolean,
 ) {
-  // Templates write no escapes of Python.
+  // Templates do not write Python's escapes.
   const isUsable = {
     json: () => true,
     python: (text: string) => !/['"\\\n]/.test(text),
@@ -83,12 +83,12 @@ function randomArguments(
 }
 
 describe('templates of public models', { skip }, () => {
-  test('the page in docs says what is found', () => {
+  test('docs/tool-formats.md lists the formats that are found', () => {
     const page = readFileSync(new URL('../../../docs/tool-formats.md', import.meta.url), 'utf8')
     assert.equal(page, formatsPage(templates), 'run: node scripts/chat-templates.ts')
   })
 
-  test('conversations render, or the template says why not', () => {
+  test('conversations are rendered, or the template gives the reason why not', () => {
     const user = { role: 'user', content: 'Hi' }
     const talks = [
       [user],
@@ -113,7 +113,7 @@ describe('templates of public models', { skip }, () => {
     const format = formatOfTemplate(template)
     if (format.proof !== 'proven' || 'own' in format.calls) continue
     const { calls, history } = format
-    test(`${name}: what its template writes is accepted and read back`, () => {
+    test(`${name}: the calls that its template writes are accepted and read back`, () => {
       const { render } = createRendering({ limitMs: 60_000, longestText: 1e6, longestList: 1e5 })
       const probe = createTurnProbe((messages, variables) => {
         const rendering = render({

@@ -40,7 +40,7 @@ const tools: OfferedTool[] = ['act', 'act_on', 'Äct.1'].map((name) => ({
   strict: false,
 }))
 
-/** What texts of models are made of, and what could break a reader. */
+/** Fragments of the texts of models, and others that could break a reader. */
 const fragments = [
   ...Object.values(formats).flatMap(({ open, mid, gap = [], close, arguments: given }) => [
     ...[...open, ...mid, ...gap, ...close].filter((part) => typeof part === 'string'),
@@ -109,7 +109,7 @@ function cut(text: string, cuts: readonly number[]): string[] {
 }
 
 for (const [name, reading] of Object.entries(readings)) {
-  test(`${name}: the parts of any text are the same however it is cut`, () => {
+  test(`${name}: the parts of any text are the same however it is split`, () => {
     fc.assert(
       fc.property(
         soup,
@@ -133,7 +133,7 @@ for (const [name, reading] of Object.entries(readings)) {
   })
 
   if ('own' in (reading.format as object)) continue
-  test(`${name}: a text without calls is content, all of it`, () => {
+  test(`${name}: the whole text is content when no tools are offered`, () => {
     fc.assert(
       fc.property(soup, (text) => {
         const letters = text.replace(/[\udc00-\udfff]/gu, '')
@@ -171,7 +171,7 @@ const hostile = [
   ' ',
 ]
 const text = fc.oneof(fc.constantFrom(...hostile), fc.string({ unit: 'grapheme', maxLength: 12 }))
-/** JSON.parse of V8 13.6 takes a key `\n` for `\` where another object had that one in its place. */
+/** JSON.parse of V8 13.6 reads a key `\n` as `\` where an earlier object had `\` in its place. */
 const key = text.filter((one) => one !== '__proto__' && !one.includes('\\'))
 const json = fc.letrec((tie) => ({
   value: fc.oneof(
@@ -208,7 +208,7 @@ const calls = fc.array(
   { minLength: 1, maxLength: 3 },
 )
 
-/** A raw text cannot hold what ends it. */
+/** A raw text cannot contain its own end marker. */
 function canBeWritten({ arguments: form }: CallFormat, all: readonly WrittenCall[]): boolean {
   if (form.kind !== 'tagged') return true
   const { after, written: how } = form.values.string
@@ -221,7 +221,7 @@ function canBeWritten({ arguments: form }: CallFormat, all: readonly WrittenCall
 }
 
 for (const [name, format] of Object.entries(formats)) {
-  test(`${name}: calls that were written are read back`, () => {
+  test(`${name}: written calls are read back`, () => {
     fc.assert(
       fc.property(
         calls,

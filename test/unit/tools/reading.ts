@@ -3,7 +3,7 @@ import type { Part } from '../../../src/inference/parts.ts'
 import { createAnswerReader, type ReaderOptions } from '../../../src/inference/tools/answer-reader.ts'
 import type { OfferedTool } from '../../../src/inference/tools/offered-tool.ts'
 
-/** What an answer says, however it came. */
+/** The content of an answer, however it was split. */
 export interface Told {
   reasoning: string
   content: string
@@ -35,7 +35,7 @@ export type Reading = Omit<ReaderOptions, 'calls' | 'thought'> & {
   second?: NonNullable<ReaderOptions['calls']>['second']
 }
 
-/** Reads an answer that comes in these pieces. */
+/** Reads an answer that arrives in these pieces. */
 export function partsOf(pieces: readonly string[], reading: Reading): Part[] {
   const {
     format,
@@ -55,7 +55,7 @@ export function partsOf(pieces: readonly string[], reading: Reading): Part[] {
   return [...pieces.flatMap((piece) => reader.push(piece)), ...reader.end()]
 }
 
-/** The parts joined; throws where they are in no order that a client could follow. */
+/** The parts joined; throws if their order makes no sense to a client. */
 export function told(parts: readonly Part[]): Told {
   const all: Told = { reasoning: '', content: '', calls: [] }
   for (const part of parts) {
@@ -71,7 +71,8 @@ export function told(parts: readonly Part[]): Told {
         break
       default: {
         const call = all.calls[part.index]
-        if (call === undefined || call.isComplete) throw new Error(`there is no call ${part.index} to go on`)
+        if (call === undefined || call.isComplete)
+          throw new Error(`there is no call ${part.index} to continue`)
         if (part.kind === 'callEnd') call.isComplete = true
         else call.arguments += part.text
       }
@@ -84,7 +85,7 @@ export function read(text: string, reading: Reading): Told {
   return told(partsOf([text], reading))
 }
 
-/** In pieces of one code unit, of two, and so on, and cut once at every position. */
+/** The text in pieces of one code unit, of two and so on, and cut once at each position. */
 export function everyCut(text: string): string[][] {
   const pieces = (size: number) => text.match(new RegExp(`.{1,${size}}`, 'gs')) ?? []
   const halves = Array.from({ length: text.length }, (_, at) => [text.slice(0, at), text.slice(at)])

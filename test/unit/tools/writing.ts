@@ -10,7 +10,7 @@ export interface WrittenCall {
   arguments: Record<string, unknown>
 }
 
-/** Writes calls as a template with this format does. */
+/** Writes calls like a template with this format. */
 export function written(format: CallFormat, calls: readonly WrittenCall[]): string {
   return calls
     .map((call, index) => {
@@ -52,7 +52,7 @@ function argumentsOf({ arguments: format }: CallFormat, { arguments: given }: Wr
   }
 }
 
-/** What the schema of an object or a list says nothing of is JSON. */
+/** Objects and lists without further schema are written as JSON. */
 function element({ prefix }: ElementArguments, key: string, value: unknown): string {
   const inner = typeof value === 'string' ? value : JSON.stringify(value)
   return `${prefix}<${key}>${inner}${prefix}</${key}>`

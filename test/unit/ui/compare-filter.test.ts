@@ -15,7 +15,7 @@ const term: fc.Arbitrary<Term> = fc.record(
   { requiredKeys: ['field', 'by', 'value'] },
 )
 
-test('whatever is written as a filter is read as the same', () => {
+test('any filter that is written is read back unchanged', () => {
   fc.assert(
     fc.property(fc.array(term, { maxLength: 4 }), (terms) => {
       const { terms: read, wrong } = parseFilter(filterText(terms))
@@ -28,13 +28,13 @@ test('whatever is written as a filter is read as the same', () => {
   )
 })
 
-test('what cannot be read is said, and nothing is dropped without a word', () => {
+test('text that cannot be read is reported and never silently dropped', () => {
   for (const text of ['x', 'calls.x=1', 'scores.a=', 'scores.a>=0.5 and more', 'scores.a="open']) {
     assert.notEqual(parseFilter(text).wrong, undefined, text)
   }
 })
 
-test('conditions on one run hold for one of its trials', () => {
+test('conditions on one run must hold for the same trial', () => {
   const { terms } = parseFilter('scores.a>=0.5@e1 scores.a<1@e1 inputs.q~"x y"')
   const field = (name: string) => ({ $getField: name })
   assert.deepEqual(filtersOf(terms), [

@@ -55,14 +55,14 @@ for (const [text, query] of [
   ['has:exception', { $convert: { input: get('exception'), to: 'exists' } }],
   ['started:>=2026-01-31T12:00:00.123456Z', is('$gte', 'started_at', '2026-01-31T12:00:00.123456Z')],
 ] as const) {
-  test(`${text || 'nothing'} is a query, also when it was written again`, () => {
+  test(`${text || 'an empty filter'} gives its query, also when it is written and read again`, () => {
     const filter = readFilter(text)
     assert.deepEqual(queryOf(filter), query)
     assert.deepEqual(queryOf(readFilter(writeFilter(filter))), query)
   })
 }
 
-test('an age counts from now', () => {
+test('an age is counted back from now', () => {
   const now = Date.UTC(2026, 0, 2, 3)
   assert.deepEqual(queryOf(readFilter('age:<1h'), now), is('$gt', 'started_at', '2026-01-02T02:00:00.000Z'))
 })
@@ -88,7 +88,7 @@ for (const [text, message] of [
   ['inputs.x:>9007199254740993', /too many digits/],
   ['('.repeat(100), /too deep/],
 ] as const) {
-  test(`${text.slice(0, 30)} is refused aloud`, () => {
+  test(`${text.slice(0, 30)} is refused with the reason`, () => {
     assert.throws(() => queryOf(readFilter(text)), message)
   })
 }
@@ -117,7 +117,7 @@ const { filter } = fc.letrec<{ filter: Filter }>((tie) => ({
   ),
 }))
 
-/** What is written without need of quotation marks is read without them. */
+/** The filter without the information whether values were quoted: unneeded quotes are not written again. */
 const unquoted = (given: Filter): Filter => {
   if (given.kind === 'field') return { ...given, isQuoted: false }
   if (given.kind === 'not') return { ...given, of: unquoted(given.of) }
@@ -125,7 +125,7 @@ const unquoted = (given: Filter): Filter => {
   return { ...given, of: given.of.map(unquoted) }
 }
 
-test('a filter that is written reads as itself', () => {
+test('a filter that is written is read back unchanged', () => {
   fc.assert(
     fc.property(filter, (given) => {
       assert.deepEqual(unquoted(readFilter(writeFilter(given))), unquoted(given))
@@ -133,7 +133,7 @@ test('a filter that is written reads as itself', () => {
   )
 })
 
-test('any text is a filter or is refused with its place', () => {
+test('any text is read as a filter or refused with a position', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), (text) => {
       let found: Filter
@@ -149,7 +149,7 @@ test('any text is a filter or is refused with its place', () => {
   )
 })
 
-test('every field of the bar is one that the record knows', () => {
+test('the record knows every field of the search bar', () => {
   for (const { field: name, kind } of described) {
     const value = {
       ...{ status: 'error', duration: '1s', size: '1kB', number: '500' },

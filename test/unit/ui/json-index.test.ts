@@ -10,7 +10,7 @@ import {
   stringOf,
 } from '../../../ui/value/json-index.ts'
 
-/** The value again, by the places alone. */
+/** The value, read back from the positions in the text. */
 function readBack(node: JsonNode): unknown {
   if (node.kind === 'array') return [...membersOf(node)].map(({ node: one }) => readBack(one))
   if (node.kind === 'object') {
@@ -34,13 +34,13 @@ test('any JSON is read to the same value, however it is indented', () => {
   )
 })
 
-test('numbers keep the digits that they were sent with', () => {
+test('numbers keep their digits', () => {
   const node = jsonNode('{"big": 9007199254740993, "one": 1.0, "small": -1.50e-7}')
   const sources = [...membersOf(node)].map(({ node: one }) => sourceOf(one))
   assert.deepEqual(sources, ['9007199254740993', '1.0', '-1.50e-7'])
 })
 
-test('what stands in strings is no structure', () => {
+test('brackets and quotes in strings are not taken for structure', () => {
   const node = jsonNode('{"a\\"}": "]}\\\\", "b": ["\\\\\\"", {"c": "\\u007d"}]}')
   assert.equal(stringOf(nodeAt(node, 'a"}')), ']}\\')
   assert.equal(stringOf(nodeAt(node, 'b', '0')), '\\"')
@@ -48,19 +48,19 @@ test('what stands in strings is no structure', () => {
   assert.equal(nodeAt(node, 'b', '2'), undefined)
 })
 
-test('depth costs nothing', () => {
+test('deep nesting is read', () => {
   const depth = 100_000
   const node = jsonNode('['.repeat(depth) + ']'.repeat(depth))
   assert.equal(node.end, 2 * depth)
 })
 
-test('what does not end is no JSON', () => {
+test('incomplete JSON is refused', () => {
   for (const text of ['{"a": 1', '[1, 2', '"abc', '{"a": "b}', '', '?']) {
     assert.throws(() => jsonNode(text), SyntaxError, text)
   }
 })
 
-test('an object is read once, however many names are looked for', () => {
+test('an object is read once, however many names are looked up', () => {
   const call = jsonNode('{"inputs": {"question": "why"}, "output": null}')
   assert.equal(membersOf(call), membersOf(call))
   assert.equal(nodeAt(call, 'inputs'), nodeAt(call, 'inputs'))

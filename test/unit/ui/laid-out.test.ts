@@ -3,14 +3,14 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { laidOut } from '../../../ui/value/laid-out.ts'
 
-test('what people and models write is laid out', () => {
+test('Markdown is formatted', () => {
   const text = `# Title\n\n${'A paragraph with *some* words. '.repeat(100)}\n\n- one\n- two\n\n\`\`\`js\nlet a = 1\n\`\`\`\n`
   const kinds = laidOut(text)?.flatMap(({ type }) => (type === 'space' ? [] : [type]))
   assert.deepEqual(kinds, ['heading', 'paragraph', 'list', 'code'])
   assert.equal(laidOut('')?.length, 0)
 })
 
-test('what would stop a browser is shown as it is', () => {
+test('text that would freeze a browser is shown unformatted', () => {
   for (const text of ['_a', '**a', '> ', '>', '1. ', '[', '`a'].map((one) =>
     one.repeat(60_000 / one.length),
   )) {
@@ -19,7 +19,7 @@ test('what would stop a browser is shown as it is', () => {
   assert.equal(laidOut('A short paragraph.\n\n'.repeat(5_000)), undefined)
 })
 
-test('whatever is written ends, with tokens or without', () => {
+test('formatting ends for any text, with tokens or without', () => {
   const pieces = fc.constantFrom(
     '> ',
     '- ',

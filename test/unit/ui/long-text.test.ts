@@ -10,7 +10,7 @@ test('a text that is short enough is not folded', () => {
   assert.notEqual(folded(`${filler}!`), undefined)
 })
 
-test('the parts of a folded text are the text, the middle is most of it, and no character is cut in two', () => {
+test('the parts of a folded text make up the text, most of it is in the middle, and no character is split', () => {
   const anyText = fc.string({ unit: 'binary', maxLength: 3_000 })
   fc.assert(
     fc.property(anyText, anyText, anyText, (before, pasted, behind) => {
@@ -26,7 +26,7 @@ test('the parts of a folded text are the text, the middle is most of it, and no 
   )
 })
 
-test('what is long on both sides of what was put in is folded, too', () => {
+test('long text on both sides of an insertion is folded, too', () => {
   for (const [from, to] of [
     [0, 10],
     [filler.length, filler.length + 10],

@@ -8,7 +8,7 @@ const node = (value: unknown) => jsonNode(JSON.stringify(value))
 const changes = (before: unknown, after: unknown) => messageChanges(node(before), node(after))
 const said = (role: string, content: string, more: object = {}) => ({ role, content, ...more })
 
-test('what became of a conversation: messages that stay, change, come and go', () => {
+test('the changes of a conversation are messages that stay, change, appear and disappear', () => {
   const before = [said('system', 'Be brief.'), said('user', 'Why?'), said('assistant', 'So.')]
   const after = [said('system', 'Be brief.'), said('user', 'Why not?'), said('assistant', 'So.')]
   assert.deepEqual(changes(before, after), [
@@ -31,7 +31,7 @@ test('what became of a conversation: messages that stay, change, come and go', (
   ])
 })
 
-test('a message of which only something beside its text has changed is shown as it is recorded', () => {
+test('a message that changed only outside of its text is shown as recorded', () => {
   const [change] = changes([said('user', 'Hi')], [said('user', 'Hi', { name: 'ann' })]) ?? []
   assert.deepEqual(change, {
     kind: 'changed',
@@ -41,13 +41,13 @@ test('a message of which only something beside its text has changed is shown as 
   })
 })
 
-test('lists of anything else are no conversations', () => {
+test('lists of other values are not conversations', () => {
   assert.equal(changes([1], [2]), undefined)
   assert.equal(changes('a', [said('user', 'b')]), undefined)
   assert.equal(messageChanges(undefined, node([said('user', 'b')])), undefined)
 })
 
-test('what an answer says is its messages; any other value says nothing', () => {
+test('the text of an answer is that of its messages; other values have none', () => {
   const call = { id: 'c1', type: 'function', function: { name: 'look', arguments: '{"at":1}' } }
   const choice = (message: object) => ({ index: 0, message: { role: 'assistant', ...message } })
   assert.equal(saidBy(node({ choices: [choice({ content: 'Yes.' })] })), 'Yes.')

@@ -6,7 +6,7 @@ import { askedIn, type Message, previewOf, saidIn } from '../../../ui/value/mess
 const asked = (value: unknown) => plain(askedIn(jsonNode(JSON.stringify(value))))
 const said = (value: unknown) => plain(saidIn(jsonNode(JSON.stringify(value))))
 
-/** Nodes as the text that they stand for. */
+/** Replaces nodes by their values. */
 function plain(messages: Message[] | undefined): unknown {
   const text = JSON.stringify(messages, (_, value) =>
     typeof value?.start === 'number' ? JSON.parse(sourceOf(value)) : value,
@@ -14,7 +14,7 @@ function plain(messages: Message[] | undefined): unknown {
   return text === undefined ? undefined : JSON.parse(text)
 }
 
-test('a conversation of OpenAI: text in parts, calls, results, thoughts', () => {
+test('a conversation of the OpenAI API has text in parts, calls, results and thoughts', () => {
   assert.deepEqual(
     asked({
       messages: [
@@ -58,7 +58,7 @@ test('a conversation of OpenAI: text in parts, calls, results, thoughts', () => 
   )
 })
 
-test('a conversation of Anthropic', () => {
+test('a conversation of the Anthropic API', () => {
   assert.deepEqual(
     asked({
       system: [{ type: 'text', text: 'Be short.' }],
@@ -112,7 +112,7 @@ test('items of the Responses API', () => {
   )
 })
 
-test('answers: several choices, plain texts, and what is no conversation', () => {
+test('answers may be several choices or plain texts, and other values are not conversations', () => {
   assert.deepEqual(said({ choices: [{ message: { role: 'assistant', content: 'a' } }, { text: 'b' }] }), [
     { role: 'assistant', parts: [{ kind: 'text', text: 'a' }] },
     { role: 'answer', parts: [{ kind: 'text', text: 'b' }] },
@@ -123,7 +123,7 @@ test('answers: several choices, plain texts, and what is no conversation', () =>
   }
 })
 
-test('what a client made up is shown and breaks nothing', () => {
+test('malformed messages are shown without an error', () => {
   assert.deepEqual(
     asked({ messages: [null, 7, 'x', { role: 7, content: { deep: [1] } }, { content: [{ type: 'odd' }] }] }),
     [
@@ -136,7 +136,7 @@ test('what a client made up is shown and breaks nothing', () => {
   )
 })
 
-test('a preview is one line of what was said last', () => {
+test('a preview is one line of the last message', () => {
   const messages: Message[] = [
     { role: 'user', parts: [{ kind: 'text', text: 'first' }] },
     {

@@ -9,7 +9,7 @@ const digest = 'oZ8k3qx'.padEnd(43, 'y')
 
 const paths = (text: string) => namesIn(text).named.map(({ path }) => path)
 
-test('ids are found wherever they stand in a text, each once', () => {
+test('ids are found anywhere in a text, each once', () => {
   assert.deepEqual(namesIn(span).ids, [span])
   assert.deepEqual(namesIn(trace).ids, [trace])
   assert.deepEqual(namesIn(digest).ids, [digest])
@@ -19,12 +19,12 @@ test('ids are found wherever they stand in a text, each once', () => {
   assert.deepEqual(namesIn(json), { named: [], ids: [span, '1234567890123456'], project: 'acme/qa' })
 })
 
-test('words and longer runs of letters are no ids', () => {
+test('words and longer runs of characters are not ids', () => {
   for (const text of ['refund please', `x${span}`, `${trace}0`, `a-${span}`, 'deadbeef', ''])
     assert.deepEqual(namesIn(text), { named: [], ids: [], project: undefined })
 })
 
-test('references and links lead where they lead', () => {
+test('refs and links lead to their screens', () => {
   assert.deepEqual(paths(`"weave:///acme/qa/call/${span}",`), [`/ui/acme/qa/call/${span}`])
   assert.deepEqual(paths('weave:///acme/qa/object/my%20set:v2'), ['/ui/acme/qa/data/my%20set?v=v2'])
   assert.deepEqual(paths('weave:///acme/qa/op/run:latest'), ['/ui/acme/qa/data/run?v=latest'])
@@ -47,7 +47,7 @@ test('references and links lead where they lead', () => {
   assert.deepEqual(namesIn(`weave:///acme/qa/call/${span}`).ids, [])
 })
 
-test('of a long text the first few count', () => {
+test('only the first few ids of a long text are used', () => {
   const many = Array.from({ length: 20 }, (_, index) => String(index).padStart(16, '0')).join(' ')
   assert.equal(namesIn(many).ids.length, 8)
 })

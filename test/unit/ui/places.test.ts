@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { paths, placeOf } from '../../../ui/places.ts'
 
-test('every path that the page makes leads back to what it was made from', () => {
+test('every path that the page creates leads back to the same screen', () => {
   const name = fc
     .string({ minLength: 1, unit: 'binary' })
     .filter((text) => text.isWellFormed() && !/^\.{1,2}$/.test(text))
@@ -27,7 +27,7 @@ test('every path that the page makes leads back to what it was made from', () =>
   )
 })
 
-test('the links that clients of Weave print are places', () => {
+test('the links that Weave clients print lead to screens', () => {
   const call = { screen: 'call', project: 'acme/qa', call: '0193' }
   for (const path of ['/acme/qa/r/call/0193', '/acme/qa/weave/calls/0193', '/ui/acme/qa/call/0193']) {
     assert.deepEqual(placeOf(path), call)
@@ -38,6 +38,6 @@ test('the links that clients of Weave print are places', () => {
   for (const path of ['/', '/ui', '/ui/']) assert.deepEqual(placeOf(path), { screen: 'projects' })
 })
 
-test('what is no place says so', () => {
+test('an unknown path is reported as unknown', () => {
   for (const path of ['/ui/a/b/c/d/e', '/ui/%/b', '/x/y/z']) assert.equal(placeOf(path).screen, 'nowhere')
 })

@@ -25,7 +25,7 @@ test('the form has every field of a chat completion once', () => {
   for (const { name, says, range } of requestFields) assert.ok(says !== '' && range !== '', name)
 })
 
-test('settings keep their digits over an address and back', () => {
+test('settings keep their digits in the address and back', () => {
   const text = '{"seed":9223372036854775807,"temperature":1.0,"stop":["a\\n"]}'
   assert.equal(settingsText(settingsIn(text)), text)
   for (const none of ['', null, '{', 'null', '[1]']) assert.equal(settingsIn(none).size, 0)
@@ -36,7 +36,7 @@ test('settings keep their digits over an address and back', () => {
   assert.deepEqual(linkOf(long), { text: '{"seed":1}', leftOut: ['tools'] })
 })
 
-test('numbers are as JSON writes them, and lists of texts come back as they were typed', () => {
+test('numbers must be written as in JSON, and lists of texts are read back as typed', () => {
   assert.deepEqual(['0.10', '-3', '1e3', ' 7 ', '.5', '01', '1_000', 'NaN', '+1'].map(numberIn), [
     '0.10',
     '-3',
@@ -58,7 +58,7 @@ test('numbers are as JSON writes them, and lists of texts come back as they were
   )
 })
 
-test('a recorded request is asked again as it was', () => {
+test('a recorded request is sent again unchanged', () => {
   const inputs =
     '{"messages":[{"role":"user","content":[{"type":"text","text":"x"}],"name":"n"},{"role":"assistant","content":null,"tool_calls":[{"id":"1","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"tool","content":"5","tool_call_id":"1"}],"seed":9007199254740993}'
   const asked = askedIn(jsonNode(inputs))
@@ -84,7 +84,7 @@ const token = (text: string, bytes = [...Buffer.from(text)]): Token => ({
   top_logprobs: [],
 })
 
-test('another token takes the place of one, unless it is only a part of a character', () => {
+test('a token can be replaced by another, unless one of them is part of a character', () => {
   const tokens = [token('a'), token('', [0xc3]), token('', [0xa9]), token('!')]
   assert.equal(forkAt(tokens, 3, token('?')), 'aé?')
   assert.equal(forkAt(tokens, 1, token('b')), 'ab')
@@ -97,7 +97,7 @@ test('another token takes the place of one, unless it is only a part of a charac
   )
 })
 
-test('an answer is put together of its pieces, calls of tools too', () => {
+test('an answer is assembled from its pieces, tool calls included', () => {
   const answer: Answer = { choices: [] }
   const call = (more: object) => ({ choices: [{ index: 0, delta: { tool_calls: [{ index: 0, ...more }] } }] })
   for (const part of [
@@ -119,7 +119,7 @@ test('an answer is put together of its pieces, calls of tools too', () => {
   assert.equal(answer.usage?.completion_tokens, 2)
 })
 
-test('a question copied for a shell says what it says, whatever is in it', () => {
+test('a request copied for the shell is sent unchanged, whatever it contains', () => {
   const texts = ['it\'s $HOME `ls` \\ "quoted"', 'two\nlines', "'; rm -rf /; '"]
   for (const text of texts) {
     const body = bodyOf([newTurn('user', text)], new Map([['seed', '9007199254740993']]))
@@ -137,7 +137,7 @@ test('a question copied for a shell says what it says, whatever is in it', () =>
   }
 })
 
-test('a question copied for Python names what is not of OpenAI apart, with words of Python', () => {
+test('a request copied for Python is valid Python, with fields unknown to OpenAI in extra_body', () => {
   const settings = settingsIn('{"temperature":0.5,"top_k":7,"logprobs":true,"user":null}')
   const body = bodyOf([newTurn('user', 'Hi')], settings)
   const copied = copyAs('Python', { origin: 'http://127.0.0.1:1', project: 'acme/qa', thread: '', body })

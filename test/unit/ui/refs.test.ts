@@ -13,7 +13,7 @@ for (const project of [
   'acme/a%2Fb',
   '50%/of',
 ]) {
-  test(`the page writes and reads references in ${project} like the server`, () => {
+  test(`the page writes and reads refs in ${project} like the server`, () => {
     assert.equal(callRefOf(project, call), callRef('weave', project, call))
     assert.equal(objectRefOf(project, 'my set', 'v2'), objectRef('weave', project, 'object', 'my set', 'v2'))
     for (const ref of [callRefOf(project, call), objectRefOf(project, 'my set', 'v2')]) {

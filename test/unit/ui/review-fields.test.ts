@@ -4,7 +4,7 @@ import { draftOf, judged } from '../../../ui/review/draft.ts'
 import { hintOf, shapeOf } from '../../../ui/review/field.ts'
 import { jsonNode } from '../../../ui/value/json-index.ts'
 
-test('a field is made from a schema, and anything else is JSON', () => {
+test('a schema gives a form field, and any other schema a field for JSON', () => {
   for (const [schema, hint, isCertain] of [
     [{ enum: ['a', 'b', null] }, 'a, b, none', true],
     [{ type: 'boolean' }, 'Yes, No', true],
@@ -26,7 +26,7 @@ test('a field is made from a schema, and anything else is JSON', () => {
   }
 })
 
-test('each option has a key, and a number is its own', () => {
+test('each option has a key, and a number is its own key', () => {
   const keysOf = (schema: object) => {
     const { field } = shapeOf(schema)
     return field.kind === 'choice' ? field.options.map(({ key }) => key) : undefined
@@ -37,7 +37,7 @@ test('each option has a key, and a number is its own', () => {
   assert.deepEqual(keysOf({ type: 'integer', minimum: -1, maximum: 0 }), [undefined, '0'])
 })
 
-test('what was entered becomes JSON with its digits, or says what is wrong', () => {
+test('an entered value becomes JSON with its digits, or an error message', () => {
   const group = {
     type: 'object',
     properties: { kind: { enum: ['a', 'b'] }, size: { type: 'integer' } },
@@ -64,7 +64,7 @@ test('what was entered becomes JSON with its digits, or says what is wrong', () 
   }
 })
 
-test('what was said before is there to be changed', () => {
+test('an earlier value can be edited', () => {
   for (const [schema, value] of [
     [{ enum: ['a', 'b'] }, '"b"'],
     [{ type: 'number' }, '0.10'],

@@ -15,7 +15,7 @@ function shortOf(before: string, after: string): string {
     .join(' ')
 }
 
-test('rows are added, removed or changed, and those that stay are found again', () => {
+test('rows are added, removed or changed, and unchanged rows are recognised', () => {
   assert.equal(shortOf('abcd', 'abcd'), '')
   assert.equal(shortOf('abcd', 'abxd'), 'c>x')
   assert.equal(shortOf('abcd', 'acd'), '-b')
@@ -25,7 +25,7 @@ test('rows are added, removed or changed, and those that stay are found again', 
   assert.equal(shortOf('', 'a'), '+a')
 })
 
-test('changes made of one table give the other, whatever the rows are', () => {
+test('the changes lead from one table to the other, whatever the rows are', () => {
   const table = fc.array(fc.constantFrom(...'abcdefgh'), { maxLength: 30 })
   const count = (all: readonly string[], one: string) => all.filter((digest) => digest === one).length
   fc.assert(

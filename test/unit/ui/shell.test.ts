@@ -15,11 +15,11 @@ const texts = [
   'x/\u001b[31m',
 ]
 
-/** What the command has when a shell has read it. */
+/** The argument as the shell reads it. */
 const readByShell = (argument: string) =>
   execFileSync('sh', ['-c', `printf %s ${argument}`], { encoding: 'utf8' })
 
-test('a shell reads nothing into names that a command to copy has', () => {
+test('project names in commands to copy are quoted for the shell', () => {
   for (const text of texts) {
     assert.equal(readByShell(quoted(text)), text)
     assert.deepEqual(JSON.parse(readByShell(`'{"project_id": "${inQuotedJson(text)}"}'`)), {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { piecesOf } from '../../../ui/value/text-pieces.ts'
 
-test('a long text is parted between its lines, and nothing of it is lost', () => {
+test('a long text is split between lines, and nothing is lost', () => {
   const text = Array.from({ length: 3_000 }, (_, index) => `line ${index}\n`).join('')
   const pieces = piecesOf(text)
   assert.equal(pieces.join(''), text)
@@ -10,7 +10,7 @@ test('a long text is parted between its lines, and nothing of it is lost', () =>
   assert.ok(pieces.every((piece) => piece.endsWith('\n') && piece.length <= 4_000))
 })
 
-test('a line that is too long is parted, but no character', () => {
+test('a line that is too long is split, but no character is', () => {
   const text = `x${'🪡'.repeat(10_000)}`
   const pieces = piecesOf(text)
   assert.equal(pieces.join(''), text)

@@ -30,18 +30,18 @@ const allOf = (rows: readonly TraceCall[], now = 1_000) => linesOf(treeOf(rows, 
 const shown = (rows: readonly TraceCall[], closed: string[] = []) =>
   linesOf(treeOf(rows, 0), new Set(closed)).map(({ row, depth }) => `${depth} ${row.id}`)
 
-test('callers stand before what they called, in the order of the rows', () => {
+test('callers come before the calls they made, in the order of the rows', () => {
   const rows = [rowOf('b', 'a'), rowOf('a', null), rowOf('d', 'b'), rowOf('c', 'a')]
   assert.deepEqual(shown(rows), ['0 a', '1 b', '2 d', '1 c'])
   assert.deepEqual(shown(rows, ['b']), ['0 a', '1 b', '1 c'])
   assert.deepEqual(shown(rows, ['a']), ['0 a'])
 })
 
-test('a call whose caller is not there is a root', () => {
+test('a call whose caller is missing is a root', () => {
   assert.deepEqual(shown([rowOf('a', 'gone'), rowOf('b', 'a')]), ['0 a', '1 b'])
 })
 
-test('every call has its place exactly once, whoever is said to have called it', () => {
+test('every call is listed exactly once, whatever its parent', () => {
   const rows = fc.integer({ min: 1, max: 30 }).chain((count) =>
     fc
       .array(fc.option(fc.integer({ min: 0, max: 35 }), { freq: 8 }), {
@@ -61,7 +61,7 @@ test('every call has its place exactly once, whoever is said to have called it',
   )
 })
 
-test('100,000 calls below one another are a tree like any other', () => {
+test('100,000 nested calls are shown as a tree', () => {
   const rows = Array.from({ length: 100_000 }, (_, index) =>
     rowOf(`${index}`, index === 0 ? null : `${index - 1}`),
   )
@@ -77,7 +77,7 @@ test('a trace lasts from its first start to its last end, or to now', () => {
   assert.deepEqual(spanOf([]), { start: 0, end: 0 })
 })
 
-test('what a call says it cost is not added to what those below it cost', () => {
+test('the cost of a call is not added to the costs of the calls below it', () => {
   const costs = (rows: TraceCall[]) => costOfTrace(allOf(rows))
   assert.equal(costs([rowOf('a', null)]), undefined)
   assert.equal(
@@ -101,7 +101,7 @@ const pathOf = (rows: TraceCall[]) =>
     ]),
   )
 
-test('a trace waits for the call that ends last, and before it for the one that ended before it began', () => {
+test('the critical path has the call that ends last, and before it the one that ended before it began', () => {
   assert.deepEqual(
     pathOf([
       rowOf('root', null, 0, 100),
@@ -123,7 +123,7 @@ test('a trace waits for the call that ends last, and before it for the one that 
   )
 })
 
-test('a call that outlives its caller, or began before it, is waited for as long as the caller was there', () => {
+test('a call that outlives its caller or began before it counts only while the caller ran', () => {
   assert.deepEqual(
     pathOf([rowOf('root', null, 10, 100), rowOf('late', 'root', 50, 900), rowOf('early', 'root', 0, 40)]),
     {
@@ -134,7 +134,7 @@ test('a call that outlives its caller, or began before it, is waited for as long
   )
 })
 
-test('whatever the clocks say, nothing is waited for twice at a time', () => {
+test('whatever the clocks say, no two parts of the critical path overlap', () => {
   const time = fc.integer({ min: 0, max: 50 })
   const calls = fc.array(fc.tuple(time, time, fc.nat()), { minLength: 1, maxLength: 40 })
   fc.assert(
@@ -160,7 +160,7 @@ test('whatever the clocks say, nothing is waited for twice at a time', () => {
   )
 })
 
-test('long times in which nothing ran are shortened, and every time keeps its place in the order', () => {
+test('long gaps in which nothing ran are shortened, and times stay in order', () => {
   const rows = [
     rowOf('root', null, 0, 10_000),
     rowOf('a', 'root', 0, 1_000),

@@ -12,7 +12,7 @@ const said = (before: string, after: string, without: 'gone' | 'new') =>
     .map((part) => part.text)
     .join('')
 
-test('a difference says both texts whole', () => {
+test('a diff contains both texts in full', () => {
   fc.assert(
     fc.property(text, text, (before, after) => {
       assert.equal(said(before, after, 'new'), before)
@@ -22,7 +22,7 @@ test('a difference says both texts whole', () => {
   )
 })
 
-test('only what changed is said to have changed', () => {
+test('only changed words are marked as changed', () => {
   assert.deepEqual(wordDiff('the capital is Lima now', 'the capital is Quito now'), [
     { kind: 'same', text: 'the capital is ' },
     { kind: 'gone', text: 'Lima' },
@@ -33,7 +33,7 @@ test('only what changed is said to have changed', () => {
   assert.deepEqual(wordDiff('', 'new'), [{ kind: 'new', text: 'new' }])
 })
 
-test('texts that have nothing in common take no long time', () => {
+test('texts that have nothing in common are compared quickly', () => {
   const [before, after] = ['x ', 'y '].map((word) => word.repeat(20_000))
   assert.equal(said(before as string, after as string, 'new'), before)
   assert.equal(said(before as string, after as string, 'gone'), after)
