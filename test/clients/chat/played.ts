@@ -12,7 +12,7 @@ export interface PlayedServer {
   prompts(): string[]
 }
 
-/** The server on a port of its own, with a model that writes given texts: all behind the model is real. */
+/** The server on a separate port, with a model that writes given texts; everything else is real. */
 export async function startPlayed(t: {
   after(end: () => Promise<void> | void): void
 }): Promise<PlayedServer> {

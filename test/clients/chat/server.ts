@@ -12,7 +12,7 @@ export interface ChatServer {
   backend: ScriptedBackend
 }
 
-/** The server on a port of its own, with a model that says what the script says. */
+/** The server on a separate port, with a model that follows a script. */
 export async function startChat(t: Ending, script?: Script): Promise<ChatServer> {
   const backend = scriptedBackend(script)
   const { app } = await openApp(t, { backend })

@@ -8,7 +8,7 @@ import { generateText, type LanguageModel, streamText } from 'ai'
 import OpenAI6 from 'openai'
 import OpenAI7 from 'openai-7'
 
-/** Published SDKs, unmodified: each asks one question, for the most likely answer, and says what it has got. */
+/** Unmodified published SDKs: each asks one question, for the most likely answer, and returns what it received. */
 
 export interface Asked {
   /** Of the server, without a path. */
@@ -87,7 +87,7 @@ const messages: Sdk['ask'] = async ({ address, apiKey, headers, question, maxTok
     model,
     max_tokens: maxTokens,
     messages: [{ role: 'user' as const, content: question }],
-    // Newer models of Anthropic do not know it, so the types of the SDK do not either.
+    // Anthropic's newer models do not support it, so it is missing from the types of the SDK.
     ...({ temperature } as object),
   }
   const { id, content, usage } = stream

@@ -24,8 +24,8 @@ export interface ProgramRun<Done> {
 }
 
 /**
- * Runs a program of a user of the SDK in a process of its own, as the SDK reads the environment and patches what is
- * loaded. It has an empty folder to write to, as home as well, and must leave it empty: the SDK notes its errors in a file.
+ * Runs a program that uses the SDK in a separate process, because the SDK reads the environment and patches what is
+ * loaded. Its working and home folder is empty and must stay empty: the SDK writes its errors to a file.
  */
 export async function runProgram<Done>(
   t: Pick<TestContext, 'after'>,
