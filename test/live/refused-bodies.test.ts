@@ -98,7 +98,7 @@ const form = (projectId: string): Buffer =>
   fileForm(projectId, '').subarray(0, fileForm(projectId, '').lastIndexOf(`\r\n--${boundary}--`))
 
 const refusals: Record<string, [status: number, code: string, refused: Refused]> = {
-  'too long by its length': [413, 'body_too_large', {}],
+  'too long by its Content-Length': [413, 'body_too_large', {}],
   'found too long in the middle': [413, 'body_too_large', { chunked: true }],
   'without credentials': [401, 'not_authenticated', { headers: [json] }],
   'with a wrong key': [
@@ -107,7 +107,7 @@ const refusals: Record<string, [status: number, code: string, refused: Refused]>
     { headers: [`Authorization: ${basic('wrong-secret-key')}`, json] },
   ],
   'on its last request': [413, 'body_too_large', { headers: [asAlice, json, 'Connection: close'] }],
-  'to a route that is not there': [404, 'route_not_found', { path: '/nothing' }],
+  'to an unknown route': [404, 'route_not_found', { path: '/nothing' }],
   'to a route of another method': [405, 'method_not_allowed', { path: '/metrics' }],
   'of another type': [415, 'unsupported_media_type', { headers: [asAlice, 'Content-Type: text/plain'] }],
   'in an encoding that is not taken': [
