@@ -48,7 +48,7 @@ const sent = [
 interface Client {
   what: number
   isChunked: boolean
-  /** How much is sent before something else happens, as a share of head and body; above 1 the next request follows. */
+  /** How much is sent before the client disconnects, as a share of head and body; above 1 more requests follow. */
   share: number
   pace: 'at once' | 'in pieces'
   ending: 'leaves' | 'ends' | 'resets' | 'reads some' | 'reads all' | 'reads nothing'

@@ -52,12 +52,12 @@ const trialOf = (evaluation: string, n: number) => ({
 })
 
 interface Work {
-  /** The name of its turn. */
+  /** The name of its advisory lock. */
   name: string
-  /** One that only this work writes. */
+  /** A table that only this work writes. */
   table: string
   begin(server: RunningServer): Promise<void>
-  /** A query that finds a row when it is. */
+  /** A query that finds a row once the work is done. */
   done: string
 }
 

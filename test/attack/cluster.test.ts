@@ -28,7 +28,7 @@ interface Member {
 interface Fault {
   name: string
   strike(members: Member[]): unknown
-  /** Whether the others take writes while it lasts. */
+  /** Whether the other servers accept writes during the fault. */
   othersGoOn: boolean
   mend(members: Member[]): Promise<unknown>
 }

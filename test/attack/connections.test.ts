@@ -28,11 +28,11 @@ const asBob = `Authorization: ${basic(keys.bob)}`
 const megabyte = 1024 * 1024
 
 interface Port {
-  /** Opens a connection and sends this. */
+  /** Opens a connection and sends the text. */
   open(text: string | Buffer): Promise<Socket>
-  /** What comes back until the server ends the connection, which these requests ask for or cause. */
+  /** The answer until the server closes the connection, which these requests ask for or cause. */
   exchange(text: string | Buffer): Promise<string>
-  /** Someone else is served. */
+  /** Checks that another client is served. */
   assertServes(): Promise<void>
   port: number
 }

@@ -82,8 +82,8 @@ test('thousands of requests that follow an unfinished one wait, and are all answ
 })
 
 for (const [why, head, body] of [
-  ['its body is not JSON', '', '{'],
-  ['the client asked to close it', 'Connection: close\r\n', JSON.stringify({ start: startOf() })],
+  ['the request is not JSON', '', '{'],
+  ['the client asked to close the connection', 'Connection: close\r\n', JSON.stringify({ start: startOf() })],
 ] as const) {
   test(`requests after the last answer of a connection are not executed: ${why}`, async (t) => {
     const { open, post, running } = await openPort(t)

@@ -85,11 +85,11 @@ const inPath: Names = {
 
 interface Asked {
   target: Target
-  /** Of the places for a text, counted around. */
+  /** The index of the text to replace, modulo their number. */
   at: number
   kind: string
   form: number
-  /** Asked in the project of its owner, or in one of the caller's own. */
+  /** Whether the request names the project of the owner, or one of the caller's own. */
   inTheirs: boolean
 }
 
@@ -108,7 +108,7 @@ function shown(one: Asked): string {
   return `${method} ${url} ${JSON.stringify(body)} with the ${one.kind}`
 }
 
-/** The request with the name in it. The caller's own project depends on the names, so that both projects have the same history. */
+/** The request with the name in it. Each set of names has its own project of the caller, with the same history. */
 function requestOf({ target, at, kind, form, inTheirs }: Asked, names: Names, own: string) {
   const project = inTheirs ? (names.project as string) : own
   const [entity = '', name = ''] = project.split('/')

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startChat } from './chat/server.ts'
 
-/** The requests of promptfoo 0.123 through its three OpenAI providers. The program itself is 400 MB, too large to install here. */
+/** The requests of promptfoo 0.123 through its three OpenAI providers. The program itself (400 MB) is too large to install. */
 
 const model = 'scripted'
 const messages = [{ role: 'user', content: 'What is the capital of Mali?' }]

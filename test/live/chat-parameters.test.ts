@@ -14,9 +14,9 @@ interface Called {
 }
 
 interface Case {
-  /** What the field does to an answer. */
+  /** Checks the effect of the field on an answer. */
   effect: () => Promise<void>
-  /** Bodies that are refused with a 400 that names the field. */
+  /** Bodies that are refused with a 400 and the name of the field. */
   bad: Fields[]
 }
 

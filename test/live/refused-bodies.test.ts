@@ -38,7 +38,7 @@ interface Refused {
   path?: string
   headers?: readonly string[]
   begin?: string | Buffer
-  /** Of the whole body; in chunks when it is not said beforehand. */
+  /** Length of the whole body, which is sent in chunks if the length is not announced. */
   length?: number
   chunked?: boolean
   host?: readonly string[]

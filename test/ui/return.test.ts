@@ -46,13 +46,13 @@ const { served, open } = await pageTests({ after }, { fill })
 interface Long {
   name: string
   path(): string
-  /** What scrolls. */
+  /** The element that scrolls. */
   scroller: string
-  /** It is there as soon as there is something to scroll. */
+  /** Appears once there is something to scroll. */
   ready: string
   /** Pressed until the list is long enough. */
   more?: { button: string; until: string }
-  /** A link in it that somebody follows, and comes back to. */
+  /** A link in the list that is followed, and active after going back. */
   link?: string
 }
 

@@ -6,7 +6,7 @@ interface Ending {
 }
 
 export interface ChatServer {
-  /** What the clients of OpenAI call the base URL. */
+  /** The `baseURL` option of OpenAI's clients. */
   baseURL: string
   apiKey: string
   backend: ScriptedBackend

@@ -12,7 +12,7 @@ import {
 } from '../../support/scripted-backend.ts'
 
 export interface MessagesServer {
-  /** What the clients of Anthropic call the base URL. */
+  /** The `baseURL` option of Anthropic's clients. */
   baseURL: string
   apiKey: string
 }

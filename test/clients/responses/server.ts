@@ -3,7 +3,7 @@ import { keys, openApp } from '../../support/app.ts'
 import { type PlayedBackend, playedBackend, type Say } from '../../support/played-backend.ts'
 
 export interface ResponsesServer {
-  /** What the clients of OpenAI call the base URL. */
+  /** The `baseURL` option of OpenAI's clients. */
   baseURL: string
   apiKey: string
   backend: PlayedBackend

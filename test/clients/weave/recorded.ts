@@ -15,7 +15,7 @@ export interface Counts {
 interface Expected {
   server: RunningServer
   project: string
-  /** Feedback that the program took away again. */
+  /** Feedback that the program removed again. */
   purged?: readonly string[]
 }
 

@@ -9,7 +9,7 @@ import { keys } from '../../support/app.ts'
 import { newFolder } from '../../support/server.ts'
 
 export interface ProgramOptions {
-  /** Where the SDK finds the trace server. */
+  /** The address of the trace server for the SDK. */
   address: string
   project: string
   key?: string
@@ -17,7 +17,7 @@ export interface ProgramOptions {
 }
 
 export interface ProgramRun<Done> {
-  /** What the program says it did: the last line that it prints. */
+  /** The program's report: the last line that it prints. */
   done: Done
   out: string
   err: string

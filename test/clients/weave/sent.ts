@@ -7,7 +7,7 @@ export type Fields = Record<string, unknown>
 export interface SentCall {
   start?: Fields
   end?: Fields
-  /** The name that counts: the one of the end rather than the one of the start, and a rename rather than both. */
+  /** The effective name: that of the end rather than the start, and a rename rather than both. */
   displayName?: string
   renamed?: boolean
 }
@@ -15,7 +15,7 @@ export interface SentCall {
 /** Everything that a client stored, by the names that the server returned. Values keep their digits. */
 export interface Sent {
   calls: Map<string, SentCall>
-  /** By name and digest, in the order in which they were made. */
+  /** By name and digest, in the order of their creation. */
   objects: Map<string, { object_id: string; digest: string; val: unknown }>
   tables: Map<string, { rows: unknown[]; rowDigests: string[] }>
   files: Map<string, Buffer>

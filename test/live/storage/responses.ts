@@ -19,7 +19,7 @@ interface Given {
   previous_id?: string | null
   earlier?: string[]
   until?: number | null
-  /** What the retention of the project says of its call. */
+  /** When its call expires by the retention of the project. */
   retained?: number | null
   inputs?: string
   output?: string
