@@ -9,7 +9,7 @@ import { openEvents, serveApp } from '../support/event-stream.ts'
 import { openPatientApp } from '../support/patient-app.ts'
 import { inTime } from '../support/waiting.ts'
 
-/** A stream of events that is opened and never read. */
+/** Opens an event stream and never reads it. */
 async function unreadEvents(address: string, key: string): Promise<Socket> {
   const { hostname, port } = new URL(address)
   const socket = connect(Number(port), hostname)
@@ -22,7 +22,7 @@ async function unreadEvents(address: string, key: string): Promise<Socket> {
   return socket
 }
 
-test('who holds all the streams of events that it may, and reads none, keeps nobody else from theirs', async (t) => {
+test('a tenant that opens all its event streams and reads none does not block those of others', async (t) => {
   const { address, post } = await serveApp(t, { settings: { HEDDLE_MAX_LOOP_DELAY: '0' } })
   const sockets = await Promise.all(Array.from({ length: 32 }, () => unreadEvents(address, keys.alice)))
   t.after(() => {
@@ -33,7 +33,7 @@ test('who holds all the streams of events that it may, and reads none, keeps nob
   const bobs = await openEvents(t, address, { key: keys.bob })
   assert.equal((await bobs.next())?.name, 'open')
   for (let n = 0; n < 8; n++) {
-    // Enough of them that nothing of what is unread fits into the buffers of a connection.
+    // So many that the unread events do not fit into the buffers of a connection.
     const batch = Array.from({ length: 400 }, () => completeOf({ project_id: `acme/p${n}` }))
     const wrote = await post(`/v2/acme/p${n}/calls/complete`, { batch })
     assert.equal(wrote.status, 200, wrote.text)
@@ -44,7 +44,7 @@ test('who holds all the streams of events that it may, and reads none, keeps nob
   }
 })
 
-test('ever new templates of one user end, and another is answered meanwhile', async (t) => {
+test('endless new templates of one user are answered, and another user is served meanwhile', async (t) => {
   const { post } = await openPatientApp(t)
   let isOver = false
   let sent = 0
@@ -67,7 +67,7 @@ test('ever new templates of one user end, and another is answered meanwhile', as
 
 const nested = (open: string, depth: number, inner = 'a') => open.repeat(depth) + inner + ')'.repeat(depth)
 
-/** Look-around within look-around, and as many as a pattern may have. */
+/** Nested lookarounds, and as many as a pattern may have. */
 const patterns = {
   'ahead in ahead': `${nested('(?=', 31)}a`,
   'not in not': `${nested('(?!', 31)}.`,
@@ -81,7 +81,7 @@ const patterns = {
   'choices in ahead': `^(?=${Array.from({ length: 300 }, (_, n) => `.*${n.toString(36)}z`).join('|')}).*$`,
 }
 
-test('look-around however nested compiles or is refused, and another is answered meanwhile', async (t) => {
+test('deeply nested lookarounds compile or are refused, and another user is served meanwhile', async (t) => {
   const { post } = await openPatientApp(t)
   for (const [what, regex] of Object.entries(patterns)) {
     const body = asking({ structured_outputs: { regex }, max_tokens: 2 })
@@ -106,7 +106,7 @@ const not = (depth: number): object => {
 }
 const texts = (count: number) => Array.from({ length: count }, (_, n) => `name ${n} ${'x'.repeat(40)}`)
 
-/** Much of everything that a view takes. */
+/** Very much of everything that a view accepts. */
 const selections: Record<string, object> = {
   'many ids': { filter: { call_ids: texts(100_000) } },
   'many names': { filter: { op_names: texts(50_000), trace_ids: texts(50_000) } },
@@ -124,7 +124,7 @@ const selections: Record<string, object> = {
   'many sorts': { sort_by: Array.from({ length: 5_000 }, () => ({ field: 'started_at', direction: 'asc' })) },
 }
 
-test('a view of very much is answered or refused, and another is answered meanwhile', async (t) => {
+test('a huge request for a view is answered or refused, and another user is served meanwhile', async (t) => {
   const { post } = await openPatientApp(t)
   const batch = Array.from({ length: 200 }, (_, n) => completeOf({ inputs: { question: `value ${n}` } }))
   assert.equal((await post(`/v2/${project}/calls/complete`, { batch })).status, 200)

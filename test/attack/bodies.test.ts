@@ -11,7 +11,7 @@ import { methodOf, sampleBodies } from '../support/sample-bodies.ts'
 const nested = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`
 const nestedObjects = (levels: number) => `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`
 
-/** The body with one more field in front, whose value is this JSON. */
+/** The body with one more field at its start, whose value is this JSON. */
 function withField(body: unknown, json: string): string {
   return JSON.stringify(body).replace('{', `{"unknown":${json},`)
 }
@@ -20,15 +20,15 @@ const megabyte = 1024 * 1024
 const manyKeys = `{${Array.from({ length: 20_000 }, (_, n) => `"key${n}":${n}`).join(',')}}`
 
 for (const [url, sampleOf] of Object.entries(sampleBodies)) {
-  // Whoever signs in is not known yet, and may send a key and no more: test/app/page/sessions.test.ts.
+  // Before signing in, a caller may send a key and nothing more: test/app/page/sessions.test.ts.
   if (url === '/ui/session') continue
-  // Who is no admin is refused before a body is looked at: test/app/people.
+  // Without the role of an admin, a caller is refused before the body is read: test/app/people.
   if (url === '/users') continue
-  test(`${url}: a body may be large, odd and 200 levels deep, and no deeper`, async (t) => {
+  test(`${url}: a body may be large, odd and 200 levels deep, but no deeper`, async (t) => {
     const opened = await openPatientApp(t)
     const send = (body: string) => opened.send(methodOf(url), addressOf({ url }), body)
     const sample = sampleOf(project)
-    // Of a small one: what a route says of a field that it does not know, it says of any.
+    // With a small value first: a route treats all unknown fields alike.
     const { status } = await send(withField(sample, '1'))
     assert.ok(status < 500, String(status))
     for (const [what, json] of [
@@ -60,19 +60,19 @@ for (const [url, sampleOf] of Object.entries(sampleBodies)) {
   })
 }
 
-test('numbers beyond every bound are refused where a number counts', async (t) => {
+test('numbers beyond every bound are refused in numeric fields', async (t) => {
   const { send } = await openPatientApp(t)
   const huge = ['1e999999', '-1e999999', '9'.repeat(100_000), `-${'9'.repeat(400)}`, '1e400']
   for (const [url, sampleOf] of Object.entries(sampleBodies)) {
     const text = JSON.stringify(sampleOf(project))
     for (const field of text.matchAll(/"(\w+)":\d[\d.]*/g)) {
       const [found, name] = field
-      // What the values of a record hold is stored with every digit.
+      // Values in the record are stored with every digit.
       if (['a', 'x', 'value'].includes(name as string)) continue
       for (const number of huge) {
         const body = text.replace(found, `"${name}":${number}`)
         const answer = await send(methodOf(url), addressOf({ url }), body)
-        // Where OpenAI's clients ask, what does not fit is a 400; the keys of a logit_bias are the client's own.
+        // Routes for OpenAI's clients answer 400 to an invalid value; the keys of a logit_bias are the client's own.
         const status = url.startsWith('/v1/') || url.endsWith('/rerank') ? 400 : 422
         const code = name === '5' ? 'invalid_value' : 'invalid_request'
         assert.deepEqual([answer.status, codeOf(answer)], [status, code], `${url} ${name}`)
@@ -81,7 +81,7 @@ test('numbers beyond every bound are refused where a number counts', async (t) =
   }
 })
 
-test('numbers beyond every bound come back from a record as they went in', async (t) => {
+test('numbers beyond every bound are read from the record as they were sent', async (t) => {
   const { post } = await openPatientApp(t)
   const numbers = `[1e999999,-1e-999999,${'9'.repeat(100_000)},0.${'1'.repeat(100_000)},-0,-0.0]`
   const expected = parseWithDigits(numbers)
@@ -115,7 +115,7 @@ test('numbers beyond every bound come back from a record as they went in', async
   assert.deepEqual(row?.val, { n: expected })
 })
 
-test('a number beyond every bound in a query is refused by its place', async (t) => {
+test('a number beyond every bound in a query is refused with its path', async (t) => {
   const { post } = await openPatientApp(t)
   for (const literal of ['1e999999', '9'.repeat(100_000), `0.${'1'.repeat(100_000)}`, '1e400']) {
     for (const url of ['/calls/stream_query', '/calls/query_stats', '/feedback/query', '/cost/query']) {
@@ -128,7 +128,7 @@ test('a number beyond every bound in a query is refused by its place', async (t)
   }
 })
 
-test('of what is given twice the last counts, also where one is deep and one is not', async (t) => {
+test('the last of several fields with the same name counts, also when only one of them is deeply nested', async (t) => {
   const { post } = await openPatientApp(t)
   const start = JSON.stringify(startOf())
   const twice = (fields: string) => post('/call/start', `{"start":${start.replace('{', `{${fields}`)}}`)
@@ -147,7 +147,7 @@ test('of what is given twice the last counts, also where one is deep and one is 
   assert.equal(batch.json.res.length, 1)
 })
 
-test('a body of 32 MiB is taken, and one byte more is not', async (t) => {
+test('a body of 32 MiB is accepted, and one byte more is refused', async (t) => {
   const { post } = await openPatientApp(t)
   const limit = 32 * megabyte
   const text = JSON.stringify({ end: endOf(startOf().id) })
@@ -156,7 +156,7 @@ test('a body of 32 MiB is taken, and one byte more is not', async (t) => {
   assert.deepEqual([status, json.code], [413, 'body_too_large'])
 })
 
-test('a list that fills a body is refused by its name', async (t) => {
+test('a list that fills a body is refused by the name of its field', async (t) => {
   const { post } = await openPatientApp(t)
   const list = (count: number, item = '"x"') => `[${`${item},`.repeat(count - 1)}${item}]`
   const many = list(100_000)
@@ -186,7 +186,7 @@ test('a list that fills a body is refused by its name', async (t) => {
   }
 })
 
-test('a payload of feedback is measured before anything is made of it', async (t) => {
+test('an oversized payload of feedback is refused before it is processed', async (t) => {
   const { post } = await openPatientApp(t)
   const large = 'x'.repeat(2 * megabyte)
   for (const [feedback_type, payload] of [

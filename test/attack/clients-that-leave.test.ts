@@ -31,7 +31,7 @@ const json = (path: string, body: unknown) => ({
   type: 'application/json',
   body: Buffer.from(JSON.stringify(body)),
 })
-/** Short and long bodies, short and long answers, and those that take a while. */
+/** Short and long bodies, short and long answers, and slow answers. */
 const sent = [
   json('/call/read', { project_id: project, id: batch[0]?.id }),
   json('/calls/stream_query', { project_id: project }),
@@ -48,7 +48,7 @@ const sent = [
 interface Client {
   what: number
   isChunked: boolean
-  /** How much is sent before something else happens, as a share of head and body; above 1 the next request follows. */
+  /** How much is sent before the client disconnects, as a share of head and body; above 1 more requests follow. */
   share: number
   pace: 'at once' | 'in pieces'
   ending: 'leaves' | 'ends' | 'resets' | 'reads some' | 'reads all' | 'reads nothing'
@@ -81,10 +81,10 @@ function requestOf({ what, isChunked }: Client): Buffer {
   ])
 }
 
-/** Also where the server was the first to go: then what is sent on fails. */
+/** Also resolves if the server closes first; then further writes fail. */
 const closed = (socket: Socket) => new Promise((resolve) => socket.once('close', resolve))
 
-/** Does what it says, and is gone at the end. */
+/** Sends and reads as the client describes, then disconnects. */
 async function visit(one: Client): Promise<void> {
   const socket = connect(port, '127.0.0.1').on('error', () => undefined)
   const gone = closed(socket)
@@ -122,11 +122,11 @@ async function readSome(socket: Socket): Promise<void> {
 async function figure(name: string): Promise<number> {
   const { text } = await get('/metrics', keys.root)
   const value = new RegExp(`^${name} (\\d+)$`, 'm').exec(text)?.[1]
-  assert.ok(value !== undefined, `there is a figure ${name}`)
+  assert.ok(value !== undefined, `the metrics include ${name}`)
   return Number(value)
 }
 
-/** Nobody is there any more, so nothing may be held for anybody. */
+/** No client is connected, so nothing may still be in use. */
 async function assertNothingIsHeld(): Promise<void> {
   const connections = () =>
     new Promise<number>((resolve) => app.server.getConnections((_, count) => resolve(count)))
@@ -136,7 +136,7 @@ async function assertNothingIsHeld(): Promise<void> {
     async () => (await figure('heddle_http_requests_running')) === 1,
   )
   await until('no answer is made', async () => (await figure('heddle_num_requests_running')) === 0)
-  // Readers: more than there are ask at once. The budget of bodies: as much as one tenant may have at once.
+  // More queries at once than there are readers, and bodies of all the size that one tenant may use at once.
   const queries = Array.from({ length: 6 }, () =>
     post('/calls/stream_query', { project_id: project, columns: ['id'] }),
   )
@@ -150,7 +150,7 @@ async function assertNothingIsHeld(): Promise<void> {
   assert.equal((await get('/ready')).status, 200)
 }
 
-test(`clients leave nothing behind, however they leave (seed ${campaign.seed})`, async () => {
+test(`clients leave nothing behind, however they disconnect (seed ${campaign.seed})`, async () => {
   const crowd = 20
   const property = fc.asyncProperty(
     fc.array(client, { minLength: 1, maxLength: crowd, size: 'max' }),

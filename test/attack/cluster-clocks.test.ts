@@ -45,7 +45,7 @@ async function cluster(t: { after(end: () => unknown): void }, upstream?: FakeUp
 
 const timeOf = (server: RunningServer) => (JSON.parse(server.log.at(-1) ?? '{}') as { time: number }).time
 
-test('a server whose clock is wrong neither drops what is still good nor keeps what is over', async (t) => {
+test('a server with a wrong clock neither drops calls and leases too early nor keeps expired ones', async (t) => {
   const { base, start } = await cluster(t)
   const ahead = await start(day + hour)
   const kept = completeOf({ expire_at: new Date(Date.now() + hour).toISOString() })
@@ -55,7 +55,7 @@ test('a server whose clock is wrong neither drops what is still good nor keeps w
   await database.connect()
   t.after(() => database.end())
   const swept = 'SELECT 1 FROM calls WHERE id = $1 AND swept_at IS NOT NULL'
-  // Nobody else is there to sweep.
+  // No other server runs that could sweep.
   await until('it has swept', async () => (await database.query(swept, [over.id])).rowCount === 1)
   const read = async (server: RunningServer, id: string) =>
     (await server.post('/call/read', { project_id: project, id })).status
@@ -66,7 +66,7 @@ test('a server whose clock is wrong neither drops what is still good nor keeps w
     assert.deepEqual([await read(server, kept.id), await read(server, over.id)], [200, 404])
   }
 
-  // A lease is as long for all as who has it was told, and ends for all.
+  // A lease lasts on all servers as long as its holder was told, and ends on all of them.
   const queue = (await ok(right, '/annotation_queues', queueOf())).id
   await ok(right, `/annotation_queues/${queue}/items`, { call_ids: [kept.id] })
   const next = async (server: RunningServer, key: string, lease_seconds: number) =>
@@ -83,7 +83,7 @@ test('a server whose clock is wrong neither drops what is still good nor keeps w
     await ok(right, `/annotation_queues/${queue}/items/${item.id}/release`, {})
   }
 
-  // Somebody sets it while the server runs.
+  // The clock is set while the server runs.
   const wrong = Date.now() + hour
   ahead.process.kill('SIGUSR2')
   await until('the clock was set', async () => {
@@ -95,7 +95,7 @@ test('a server whose clock is wrong neither drops what is still good nor keeps w
   assert.deepEqual([await read(ahead, kept.id), await read(ahead, over.id)], [200, 404])
 })
 
-test('servers whose clocks are wrong count the requests of a user together', async (t) => {
+test('servers with wrong clocks count the requests of a user together', async (t) => {
   const held: (() => void)[] = []
   const upstream = await startFakeUpstream(t, (response, asked) => {
     held.push(() => sayingWords('Well')(response, asked))
@@ -108,7 +108,7 @@ test('servers whose clocks are wrong count the requests of a user together', asy
   const limit = await runHeddle(['user', 'set', 'alice', '--at-once', '1'], base)
   assert.equal(limit.code, 0, limit.err)
   const status = async (server: RunningServer) => (await server.get('/me')).status
-  /** What was just answered elsewhere may still count for a moment. */
+  /** A request that another server has just answered may still count for a moment. */
   const ask = async (server: RunningServer) => {
     const body = { model: 'far', messages: [{ role: 'user', content: 'Hm' }] }
     for (;;) {

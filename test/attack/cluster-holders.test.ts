@@ -29,7 +29,7 @@ async function client(t: { after(end: () => unknown): void }, url: string): Prom
   return connected
 }
 
-/** Servers by the names that their connections have in the database. */
+/** Servers by the names of their connections in the database. */
 async function startNamed(
   t: { after(end: () => unknown): void },
   url: string,
@@ -52,12 +52,12 @@ const trialOf = (evaluation: string, n: number) => ({
 })
 
 interface Work {
-  /** The name of its turn. */
+  /** The name of its advisory lock. */
   name: string
-  /** One that only this work writes. */
+  /** A table that only this work writes. */
   table: string
   begin(server: RunningServer): Promise<void>
-  /** A query that finds a row when it is. */
+  /** A query that finds a row once the work is done. */
   done: string
 }
 
@@ -77,7 +77,7 @@ const works: Work[] = [
       const batch = [root, ...Array.from({ length: 20 }, (_, n) => trialOf(evaluation, n))]
       await ok(server, `/v2/${project}/calls/complete`, { batch })
     },
-    // Nobody asks for the results, which would derive them, too.
+    // No client reads the results, which would derive them as well.
     done: `SELECT 1 FROM (SELECT count(*) AS derived FROM eval_trials) AS trials
            WHERE derived = 20 AND NOT EXISTS (SELECT 1 FROM eval_owed)`,
   },
@@ -92,7 +92,7 @@ const works: Work[] = [
 ]
 
 for (const { name: work, table, begin, done } of works) {
-  test(`the server that does ${work} is killed in the middle of it, and another goes on`, async (t) => {
+  test(`another server continues ${work} when the server that does it is killed`, async (t) => {
     const url = await postgres.createDatabase()
     const servers = await startNamed(t, url, ['one', 'two', 'three'])
     const [database, blocker] = [await client(t, url), await client(t, url)]
@@ -120,7 +120,7 @@ for (const { name: work, table, begin, done } of works) {
   })
 }
 
-test('the server that judges is killed while the judge answers, and another judges once', async (t) => {
+test('when the judging server is killed while the judge answers, another server judges once', async (t) => {
   const url = await postgres.createDatabase()
   const held: { by: string | undefined; say(): void }[] = []
   const upstream = await startFakeUpstream(t, (response, asked) => {

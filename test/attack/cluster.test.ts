@@ -8,7 +8,7 @@ import { newFolder, type RunningServer, startOne } from '../support/server.ts'
 import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts'
 import { inTime, until } from '../support/waiting.ts'
 
-/** Of each server. */
+/** For each server. */
 const writers = 3
 /** Longer than a query may take and the grace of its connection. */
 const answerMs = 30_000
@@ -28,7 +28,7 @@ interface Member {
 interface Fault {
   name: string
   strike(members: Member[]): unknown
-  /** Whether the others take writes while it lasts. */
+  /** Whether the other servers accept writes during the fault. */
   othersGoOn: boolean
   mend(members: Member[]): Promise<unknown>
 }
@@ -57,7 +57,7 @@ const faults: Fault[] = [
 ]
 
 for (const servers of campaign.faults > 1 ? [2, 3] : [3]) {
-  test(`P1: ${servers} servers on one PostgreSQL lose nothing that any of them acknowledged`, async (t) => {
+  test(`P1: ${servers} servers on one PostgreSQL lose nothing that any of them has acknowledged`, async (t) => {
     t.diagnostic(`seed ${campaign.seed}`)
     const random = seededRandom(campaign.seed)
     const url = await postgres.createDatabase()
@@ -101,19 +101,19 @@ async function meet(
       const outcome = await inTime(`${name}: an answer`, writes.write(member.server), answerMs)
       counts[outcome]++
       if (!hasStruck) {
-        assert.equal(outcome, 'acknowledged', `${name}: before anything had happened`)
+        assert.equal(outcome, 'acknowledged', `${name}: before any fault`)
         continue
       }
       if (outcome !== 'acknowledged') since.met++
       else if (member !== members[0]) since.elsewhere++
-      // A server that is gone answers at once.
+      // A connection to a stopped server fails at once.
       if (outcome === 'cut off') await new Promise((resolve) => setTimeout(resolve, 20))
     }
   }
   const writing = Promise.all(
     members.flatMap((member) => Array.from({ length: writers }, () => writer(member))),
   )
-  // A failure of a writer ends the test where it is awaited.
+  // A writer that fails ends the test where it is awaited.
   writing.catch(() => undefined)
   const failed = writing.then(() => undefined)
   const reach = (what: string, isThere: () => boolean) =>
@@ -141,7 +141,7 @@ async function meet(
       )
     }
   } finally {
-    // Writers that nobody ends would write to what is no longer there.
+    // Otherwise the writers would keep writing to servers that no longer exist.
     isOver = true
   }
   await inTime(`${name}: every client has an answer`, writing, answerMs)

@@ -29,7 +29,7 @@ async function send(
 const tooLarge = { status: 413, code: 'body_too_large' }
 const malformed = { status: 400, code: 'malformed_encoding' }
 
-test('a small body that becomes a large one is refused', async (t) => {
+test('a small body that decompresses to a large one is refused', async (t) => {
   const opened = await openPatientApp(t)
   const zeros = Buffer.alloc(64 * megabyte)
   const bomb = gzipSync(zeros)
@@ -37,14 +37,14 @@ test('a small body that becomes a large one is refused', async (t) => {
   for (const type of types) {
     assert.deepEqual(await send(opened, 'gzip', bomb, type), tooLarge)
     assert.deepEqual(await send(opened, 'deflate', deflateSync(zeros), type), tooLarge)
-    // Members one after the other are one body (RFC 1952): here a gibibyte.
+    // Consecutive members form one body (RFC 1952): here a gibibyte.
     assert.deepEqual(await send(opened, 'gzip', Buffer.concat(Array(16).fill(bomb)), type), tooLarge)
     const small = gzipSync(Buffer.alloc(megabyte, ' '))
     assert.deepEqual(await send(opened, 'gzip', Buffer.concat(Array(17).fill(small)), type), tooLarge)
   }
 })
 
-test('what is compressed twice is opened once', async (t) => {
+test('a body that is compressed twice is decompressed once', async (t) => {
   const opened = await openPatientApp(t)
   const twice = gzipSync(gzipSync(Buffer.alloc(64 * megabyte)))
   assert.deepEqual(await send(opened, 'gzip', twice), { status: 400, code: 'malformed_json' })
@@ -64,7 +64,7 @@ test('what is compressed twice is opened once', async (t) => {
   }
 })
 
-test('a compressed body that is cut off, changed or something else is refused', async (t) => {
+test('a compressed body that is cut off, changed or in another format is refused', async (t) => {
   const opened = await openPatientApp(t)
   const body = exportOf([spanOf()])
   for (const [type, bytes] of [
@@ -89,7 +89,7 @@ test('a compressed body that is cut off, changed or something else is refused', 
   }
 })
 
-test('what grows in the reading stays within its bounds', async (t) => {
+test('bodies that grow when they are parsed stay within bounds', async (t) => {
   const opened = await openPatientApp(t)
   const taken = async (body: object | string) => {
     const payload = gzipSync(typeof body === 'string' ? body : JSON.stringify(body))
@@ -122,11 +122,11 @@ test('what grows in the reading stays within its bounds', async (t) => {
 })
 
 for (const [path, sampleOf] of Object.entries(sampleBodies)) {
-  // The same spans by either address.
+  // Both addresses accept the same spans.
   if (path === url || path.endsWith('/v1/traces')) continue
-  // Who is no admin is refused before a body is looked at: test/app/people.
+  // Without the role of an admin, a caller is refused before the body is read: test/app/people.
   if (path === '/users') continue
-  test(`${path} takes nothing that is compressed`, async (t) => {
+  test(`${path} refuses compressed bodies`, async (t) => {
     const opened = await openPatientApp(t)
     const method = methodOf(path) as 'POST' | 'PUT'
     const bytes = Buffer.from(JSON.stringify(sampleOf(project)))

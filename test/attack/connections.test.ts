@@ -28,11 +28,11 @@ const asBob = `Authorization: ${basic(keys.bob)}`
 const megabyte = 1024 * 1024
 
 interface Port {
-  /** Opens a connection and sends this. */
+  /** Opens a connection and sends the text. */
   open(text: string | Buffer): Promise<Socket>
-  /** What comes back until the server ends the connection, which these requests ask for or cause. */
+  /** The answer until the server closes the connection, which these requests ask for or cause. */
   exchange(text: string | Buffer): Promise<string>
-  /** Someone else is served. */
+  /** Checks that another client is served. */
   assertServes(): Promise<void>
   port: number
 }
@@ -44,7 +44,7 @@ async function openPort(t: TestContext, settings: Record<string, string> = {}): 
   async function open(text: string | Buffer): Promise<Socket> {
     const socket = connect(port, '127.0.0.1')
     t.after(() => socket.destroy())
-    // Whoever is refused in the middle may be cut off; the tests look at what arrived.
+    // A client that is refused while it sends may be cut off; the tests check what has arrived.
     socket.on('error', () => undefined)
     await once(socket, 'connect')
     socket.write(text)
@@ -66,7 +66,7 @@ async function answerOf(socket: Socket): Promise<string> {
   socket.setEncoding('latin1').on('data', (data) => {
     answer += data
   })
-  // Not by `once`: whoever is cut off ends with an error first.
+  // Not with `once`: a socket that is cut off emits an error first.
   if (!socket.closed) await new Promise((resolve) => socket.once('close', resolve))
   return answer
 }
@@ -75,7 +75,7 @@ function statusesOf(answer: string): number[] {
   return [...answer.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status))
 }
 
-/** A request by hand; its connection ends with the answer. */
+/** A request written by hand; its connection closes after the answer. */
 function requestOf(line: string, headers: readonly string[], body = ''): string {
   return [line, 'Host: heddle', 'Connection: close', ...headers, '', body].join('\r\n')
 }
@@ -125,7 +125,7 @@ describe('headers', () => {
     'nothing that is HTTP': [400, `${'x'.repeat(1_000)}\r\n\r\n`],
   }
 
-  test('what is no request is refused, and others are served', async (t) => {
+  test('invalid requests are refused, and others are served', async (t) => {
     const { exchange, assertServes } = await openPort(t)
     for (const [what, [status, sent]] of Object.entries(refused)) {
       const answer = await exchange(Buffer.from(sent, 'latin1'))
@@ -134,7 +134,7 @@ describe('headers', () => {
     }
   })
 
-  test('of two credentials the first counts, wherever they stand', async (t) => {
+  test('the first of two credentials counts, wherever they are among the headers', async (t) => {
     const { exchange } = await openPort(t)
     for (const [headers, status] of [
       [[asAlice, asBob], 200],
@@ -152,7 +152,7 @@ describe('headers', () => {
     }
   })
 
-  test('what follows a request is a request of its own', async (t) => {
+  test('what follows a request is a separate request', async (t) => {
     const { exchange } = await openPort(t)
     const hidden = requestOf('GET /metrics HTTP/1.1', [])
     const outer = (headers: readonly string[], sent: string) =>
@@ -166,17 +166,17 @@ describe('headers', () => {
         sent,
       ].join('\r\n')
     const behind = await exchange(outer([length], `${body}${hidden}`))
-    assert.deepEqual(statusesOf(behind), [200, 401], 'credentials are not those of the connection')
+    assert.deepEqual(statusesOf(behind), [200, 401], 'credentials do not carry over to the next request')
     const chunked = `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`
     const afterChunks = await exchange(outer(['Transfer-Encoding: chunked'], `${chunked}${hidden}`))
     assert.deepEqual(statusesOf(afterChunks), [200, 401])
     const inside = await exchange(
       count([`Content-Length: ${body.length + hidden.length}`], `${body}${hidden}`),
     )
-    assert.deepEqual(statusesOf(inside), [400], 'it is a part of the body')
+    assert.deepEqual(statusesOf(inside), [400], 'the second request is part of the body')
   })
 
-  test('an answer has no line that a header of the request made', async (t) => {
+  test('a header of a request cannot inject a line into the answer', async (t) => {
     const { exchange } = await openPort(t)
     const odd = ['%0d%0aSet-Cookie: a=b', 'a\tb', '\x7f', '\xe9', '<script>alert(1)</script>']
     for (const id of odd) {
@@ -190,7 +190,7 @@ describe('headers', () => {
     }
   })
 
-  test('a path out of the folder, or to another server, is none', async (t) => {
+  test('paths out of the folder or to another server are refused', async (t) => {
     const { exchange, assertServes } = await openPort(t)
     for (const line of [
       'GET /docs/static/../../package.json HTTP/1.1',
@@ -228,7 +228,7 @@ describe('bodies without a length', () => {
     const headers = { authorization: basic(keys.alice), 'content-type': 'application/json' }
     const sending = request({ port, path, method: 'POST', headers })
     const answered = once(sending, 'response')
-    // Who has its answer need not send the rest.
+    // Once the answer has arrived, the rest need not be sent.
     const sent = pipeline(pieces, sending).catch(() => undefined)
     const [response] = await inTime('an answer', answered)
     await Promise.all([sent, text(response)])
@@ -241,7 +241,7 @@ describe('bodies without a length', () => {
       yield ' '.repeat(Math.min(left, megabyte))
   }
 
-  test('32 MiB are taken, one byte more and many more are not', async (t) => {
+  test('32 MiB are accepted, one byte more and many more are refused', async (t) => {
     const { port, assertServes } = await openPort(t)
     const body = JSON.stringify({ end: endOf(startOf().id) })
     const limit = 32 * megabyte
@@ -251,7 +251,7 @@ describe('bodies without a length', () => {
     await assertServes()
   })
 
-  test('many small chunks make one body', async (t) => {
+  test('many small chunks form one body', async (t) => {
     const { exchange } = await openPort(t)
     const body = JSON.stringify({ end: endOf(startOf().id), unknown: 'x'.repeat(20_000) })
     const chunks = [...body].map((letter) => `1\r\n${letter}\r\n`).join('')
@@ -262,7 +262,7 @@ describe('bodies without a length', () => {
 })
 
 describe('clients that send slowly', () => {
-  test('or nothing at all lose their connection, and others are served meanwhile', async (t) => {
+  test('or send nothing lose their connection, and others are served meanwhile', async (t) => {
     const { open, assertServes } = await openPort(t, { HEDDLE_HEADERS_TIMEOUT: '1000' })
     const begun = 'POST /call/start HTTP/1.1\r\nHost: heddle\r\nX-A: '
     const sockets = await Promise.all(Array.from({ length: 100 }, (_, n) => open(begun.slice(0, n))))
@@ -278,7 +278,7 @@ describe('clients that send slowly', () => {
     await assertServes()
   })
 
-  test('a body that does not end is given up', async (t) => {
+  test('a body that does not end is refused', async (t) => {
     const { open, assertServes } = await openPort(t, {
       HEDDLE_HEADERS_TIMEOUT: '1000',
       HEDDLE_REQUEST_TIMEOUT: '1000',
@@ -300,7 +300,7 @@ describe('clients that send slowly', () => {
     await assertServes()
   })
 
-  test('many requests at once on one connection are all answered', async (t) => {
+  test('many pipelined requests on one connection are all answered', async (t) => {
     const { exchange } = await openPort(t)
     const one = 'GET /health HTTP/1.1\r\nHost: heddle\r\n\r\n'
     const answer = await exchange(`${one.repeat(999)}${requestOf('GET /health HTTP/1.1', [])}`)

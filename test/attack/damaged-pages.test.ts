@@ -18,7 +18,7 @@ type Read = [method: 'GET' | 'POST', url: string, body?: object]
 
 const [of, pageSize] = [{ project_id: project }, 4096]
 
-/** A record with something of everything, and every way to read it. */
+/** A record with one thing of each kind, and every way to read it. */
 async function wholeRecord(t: Parameters<typeof newFolder>[0]): Promise<{ bytes: Buffer; reads: Read[] }> {
   const file = sqliteFile(await newFolder(t))
   const database = await openSqlite({ file })
@@ -82,10 +82,10 @@ async function wholeRecord(t: Parameters<typeof newFolder>[0]): Promise<{ bytes:
   return { bytes: readFileSync(file), reads }
 }
 
-/** Changes some pages as disks, cables and other programs do. Answers what it did. */
+/** Damages some pages as disks, cables and other programs do. Returns a description. */
 function damage(bytes: Buffer, random: () => number): string {
   const pick = (most: number) => Math.floor(random() * most)
-  // The first page is the header: without it nothing opens.
+  // The first page has the header, without which the file does not open.
   const page = () => pageSize * (1 + pick(bytes.length / pageSize - 1))
   const done: string[] = []
   for (let n = 1 + pick(4); n > 0; n--) {
@@ -109,7 +109,7 @@ function damage(bytes: Buffer, random: () => number): string {
   return done.join(', ')
 }
 
-/** What is wrong with an answer, if anything is. */
+/** What is wrong with an answer, if anything. */
 function faultOf({ status, text, headers }: Answer): string | undefined {
   if (status === 500) return '500'
   const type = String(headers['content-type'])
@@ -122,7 +122,7 @@ function faultOf({ status, text, headers }: Answer): string | undefined {
   }
 }
 
-test('a damaged record: no answer is a 500, and none is a 200 with what is no JSON', async (t) => {
+test('with a damaged record no answer is a 500, or a 200 with invalid JSON', async (t) => {
   t.diagnostic(`seed ${campaign.seed}`)
   const random = seededRandom(campaign.seed)
   const { bytes, reads } = await wholeRecord(t)
@@ -135,12 +135,12 @@ test('a damaged record: no answer is a 500, and none is a 200 with what is no JS
       const database = await openSqlite({ file }).catch((error: unknown) => {
         assert.ok(error instanceof StorageRefusal, String(error))
       })
-      // One line at the start is as good.
+      // A start that fails with one line is also accepted.
       if (database === undefined) return
       const { send } = await openApp(t, { database, checkAnswers: false })
       const faults: string[] = []
       for (const [method, url, body] of reads) {
-        // What had begun and was cut is no answer.
+        // An answer that had begun and was cut off does not count.
         const answer = await send(method, url, body).catch(() => undefined)
         const fault = answer && faultOf(answer)
         if (fault) faults.push(`${url} ${JSON.stringify(body)}: ${fault}`)

@@ -13,16 +13,16 @@ import { inTime, until } from '../support/waiting.ts'
 
 const writers = 8
 
-/** Something that breaks under a server that is writing, and what mends it. */
+/** A fault that occurs while a server writes, and its repair. */
 interface Fault {
   server: RunningServer
-  /** Begins while writes are in work. */
+  /** Begins while writes are in progress. */
   strike(server: RunningServer): unknown
-  /** What writers meet once it has struck. */
+  /** The outcome of writes once the fault has occurred. */
   meets: Exclude<Outcome, 'acknowledged'>
-  /** Answers the server that goes on. */
+  /** Returns the server that continues. */
   mend(server: RunningServer): Promise<RunningServer>
-  /** The last look, at a server that has ended. */
+  /** For the last check, after the server has ended. */
   settings: Record<string, string>
 }
 
@@ -39,7 +39,7 @@ async function survives(fault: Fault, seed: number): Promise<void> {
         const outcome = await writes.write(server)
         if (writes.acknowledged.length >= target) struck ??= Promise.resolve(fault.strike(server))
         if (outcome === 'acknowledged') continue
-        assert.ok(struck, `a write was ${outcome} before anything had happened`)
+        assert.ok(struck, `a write was ${outcome} before any fault`)
         if (outcome === fault.meets) isOver = true
       }
     }
@@ -56,7 +56,7 @@ async function survives(fault: Fault, seed: number): Promise<void> {
   assert.deepEqual([code, err], [0, ''])
 }
 
-/** Each tenant finds calls of its own projects alone. */
+/** Each tenant finds only the calls of its own projects. */
 async function assertNoneOfOthers(server: RunningServer): Promise<void> {
   for (const [project_id, key] of [
     ['acme/qa', keys.alice],
@@ -78,7 +78,7 @@ function say(t: TestContext): void {
   t.diagnostic(`seed ${campaign.seed}`)
 }
 
-test('P1: a server that is killed in the middle of writes has lost nothing it acknowledged', async (t) => {
+test('P1: a server that is killed in the middle of writes loses nothing that it acknowledged', async (t) => {
   say(t)
   const settings = { HEDDLE_DATA: await newFolder(t) }
   const server = await startServer(t, settings)
@@ -89,7 +89,7 @@ test('P1: a server that is killed in the middle of writes has lost nothing it ac
   )
 })
 
-test('P1: a disk that is full refuses writes, keeps what was acknowledged, and goes on when there is room', async (t) => {
+test('P1: on a full disk writes are refused, acknowledged ones are kept, and writing resumes when there is space', async (t) => {
   say(t)
   const folder = await newFolder(t)
   const disk = smallDisk(folder, 16 << 20)
@@ -105,7 +105,7 @@ test('P1: a disk that is full refuses writes, keeps what was acknowledged, and g
   assert.equal(await server.end('SIGTERM'), 0)
 })
 
-test('P1: a file that someone else locks refuses writes, and takes them when it is free', async (t) => {
+test('P1: while another program locks the file writes are refused, and they resume when it is free', async (t) => {
   say(t)
   const settings = { HEDDLE_DATA: await newFolder(t) }
   const server = await startServer(t, settings)
@@ -125,7 +125,7 @@ test('P1: a file that someone else locks refuses writes, and takes them when it 
 })
 
 for (const how of ['crash', 'halt'] as const) {
-  test(`P1: a PostgreSQL that ends (${how}) and comes back has what was acknowledged`, async (t) => {
+  test(`P1: a PostgreSQL that stops (${how}) and restarts still has every acknowledged write`, async (t) => {
     say(t)
     const postgres = await startPostgres()
     t.after(() => postgres.stop())

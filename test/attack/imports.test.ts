@@ -14,7 +14,7 @@ import { until } from '../support/waiting.ts'
 
 const calls = 4_000
 
-/** A project that is imported in many writes, and its export in both forms. */
+/** A project whose import takes many writes, and its export in both formats. */
 async function exported(t: Parameters<typeof newFolder>[0]) {
   const settings = await placeOf(await newFolder(t))
   await withApp(settings, async (opened) => {
@@ -50,7 +50,7 @@ const countIn = (settings: Record<string, string>): Promise<number> => {
   }).then(() => count)
 }
 
-test('an import that is killed goes on when it is given again', async (t) => {
+test('an import that is killed continues when it is run again', async (t) => {
   const { file, folder, all } = await exported(t)
   for (const source of [file, folder]) {
     const settings = await placeOf(await newFolder(t))
@@ -64,7 +64,7 @@ test('an import that is killed goes on when it is given again', async (t) => {
     importing.kill('SIGKILL')
     await ended
     const some = await countIn(settings)
-    assert.ok(some > 0, 'it was killed after it had written something')
+    assert.ok(some > 0, 'it was killed after its first write')
     const again = await runHeddle(['import', source], settings)
     assert.equal(again.code, 0, again.err)
     const { added, there } = JSON.parse(again.out).calls
@@ -74,13 +74,13 @@ test('an import that is killed goes on when it is given again', async (t) => {
   }
 })
 
-test('an import that finds the disk full says so, and goes on when there is room', async (t) => {
+test('an import on a full disk says so, and continues when there is space', async (t) => {
   const folder = await newFolder(t)
   const disk = smallDisk(folder, 48 << 20)
   if (disk === undefined) return t.skip('this user may not mount a small disk')
   const { file } = await exported(t)
   const settings = { HEDDLE_DATA: folder }
-  // All in one shell, because the small disk is seen by that command alone.
+  // All in one shell, because only that command sees the small disk.
   const script = [
     '"$@" user add somebody --new >/dev/null',
     `if "$@" import ${file}; then echo "it had room"; exit 9; fi`,
@@ -94,5 +94,5 @@ test('an import that finds the disk full says so, and goes on when there is room
     out.split('\n').find((line) => line.startsWith('{"files"')) ?? '{}',
   ).calls
   assert.equal(added + there, calls + 1)
-  assert.ok(there > 0, 'what was written before is there')
+  assert.ok(there > 0, 'what was written before is still stored')
 })

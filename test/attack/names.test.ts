@@ -6,7 +6,7 @@ import { secret, storeOneOfEach, type Things } from '../support/one-of-each.ts'
 import { openPatientApp } from '../support/patient-app.ts'
 import { dumpOf } from '../support/record-dump.ts'
 
-/** Ways out of a folder and around a comparison of names. */
+/** Attempts to leave a folder, or to get around a comparison of names. */
 const tricks = [
   '..',
   '../..',
@@ -46,7 +46,7 @@ async function openBoth(t: TestContext): Promise<TestApp & { ours: Things; their
 
 type Request = [method: Method, url: string, body?: Record<string, unknown>]
 
-/** The name where each kind of thing is named, in a body and in a path. */
+/** Requests with the name wherever a thing is named, in bodies and in paths. */
 function naming(name: string, { queue, rule, item, digest, object }: Things): Request[] {
   const project_id = 'acme/qa'
   const encoded = encodeURIComponent(name.toWellFormed())
@@ -89,7 +89,7 @@ function naming(name: string, { queue, rule, item, digest, object }: Things): Re
   ]
 }
 
-test('a name that is a path leads nowhere', async (t) => {
+test('a name that is a path finds nothing', async (t) => {
   const { send, ours, database } = await openBoth(t)
   const before = await dumpOf(database, () => false)
   for (const trick of tricks) {
@@ -97,7 +97,7 @@ test('a name that is a path leads nowhere', async (t) => {
       const answer = await send(method, url, body)
       const shown = `${method} ${url.slice(0, 200)} ${JSON.stringify(body)?.slice(0, 200)}: ${answer.status} ${answer.text.slice(0, 300)}`
       const isEmpty = url === '/table/query' || url === '/table/query_stats'
-      // What leads out of a path ends at the page, which holds nothing.
+      // A path that leads out of its folder ends at the page, which has no data.
       const isPage = method === 'GET' && new URL(url, 'http://localhost').pathname === '/'
       assert.ok(isEmpty || isPage ? answer.status < 500 : answer.status >= 400 && answer.status < 500, shown)
       assert.ok(!answer.text.includes(secret), shown)
@@ -106,7 +106,7 @@ test('a name that is a path leads nowhere', async (t) => {
   assert.deepEqual(await dumpOf(database, () => false), before)
 })
 
-test('a project that is a path is no project, and never that of another tenant', async (t) => {
+test('a project name that is a path is refused, and never becomes that of another tenant', async (t) => {
   const opened = await openBoth(t)
   const { post, app, theirs, database } = opened
   const before = await dumpOf(database, () => false)
@@ -163,7 +163,7 @@ test('a project that is a path is no project, and never that of another tenant',
   assert.deepEqual(await dumpOf(database, () => false), before)
 })
 
-test('two ways to write the same letters are two names', async (t) => {
+test('two encodings of the same letters are two names', async (t) => {
   const { post } = await openPatientApp(t)
   const [composed, decomposed] = ['acme/caf\u00e9', 'acme/cafe\u0301']
   const val = { secret }
@@ -173,7 +173,7 @@ test('two ways to write the same letters are two names', async (t) => {
   assert.equal((await read(decomposed)).status, 404)
 })
 
-test('an object has no name that is a path', async (t) => {
+test('an object cannot have a name that is a path', async (t) => {
   const { post, send } = await openPatientApp(t)
   for (const trick of tricks) {
     if (/^[\w.-]{1,128}$/.test(trick)) continue
@@ -189,7 +189,7 @@ test('an object has no name that is a path', async (t) => {
   }
 })
 
-test('the reference page gives out no file but its own', async (t) => {
+test('the reference page serves no files but its own', async (t) => {
   const { app } = await openApp(t, { settings: { HEDDLE_DOCS: 'on' } })
   const headers = { authorization: basic(keys.alice) }
   assert.equal((await app.inject({ url: '/docs/static/swagger-ui.css', headers })).statusCode, 200)

@@ -15,7 +15,7 @@ import { seededRandom } from '../support/seeded-random.ts'
 import { newFolder, type RunningServer, startServer } from '../support/server.ts'
 import { until } from '../support/waiting.ts'
 
-/** Calls of an older version have no facts: they are read behind the writes of the first server that opens the record. */
+/** Calls of an older version have no facts: the first server that opens the record derives them in the background. */
 const columns = [...startFactNames, ...endFactNames]
 const cleared = columns.map((column) => `${column} = NULL`).join(', ')
 const begin = "INSERT INTO facts_backfill (id, at_project, at_call) VALUES (1, '', '')"
@@ -39,7 +39,7 @@ async function writeCalls(server: RunningServer): Promise<void> {
   }
 }
 
-/** A record as an older version left it, and the facts that its calls are to have. */
+/** A record as an older version left it, and the facts that its calls should get. */
 async function oldRecord(t: TestContext): Promise<{ folder: string; facts: Row[] }> {
   const folder = await newFolder(t)
   const server = await startServer(t, { HEDDLE_DATA: folder })
@@ -68,7 +68,7 @@ const isDone = (folder: string) =>
 const assertFacts = (folder: string, facts: readonly Row[]) =>
   reading(folder, (file) => assert.deepEqual(file.prepare<[], Row>(factsOf).all(), facts))
 
-test(`an old record is read to its end by servers that are killed in the middle of it (seed ${campaign.seed})`, async (t) => {
+test(`an old record is upgraded completely by servers that are killed on the way (seed ${campaign.seed})`, async (t) => {
   const random = seededRandom(campaign.seed)
   const { folder, facts } = await oldRecord(t)
   const writes = createMixedWrites(random)
@@ -91,10 +91,10 @@ test(`an old record is read to its end by servers that are killed in the middle 
   assert.equal(await server.end('SIGTERM'), 0)
 })
 
-test('an old record on a disk that is full is read when there is room', async (t) => {
+test('an old record on a full disk is upgraded when there is space', async (t) => {
   const { folder, facts } = await oldRecord(t)
   const kilobytes = Math.ceil(statSync(sqliteFile(folder)).size / 1024)
-  // The log alone would grow to more.
+  // The log alone would grow larger than this.
   const limit = shortFiles(Math.ceil(kilobytes / 8))
   if (limit === undefined) return t.skip('this system has no limits for files')
   const server = await startServer(t, { HEDDLE_DATA: folder }, limit.before)
@@ -128,7 +128,7 @@ async function writeToBoth(servers: readonly RunningServer[], isDone: () => bool
   for (const server of servers) await writes.assertAllThere(server)
 }
 
-test('two servers read one old record at once, in one folder', async (t) => {
+test('two servers upgrade one old record at once, in one folder', async (t) => {
   const { folder, facts } = await oldRecord(t)
   const servers = await Promise.all([1, 2].map(() => startServer(t, { HEDDLE_DATA: folder })))
   await writeToBoth(servers, () => isDone(folder))
@@ -136,7 +136,7 @@ test('two servers read one old record at once, in one folder', async (t) => {
   for (const server of servers) assert.equal(await server.end('SIGTERM'), 0)
 })
 
-test('two servers read one old record at once, in one PostgreSQL, and one of them is killed', async (t) => {
+test('two servers upgrade one old record at once, in one PostgreSQL, and one of them is killed', async (t) => {
   const postgres = await startPostgres()
   let client: pg.Client | undefined
   t.after(async () => {

@@ -26,7 +26,7 @@ async function openPort(t: TestContext) {
       await once(socket, 'connect')
       return socket
     },
-    /** Requests in work, without the one that asks. */
+    /** The number of running requests, without this one. */
     async running(): Promise<number> {
       const { text } = await opened.get('/metrics', keys.root)
       return Number(/^heddle_http_requests_running (\d+)$/m.exec(text)?.[1]) - 1
@@ -48,7 +48,7 @@ function postOf(path: string, body: unknown): string {
 }
 
 for (const path of ['/call/read', '/calls/stream_query'] as const) {
-  test(`2,000 requests to ${path} whose answers nobody reads are worked on one at a time`, async (t) => {
+  test(`2,000 requests to ${path} whose answers are never read run one at a time`, async (t) => {
     const { open, bodies, running } = await openPort(t)
     const socket = await open()
     socket.write(postOf(path, bodies[path]).repeat(2_000))
@@ -59,7 +59,7 @@ for (const path of ['/call/read', '/calls/stream_query'] as const) {
   })
 }
 
-test('thousands that follow an unfinished request wait, and are all answered', async (t) => {
+test('thousands of requests that follow an unfinished one wait, and are all answered', async (t) => {
   const { open, running } = await openPort(t)
   const followers = 20_000
   const socket = await open()
@@ -82,10 +82,10 @@ test('thousands that follow an unfinished request wait, and are all answered', a
 })
 
 for (const [why, head, body] of [
-  ['it is no JSON', '', '{'],
-  ['its client asked for that', 'Connection: close\r\n', JSON.stringify({ start: startOf() })],
+  ['the request is not JSON', '', '{'],
+  ['the client asked to close the connection', 'Connection: close\r\n', JSON.stringify({ start: startOf() })],
 ] as const) {
-  test(`what follows the last answer of a connection is not done: ${why}`, async (t) => {
+  test(`requests after the last answer of a connection are not executed: ${why}`, async (t) => {
     const { open, post, running } = await openPort(t)
     const socket = await open()
     const gone = new Promise((resolve) => socket.once('close', resolve))

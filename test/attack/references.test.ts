@@ -10,7 +10,7 @@ const ref = (path: string) => `weave:///${project}/object/${path}`
 const many = 1_000
 const depth = 12
 
-test('references that fan out and lead on are refused at the ninth', async (t) => {
+test('a chain of refs that fan out is refused at the ninth', async (t) => {
   const opened = await openPatientApp(t)
   await create(opened, 'level0', { end: 'here' })
   for (let level = 1; level <= depth; level++) {
@@ -29,7 +29,7 @@ test('references that fan out and lead on are refused at the ninth', async (t) =
   assert.equal(json.reason, 'refs.0: leads through more than 8 references; accepted: at most 8.')
 })
 
-test('references in a ring end, whichever way they lead', async (t) => {
+test('circular refs are refused, whichever way they lead', async (t) => {
   const opened = await openPatientApp(t)
   await create(opened, 'one', { next: ref('other:latest/attr/next') })
   await create(opened, 'other', { next: ref('one:latest/attr/next') })
@@ -44,7 +44,7 @@ test('references in a ring end, whichever way they lead', async (t) => {
   }
 })
 
-test('one large value a thousand times is refused, and once it is given', async (t) => {
+test('a thousand copies of one large value are refused, and a few are returned', async (t) => {
   const opened = await openPatientApp(t)
   const large = 'x'.repeat(1024 * 1024)
   await create(opened, 'large', { large })
@@ -64,7 +64,7 @@ test('one large value a thousand times is refused, and once it is given', async 
   }
   const few = await opened.post('/refs/read_batch', { refs: Array(3).fill(ref('large:latest')) })
   assert.deepEqual(few.json.vals, Array(3).fill({ large }))
-  // What is small is given, however large what it lies in.
+  // A small value is returned, however large the value that contains it.
   const inside = await opened.post('/refs/read_batch', {
     refs: Array(many).fill(ref('large:latest/attr/none')),
   })
@@ -86,7 +86,7 @@ test('many different large values are refused before they are all read', async (
   assert.deepEqual((await opened.post('/refs/read_batch', { refs: refs.slice(0, 3) })).json.vals, [0, 1, 2])
 })
 
-test('a reference with as many steps as fit is followed to its end', async (t) => {
+test('a ref with as many steps as fit is followed to its end', async (t) => {
   const opened = await openPatientApp(t)
   const { digest, row_digests } = await createTable(opened, [{ a: 1 }])
   await create(opened, 'o', { rows: `weave:///${project}/table/${digest}` })
@@ -105,7 +105,7 @@ test('a reference with as many steps as fit is followed to its end', async (t) =
   assert.equal(longer.status, 422)
 })
 
-test('a call that refers to itself a thousand times over grows to no more than a bound', async (t) => {
+test('a call with many refs to an object that refers to itself grows to a bound and no further', async (t) => {
   const { post, ...opened } = await openPatientApp(t)
   const list = Array(200).fill(ref('fan:latest'))
   await create({ post, ...opened }, 'fan', { next: list, filler: 'x'.repeat(100_000) })

@@ -24,7 +24,7 @@ const known = createKnownNames()
 const refused = new Map<string, string>()
 let sent = 0
 
-/** Sends it, and holds the answer against what holds for every answer. */
+/** Sends the attempt, and checks what must be true of every answer. */
 async function attack(attempt: Attempt): Promise<void> {
   const mark = `mark${++sent}x`
   const marked = (text: string) =>
@@ -56,14 +56,14 @@ async function attack(attempt: Attempt): Promise<void> {
   }
 }
 
-/** In an address the signs of a place are encoded. */
+/** In a URL the characters of a placeholder are encoded. */
 const decodePlaces = (url: string) => url.replace(/%40known%3A(\w+)%3A(\d+)%40/g, '@known:$1:$2@')
 
 async function assertNothingRefusedIsStored(): Promise<void> {
   const tables = await dumpOf(database, () => false)
   for (const [table, rows] of Object.entries(tables)) {
     for (const [mark] of rows.join('\n').matchAll(/mark\d+x/g)) {
-      assert.equal(refused.get(mark), undefined, `${table} holds what was refused`)
+      assert.equal(refused.get(mark), undefined, `${table} contains what was refused`)
     }
   }
 }
@@ -71,7 +71,7 @@ async function assertNothingRefusedIsStored(): Promise<void> {
 let last: Things | undefined
 
 async function prove(attempts: fc.Arbitrary<Attempt[]>, numRuns: number): Promise<void> {
-  // A queue takes its rules with it: a project has a bounded number of them.
+  // Deleting a queue deletes its rules, of which a project may have only so many.
   if (last !== undefined) await opened.send('DELETE', `/annotation_queues/${last.queue}?project_id=acme%2Fqa`)
   last = await storeOneOfEach(opened, 'acme/qa', keys.alice)
   known.learn(last)
@@ -90,7 +90,7 @@ for (const target of targets) {
     prove(fc.tuple(attemptsOn(target)), perRoute))
 }
 
-test(`requests that follow each other are answered, each (seed ${campaign.seed})`, async () => {
+test(`every request of a sequence is answered (seed ${campaign.seed})`, async () => {
   const writing = targets.filter(({ method }) => method !== 'GET')
   const one = fc.oneof(...[...targets, ...writing].map(attemptsOn))
   await prove(fc.array(one, { minLength: 2, maxLength: 12, size: 'max' }), (campaign.bodies * 0.3) / 7)

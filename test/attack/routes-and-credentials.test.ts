@@ -16,7 +16,7 @@ await database.write('revokeKey', { id: 'carol-1', now: 2 })
 const right = new Map(Object.entries(keys).map(([name, key]) => [key, name]))
 const names = ['api', 'alice', 'bob', 'root', 'carol', 'API', '', 'heddle', '*']
 
-/** Whom the header names, read as the standards say, and without the code of the server. */
+/** The user that the header names according to the standards, without using the server's code. */
 function callerOf(header: string): string | undefined {
   const [, scheme = '', given = ''] = /^(basic|bearer) +([^ ]*)$/i.exec(header.trim()) ?? []
   if (scheme.toLowerCase() === 'bearer') return right.get(given)
@@ -82,7 +82,7 @@ const credentials = fc.oneof(
     pair.map(([name, key]) => `${name}:${key}`),
   ),
 )
-/** What a header can hold; everything else never arrives. */
+/** What a header can contain; anything else never arrives. */
 const header = fc
   .tuple(
     credentials,
@@ -94,7 +94,7 @@ const header = fc
 
 const asked = fc.constantFrom(...routes.filter(({ isPublic, staysOpen }) => !isPublic && !staysOpen))
 
-test(`P5: a route is open to right credentials and to no others (seed ${campaign.seed})`, async () => {
+test(`P5: a route accepts right credentials and no others (seed ${campaign.seed})`, async () => {
   let known = 0
   const property = fc.asyncProperty(asked, header, async (route, authorization) => {
     const answer = await app.inject({
@@ -105,7 +105,7 @@ test(`P5: a route is open to right credentials and to no others (seed ${campaign
     const caller = callerOf(authorization)
     assert.ok(answer.statusCode < 500, answer.body)
     if (caller !== undefined) known += 1
-    // A server may be stricter than the standard, never laxer.
+    // A server may be stricter than the standards, never laxer.
     if (caller === undefined) assert.equal(answer.statusCode, 401, answer.body)
     if (answer.statusCode !== 401 || route.method === 'HEAD') return
     const { reason, code, error } = answer.json()

@@ -27,7 +27,7 @@ const chain = (levels: number) => ({
   ),
 })
 
-/** Each as what the server says to it: at once, or when a value is checked. */
+/** Each with what the server answers: at once, or when a value is checked. */
 const schemas: Record<string, unknown> = {
   'a pattern that backtracks': { pattern: '^(a+)+$' },
   'a pattern that is none': { pattern: '(((' },
@@ -52,7 +52,7 @@ const schemas: Record<string, unknown> = {
 
 const values: unknown[] = ['a'.repeat(5_000), { [`${'a'.repeat(100)}!`]: 1 }, Array(3_000).fill({}), 1]
 
-test('no schema of a stranger holds anyone up, reads anything or runs', async (t) => {
+test('a hostile schema blocks nobody, reads nothing and runs nothing', async (t) => {
   const { post, get } = await openPatientApp(t)
   for (const [what, field_schema] of Object.entries(schemas)) {
     const obj = {
@@ -79,7 +79,7 @@ test('no schema of a stranger holds anyone up, reads anything or runs', async (t
   assert.equal((await get('/health')).status, 200)
 })
 
-test('a check without end is refused, and the next one is answered', async (t) => {
+test('an endless check is refused, and the next one is answered', async (t) => {
   const { post } = await openPatientApp(t)
   const endless = await createSpec(post, 'endless', { pattern: '^(a+)+$' })
   const plain = await createSpec(post, 'plain', { type: 'number' })

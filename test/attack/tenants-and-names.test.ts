@@ -16,15 +16,15 @@ import { withoutNames } from '../support/tenant-answers.ts'
 const opened = await openPatientApp({ after: (close) => after(close) }, { settings: { HEDDLE_DOCS: 'on' } })
 const { send, post, database } = opened
 /**
- * What is said to a model names nothing, and public routes say the same to all. A list of one's own projects goes on behind a
- * name, whether anything has it or not.
+ * Requests to a model name nothing of the record, and public routes answer all callers alike. A list of one's own projects
+ * continues after a name, whether or not a project has it.
  */
 const ofNoRecord = /^\/(v1\/|tokenize|detokenize|ready|health|metrics|projects$)/
 const targets = targetsOf(await documentOf(opened)).filter(({ path }) => !ofNoRecord.test(path))
 
 type Names = Record<string, string>
 
-/** One thing of each kind, and an evaluation run with what is in it. */
+/** Stores one thing of each kind, and an evaluation run with its contents. */
 async function storeAll(): Promise<Names> {
   const project = 'acme/qa'
   const things = await storeOneOfEach(opened, project, keys.alice)
@@ -42,7 +42,7 @@ async function storeAll(): Promise<Names> {
   return { ...things, run, prediction, score: await made('scores', scored, 'score_id') }
 }
 
-/** Names of the same shape, letter for letter, of which there is nothing. */
+/** Names of the same shape, letter for letter, that nothing has. */
 function namesOfNothing(names: Names): Names {
   const any = (of: string) => of.charAt(Math.floor(Math.random() * of.length))
   const other = (name: string) => {
@@ -61,7 +61,7 @@ function namesOfNothing(names: Names): Names {
 const theirs = await storeAll()
 const nothing = namesOfNothing(theirs)
 const kinds = Object.keys(theirs).filter((kind) => kind !== 'project')
-/** How a name can stand in a text. */
+/** How a name can occur in a text. */
 const forms: ((name: string, names: Names) => string)[] = [
   (name) => name,
   (name, { project }) => `weave:///${project}/call/${name}`,
@@ -72,7 +72,7 @@ const forms: ((name: string, names: Names) => string)[] = [
   (name, { project }) => `weave:///${project}/table/${name}`,
 ]
 
-/** What the path names, by the name of its parameter. */
+/** The kind of thing that a path names, by the name of its parameter. */
 const inPath: Names = {
   queue_id: 'queue',
   item_id: 'item',
@@ -85,11 +85,11 @@ const inPath: Names = {
 
 interface Asked {
   target: Target
-  /** Of the places for a text, counted around. */
+  /** The index of the text to replace, modulo their number. */
   at: number
   kind: string
   form: number
-  /** Asked in the project of its owner, or in one of the caller's own. */
+  /** Whether the request names the project of the owner, or one of the caller's own. */
   inTheirs: boolean
 }
 
@@ -108,7 +108,7 @@ function shown(one: Asked): string {
   return `${method} ${url} ${JSON.stringify(body)} with the ${one.kind}`
 }
 
-/** The request with the name in it; the callers' own project depends on what is named, so that both have the same past. */
+/** The request with the name in it. Each set of names has its own project of the caller, with the same history. */
 function requestOf({ target, at, kind, form, inTheirs }: Asked, names: Names, own: string) {
   const project = inTheirs ? (names.project as string) : own
   const [entity = '', name = ''] = project.split('/')
@@ -149,29 +149,29 @@ function replaced(value: unknown, [step, ...rest]: Path, text: string): unknown 
   return { ...(value as object), [step]: replaced((value as Record<string, unknown>)[step], rest, text) }
 }
 
-/** What must be the same: the answer without names, digests of what holds names, and its order. */
+/** What must be the same: the answer without names, digests of what contains names, and its order. */
 function comparable(answer: { status: number; text: string }, names: Names, own: string) {
   const { status, text } = withoutNames(answer, { ...names, own, ownName: own.replace(/^.*\//, '') })
-  // A message shows the beginning of what is long.
+  // A message shows only the beginning of a long name.
   const beginnings = Object.values(names).filter(({ length }) => length > 20)
   const whole = beginnings.reduce(
     (left, name) => left.replaceAll(new RegExp(`${name.slice(0, 8)}[\\w-]*`, 'g'), '<part>'),
     text.replace(/[\w-]*…/g, '…'),
   )
-  // What a model makes of a text depends on the text, and the names are different texts.
+  // The result of a model depends on the text, and the names are different texts.
   const made = whole.replace(/"(relevance_score|embedding)":(?:"[^"]*"|\[[^\]]*\]|[^,}]+)/g, '"$1":"<made>"')
-  // A file may be a digest of what holds names.
+  // A file may be a digest of what contains names.
   const files = made.replace(/"base64":"[^"]*"/g, '"base64":"<bytes>"')
-  // The order of a reranking follows the scores, and with `top_n` so does the choice.
+  // The order of a reranking follows the scores, and with `top_n` so does the selection.
   const ranked = files.replace(/"results":\[\{"index":.*\}\](?=,"usage")/, '"results":"<ranked>"')
-  // Saved views come in the order of their names.
+  // Saved views are sorted by name.
   const inOrder = ranked.replace(/(?<="views":\[).*(?=\]\}$)/, (views) =>
     views
       .split(/(?<=\}),(?=\{)/)
       .sort()
       .join(),
   )
-  // So do aliases and tags.
+  // So are aliases and tags.
   const sorted = inOrder.replace(
     /"(aliases|tags)":\[([^\]]*)\]/g,
     (_, member, names) => `"${member}":[${names.split(',').sort().join()}]`,
@@ -180,7 +180,7 @@ function comparable(answer: { status: number; text: string }, names: Names, own:
   return { status, lines: plain.split('\n').sort() }
 }
 
-test(`P6: what another tenant has is as if it were not there, on every route (seed ${campaign.seed})`, async () => {
+test(`P6: on every route the things of another tenant look as if they did not exist (seed ${campaign.seed})`, async () => {
   const isBobs = (project: string) => project.startsWith('globex/')
   const before = await dumpOf(database, isBobs)
   const projects = ['globex/ofthem', 'globex/ofnone']

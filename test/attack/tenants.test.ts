@@ -8,7 +8,7 @@ import { openPatientApp } from '../support/patient-app.ts'
 import { dumpOf } from '../support/record-dump.ts'
 import { withoutNames } from '../support/tenant-answers.ts'
 
-/** Things as they could be named, of which there is none. */
+/** Plausible names of things that do not exist. */
 function nothingAt(project: string): Things {
   const digest = () => randomUUID().replaceAll('-', '').padEnd(43, 'x')
   return {
@@ -38,7 +38,7 @@ const equals = (field: string, value: string) => ({
   $expr: { $eq: [{ $getField: field }, { $literal: value }] },
 })
 
-/** Every way to name a thing, asked in a project. */
+/** Every way to name a thing, in requests to a project. */
 function requestsFor(things: Things, project_id: string): Request[] {
   const {
     call,
@@ -150,7 +150,7 @@ function requestsFor(things: Things, project_id: string): Request[] {
   ]
 }
 
-/** References lead by themselves to where the thing is, whatever project is asked in. */
+/** Refs name the project of the thing themselves, whatever project the request names. */
 function referencesTo({ project, object, digest, alias, table, row, call }: Things): Request[] {
   return [
     `object/${object}:${digest}`,
@@ -172,7 +172,7 @@ async function openTenants(t: TestContext): Promise<TestApp & { theirs: Things }
 
 const isBobs = (project: string) => project.startsWith('globex/')
 
-test('P6: a thing of another tenant and one that is not there get the same answer', async (t) => {
+test('P6: a thing of another tenant and one that does not exist get the same answer', async (t) => {
   const { send, theirs, database } = await openTenants(t)
   const missing = nothingAt(theirs.project)
   const before = await dumpOf(database, isBobs)
@@ -196,7 +196,7 @@ test('P6: a thing of another tenant and one that is not there get the same answe
   }
   assert.deepEqual(await dumpOf(database, isBobs), before)
 
-  // The owner is told the difference, so there was one to hide.
+  // The owner gets different answers, so there was a difference to hide.
   let different = 0
   const ofOwner = async (things: Things, [method, url, body]: Request) =>
     withoutNames(await send(method, url, body), things)
@@ -241,7 +241,7 @@ test('P6: calls of another tenant under the same ids stay apart', async (t) => {
   )
 })
 
-test('P6: references of another tenant in the values of one tenant are not followed', async (t) => {
+test('P6: refs to another tenant in the values of a tenant are not followed', async (t) => {
   const { post, theirs } = await openTenants(t)
   const project_id = 'globex/qa'
   const refs = [theirs, nothingAt(theirs.project)].map(
@@ -281,7 +281,7 @@ test('P6: references of another tenant in the values of one tenant are not follo
   )
 })
 
-test('P6: what OpenTelemetry sends goes to no project that is out of reach', async (t) => {
+test('P6: OpenTelemetry spans are not stored in a project without access', async (t) => {
   const { app, database } = await openTenants(t)
   const before = await dumpOf(database, () => false)
   const attribute = (key: string, stringValue: string) => ({ key, value: { stringValue } })

@@ -9,11 +9,11 @@ import { keys } from '../support/app.ts'
 import { newFolder } from '../support/server.ts'
 import { startReady } from './loop/place.ts'
 
-/** The snippets of docs/clients.md, as they stand there but for the port and the entity, each as a program of its own. */
+/** The snippets of docs/clients.md, each run as a program, unchanged except for the port and the entity. */
 
 const page = readFileSync(new URL('../../docs/clients.md', import.meta.url), 'utf8')
 const server = await startReady({ after }, await newFolder({ after }))
-// Packages are found from here, and plain JavaScript may lie below them.
+// Within node_modules, where packages are found and plain JavaScript files are allowed.
 const folder = await mkdtemp(new URL('node_modules/documented-', import.meta.url).pathname)
 after(() => rm(folder, { recursive: true, force: true }))
 
@@ -32,7 +32,7 @@ const settings = new Set(['yaml', 'toml', 'json'])
 let count = 0
 for (const [, title = '', section = ''] of page.matchAll(/^## (.+)\n([\s\S]*?)(?=^## |(?![\s\S]))/gm)) {
   for (const [, language = '', snippet = ''] of section.matchAll(/^```(\w+)\n([\s\S]*?)^```$/gm)) {
-    // A file of settings is no program.
+    // A settings file is not a program.
     if (settings.has(language)) continue
     const number = ++count
     const { command, file, skip } = commands[language] ?? assert.fail(`a snippet in ${language}`)
@@ -53,13 +53,13 @@ for (const [, title = '', section = ''] of page.matchAll(/^## (.+)\n([\s\S]*?)(?
         once(child, 'exit'),
       ])
       assert.equal(code, 0, complaints)
-      assert.notEqual(out.trim(), '', 'it says what it has got')
+      assert.notEqual(out.trim(), '', 'it prints its result')
       assert.doesNotMatch(out, /undefined|error/i)
     })
   }
 }
 
-test('each client of the table has its section', () => {
+test('each client in the table has a section', () => {
   const headings = new Set(
     [...page.matchAll(/^## (.+)$/gm)].map(([, title = '']) => title.toLowerCase().replaceAll(' ', '-')),
   )

@@ -9,7 +9,7 @@ import { basic, keys } from '../support/app.ts'
 import { startPostgres } from '../support/postgres.ts'
 import { newFolder, type RunningServer, startServer } from '../support/server.ts'
 
-/** The exporters of OpenTelemetry, unmodified, against a real port. */
+/** Unmodified OpenTelemetry exporters against a real port. */
 
 type Settings = ConstructorParameters<typeof ProtobufExporter>[0]
 
@@ -20,7 +20,7 @@ const exporters: [name: string, open: (settings: Settings) => SpanExporter][] = 
 
 const gzip = 'gzip' as NonNullable<Settings>['compression']
 
-/** 2026-01-02T03:04:05.123456789Z, and so many nanoseconds later. */
+/** The given number of nanoseconds after 2026-01-02T03:04:05.123456789Z. */
 const at = (nanoseconds: number): [number, number] => [1_767_323_045, 123_456_789 + nanoseconds]
 
 interface Told {
@@ -28,7 +28,7 @@ interface Told {
   ids: { turn: string; model: string; tool: string }
 }
 
-/** A turn that asks a model, which calls a tool that fails. */
+/** A turn in which the model calls a tool that fails. */
 async function tellSpans(exporter: SpanExporter, resource: Record<string, string>): Promise<Told> {
   const provider = new TracerProvider({
     resource: resourceFromAttributes({ 'service.name': 'shop', ...resource }),
@@ -99,7 +99,7 @@ async function foundCalls({ post }: RunningServer, project_id: string): Promise<
     .map((line) => JSON.parse(line))
 }
 
-/** What all three have in common. */
+/** The fields that all three calls have in common. */
 function recordOf(project_id: string, { traceId }: Told, fields: Record<string, unknown>) {
   return {
     project_id,
@@ -231,7 +231,7 @@ async function assertTold(server: RunningServer, project: string, told: Told): P
   assert.match(stack, /otel\.test\.ts/)
 }
 
-/** The ways in which an exporter may be pointed at the server. */
+/** The ways to configure an exporter for the server. */
 async function assertExports(t: TestContext, settings: Record<string, string>): Promise<void> {
   const server = await startServer(t, settings)
   const url = `${server.address}/otel/v1/traces`
@@ -253,17 +253,17 @@ async function assertExports(t: TestContext, settings: Record<string, string>): 
   }
 }
 
-test('the exporters of OpenTelemetry feed the record on SQLite', async (t) => {
+test('OpenTelemetry exporters write to a record on SQLite', async (t) => {
   await assertExports(t, { HEDDLE_DATA: await newFolder(t) })
 })
 
-test('the exporters of OpenTelemetry feed the record on PostgreSQL', async (t) => {
+test('OpenTelemetry exporters write to a record on PostgreSQL', async (t) => {
   const postgres = await startPostgres()
   t.after(() => postgres.stop())
   await assertExports(t, { HEDDLE_DATABASE_URL: await postgres.createDatabase() })
 })
 
-test('an exporter that may not write hears why', async (t) => {
+test('an exporter without permission to write is told why', async (t) => {
   const server = await startServer(t, { HEDDLE_DATA: await newFolder(t) })
   for (const [, open] of exporters) {
     const exporter = open({

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startChat } from './chat/server.ts'
 
-/** The requests that promptfoo 0.123 sends by its three providers of OpenAI. The program itself is 400 MB, too large to be installed here. */
+/** The requests of promptfoo 0.123 through its three OpenAI providers. The program itself (400 MB) is too large to install. */
 
 const model = 'scripted'
 const messages = [{ role: 'user', content: 'What is the capital of Mali?' }]
@@ -23,7 +23,7 @@ for (const [path, body, saidOf] of [
     'output.0.content.0.text',
   ],
 ] as const) {
-  test(`promptfoo asks ${path}`, async (t) => {
+  test(`promptfoo uses ${path}`, async (t) => {
     const { baseURL, apiKey } = await startChat(t)
     const answer = await fetch(`${baseURL}/${path}`, {
       method: 'POST',

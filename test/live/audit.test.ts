@@ -67,7 +67,7 @@ interface Line {
   details: Record<string, unknown>
 }
 
-test('what was done on the command line and over HTTP is listed', async (t) => {
+test('the audit log lists what was done on the command line and over HTTP', async (t) => {
   const HEDDLE_DATA = await newFolder(t)
   const secret = 'hf_a-token-of-nobody'
   const run = async (...args: string[]) => {
@@ -119,7 +119,7 @@ test('what was done on the command line and over HTTP is listed', async (t) => {
   assert.equal((await runHeddle(['audit', '--from', 'yesterday'], { HEDDLE_DATA })).code, 2)
 })
 
-test('usage is kept when the server stops, and listed', async (t) => {
+test('usage is saved when the server stops, and is listed', async (t) => {
   const HEDDLE_DATA = await newFolder(t)
   for (let i = 0; i < 2; i++) {
     const server = await startServer(t, { HEDDLE_DATA })
@@ -132,7 +132,7 @@ test('usage is kept when the server stops, and listed', async (t) => {
     .split('\n')
     .map((line) => JSON.parse(line) as { user: string; requests: number })
   assert.deepEqual(new Set(days.map(({ user }) => user)), new Set(['alice']))
-  // The test may run over midnight.
+  // The test may run across midnight.
   assert.equal(
     days.reduce((sum, { requests }) => sum + requests, 0),
     6,

@@ -11,7 +11,7 @@ const settings = { HEDDLE_BODY_LIMIT: String(8 * megabyte), HEDDLE_BODY_BUDGET: 
 
 async function openPort(t: TestContext) {
   const sockets: Socket[] = []
-  // Before the app, which waits for what is under way.
+  // Before closing the app, which waits for running requests.
   t.after(() => {
     for (const socket of sockets) socket.destroy()
   })
@@ -19,7 +19,7 @@ async function openPort(t: TestContext) {
   const address = await app.listen({ port: 0, host: '127.0.0.1' })
   const port = Number(new URL(address).port)
 
-  /** A body in chunks that has begun and does not end. */
+  /** Begins a chunked body that does not end. */
   async function begin(key: string, bytes: number): Promise<{ socket: Socket; answer(): string }> {
     const connected = once(app.server, 'connection')
     const socket = connect({ port, host: '127.0.0.1' })
@@ -51,14 +51,14 @@ async function openPort(t: TestContext) {
   return { begin, write }
 }
 
-test('bodies that have begun and do not go on take no room from another tenant', async (t) => {
+test('unfinished bodies of one tenant take no space from another', async (t) => {
   const { begin, write } = await openPort(t)
   for (let n = 0; n < 8; n++) await begin(keys.alice, 1_000)
   assert.equal((await write(8 * megabyte, keys.bob, 'globex/qa')).status, 200)
   assert.equal((await write(7 * megabyte, keys.alice, project)).status, 200)
 })
 
-test('a tenant that holds all it may hold leaves room for another', async (t) => {
+test('a tenant that uses its whole share leaves space for another', async (t) => {
   const { begin, write } = await openPort(t)
   const bodies = []
   for (let n = 0; n < 4; n++) bodies.push(await begin(keys.alice, 4 * megabyte))
@@ -67,7 +67,7 @@ test('a tenant that holds all it may hold leaves room for another', async (t) =>
   assert.equal((await write(4 * megabyte - 100_000, keys.bob, 'globex/qa')).status, 200)
 })
 
-test('a body that arrives too slowly loses its room to others, and is told so', async (t) => {
+test('a body that arrives too slowly loses its space to others and is refused', async (t) => {
   const { begin, write } = await openPort(t)
   const slow = [await begin(keys.alice, 4 * megabyte), await begin(keys.alice, 4 * megabyte)]
   assert.equal((await write(7 * megabyte, keys.bob, 'globex/qa')).status, 429)

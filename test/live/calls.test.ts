@@ -9,7 +9,7 @@ import { storeCalls } from '../support/stored-calls.ts'
 
 const ref = (tail: string, of = project) => `weave:///${of}/object/${tail}`
 
-/** A document of a call as it was sent and as it is read, with references expanded and without. */
+/** A document of a call as it was sent and as it is read, with and without expanded refs. */
 interface Case {
   columns: string[]
   given: string
@@ -28,7 +28,7 @@ for (const driver of allDrivers()) {
 function expanding(driver: Driver): void {
   const open = async (t: Pick<TestContext, 'after'>) => {
     const opened = await openApp(t, { database: await driver.open(t) })
-    /** The inputs of the only call, as text. */
+    /** The inputs of the single call, as text. */
     const expanded = async (inputs: string, body: object) => {
       const { id, ...call } = completeOf({ trace_id: '0'.repeat(32) })
       const text = JSON.stringify({ batch: [{ ...call, id, inputs: { HERE: 1 } }] })
@@ -51,7 +51,7 @@ function expanding(driver: Driver): void {
     return { ...opened, expanded, createText }
   }
 
-  test('references at the columns become what they lead to, digit by digit', async (t) => {
+  test('refs in the given columns are replaced by their values, with every digit', async (t) => {
     const { expanded, createText } = await open(t)
     await createText('data', '{"rows":1.0}')
     await createText('self', `{"n":9007199254740993,"data":"${ref('data:v0')}"}`)
@@ -119,7 +119,7 @@ function expanding(driver: Driver): void {
     }
   })
 
-  test('what leads nowhere, to another tenant or to no object stays as it is', async (t) => {
+  test('refs to nothing, to another tenant or to something other than an object stay unchanged', async (t) => {
     const opened = await open(t)
     const { expanded, createText, post } = opened
     await post(
@@ -163,7 +163,7 @@ function expanding(driver: Driver): void {
     }
   })
 
-  test('every document of a call is expanded, and what follows from the call is not changed by it', async (t) => {
+  test('every document of a call is expanded, and derived fields do not change', async (t) => {
     const { post } = await open(t)
     const opened = { post }
     const digest = await create(opened, 'o', { error: 1, status: 'no' })
@@ -184,7 +184,7 @@ function expanding(driver: Driver): void {
     assert.deepEqual([others.inputs, others.output, others.attributes], [{}, null, {}])
   })
 
-  test('many calls are expanded in their order, each chunk with a few reads', async (t) => {
+  test('many calls are expanded in order, with a few reads per chunk', async (t) => {
     const database = await driver.open(t)
     let reads = 0
     const counting = {
@@ -221,7 +221,7 @@ function expanding(driver: Driver): void {
     )
   })
 
-  test('a call grows by so much and no more: what does not fit stays a reference', async (t) => {
+  test('expansion of a call is bounded: what does not fit stays a ref', async (t) => {
     const { post } = await open(t)
     const large = ref(`large:${await create({ post }, 'large', { text: 'x'.repeat(1_500_000) })}`)
     const small = ref(`small:${await create({ post }, 'small', { a: 1 })}`)
@@ -247,7 +247,7 @@ function expanding(driver: Driver): void {
 }
 
 function statuses(driver: Driver): void {
-  test('the status in the record is the one that queries see', async (t) => {
+  test('the stored status is the one that queries return', async (t) => {
     const { post } = await openApp(t, { database: await driver.open(t) })
     for (const [counts, status] of [
       ['{"error":1}', 'descendant_error'],

@@ -8,7 +8,7 @@ import { rawPost } from '../support/raw-client.ts'
 import { prefilled, type Script, saying, scriptedBackend, tokens } from '../support/scripted-backend.ts'
 import { inTime, until } from '../support/waiting.ts'
 
-/** A server on a port of its own whose model says what the script says. */
+/** A server on a separate port whose model follows a script. */
 async function open(t: TestContext, script: Script, parts: Partial<Parts> = {}) {
   const backend = scriptedBackend(script)
   const { app } = await openApp(t, { backend, ...parts })
@@ -26,14 +26,14 @@ async function open(t: TestContext, script: Script, parts: Partial<Parts> = {}) 
 
 const never = new Promise<never>(() => undefined)
 
-/** Says one word and then nothing more. */
+/** Writes one word and then nothing more. */
 const stopping: Script = async function* (request) {
   yield prefilled(request)
   yield tokens('Hello', request)
   await never
 }
 
-test('the head of a stream comes before the first event', async (t) => {
+test('the headers of a stream are sent before its first event', async (t) => {
   let begin: (value?: unknown) => void = () => undefined
   const begun = new Promise((resolve) => {
     begin = resolve
@@ -48,7 +48,7 @@ test('the head of a stream comes before the first event', async (t) => {
   assert.equal(choiceOf(eventsOf(await answer.text()).chunks, 0).content, 'Hello')
 })
 
-test('events arrive as they are made, not gathered', async (t) => {
+test('events arrive one by one as they are produced', async (t) => {
   let next: (value?: unknown) => void = () => undefined
   const { ask } = await open(t, async function* (request) {
     yield prefilled(request)
@@ -73,7 +73,7 @@ test('events arrive as they are made, not gathered', async (t) => {
 })
 
 for (const stream of [true, false]) {
-  test(`a client that leaves ends its generation: stream ${stream}`, async (t) => {
+  test(`a disconnected client ends its generation: stream ${stream}`, async (t) => {
     const { backend, ask, isServed } = await open(t, stopping)
     const leaving = new AbortController()
     const answer = ask({ stream, n: 2 }, leaving.signal)
@@ -91,7 +91,7 @@ for (const stream of [true, false]) {
     await isServed()
   })
 
-  test(`of many clients that leave nothing stays: stream ${stream}`, async (t) => {
+  test(`many disconnected clients leave nothing behind: stream ${stream}`, async (t) => {
     const { backend, ask } = await open(t, stopping)
     const leaving = new AbortController()
     const answers = Array.from({ length: 100 }, () =>
@@ -109,7 +109,7 @@ for (const stream of [true, false]) {
   })
 }
 
-test('a client that leaves while its template is rendered is not generated for', async (t) => {
+test('no answer is generated for a client that disconnects while its template is rendered', async (t) => {
   const { backend, address, isServed } = await open(t, stopping)
   const chat_template =
     '{% for a in range(9999) %}{% for b in range(9999) %}{% for c in range(9999) %}{% endfor %}{% endfor %}{% endfor %}'
@@ -137,7 +137,7 @@ const endless: Script = function* (request) {
   yield { kind: 'finished', choice: 0, reason: 'length', stop: null }
 }
 
-test('a client that reads slowly makes nobody wait, and the server gathers nothing for it', async (t) => {
+test('a slow reader delays no other client, and the server does not buffer its answer', async (t) => {
   const { backend, address, isServed } = await open(t, endless)
   const reader = await rawPost(address, chatUrl, asking({ stream: true }), { keep: false })
   await reader.begun()
@@ -146,15 +146,15 @@ test('a client that reads slowly makes nobody wait, and the server gathers nothi
     for (let i = 0; i < 20; i++) await isServed()
     return backend.taken === before
   })
-  // What the sockets of both sides hold, and what was on its way to them.
-  assert.ok(backend.taken < words / 2, `${backend.taken} of ${words} events were taken`)
+  // The buffers of both sockets, and what was on its way to them.
+  assert.ok(backend.taken < words / 2, `${backend.taken} of ${words} events were consumed`)
   let bytes = 0
   for await (const piece of reader.socket as AsyncIterable<Buffer>) bytes += piece.length
   assert.ok(bytes > words * word.length, `everything arrived: ${bytes}`)
   assert.equal(backend.running, 0)
 })
 
-test('a client that stops reading is cut off, and its generation ends', async (t) => {
+test('a stalled client is cut off, and its generation ends', async (t) => {
   const { backend, address, isServed } = await open(
     t,
     async function* (request, signal) {
@@ -171,7 +171,7 @@ test('a client that stops reading is cut off, and its generation ends', async (t
   await isServed()
 })
 
-test('comments keep a silent stream open', async (t) => {
+test('comments keep an idle stream open', async (t) => {
   let go: (value?: unknown) => void = () => undefined
   const gone = new Promise((resolve) => {
     go = resolve

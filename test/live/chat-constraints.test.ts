@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { assertRefused } from '../support/chat.ts'
 import { startChatServer } from '../support/chat-server.ts'
 
-/** Constraints that no version can keep, by what the refusal names. */
+/** Constraints that no version could satisfy, with the field that the refusal names. */
 const impossible: [param: RegExp, fields: Record<string, unknown>][] = [
   [/^response_format/, schemaFormat({ type: 'object', properties: { a: { type: 'rope' } } })],
   [/^response_format/, schemaFormat({ $ref: 'https://example.com/schema.json' })],
@@ -24,7 +24,7 @@ const impossible: [param: RegExp, fields: Record<string, unknown>][] = [
 
 const named = { type: 'function', function: { name: 'f' } }
 
-/** What this version does not know how to keep. */
+/** Constraints that this version does not support. */
 const unavailable: typeof impossible = [
   [/^response_format/, { response_format: { type: 'json_object' }, use_beam_search: true }],
   [/^tool_choice/, { tools: [tool('f')], tool_choice: 'required', use_beam_search: true, n: 2 }],
@@ -41,7 +41,7 @@ function tool(name: string, parameters: object = { type: 'object' }, strict = fa
   return { type: 'function', function: { name, parameters, strict } }
 }
 
-test('P4: a constraint that cannot be kept is refused before the first byte, streamed or not', async (t) => {
+test('P4: a constraint that cannot be satisfied is refused before the first byte, streamed or not', async (t) => {
   const server = await startChatServer(t, { model: {} })
   for (const [param, fields] of [...impossible, ...unavailable]) {
     for (const stream of [false, true]) {
@@ -54,7 +54,7 @@ test('P4: a constraint that cannot be kept is refused before the first byte, str
       assert.ok(error.message.includes(error.param.split('.')[0]), said)
     }
   }
-  assert.equal(await server.figure('heddle_prompt_tokens_total'), 0, 'the model has not read a word')
+  assert.equal(await server.figure('heddle_prompt_tokens_total'), 0, 'the model has processed no prompt')
   assert.equal((await server.ask({ max_tokens: 1 })).status, 200)
   const errors = server.log.filter((line) => (JSON.parse(line) as { level: number }).level >= 50)
   assert.deepEqual(errors, [])

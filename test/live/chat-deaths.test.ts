@@ -11,7 +11,7 @@ import { writeRandomModel } from '../support/random-model.ts'
 import { newFolder, type RunningServer, startServer } from '../support/server.ts'
 import { inTime, until } from '../support/waiting.ts'
 
-/** The record works as if nothing were the matter. */
+/** The record works as usual. */
 async function recordAnswers(server: RunningServer): Promise<void> {
   const id = randomUUID()
   assert.equal((await server.post('/call/start', { start: startOf({ id }) })).status, 200)
@@ -23,13 +23,13 @@ for (const [signal, why] of [
   ['SIGKILL', /ended by SIGKILL/],
   ['SIGSTOP', /did not answer any more/],
 ] as const) {
-  test(`an engine that gets ${signal} costs those who were in it, who are told, and nobody else`, async (t) => {
+  test(`an engine that gets ${signal} fails the requests in it with an error, and nothing else`, async (t) => {
     const server = await startChatServer(t, {
       model: { context: 65_536, layers: 2 },
       settings: { HEDDLE_PARALLEL: '3', HEDDLE_CONTEXT: '65536' },
     })
     const endless = { max_tokens: 60_000, ignore_eos: true }
-    // Two that write, one whose prompt is read, two that wait; a stream and a whole answer of each.
+    // Two that are decoding, one in prefill, and two that wait, with streamed and whole answers.
     const visits: { stream: boolean; answer: Promise<Asked> }[] = []
     const visit = (fields: object) =>
       visits.push({ stream: 'stream' in fields, answer: server.ask({ ...endless, ...fields }) })
@@ -66,7 +66,7 @@ for (const [signal, why] of [
       }
     }
     await until('another engine is ready', async () => (await server.get('/ready')).status === 200)
-    // Its line of the log may come later than the answer that it is ready.
+    // Its log line may come later than the answer that it is ready.
     await until('the log names the other engine', () => engineOf(server) !== engine)
     const { usage } = await server.said({ max_tokens: 5, ignore_eos: true })
     assert.equal(usage.completion_tokens, 5)
@@ -75,7 +75,7 @@ for (const [signal, why] of [
   })
 }
 
-/** What a file may lack, or have twice, that only the engine finds out. */
+/** Faults of a file that only the engine detects. */
 const flaws: Record<string, (file: string) => Promise<void>> = {
   'a model without a single layer': (file) => writeRandomModel(file, { layers: 0 }),
   async 'a file that was cut off'(file) {
@@ -86,7 +86,7 @@ const flaws: Record<string, (file: string) => Promise<void>> = {
     await writeRandomModel(file)
     const bytes = await readFile(file)
     const key = 'tokenizer.ggml.tokens'
-    // After the key: the types, the count, and for each text its length.
+    // After the key come the types, the count, and each text after its length.
     const first = bytes.indexOf(key) + key.length + 4 + 4 + 8
     const length = Number(bytes.readBigUInt64LE(first))
     bytes.copy(bytes, first + 8 + length + 8, first + 8, first + 8 + length)
@@ -95,7 +95,7 @@ const flaws: Record<string, (file: string) => Promise<void>> = {
 }
 
 for (const [name, write] of Object.entries(flaws)) {
-  test(`${name} leaves the record alive, and says what is the matter`, async (t) => {
+  test(`${name} leaves the record available, and the fault is reported`, async (t) => {
     const folder = await newFolder(t)
     const file = join(folder, 'flawed.gguf')
     await write(file)
@@ -117,7 +117,7 @@ for (const [name, write] of Object.entries(flaws)) {
       assert.deepEqual([answer.status, json.error.code], [503, 'model_not_ready'])
       t.diagnostic(json.error.message)
       assert.ok(json.error.message.length > 'The model is not ready: .'.length)
-      assert.ok(!json.error.message.includes(folder), 'where the model lies is for the log')
+      assert.ok(!json.error.message.includes(folder), 'the location of the model is only in the log')
     }
     await recordAnswers(server)
     assert.equal(await server.end('SIGTERM'), 0)

@@ -6,17 +6,17 @@ import { basic, keys } from '../support/app.ts'
 import { type ChatServer, startChatServer } from '../support/chat-server.ts'
 import { until } from '../support/waiting.ts'
 
-/** Reads a long prompt, and writes a long answer, for longer than any test looks. */
+/** So slow that a long prompt or a long answer takes longer than any test. */
 const slow = { layers: 6, hidden: 576, heads: 9, kvHeads: 3, ffn: 1536, vocabulary: 400, context: 8192 }
 const parallel = 4
 
 const long = { messages: [{ role: 'user', content: 'x'.repeat(7_500) }], max_tokens: 100 }
 const endless = { max_tokens: 8_000, ignore_eos: true }
 
-describe('P3: a client that leaves frees its place', () => {
+describe('P3: a client that disconnects frees its place', () => {
   const cleaning: (() => unknown)[] = []
   let server: ChatServer
-  /** Short answers that were given whole. */
+  /** The number of short answers that were completed. */
   let small = 0
 
   before(async () => {
@@ -34,7 +34,7 @@ describe('P3: a client that leaves frees its place', () => {
   const waiting = () => server.figure('heddle_num_requests_waiting')
   const read = () => server.figure('heddle_request_prompt_tokens_count')
 
-  /** A client that leaves, and says how far it came. */
+  /** A client that may disconnect; returns how far it got. */
   async function visit(fields: Record<string, unknown>, signal: AbortSignal): Promise<'left' | 'answered'> {
     try {
       const { status } = await server.ask(fields, { signal })
@@ -59,7 +59,7 @@ describe('P3: a client that leaves frees its place', () => {
     }
   }
 
-  /** Whoever comes next is served, alone: nothing is left of those who went. */
+  /** The next client is served, with nothing else running: the disconnected clients left nothing behind. */
   afterEach(async () => {
     await until('nothing runs and nothing waits', async () => (await running()) + (await waiting()) === 0)
     const { status, json } = await server.ask({ max_tokens: 3, ignore_eos: true })
@@ -67,7 +67,7 @@ describe('P3: a client that leaves frees its place', () => {
     assert.equal(await server.figure('heddle_completions_total{outcome="answered"}'), ++small)
   })
 
-  test('while its large body is still being read', async () => {
+  test('while its large body is still being received', async () => {
     const pad = 'x'.repeat(100_000)
     const messages = [{ role: 'user', content: 'x' }]
     const body = JSON.stringify({ messages, ...endless, pad })
@@ -79,19 +79,19 @@ describe('P3: a client that leaves frees its place', () => {
       socket.write([...head, ...type, '', body].join('\r\n'), () => sent(undefined)),
     )
     socket.destroy()
-    // Read behind it, as both are of one user.
+    // Read after it, as both belong to one user.
     assert.equal(await visit({ messages, max_tokens: 1, pad }, new AbortController().signal), 'answered')
     small++
     assert.deepEqual([await running(), await waiting()], [0, 0])
   })
 
-  test('while its prompt is read', async () => {
+  test('during the prefill of its prompt', async () => {
     const before = await read()
     const guests = visitors(parallel, () => long)
     await until('all are being read', async () => (await running()) === parallel)
     await guests.leave()
     await until('nothing runs', async () => (await running()) === 0)
-    assert.equal(await read(), before, 'no prompt was read to its end')
+    assert.equal(await read(), before, 'no prefill was completed')
   })
 
   test('while its answer is written', async () => {
@@ -103,7 +103,7 @@ describe('P3: a client that leaves frees its place', () => {
     assert.ok((await server.figure('heddle_generation_tokens_total')) < parallel * endless.max_tokens)
   })
 
-  test('while it waits, and those who write go on', async () => {
+  test('while it waits, and running answers continue', async () => {
     const writing = visitors(parallel, () => endless)
     await until('all places are taken', async () => (await running()) === parallel)
     const guests = visitors(40, (i) => (i % 3 === 0 ? long : endless))
@@ -114,7 +114,7 @@ describe('P3: a client that leaves frees its place', () => {
     await writing.leave()
   })
 
-  test('200 of them, half a second after each has come, wherever they are then', async () => {
+  test('200 of them, each half a second after it connected, in any state', async () => {
     const visits = Array.from({ length: 200 }, async (_, i) => {
       await sleep(i * 5)
       const fields = i % 3 === 0 ? long : endless
@@ -126,7 +126,7 @@ describe('P3: a client that leaves frees its place', () => {
     assert.deepEqual(new Set(await Promise.all(visits)), new Set(['left']))
   })
 
-  test('200 of them at once, with all places taken and the line full', async () => {
+  test('200 of them at once, with all slots in use and a full queue', async () => {
     const guests = visitors(200, (i) => ({ ...(i % 3 === 0 ? long : endless), n: 1 + (i % 2) }))
     await until('all are there', async () => (await running()) + (await waiting()) === 200)
     await sleep(500)

@@ -14,13 +14,13 @@ interface Called {
 }
 
 interface Case {
-  /** What the field does to an answer. */
+  /** Checks the effect of the field on an answer. */
   effect: () => Promise<void>
-  /** Bodies that are refused with a 400 that names the field. */
+  /** Bodies that are refused with a 400 and the name of the field. */
   bad: Fields[]
 }
 
-/** Bytes, a few pieces of two letters, special tokens: enough that no answer is a single word for ever. */
+/** Bytes, some pairs of letters and control tokens: enough that an answer does not repeat one word for ever. */
 const shape = { vocabulary: 400, layers: 2, hidden: 64, addBos: true }
 const bos = 396
 const opening = 397
@@ -31,17 +31,17 @@ const tool = (name: string) => ({
   function: { name, description: `${name}s`, parameters: { type: 'object', properties: {} } },
 })
 
-/** Shows thoughts, and leaves one open for the model. */
+/** A template that shows thoughts and opens one for the model. */
 const thinking =
   '{% for message in messages %}{{ message.role }}:{% if message.reasoning_content %}<think>{{ message.reasoning_content }}</think>{% endif %}{{ message.content }}\n{% endfor %}{% if add_generation_prompt %}assistant:<think>{% endif %}'
 
-/** Refusals whose message says it without the name of the field. */
+/** Refusals whose message does not contain the name of the field. */
 const inOtherWords = new Set(['template_failed', 'context_length_exceeded'])
 
 const greedy = { temperature: 0, max_tokens: 12 }
 const candid = { logprobs: true, top_logprobs: 20, return_tokens_as_token_ids: true }
 
-describe('P2: every field is honoured, or refused by its name', () => {
+describe('P2: every field is honoured, or refused by name', () => {
   const cleaning: (() => unknown)[] = []
   let server: ChatServer
 
@@ -58,7 +58,7 @@ describe('P2: every field is honoured, or refused by its name', () => {
 
   const said = (fields: Fields = {}) => server.said(fields)
 
-  /** The only choice. */
+  /** The single choice of an answer. */
   async function one(fields: Fields): Promise<SaidChoice> {
     const { choices } = await said(fields)
     assert.equal(choices.length, 1)
@@ -71,7 +71,7 @@ describe('P2: every field is honoured, or refused by its name', () => {
     return server.detokenize(promptTokens)
   }
 
-  /** Long enough for a call of these tools. */
+  /** Long enough for a call to these tools. */
   const brief = { seed: 1, max_tokens: 200 }
 
   async function calls(fields: Fields): Promise<Called['function'][]> {
@@ -96,7 +96,7 @@ describe('P2: every field is honoured, or refused by its name', () => {
     return { reasoning, usage: chunks.at(-1)?.usage }
   }
 
-  /** The id of the one token that is this letter. */
+  /** The id of the token for this letter. */
   async function letter(text: string): Promise<number> {
     const tokens = await server.tokenize(text)
     assert.equal(tokens.length, 1)
@@ -109,7 +109,7 @@ describe('P2: every field is honoured, or refused by its name', () => {
     assert.deepEqual(comparable(await said({ ...setting, ...fields })), without, JSON.stringify(fields))
   }
 
-  /** Each draw takes the likeliest token after this much was taken from its logarithm, and not all of them would be the same without. */
+  /** Checks that each drawn token is the most likely one after the penalty, and that the penalty changes some draws. */
   async function drawsBy(fields: Fields, penalty: (token: number, before: readonly number[]) => number) {
     const { tokens, logprobs } = await one({ ...greedy, max_tokens: 40, ...candid, ...fields })
     let changed = 0
@@ -119,12 +119,12 @@ describe('P2: every field is honoured, or refused by its name', () => {
         return { id, value: logprob - penalty(id, tokens.slice(0, place)) }
       })
       const best = candidates.reduce((most, other) => (other.value > most.value ? other : most))
-      // Nothing gains by a penalty: a token that is not among the candidates has less than the last of them.
-      assert.ok(best.value >= (top_logprobs.at(-1)?.logprob ?? 0), 'the candidates decide')
+      // No token gains from a penalty: one outside the candidates stays below the last of them.
+      assert.ok(best.value >= (top_logprobs.at(-1)?.logprob ?? 0), 'the best token is among the candidates')
       assert.equal(tokens[place], best.id, `token ${place}`)
       if (best.id !== candidates[0]?.id) changed++
     }
-    assert.ok(changed > 0, 'some draws are others than without')
+    assert.ok(changed > 0, 'the penalty changes some draws')
   }
 
   const cases = {
@@ -263,7 +263,7 @@ describe('P2: every field is honoured, or refused by its name', () => {
         const fields = { ...greedy, max_tokens: 40 }
         const plain = await said(fields)
         const plainTokens = plain.choices[0]?.tokens ?? []
-        assert.ok(new Set(plainTokens).size < plainTokens.length, 'without it tokens come back')
+        assert.ok(new Set(plainTokens).size < plainTokens.length, 'without the penalty tokens repeat')
         const { tokens } = await one({ ...fields, repetition_penalty: 1000 })
         assert.equal(
           new Set([...tokens, ...plain.promptTokens]).size,
@@ -283,7 +283,7 @@ describe('P2: every field is honoured, or refused by its name', () => {
           [1, 2, 3].map((seed) => one({ ...greedy, ...candid, temperature: 2, seed })),
         )
         assert.equal(new Set([cold, ...answers].map(({ tokens }) => String(tokens))).size, 4)
-        // What is told of the probabilities is what the model said, whatever was made of it.
+        // Log-probabilities are those of the model, before the temperature.
         for (const { logprobs } of answers)
           assert.deepEqual(logprobs[0]?.top_logprobs, cold.logprobs[0]?.top_logprobs)
       },
@@ -299,7 +299,7 @@ describe('P2: every field is honoured, or refused by its name', () => {
         for (const { logprob, top_logprobs } of logprobs) {
           const likelier = top_logprobs.filter((other) => other.logprob > logprob)
           const together = likelier.reduce((sum, other) => sum + Math.exp(other.logprob), 0)
-          assert.ok(together < 0.4, `${together} is in the likelier ones`)
+          assert.ok(together < 0.4, `the more likely tokens have ${together} together`)
         }
       },
       bad: [{ top_p: 0 }, { top_p: 1.1 }],
@@ -331,7 +331,7 @@ describe('P2: every field is honoured, or refused by its name', () => {
     },
     seed: {
       async effect() {
-        // The second differs from the first by less than a double can tell.
+        // The second seed differs from the first by less than a double can represent.
         const tokensOf = async (seed: string) => {
           const body = `{"messages":[{"role":"user","content":"Hi"}],"max_tokens":20,"return_token_ids":true,"seed":${seed}}`
           const answer = await server.post(chatUrl, body)
@@ -407,7 +407,7 @@ describe('P2: every field is honoured, or refused by its name', () => {
         assert.match((await one(fields)).content, /qz/)
         assert.match((await one({ ...fields, bad_words: ['qz'] })).content, /^z*q+$/)
         assert.match((await one({ ...fields, bad_words: ['q'] })).content, /^z{60}$/)
-        // One token has these two letters together, and two tokens have them one by one.
+        // These two letters are one token together, and one token each.
         assert.equal((await server.tokenize('th')).length, 1)
         const letters = { ...fields, allowed_token_ids: [await letter('t'), await letter('h')] }
         assert.match((await one(letters)).content, /th/)
@@ -419,7 +419,7 @@ describe('P2: every field is honoured, or refused by its name', () => {
     },
     use_beam_search: {
       async effect() {
-        // Two steps are few enough to look at all continuations of all beams.
+        // With two steps all continuations of all beams can be checked.
         const width = 4
         const { top_logprobs } = (await one({ ...greedy, max_tokens: 1, ...candid })).logprobs[0] ?? {}
         const firsts = top_logprobs?.slice(0, width) ?? []
@@ -449,7 +449,7 @@ describe('P2: every field is honoured, or refused by its name', () => {
     },
     length_penalty: {
       async effect() {
-        // End tokens that are likely make answers of many lengths.
+        // Likely end tokens give answers of many lengths.
         const likely = (await one({ ...greedy, max_tokens: 40 })).tokens
         const fields = {
           use_beam_search: true,
@@ -471,7 +471,7 @@ describe('P2: every field is honoured, or refused by its name', () => {
         }
         const lengths = async (length_penalty: number) =>
           (await said({ ...fields, length_penalty })).usage.completion_tokens
-        assert.ok((await lengths(8)) > (await lengths(-4)), 'a high one favours long answers')
+        assert.ok((await lengths(8)) > (await lengths(-4)), 'a high penalty favours long answers')
       },
       bad: [{ length_penalty: null }, { length_penalty: 'x' }],
     },
@@ -628,11 +628,11 @@ describe('P2: every field is honoured, or refused by its name', () => {
         const whole = (await counted({})) as Record<string, number>
         const { accepted_prediction_tokens: accepted = 0, rejected_prediction_tokens: rejected } = whole
         assert.equal(accepted + Number(rejected), expected.length)
-        assert.ok(accepted >= differs, `${accepted} tokens came, of ${differs} that are the same`)
+        assert.ok(accepted >= differs, `${accepted} tokens were accepted, of ${differs} that agree`)
         assert.deepEqual(
           await counted({ stream: true, stream_options: { include_usage: true } }),
           whole,
-          'a stream tells the same',
+          'a stream reports the same counts',
         )
         assert.deepEqual(await one({ ...greedy, prediction: { type: 'content', content } }), plain)
       },
@@ -700,7 +700,7 @@ describe('P2: every field is honoured, or refused by its name', () => {
     },
     return_token_ids: {
       async effect() {
-        // Letters alone: half a character has no text to compare.
+        // Letters only: part of a character has no text to compare.
         const allowed_token_ids = await server.tokenize('etaoinshrdlu zxq.,')
         for (const stream of [false, true]) {
           const { choices, promptTokens } = await said({ allowed_token_ids, max_tokens: 30, seed: 3, stream })
@@ -829,7 +829,7 @@ describe('P2: every field is honoured, or refused by its name', () => {
         const chat_template = thinking
         for (const stream of [false, true]) {
           const { reasoning, usage } = await thoughtOf({ chat_template, thinking_token_budget: 3, stream })
-          // The end of the thought counts too, and neither it nor a character is cut in the middle.
+          // The closing tag counts too, and neither it nor a character is cut in the middle.
           const most = 3 + 2 * (await server.tokenize('</think>')).length + 3
           assert.ok(usage.completion_tokens_details.reasoning_tokens <= most)
           assert.ok(!reasoning.includes('</think>'))
@@ -843,7 +843,7 @@ describe('P2: every field is honoured, or refused by its name', () => {
         const schema = { type: 'object', properties: { a: { enum: [7] } }, required: ['a'] }
         const closed = { ...schema, additionalProperties: false }
         const format = { type: 'json_schema', json_schema: { name: 'a', schema: closed } }
-        // Room for all the spaces that the grammar allows.
+        // Enough for all the spaces that the grammar allows.
         const { content } = await one({ response_format: format, max_tokens: 400 })
         assert.deepEqual(JSON.parse(content), { a: 7 })
       },
@@ -894,7 +894,7 @@ describe('P2: every field is honoured, or refused by its name', () => {
   for (const [name, { effect, bad }] of Object.entries(cases)) {
     test(`${name} does what the table says`, effect)
 
-    test(`${name}: a bad value is refused by its name`, async () => {
+    test(`${name}: a bad value is refused with the name of the field`, async () => {
       for (const fields of bad) {
         for (const stream of 'stream' in fields ? [fields.stream] : [false, true]) {
           const { status, json, text } = await server.ask({ ...fields, stream })
@@ -908,14 +908,14 @@ describe('P2: every field is honoured, or refused by its name', () => {
     })
   }
 
-  test('every field of the contract and of the table in docs has a case', async () => {
+  test('every field of the contract and of the table in the docs has a case', async () => {
     const page = await readFile(new URL('../../docs/chat-parameters.md', import.meta.url), 'utf8')
     const rows = Array.from(page.matchAll(/^\| `(\w+)` \|/gm), ([, name]) => name)
     assert.deepEqual(rows.toSorted(), Object.keys(cases).toSorted())
     assert.deepEqual(Object.keys(ChatBody.shape).toSorted(), Object.keys(cases).toSorted())
   })
 
-  test('the header with the id of a request wins over its field', async () => {
+  test('the request id in the header takes precedence over the field', async () => {
     const answer = await fetch(`${server.address}${chatUrl}`, {
       method: 'POST',
       headers: {
@@ -929,18 +929,18 @@ describe('P2: every field is honoured, or refused by its name', () => {
   })
 })
 
-/** The id in what stands for a token. */
+/** The id in the text form of a token. */
 function idOf(token: string | undefined): number {
   const [, id] = /^token_id:(\d+)$/.exec(token ?? '') ?? []
   return Number(id)
 }
 
-/** Where a drawn token stands among the candidates. */
+/** The rank of a drawn token among the candidates. */
 function placeOf(token: number, given: SaidChoice['logprobs'][number] | undefined): number | undefined {
   return given?.top_logprobs.findIndex((candidate) => idOf(candidate.token) === token)
 }
 
-/** What two answers to the same have in common. */
+/** The parts that must be equal in two answers to the same request. */
 function comparable({ choices, usage: { prompt_tokens, completion_tokens }, promptTokens }: Said) {
   return { choices, prompt_tokens, completion_tokens, promptTokens }
 }

@@ -9,7 +9,7 @@ const prompts = [
   'My name is Zoe, and I weave. '.repeat(6),
 ]
 
-/** Several choices, cut by stops and lengths, drawn in all ways; every sixth without any chance in it. */
+/** Several choices, cut by stops and lengths, with all kinds of sampling; every sixth request is greedy. */
 function requestOf(i: number): Record<string, unknown> {
   const isGreedy = i % 6 === 5
   return {
@@ -29,7 +29,7 @@ function requestOf(i: number): Record<string, unknown> {
   }
 }
 
-/** How much of the prompt was remembered depends on who was there before, and nothing else does. */
+/** Leaves out the cached tokens, the only part that depends on earlier requests. */
 function comparable({ choices, usage, promptTokens }: Said) {
   const { prompt_tokens, completion_tokens, total_tokens } = usage
   return { choices, promptTokens, usage: { prompt_tokens, completion_tokens, total_tokens } }
@@ -39,7 +39,7 @@ for (const [name, model] of Object.entries({
   'the built-in model': 'builtin' as const,
   'a random model': { layers: 3, hidden: 96, heads: 3, kvHeads: 1, vocabulary: 1_000 },
 })) {
-  test(`the same seed says the same to the last digit, streamed or whole, alone or in a crowd: ${name}`, async (t) => {
+  test(`the same seed gives the same answer to the last digit, streamed or whole, alone or among others: ${name}`, async (t) => {
     const server = await startChatServer(t, { model, settings: { HEDDLE_PARALLEL: '4' } })
     const numbers = Array.from({ length: 18 }, (_, i) => i)
 
@@ -56,7 +56,10 @@ for (const [name, model] of Object.entries({
       const streamed = await server.said({ ...requestOf(i), stream: true })
       assert.deepEqual(comparable(streamed), answer, `request ${i}, streamed, alone`)
     }
-    assert.ok(new Set(alone.map(({ choices }) => choices[0]?.content)).size > 4, 'they say different things')
+    assert.ok(
+      new Set(alone.map(({ choices }) => choices[0]?.content)).size > 4,
+      'the requests have different answers',
+    )
 
     const crowd = await Promise.all(
       [...numbers, ...numbers, ...numbers].map((i, place) =>
@@ -69,7 +72,7 @@ for (const [name, model] of Object.entries({
     )
     for (const [place, answer] of crowd.entries()) {
       const i = place % numbers.length
-      assert.deepEqual(comparable(answer), alone[i], `request ${i}, in the crowd`)
+      assert.deepEqual(comparable(answer), alone[i], `request ${i}, among others`)
     }
     assert.equal(await server.end('SIGTERM'), 0)
   })

@@ -9,15 +9,15 @@ import { until } from '../support/waiting.ts'
 
 const users = 6
 const perRound = 120
-/** What grows by less over so many rounds does not grow with the requests: 20 MB are 33 kB each. */
+/** Growth below this over so many rounds does not depend on the requests: 20 MB are 33 kB each. */
 const window = 5
 const flatMb = 20
-/** Memory that is reserved once, such as compiled code and what an allocator keeps, is reserved long before. */
+/** Memory that is reserved once, such as compiled code and the pools of an allocator, is reserved long before. */
 const mostRounds = 40
 
 const handlesOf = (pid: number) => readdirSync(`/proc/${pid}/fd`).length
 
-test('P8: hundreds of short completions leave nothing in the memory of either process', async (t) => {
+test('P8: hundreds of short completions leave no memory in use in either process', async (t) => {
   if (!canMeasureMemory) return t.skip('there is no /proc to measure memory with')
   const server = await startChatServer(t, {
     model: { vocabulary: 1_000 },
@@ -51,7 +51,7 @@ test('P8: hundreds of short completions leave nothing in the memory of either pr
   t.diagnostic(shown)
   for (const name of names) {
     assert.ok(growthOf(name) < flatMb, `${name}: ${shown}`)
-    // Connections that are kept for the next requests.
+    // Connections that stay open for the next requests.
     const before = seen.at(-1 - window)?.[name]?.handles ?? Number.NaN
     assert.ok((seen.at(-1)?.[name]?.handles ?? Number.NaN) <= before + users + 4, shown)
   }
@@ -62,9 +62,9 @@ test('P8: hundreds of short completions leave nothing in the memory of either pr
     ]
     return counts.every((count) => count === 0)
   })
-  // All sequences are free: as many answers as there are come at once.
+  // All sequences are free: they can all answer at once.
   const { status, json } = await server.ask({ n: 4, max_tokens: 50, ignore_eos: true })
   assert.deepEqual([status, json.usage.completion_tokens], [200, 200])
-  assert.equal(engineOf(server), pids.engine, 'it is the same engine all the while')
+  assert.equal(engineOf(server), pids.engine, 'the engine was never replaced')
   assert.equal(await server.end('SIGTERM'), 0)
 })

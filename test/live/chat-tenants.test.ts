@@ -5,10 +5,10 @@ import { asking, chatUrl } from '../support/chat.ts'
 import { startChatServer } from '../support/chat-server.ts'
 import { until } from '../support/waiting.ts'
 
-/** Writes a long answer for longer than this test looks. */
+/** So slow that a long answer takes longer than this test. */
 const slow = { layers: 6, hidden: 576, heads: 9, kvHeads: 3, ffn: 1536, vocabulary: 400, context: 8192 }
 
-test('a tenant that fills the line keeps nobody else out, and others take turns with it', async (t) => {
+test('a tenant that fills the queue does not shut out others, who take turns with it', async (t) => {
   const server = await startChatServer(t, {
     model: slow,
     settings: { HEDDLE_PARALLEL: '1', HEDDLE_CONTEXT: '8192', HEDDLE_QUEUE: '16' },
@@ -45,11 +45,11 @@ test('a tenant that fills the line keeps nobody else out, and others take turns 
   await left
   await Promise.all([other, ...many])
   assert.equal(ended.length, 15)
-  // Behind one of those who came before it; a place more, as answers may overtake each other on their way here.
+  // After one of the earlier requests, or two, as answers may overtake each other on their way here.
   assert.ok(ended.indexOf('root') <= 2, ended.join(', '))
 })
 
-test('long answers of a tenant leave a sequence to one who asks beside it', async (t) => {
+test('long answers of one tenant leave a sequence for another', async (t) => {
   const server = await startChatServer(t, {
     model: slow,
     settings: { HEDDLE_PARALLEL: '2', HEDDLE_CONTEXT: '8192' },
@@ -65,7 +65,7 @@ test('long answers of a tenant leave a sequence to one who asks beside it', asyn
   const left = [long(), long()].map((one) => assert.rejects(one, { name: 'AbortError' }))
   await until('one runs and one waits', async () => String(await load()) === '1,1')
   assert.equal((await short(keys.root)).status, 200)
-  assert.deepEqual(await load(), [1, 1], 'the long ones are there still')
+  assert.deepEqual(await load(), [1, 1], 'the long answers still run')
   leaving.abort()
   await Promise.all(left)
 })

@@ -6,12 +6,12 @@ import { writeRandomModel } from '../support/random-model.ts'
 import { newFolder, type RunningServer, startServer } from '../support/server.ts'
 import { until } from '../support/waiting.ts'
 
-/** Chat completions with everything behind them: the command, the engine, and a model whose words make no sense. */
+/** Chat completions of the complete server: the command, the engine, and a model that writes nonsense. */
 describe('chat completions of a running server', () => {
   const cleaning: (() => unknown)[] = []
   const owner = { after: (clean: () => unknown) => void cleaning.push(clean) }
   let server: RunningServer
-  /** The token that is one letter, so that what the model says does not depend on its weights. */
+  /** The token of one letter, so that answers do not depend on the weights. */
   let letter: number
 
   before(async () => {
@@ -43,11 +43,11 @@ describe('chat completions of a running server', () => {
     return { status: answer.status, text, json: (isJson ? JSON.parse(text) : undefined) as any }
   }
 
-  /** Only the one letter can be said. */
+  /** Only this letter can be written. */
   const saying = (fields: Record<string, unknown> = {}) =>
     ask({ allowed_token_ids: [letter], max_tokens: 6, ...fields })
 
-  test('limits and stops end an answer as they say', async () => {
+  test('limits and stops end an answer as documented', async () => {
     for (const [fields, content, finish_reason, stop_reason, count] of [
       [{}, 'aaaaaa', 'length', null, 6],
       [{ max_completion_tokens: 3 }, 'aaa', 'length', null, 3],
@@ -82,7 +82,7 @@ describe('chat completions of a running server', () => {
     }
   })
 
-  test('the same seed says the same, whole and as a stream, in as many choices', async () => {
+  test('the same seed gives the same choices, streamed or whole', async () => {
     const fields = { seed: 5, n: 3, max_tokens: 20, logprobs: true, top_logprobs: 2, return_token_ids: true }
     const { json } = await ask(fields)
     const { chunks } = eventsOf((await ask({ ...fields, stream: true })).text)
@@ -107,7 +107,7 @@ describe('chat completions of a running server', () => {
     )
   })
 
-  test('what was read of a prompt is not read again, but for another salt', async () => {
+  test('a computed prompt is reused, but not for another salt', async () => {
     const messages = [{ role: 'user', content: 'The same beginning, again and again. '.repeat(5) }]
     const cached = async (fields: object) =>
       (await saying({ messages, ...fields })).json.usage.prompt_tokens_details.cached_tokens
@@ -116,7 +116,7 @@ describe('chat completions of a running server', () => {
     assert.equal(await cached({ cache_salt: 'two' }), 0)
   })
 
-  test('a message is continued, and comes back with echo', async () => {
+  test('a message is continued, and returned with echo', async () => {
     const messages = [...asking().messages, { role: 'assistant', content: 'Well, ' }]
     const open = {
       messages,
@@ -132,7 +132,7 @@ describe('chat completions of a running server', () => {
     assert.equal(echoed.json.prompt_logprobs[0], null)
   })
 
-  test('what only the model knows is refused before the first byte', async () => {
+  test('values that only the model can check are refused before the first byte', async () => {
     for (const [fields, code] of [
       [{ max_tokens: 5_000 }, 'context_length_exceeded'],
       [{ messages: [{ role: 'user', content: 'x'.repeat(5_000) }] }, 'context_length_exceeded'],
@@ -148,7 +148,7 @@ describe('chat completions of a running server', () => {
     }
   })
 
-  test('hostile templates take nothing from anyone', async () => {
+  test('hostile templates do not affect other requests', async () => {
     const chat_template =
       '{% set ns = namespace(x=[]) %}{% for i in range(99999) %}{% set ns.x = ns.x + [range(99999)] %}{% endfor %}'
     const [hostile, ...others] = await Promise.all([
@@ -170,7 +170,7 @@ describe('chat completions of a running server', () => {
   })
 })
 
-test('a stream that runs when the server stops comes to its end', async (t) => {
+test('a running stream is completed when the server stops', async (t) => {
   const folder = await newFolder(t)
   const file = join(folder, 'tiny.gguf')
   await writeRandomModel(file, { context: 1024 })

@@ -16,7 +16,7 @@ before(async () => {
 })
 after(() => postgres.stop())
 
-test('two servers on one record: a revoked key is dead on both, limits and leases are of both', async (t) => {
+test('two servers on one record share revoked keys, limits and leases', async (t) => {
   const settings = { HEDDLE_DATABASE_URL: await postgres.createDatabase() }
   const [one, other] = await Promise.all([
     startOne(t, { ...settings, HEDDLE_DATA: await newFolder(t) }),
@@ -27,7 +27,7 @@ test('two servers on one record: a revoked key is dead on both, limits and lease
   const { id, key } = ((await made.json()) as { key: { id: string; key: string } }).key
   assert.equal((await other.get('/me', key)).status, 200)
 
-  // What one takes the other does not give.
+  // An item that one server leases is not given out by the other.
   const calls = Array.from({ length: 10 }, () => startOf({ project_id }))
   for (const start of calls) {
     assert.equal((await one.post('/call/start', { start })).status, 200)
@@ -75,7 +75,7 @@ async function open(t: { after(end: () => unknown): void }, databaseUrl: string)
   return db
 }
 
-test('work behind the writes is of one process, and goes on when that one ends', async (t) => {
+test('background work on the record runs in one process, and continues in another when that one ends', async (t) => {
   const url = await postgres.createDatabase()
   const db = await open(t, url)
   const expired = {
@@ -110,14 +110,14 @@ test('work behind the writes is of one process, and goes on when that one ends',
   await holder.query(
     "SELECT pg_advisory_xact_lock(hashtextextended('the sweep of calls', 1751475308)), pg_advisory_xact_lock(hashtextextended('deriving', 1751475308))",
   )
-  assert.equal(await sweep(), 0, 'somebody else is at it')
+  assert.equal(await sweep(), 0, 'another process has the lock')
   assert.equal(await db.write('deriveNext', { limit: 10, now: now() }), false)
-  // As a process that is killed: nothing is said on the connection.
+  // Like a killed process: nothing is sent on the connection.
   ;(holder as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy()
   await until('the sweep goes on', async () => (await sweep()) > 0)
 })
 
-test('what users with limits have spent is one sum, whoever counts it', async (t) => {
+test('the usage of users with limits is one sum over all servers', async (t) => {
   const folder = await newFolder(t)
   const inFile = await openRecord({ databaseUrl: '', folder, queryTimeoutMs: 30_000 })
   t.after(() => inFile.close())
@@ -141,7 +141,7 @@ test('what users with limits have spent is one sum, whoever counts it', async (t
     assert.deepEqual(await tell('one', 0, 2, 1_000_000), [
       { user: 'ann', requests: 7, tokens: 0, elsewhere: 1 },
     ])
-    // A clock that is behind takes nothing back, and a server that is not heard of has no requests.
+    // A clock that is behind subtracts nothing, and a server that stops reporting has no requests.
     assert.deepEqual(await tell('other', 1, 0, 500_000), [
       { user: 'ann', requests: 8, tokens: 0, elsewhere: 2 },
     ])

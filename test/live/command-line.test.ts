@@ -10,7 +10,7 @@ import { heddle, newFolder, runHeddle, startServer } from '../support/server.ts'
 
 const keyLine = /^hdl_[\w-]{43}\n$/
 
-/** Lines of JSON. */
+/** Parses lines of JSON. */
 function entriesOf<Entry>(out: string): Entry[] {
   return out
     .split('\n')
@@ -33,7 +33,7 @@ interface KeyLine {
 
 const time = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{3,6})?Z$/
 
-/** A folder, and commands on it that must end as they are expected to. */
+/** A folder, and commands on it that must exit with the expected code. */
 async function inFolder(t: Parameters<typeof newFolder>[0]) {
   const folder = await newFolder(t)
   const run = async (line: string, expected = 0) => {
@@ -41,7 +41,7 @@ async function inFolder(t: Parameters<typeof newFolder>[0]) {
     assert.equal(result.code, expected, `${line}: ${result.err}`)
     if (expected !== 0) {
       assert.equal(result.out, '', line)
-      assert.match(result.err, /^[^\n]+\n$/, `${line} says why in one line`)
+      assert.match(result.err, /^[^\n]+\n$/, `${line} explains itself in one line`)
     }
     return result
   }
@@ -49,7 +49,7 @@ async function inFolder(t: Parameters<typeof newFolder>[0]) {
 }
 
 describe('users', () => {
-  test('are added with a key, listed and removed', async (t) => {
+  test('can be added with a key, listed and removed', async (t) => {
     const { run } = await inFolder(t)
     const added = await run('user add ann --entities acme,globex --role admin --new')
     assert.match(added.out, keyLine)
@@ -73,7 +73,7 @@ describe('users', () => {
     )
   })
 
-  test('that cannot be are refused', async (t) => {
+  test('that are invalid are refused', async (t) => {
     const { run } = await inFolder(t)
     await run('user add ann --new')
     assert.match((await run('user add ann', 1)).err, /already a user ann/)
@@ -98,7 +98,7 @@ describe('users', () => {
 })
 
 describe('limits of users', () => {
-  test('are set, shown and taken away, and hold on a running server', async (t) => {
+  test('can be set, shown and removed, and apply on a running server', async (t) => {
     const { folder, run } = await inFolder(t)
     const key = (await run('user add ann --new')).out.trim()
     const server = await startServer(t, { HEDDLE_DATA: folder })
@@ -125,7 +125,7 @@ describe('limits of users', () => {
     })
   })
 
-  test('that cannot be are refused', async (t) => {
+  test('that are invalid are refused', async (t) => {
     const { folder, run } = await inFolder(t)
     await run('user add ann --new')
     assert.match((await run('user set bob --at-once 1', 1)).err, /no user bob, neither in the record nor in/)
@@ -146,7 +146,7 @@ describe('limits of users', () => {
 })
 
 describe('keys', () => {
-  test('work at once on a running server, and are dead at once when they are revoked', async (t) => {
+  test('work at once on a running server, and stop at once when they are revoked', async (t) => {
     const { folder, run } = await inFolder(t)
     const first = (await run('user add ann --entities acme --new')).out.trim()
     const server = await startServer(t, { HEDDLE_DATA: folder, HEDDLE_USERS: '' })
@@ -183,7 +183,7 @@ describe('keys', () => {
     assert.equal(await server.end('SIGTERM'), 0)
   })
 
-  test('that cannot be are refused', async (t) => {
+  test('that are invalid are refused', async (t) => {
     const { run } = await inFolder(t)
     await run('db migrate')
     assert.match((await run('key add nobody', 1)).err, /no user nobody/)
@@ -194,7 +194,7 @@ describe('keys', () => {
     )
   })
 
-  test('say whether answers to them are recorded', async (t) => {
+  test('have a setting for whether answers to them are recorded', async (t) => {
     const { run } = await inFolder(t)
     await run('user add ann --new')
     await run('key add ann --record off')
@@ -221,7 +221,7 @@ describe('keys', () => {
     )
   })
 
-  test('are never shown by anything that lists them', async (t) => {
+  test('are never shown by commands that list them', async (t) => {
     const { run } = await inFolder(t)
     const key = (await run('user add ann --new')).out.trim()
     const { out } = await run('key list ann')
@@ -230,7 +230,7 @@ describe('keys', () => {
 })
 
 describe('projects', () => {
-  test('have a retention of their own, which holds on a running server', async (t) => {
+  test('have their own retention, which applies on a running server', async (t) => {
     const { folder, run } = await inFolder(t)
     await run('db migrate')
     assert.deepEqual(JSON.parse((await run('project set acme/qa --retention-days 3')).out), {
@@ -255,7 +255,7 @@ describe('projects', () => {
     assert.equal(await server.end('SIGTERM'), 0)
   })
 
-  test('that cannot be are refused', async (t) => {
+  test('that are invalid are refused', async (t) => {
     const { run } = await inFolder(t)
     await run('db migrate')
     await Promise.all(
@@ -276,7 +276,7 @@ describe('projects', () => {
     assert.match((await run('project show acme/nothing', 1)).err, /nothing in project acme\/nothing/)
   })
 
-  test('are listed, shown, and deleted to the end though the command was killed', async (t) => {
+  test('are listed, shown, and deleted completely although the command was killed', async (t) => {
     const { folder, run } = await inFolder(t)
     await run('db migrate')
     const server = await startServer(t, { HEDDLE_DATA: folder })
@@ -300,7 +300,7 @@ describe('projects', () => {
         .count
     while (killed.exitCode === null && (await callsLeft()) === calls);
     killed.kill('SIGKILL')
-    // The server goes on with what is left.
+    // The server continues with what is left.
     while ((await projects()).includes('acme/qa')) await new Promise((resolve) => setTimeout(resolve, 200))
     assert.deepEqual(await projects(), ['acme/other'])
     assert.equal(await server.end('SIGTERM'), 0)
@@ -309,7 +309,7 @@ describe('projects', () => {
   })
 })
 
-test('without a record users and keys are refused with what to do, and nothing is made', async (t) => {
+test('without a record commands for users and keys say what to do, and create nothing', async (t) => {
   const { folder, run } = await inFolder(t)
   for (const line of ['user add ann', 'user list', 'user remove ann', 'key add ann', 'key list ann']) {
     const { err } = await run(line, 3)
@@ -322,7 +322,7 @@ test('without a record users and keys are refused with what to do, and nothing i
 })
 
 describe('the database', () => {
-  test('is brought to the schema of this version, as often as one likes', async (t) => {
+  test('is migrated to the schema of this version, any number of times', async (t) => {
     const { run } = await inFolder(t)
     const first = await run('db migrate')
     assert.match(first.out, /schema of this version/)
@@ -364,7 +364,7 @@ describe('the database', () => {
     assert.equal(await again.end('SIGTERM'), 0)
   })
 
-  test('is never copied over a file, nor to a place that is not there', async (t) => {
+  test('is never copied over a file, nor into a missing folder', async (t) => {
     const { folder, run } = await inFolder(t)
     await run('db migrate')
     const taken = join(folder, 'taken')
@@ -382,14 +382,14 @@ describe('the database', () => {
     await run('db backup a b', 2)
   })
 
-  test('that is not there is not made by looking', async (t) => {
+  test('that does not exist is not created by reading it', async (t) => {
     const { run } = await inFolder(t)
     assert.match((await run('db check', 3)).err, /no record at/)
     assert.match((await run('db backup copy', 3)).err, /no record at/)
     assert.match((await run('db check', 3)).err, /no record at/)
   })
 
-  test('in a PostgreSQL that is not there ends with 3 and a line without the password', async () => {
+  test('in an unreachable PostgreSQL exits with 3 and a line without the password', async () => {
     const settings = { HEDDLE_DATABASE_URL: 'postgres://heddle:secret@127.0.0.1:1/x' }
     for (const args of [['serve'], ['user', 'list'], ['db', 'backup', 'copy']]) {
       const { code, err } = await runHeddle(args, settings)
@@ -418,7 +418,7 @@ const names = [
 ]
 
 describe('help', () => {
-  test('names every command, and each explains itself', async (t) => {
+  test('names every command, and each has its own help', async (t) => {
     const { run } = await inFolder(t)
     const { out } = await run('--help')
     assert.equal((await run('-h')).out, out)
@@ -430,7 +430,7 @@ describe('help', () => {
     })
     await Promise.all(explained)
     const listed = out.split('\n').filter((line) => line.startsWith('  '))
-    assert.equal(listed.length, names.length, 'a command that this test does not know')
+    assert.equal(listed.length, names.length, 'a command that this test does not list')
   })
 
   test('of a group names its commands', async (t) => {
@@ -440,21 +440,21 @@ describe('help', () => {
     assert.doesNotMatch(out, /key add/)
   })
 
-  test('does nothing else', async (t) => {
+  test('has no side effects', async (t) => {
     const { folder, run } = await inFolder(t)
     await run('user add ann --help')
     await run('serve --help')
     assert.match((await runHeddle(['db', 'check'], { HEDDLE_DATA: folder })).err, /no record/)
   })
 
-  test('the version is the one of the package', async (t) => {
+  test('the version is that of the package', async (t) => {
     const { run } = await inFolder(t)
     const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
     assert.equal((await run('--version')).out, `${version}\n`)
   })
 })
 
-test('a command that there is not ends with 2 and says where to look', async (t) => {
+test('an unknown command exits with 2 and says where to look', async (t) => {
   const { run } = await inFolder(t)
   await Promise.all(
     ['weave', 'user', 'user rename ann', 'db', 'serve now', '--port 1'].map((line) => run(line, 2)),
@@ -462,7 +462,7 @@ test('a command that there is not ends with 2 and says where to look', async (t)
   assert.match((await run('weave', 2)).err, /There is no command weave.*--help/)
 })
 
-test('what was mistyped is answered with what was meant', async (t) => {
+test('a typo gets a suggestion', async (t) => {
   const { folder, run } = await inFolder(t)
   for (const [line, says] of [
     ['usr add ann', /^There is no command usr add\. Did you mean user add\?/],
@@ -478,7 +478,7 @@ test('what was mistyped is answered with what was meant', async (t) => {
   assert.deepEqual(readdirSync(folder), [])
 })
 
-test('a Node that is too old says so in a line before anything is loaded', (t) => {
+test('on a Node that is too old one line says so before anything is loaded', (t) => {
   const old = (process.env.PATH ?? '')
     .split(':')
     .map((folder) => join(folder, 'node'))

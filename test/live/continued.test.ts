@@ -35,7 +35,7 @@ const samplings = [
   { seed: 9, min_tokens: 100 },
 ]
 
-test('what is given and what is answered fit together, streamed or not, guessed ahead or not', async (t) => {
+test('a given beginning and its answer fit the constraint together, streamed or not, with guesses or without', async (t) => {
   const told: string[][] = []
   for (const speculation of ['on', 'off']) {
     const server = await startChatServer(t, {

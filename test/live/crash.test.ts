@@ -8,7 +8,7 @@ const kills = 20
 const writers = 16
 const acknowledgementsBeforeKill = 150
 
-test('P1: no acknowledged write is lost in 20 kills in the middle of thousands of writes', async (t) => {
+test('P1: no acknowledged write is lost in 20 kills during thousands of writes', async (t) => {
   const folder = await newFolder(t)
   const acknowledged = new Map<string, string>()
 
@@ -26,7 +26,7 @@ test('P1: no acknowledged write is lost in 20 kills in the middle of thousands o
           const ending = await server.post('/call/end', { end: endOf(id, { output }) })
           if (started.status === 200 && ending.status === 200) acknowledged.set(id, output)
         } catch (error) {
-          // The kill cuts connections; what was cut off was not acknowledged.
+          // The kill cuts connections; a write that was cut off was not acknowledged.
           if (ended === undefined) throw error
         }
         if (acknowledged.size >= target) ended ??= server.end('SIGKILL')
@@ -42,7 +42,7 @@ test('P1: no acknowledged write is lost in 20 kills in the middle of thousands o
   assert.equal(await server.end('SIGTERM'), 0)
 })
 
-/** Reads the last `count` acknowledged calls back. */
+/** Reads back the last `count` acknowledged calls. */
 async function sameAsAcknowledged(
   server: RunningServer,
   acknowledged: ReadonlyMap<string, string>,

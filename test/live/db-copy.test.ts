@@ -33,7 +33,7 @@ async function open(t: TestContext, place: Place): Promise<Database> {
 const sqliteIn = (folder: string): Place => ({ databaseUrl: '', folder })
 const postgresAt = (databaseUrl: string): Place => ({ databaseUrl, folder: '' })
 
-/** One thing of each kind, and calls in many trees, some of a hundred kilobytes. */
+/** One thing of each kind, and calls in many traces, some of a hundred kilobytes. */
 async function fill(place: Place, calls = 300): Promise<void> {
   const closing: (() => Promise<void>)[] = []
   const database = await openRecord({ ...place, queryTimeoutMs: 30_000 })
@@ -53,7 +53,7 @@ async function fill(place: Place, calls = 300): Promise<void> {
   for (const close of closing) await close()
 }
 
-/** All but what says how it was opened, and the index of words. */
+/** All tables except those about how the record was opened, and the index of words. */
 async function contents(db: Database): Promise<Record<string, string[]>> {
   const all = await dumpOf(db, () => false, [])
   return Object.fromEntries(Object.entries(all).filter(([name]) => !/^(heddle|search)_/.test(name)))
@@ -61,7 +61,7 @@ async function contents(db: Database): Promise<Record<string, string[]>> {
 
 const copying = (from: string) => ({ from, signal: new AbortController().signal, report: () => {} })
 
-test('a record goes from SQLite to PostgreSQL and back, whole', async (t) => {
+test('a record is copied from SQLite to PostgreSQL and back without loss', async (t) => {
   const [first, last] = [await newFolder(t), await newFolder(t)]
   const url = await postgres.createDatabase()
   await fill(sqliteIn(first))
@@ -78,14 +78,17 @@ test('a record goes from SQLite to PostgreSQL and back, whole', async (t) => {
     await contents(await open(t, postgresAt(url))),
     await contents(await open(t, sqliteIn(last))),
   ]
-  assert.ok(Object.values(before).filter((rows) => rows.length > 0).length > 12, 'many kinds of things')
+  assert.ok(
+    Object.values(before).filter((rows) => rows.length > 0).length > 12,
+    'the record has many kinds of things',
+  )
   assert.deepEqual(behind, before)
   assert.equal(await hasUnread(await open(t, sqliteIn(last))), true, 'words are indexed again')
   assert.deepEqual(Object.keys(between).sort(), Object.keys(before).sort())
   for (const [table, rows] of Object.entries(before)) assert.equal(between[table]?.length, rows.length, table)
 })
 
-test('a copy that was cut off is no record yet, and goes on where it was', async (t) => {
+test('an interrupted copy is not a record yet, and continues where it stopped', async (t) => {
   const [from, to] = [await newFolder(t), await newFolder(t)]
   await fill(sqliteIn(from))
   const child = heddle(['db', 'copy', to], { HEDDLE_DATA: from })
@@ -105,7 +108,7 @@ test('a copy that was cut off is no record yet, and goes on where it was', async
   assert.deepEqual(await contents(await open(t, sqliteIn(to))), await contents(await open(t, sqliteIn(from))))
 })
 
-test('what changed behind the part that was copied is copied once more', async (t) => {
+test('what changed in the part that was already copied is copied again', async (t) => {
   const folder = await newFolder(t)
   await fill(sqliteIn(folder), 20)
   const source = await open(t, sqliteIn(folder))
@@ -125,7 +128,7 @@ test('what changed behind the part that was copied is copied once more', async (
   assert.deepEqual(await target.all(tags), await source.all(tags))
 })
 
-test('a copy fills an empty record, and no other', async (t) => {
+test('a copy only writes into an empty record', async (t) => {
   const [from, to] = [await newFolder(t), await newFolder(t)]
   await fill(sqliteIn(from), 0)
   await fill(sqliteIn(to), 0)

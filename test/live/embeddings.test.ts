@@ -49,7 +49,7 @@ async function callsOf(server: RunningServer) {
   return lines.map((line) => JSON.parse(line) as { exception: string | null; summary: { usage: object } })
 }
 
-test('a server with an encoder makes vectors, writes nothing, and lives through its engine', async (t) => {
+test('a server with an encoder computes vectors, refuses to generate text, and survives a killed engine', async (t) => {
   const server = await serving(t)
   const [card] = ((await (await server.get('/v1/models')).json()) as { data: Record<string, unknown>[] }).data
   assert.deepEqual([card?.tasks, card?.dimensions, card?.max_model_len], [['embeddings'], 64, 128])
@@ -75,7 +75,7 @@ test('a server with an encoder makes vectors, writes nothing, and lives through 
   assert.equal(await server.end('SIGTERM'), 0)
 })
 
-test('a client that leaves pays for what was read, and is a call that says so', async (t) => {
+test('a request whose client disconnects is recorded as a call that says so', async (t) => {
   const server = await serving(t)
   const leaving = new AbortController()
   const input = Array.from({ length: 2_048 }, () => 'the cat sat on the mat. '.repeat(12))
@@ -92,7 +92,7 @@ test('a client that leaves pays for what was read, and is a call that says so', 
   assert.deepEqual(new Set(exceptions), new Set([null, 'client disconnected']))
 })
 
-test('a reranker sorts documents, and a gateway passes both on', async (t) => {
+test('a reranker sorts documents, and a gateway forwards both APIs', async (t) => {
   pairs.isOn = true
   t.after(() => {
     pairs.isOn = false

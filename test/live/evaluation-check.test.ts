@@ -16,7 +16,7 @@ function trial(n: number) {
   return wholePart(project, `t${n}`, start, { output })
 }
 
-/** What can be wrong with what is derived: one statement each, and what is said of it. */
+/** Possible damage to derived results: a statement that causes it, and the message about it. */
 const damages: [statement: string, complaint: RegExp][] = [
   [
     `UPDATE eval_trials SET scores = '{"judge":1}' WHERE trial_id = 't3'`,
@@ -30,7 +30,7 @@ const damages: [statement: string, complaint: RegExp][] = [
   [`DELETE FROM calls WHERE id = 't8'`, /trial t8 of evaluation e0/],
 ]
 
-test('`heddle db check` finds results that are not what the calls say, and derives them again when told to', async (t) => {
+test('`heddle db check` finds results that differ from the calls, and derives them again on request', async (t) => {
   const folder = await newFolder(t)
   const file = sqliteFile(folder)
   const db = await openSqlite({ file })
@@ -43,7 +43,7 @@ test('`heddle db check` finds results that are not what the calls say, and deriv
   assert.deepEqual(
     [owed.code, owed.out, owed.err],
     [0, 'The record is sound.\n', ''],
-    'what is owed is no damage',
+    'pending results are not damage',
   )
   const behind = await openSqlite({ file })
   while (await behind.writeBehind('deriveNext', { limit: 50, now: now() }));

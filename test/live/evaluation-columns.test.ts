@@ -145,7 +145,7 @@ for (const driver of allDrivers()) {
       return all.map(({ status, json }) => [status, json])
     }
 
-    test('answer as the trials do, whatever is asked', async (t) => {
+    test('give the same answers as the trials, for any query', async (t) => {
       const app = await opened(t)
       await fc.assert(
         fc.asyncProperty(
@@ -171,7 +171,7 @@ for (const driver of allDrivers()) {
       )
     })
 
-    test('are read where they are those of the trials, and only there', async (t) => {
+    test('are used only while they match the trials', async (t) => {
       const app = await opened(t)
       const { database: db, post } = app
       const project = newProject()
@@ -186,20 +186,20 @@ for (const driver of allDrivers()) {
       await keepAll(db, project)
       assert.deepEqual((await post(path(project), sorted)).json, right)
 
-      // A write of one trial, whatever it changes, is seen at once.
+      // Any write of one trial is visible at once.
       const late = { evaluation: 'e1', row: 7, scores: { judge: { score: 1000 } }, isFailed: true }
       await db.write('upsertCalls', trialsOf(project, [late], 10_000))
       const { json } = await post(path(project), sorted)
       assert.notDeepEqual(json.rows, right.rows)
       assert.equal(json.summary.evaluations[0].trial_count + json.summary.evaluations[1].trial_count, 601)
 
-      // Columns of a version that is gone are never kept, and do not stay.
+      // Columns of an old version are not stored, and do not remain.
       const [set] = await readRowSets(db, project, ['e1'])
       assert.ok(set)
       const old = { project_id: project, evaluation_id: 'e1', version: 'gone' }
       assert.equal(await db.write('keepColumn', { ...old, name: 'v0', bytes: new Uint8Array(9) }), false)
       assert.equal(await db.write('finishColumns', { ...old, header: '{}' }), false)
-      // A server that ends in the middle leaves columns without a header, which nobody reads.
+      // A server that is killed in between leaves columns without a header, which are not read.
       await db.write('keepColumn', {
         ...{ project_id: project, ...set, name: 'v0', bytes: new Uint8Array(9) },
       })
@@ -211,7 +211,7 @@ for (const driver of allDrivers()) {
       )
       assert.deepEqual(versions, [{ version: set.version }])
 
-      // What `heddle db check` says of them.
+      // `heddle db check` finds them.
       const checked = () => checkEvaluation(db, { project_id: project, evaluation_id: 'e1' }, now(), signal)
       assert.deepEqual(await checked(), [])
       await db.write('keepColumn', {
@@ -222,20 +222,20 @@ for (const driver of allDrivers()) {
         /^the columns of evaluation e1 in .* are not those of its trials$/,
       )
 
-      // A header that cannot be read is said to be damaged.
+      // An unreadable header is reported as damage.
       const cut = new TextEncoder().encode('{"cut')
       await db.write('keepColumn', { ...{ project_id: project, ...set, name: headerName, bytes: cut } })
       const damaged = await post(path(project), sorted)
       assert.deepEqual([damaged.status, damaged.json.code], [503, 'storage_corrupt'])
 
-      // With the last trial they go.
+      // They are deleted with the last trial.
       const ids = [...all.keys(), 10_000].map((n) => `trial-${n}`)
       await db.write('deleteCalls', { project_id: project, ids, now: startedAt })
       assert.equal((await post(path(project), sorted)).json.total_rows, 0)
       assert.deepEqual(await db.all(sql`SELECT name FROM eval_columns WHERE project_id = ${project}`), [])
     })
 
-    test('are kept behind the writes, when the trials are at rest', async (t) => {
+    test('are stored in the background, once the trials no longer change', async (t) => {
       const db = await driver.open(t)
       const project = newProject()
       const all = Array.from({ length: 250 }, (_, row) => ({

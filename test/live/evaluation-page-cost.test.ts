@@ -21,7 +21,7 @@ function trial(evaluation: string, n: number) {
   return wholePart(project, `${evaluation}-${n}`, start, { output })
 }
 
-/** The record as a query sees it, and what the query took out of it. */
+/** Wraps the record, and notes the queries and the number of rows that they read. */
 function watched(db: Database) {
   const queries: Sql[] = []
   let rows = 0
@@ -49,7 +49,7 @@ function watched(db: Database) {
   return { reader, queries, rows: () => rows }
 }
 
-test('P7: a page of evaluation results costs what the page costs, not what the evaluation costs', async (t) => {
+test('P7: the cost of a page of evaluation results depends on the page, not on the size of the evaluation', async (t) => {
   const file = sqliteFile(await newFolder(t))
   const db = await openSqlite({ file })
   t.after(() => db.close())
@@ -73,13 +73,13 @@ test('P7: a page of evaluation results costs what the page costs, not what the e
     return { page, total: others.total_rows, taken: taken(), queries }
   }
 
-  // Whoever looks first derives what is still owed.
+  // The first query derives pending results.
   await pageOf(['small'])
   const small = await pageOf(['small'])
   const large = await pageOf(['large'])
   assert.deepEqual([small.page.length, small.total], [5, 20])
   assert.deepEqual([large.page.length, large.total], [5, 4_000])
-  assert.equal(large.taken, small.taken, 'as many rows are read for a page of either')
+  assert.equal(large.taken, small.taken, 'a page of either reads the same number of rows')
 
   const two = await pageOf(['large', 'other'])
   assert.deepEqual([two.page.length, two.total], [5, 4_000])
@@ -88,7 +88,7 @@ test('P7: a page of evaluation results costs what the page costs, not what the e
   for (const query of [...large.queries, ...two.queries]) {
     const plan = connection.all<{ detail: string }>(sql`EXPLAIN QUERY PLAN ${query}`)
     for (const { detail } of plan) {
-      // Whatever is sorted or looked at in passing is the page, or what the request itself names.
+      // Only the page, or what the request itself names, may be sorted or scanned.
       assert.doesNotMatch(detail, /^SCAN (eval_trials|calls|trial)\b/, query.text)
     }
   }

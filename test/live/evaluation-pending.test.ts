@@ -33,7 +33,7 @@ for (const driver of allDrivers()) {
     before(driver.start)
     after(driver.stop)
 
-    test('are there for whoever asks, of the last write too', async () => {
+    test('are derived for a query, including the last write', async () => {
       const db = await driver.shared()
       const project = newProject()
       for (let from = 0; from < 300; from += 50) {
@@ -43,12 +43,12 @@ for (const driver of allDrivers()) {
       }
       await db.write('deleteCalls', { project_id: project, ids: ['t7'], now: Date.now() * 1000 })
       assert.deepEqual(await resultsOf(db, project), [299, 299])
-      // A call that nobody knew as a trial becomes one, and a trial becomes something else.
+      // A trial becomes a call of another op.
       await db.write('upsertCalls', [startPart(project, 't8', { parent_id: 'e1', op_name: 'other' })])
       assert.deepEqual(await resultsOf(db, project), [298, 298])
     })
 
-    test('are never so many that the first who asks waits for long', async () => {
+    test('are never so many that the first query waits long', async () => {
       const db = await driver.shared()
       const project = newProject()
       let most = 0
@@ -60,7 +60,7 @@ for (const driver of allDrivers()) {
       assert.deepEqual(await resultsOf(db, project), [7000, 7000])
     })
 
-    test('are derived behind the writes, when nobody asks', async (t) => {
+    test('are derived in the background without a query', async (t) => {
       const db = await driver.open(t)
       const project = newProject()
       const deriving = startDeriving(db, (error) => assert.fail(error as Error))

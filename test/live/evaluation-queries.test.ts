@@ -17,10 +17,10 @@ const evaluation = '00000000-0000-4000-8000-0000000000e1'
 const trials = 200_000
 const query = `/v2/${project}/eval_results/query`
 
-/** Long reads that run at once; the others wait. */
+/** The number of long reads that run at once; others wait. */
 const seats = 4
 
-/** An evaluation as it is derived, without its calls: only what a filter reads is looked at. */
+/** Derived results of an evaluation, without its calls: the filters read nothing else. */
 async function writeLargeEvaluation(folder: string): Promise<void> {
   const file = sqliteFile(folder)
   await (await openSqlite({ file })).close()
@@ -41,7 +41,7 @@ const says = (substr: string) => ({
   $contains: { input: { $getField: 'scores.why' }, substr: { $literal: substr } },
 })
 
-/** Looks at the scores of each trial some thousand times. */
+/** Reads the scores of each trial thousands of times. */
 const heavy = {
   evaluation_call_ids: [evaluation],
   filters: Array.from({ length: 16 }, (_, n) => ({
@@ -55,21 +55,21 @@ describe('a heavy query of evaluation results', () => {
   before(() => writeLargeEvaluation(folder))
   after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
 
-  /** Each of these is answered while the query goes on. */
+  /** Each of these requests is answered while the query runs. */
   async function othersAreServed(server: RunningServer): Promise<void> {
     const start = startOf({ project_id: 'acme/other' })
     assert.equal((await server.post('/call/start', { start })).status, 200)
     assert.equal((await server.post('/call/read', { project_id: 'acme/other', id: start.id })).status, 200)
   }
 
-  test('frees its place when its client leaves in the middle', async (t) => {
-    // Far longer than the test waits: it is not the deadline that ends them.
+  test('frees its slot when its client disconnects', async (t) => {
+    // Far longer than the test runs, so the deadline does not end them.
     const server = await startServer(t, { HEDDLE_DATA: folder, HEDDLE_QUERY_TIMEOUT: '3600000' })
     for (let round = 0; round < 3; round++) {
       const leaving = await Promise.all(
         Array.from({ length: seats }, () => rawPost(server.address, query, heavy)),
       )
-      // The bodies are large, so it is not at once that all of them are worked on.
+      // The bodies are large, so it takes a moment until all queries run.
       let waiting = Promise.resolve(0)
       await until('all places are taken', async () => {
         let isAnswered = false
@@ -86,7 +86,7 @@ describe('a heavy query of evaluation results', () => {
     assert.equal(await server.end('SIGTERM'), 0)
   })
 
-  test('is refused when it takes too long, and frees its place', async (t) => {
+  test('is refused when it takes too long, and frees its slot', async (t) => {
     const database = await openRecord({ databaseUrl: '', folder, queryTimeoutMs: 100 })
     const { post } = await openApp(t, { database })
     for (let round = 0; round < seats + 1; round++) {

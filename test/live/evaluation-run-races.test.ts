@@ -15,11 +15,11 @@ const statusesOf = (answers: readonly { status: number }[]) =>
   answers.map(({ status }) => status).toSorted((a, b) => a - b)
 
 for (const driver of allDrivers()) {
-  describe(`evaluation runs at once, with ${driver.name}`, () => {
+  describe(`concurrent evaluation runs, with ${driver.name}`, () => {
     before(driver.start)
     after(driver.stop)
 
-    test('scores that arrive while their prediction is finished are all in its trial', async (t) => {
+    test('all scores that arrive while their prediction finishes are in its trial', async (t) => {
       const { post, run, predict, score, finishPrediction } = await openRuns(t, driver)
       for (let round = 0; round < 5; round++) {
         const id = await run()
@@ -35,7 +35,7 @@ for (const driver of allDrivers()) {
       }
     })
 
-    test('scores that come and go while their prediction is finished: the trial has those that are left', async (t) => {
+    test('the trial has the remaining scores when some are added and removed while the prediction finishes', async (t) => {
       const { post, send, run, predict, score, finishPrediction } = await openRuns(t, driver)
       const id = await run()
       const prediction = await predict(id)
@@ -49,7 +49,7 @@ for (const driver of allDrivers()) {
       assert.equal((await allFeedback(post)).length, 3)
     })
 
-    test('a run that is finished by everyone at once ends once, with one summary', async (t) => {
+    test('a run that several clients finish at once ends once, with one summary', async (t) => {
       const { post, get, run, predict, score, finishPrediction, finishRun } = await openRuns(t, driver)
       const id = await run()
       const prediction = await predict(id)
@@ -67,7 +67,7 @@ for (const driver of allDrivers()) {
       assert.deepEqual(summarized[0].output, record.output)
     })
 
-    test('the same run, prediction and score sent by everyone at once are there once', async (t) => {
+    test('the same run, prediction and score sent several times at once are stored once', async (t) => {
       const { post, run, predict, score } = await openRuns(t, driver)
       const six = [1, 2, 3, 4, 5, 6]
       const id = randomUUID()
@@ -80,7 +80,7 @@ for (const driver of allDrivers()) {
       assert.equal((await allFeedback(post)).length, 1)
     })
 
-    test('one id for different things at once: one of them has it', async (t) => {
+    test('when one id is sent for different values at once, one of them gets it', async (t) => {
       const { post, run, predict } = await openRuns(t, driver)
       const id = await run()
       const wanted = randomUUID()
@@ -100,7 +100,7 @@ for (const driver of allDrivers()) {
       assert.ok(await predict(id))
     })
 
-    test('a run that is deleted while it is finished leaves no call', async (t) => {
+    test('a run that is deleted while it finishes leaves no call', async (t) => {
       const { post, send, run, finishRun } = await openRuns(t, driver)
       for (let round = 0; round < 5; round++) {
         const id = await run()

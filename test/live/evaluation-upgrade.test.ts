@@ -15,7 +15,7 @@ import { newFolder } from '../support/server.ts'
 const project = 'acme/qa'
 const caller: Caller = { name: 'alice', role: 'member', entities: new Set(['acme']) }
 
-test('evaluations that were written before there were results have them all the same', async (t) => {
+test('evaluations from versions before results existed have results', async (t) => {
   const file = sqliteFile(await newFolder(t))
   const older = connect(file, 'write')
   const migrations = loadMigrations('sqlite')
@@ -50,7 +50,7 @@ test('evaluations that were written before there were results have them all the 
   )
 })
 
-test('scores that an older version gave to the wrong call are given anew', async (t) => {
+test('scores that an older version assigned to the wrong scorer are derived again', async (t) => {
   const file = sqliteFile(await newFolder(t))
   const older = connect(file, 'write')
   const migrations = loadMigrations('sqlite')

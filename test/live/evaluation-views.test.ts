@@ -14,7 +14,7 @@ interface Scored {
   score: unknown
 }
 
-/** The scores as trials of a project of their own. */
+/** Writes the scores as trials of a new project. */
 async function written({ database }: Pick<TestApp, 'database'>, scored: readonly Scored[]): Promise<string> {
   const project = newProject()
   const trials = scored.map(({ evaluation, row, score }, index) =>
@@ -55,7 +55,7 @@ const number = (value: unknown) =>
   typeof value === 'number' ? value : typeof value === 'boolean' ? Number(value) : undefined
 const mean = (values: readonly number[]) => values.reduce((all, one) => all + one, 0) / values.length
 
-/** The mean of each row that has one. */
+/** The mean of each row that has values. */
 function rowMeans(scored: readonly Scored[], of: string): Map<number, number> {
   const rows = Map.groupBy(
     scored.filter(({ evaluation, score }) => evaluation === of && number(score) !== undefined),
@@ -85,7 +85,7 @@ for (const driver of allDrivers()) {
     const opened = async (t: Parameters<typeof openApp>[0]) =>
       openApp(t, { database: await driver.open(t as never) })
 
-    test('scores count every trial once, and pairs every row that both have', async (t) => {
+    test('scores count each trial once, and pairs count each row that both have', async (t) => {
       const app = await opened(t)
       await fc.assert(
         fc.asyncProperty(history, fc.integer({ min: 1, max: 64 }), async (scored, bins) => {
@@ -150,7 +150,7 @@ for (const driver of allDrivers()) {
       )
     })
 
-    test('a row is where it is in the answer of the query, and its neighbours are too', async (t) => {
+    test('the rank and neighbours of a row are those in the answer of the query', async (t) => {
       const app = await opened(t)
       await fc.assert(
         fc.asyncProperty(
@@ -187,7 +187,7 @@ for (const driver of allDrivers()) {
       )
     })
 
-    test('numbers that no axis can hold count as missing, and none of them is an error', async (t) => {
+    test('numbers beyond any axis count as missing, without an error', async (t) => {
       const app = await opened(t)
       const scores = [1e308, -1e308, '1e400', 1e-300, 5e-324, 0.1, '0.25', 1e100, -1e100]
       const scored = [e1, e2].flatMap((evaluation) =>
@@ -215,7 +215,7 @@ for (const driver of allDrivers()) {
       assert.deepEqual([json.pairs[0].wins, json.pairs[0].ties, json.pairs[0].losses], [0, 6, 0])
     })
 
-    test('booleans are compared by how many rows both pass, and beyond a thousand rows by their spread', async (t) => {
+    test('booleans are compared by rows that pass in both, with a normal interval beyond a thousand rows', async (t) => {
       const app = await opened(t)
       const scored = [e1, e2].flatMap((evaluation, at) =>
         Array.from({ length: 1500 }, (_, row) => ({ evaluation, row, score: row % (at + 2) === 0 })),
@@ -239,7 +239,7 @@ for (const driver of allDrivers()) {
       assert.deepEqual(drawn, await asked(app.post('/views/scores', few)))
     })
 
-    test('evaluations are listed newest first with what their trials add up to', async (t) => {
+    test('evaluations are listed newest first, with totals over their trials', async (t) => {
       const app = await opened(t)
       const project = await written(app, [
         { evaluation: e1, row: 1, score: 1 },
@@ -270,7 +270,7 @@ for (const driver of allDrivers()) {
       )
     })
 
-    test('what is asked wrongly is refused by name', async (t) => {
+    test('invalid requests are refused by the name of the field', async (t) => {
       const { post } = await opened(t)
       const body = { project_id: 'acme/qa', evaluation_call_ids: [e1], field: 'scores.x' }
       const { field: _, ...ofRank } = body

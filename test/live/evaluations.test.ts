@@ -198,7 +198,7 @@ const question = fc.record(
   { requiredKeys: ['evaluation_call_ids', 'include_summary'] },
 ) as fc.Arbitrary<ResultsRequest>
 
-/** The calls as they are now, read without any of what is derived from them. */
+/** The current calls, read without derived results. */
 async function finalCalls(db: Database, project: string): Promise<FinalCall[]> {
   return db.all<FinalCall>(
     sql`SELECT id, parent_id, op_name, started_at, ended_at, exception, expire_at, attributes, inputs, output, summary,
@@ -222,7 +222,7 @@ async function answered(db: Database, project: string, request: ResultsRequest):
   return { rows: list.map((row) => JSON.parse(row)), total_rows, summary }
 }
 
-/** Each call once, as the store wants it. */
+/** Each call once, as the store requires. */
 function onePartOfEach(parts: readonly CallPart[]): CallPart[] {
   return [...new Map(parts.map((one) => [one.id, one])).values()]
 }
@@ -237,7 +237,7 @@ async function assertSame(db: Database, project: string, requests: readonly Resu
   for (const request of requests) {
     assert.deepEqual(await answered(db, project, request), resultsOf(calls, request), json(request))
   }
-  // The same once more, by their columns.
+  // The same again from their columns.
   const signal = new AbortController().signal
   for (const set of await readRowSets(db, project, evaluations)) {
     await keepColumns(db, { project_id: project, ...set }, signal)
@@ -246,7 +246,7 @@ async function assertSame(db: Database, project: string, requests: readonly Resu
     assert.deepEqual(
       await answered(db, project, request),
       resultsOf(calls, request),
-      `kept: ${json(request)}`,
+      `columns: ${json(request)}`,
     )
   }
   for (const evaluation_id of evaluations) {
@@ -266,7 +266,7 @@ for (const driver of allDrivers()) {
     before(driver.start)
     after(driver.stop)
 
-    test('histories one after the other answer as their final calls say', async () => {
+    test('sequential histories give the results of their final calls', async () => {
       const db = await driver.shared()
       await fc.assert(
         fc.asyncProperty(
@@ -284,7 +284,7 @@ for (const driver of allDrivers()) {
       )
     })
 
-    test('scores of very many shapes, and with very many scalars, answer as others do', async () => {
+    test('scores of very many shapes and with very many scalars give the same results as others', async () => {
       const db = await driver.shared()
       const project = newProject()
       const given = (n: number): Record<string, unknown> => {
@@ -341,7 +341,7 @@ for (const driver of allDrivers()) {
       await assertSame(db, project, [asked, { ...asked, require_intersection: true }])
     })
 
-    test('scores sort and compare with every digit, and booleans among them as 1 and 0', async () => {
+    test('scores sort and compare by every digit, with booleans as 1 and 0', async () => {
       const db = await driver.shared()
       const project = newProject()
       const given = [
@@ -400,7 +400,7 @@ for (const driver of allDrivers()) {
       ])
     })
 
-    test('filters and sorts see rows of other projects that the caller may use', async (t) => {
+    test('filters and sorts read rows of other projects to which the caller has access', async (t) => {
       const { post } = await openApp(t, { database: await driver.open(t) })
       const rowsOf = async (project_id: string, rows: object[], key: string) => {
         const { json } = await post('/table/create', { table: { project_id, rows } }, key)
@@ -449,7 +449,7 @@ for (const driver of allDrivers()) {
       assert.deepEqual(await query({ ...above(1), ...sorted }, keys.alice), [[3, 2], [two]])
       assert.deepEqual(await query(sorted, keys.alice), [[3, 2, 1, null, null], [two]])
       assert.deepEqual(await query({ ...above(3) }, keys.alice), [[], [two]])
-      // Who may use all entities sees them all.
+      // A caller with access to all entities sees all rows.
       assert.deepEqual(await query({ ...above(1), ...sorted }, keys.root), [
         [4, 3, 2],
         [warning('1 row refers')],
@@ -457,7 +457,7 @@ for (const driver of allDrivers()) {
       assert.deepEqual((await query({}, keys.alice))[1], [])
     })
 
-    test('histories that meet each other do too', async () => {
+    test('concurrent histories give the results of their final calls', async () => {
       const db = await driver.shared()
       await fc.assert(
         fc.asyncProperty(

@@ -19,7 +19,7 @@ for (const [from, to] of [
   ['SQLite', 'PostgreSQL'],
   ['PostgreSQL', 'SQLite'],
 ] as const) {
-  test(`what is exported from ${from} is imported into ${to}, digit by digit, once`, async (t) => {
+  test(`an export from ${from} is imported into ${to} once, with every digit`, async (t) => {
     const of = async (engine: string) =>
       placeOf(await newFolder(t), engine === 'PostgreSQL' ? postgres : undefined)
     const [source, target] = [await of(from), await of(to)]
@@ -34,7 +34,7 @@ for (const [from, to] of [
     )
     await withApp(target, async () => {})
 
-    // The first part alone, as if the command had been killed.
+    // Only the first part, as if the command had been killed.
     const all = readFileSync(file, 'utf8').split('\n')
     const part = join(target.HEDDLE_DATA as string, 'part.jsonl')
     writeFileSync(part, all.slice(0, 200).join('\n'))
@@ -51,7 +51,7 @@ for (const [from, to] of [
 
     const again = await runHeddle(['import', file], target)
     const { calls, ...others } = JSON.parse(again.out)
-    // Calls that run may have gone on: they are written again.
+    // Running calls may have changed, so they are written again.
     assert.deepEqual(calls, outcome(2, callsOfProject - 2))
     assert.deepEqual(others, {
       files: outcome(0, 1),
@@ -69,7 +69,7 @@ for (const [from, to] of [
   })
 }
 
-test('what was deleted or went on here stays as it is', async (t) => {
+test('calls that were deleted or continued here stay unchanged', async (t) => {
   const settings = { HEDDLE_DATA: await newFolder(t) }
   const [deleted, running] = [completeOf({ project_id: project }), startOf({ project_id: project })]
   await withApp(settings, async ({ post }) => {
@@ -94,7 +94,7 @@ test('what was deleted or went on here stays as it is', async (t) => {
   })
 })
 
-test('a line that is none is named, and what stands before it is taken', async (t) => {
+test('an invalid line is named, and the lines before it are imported', async (t) => {
   const settings = { HEDDLE_DATA: await newFolder(t) }
   await withApp(settings, async () => {})
   const head = JSON.stringify({ export: { version: 1, project_id: project } })
@@ -148,7 +148,7 @@ test('a line that is none is named, and what stands before it is taken', async (
   }
 })
 
-test('a record in PostgreSQL is backed up while it is written to, and served from the backup', async (t) => {
+test('a record in PostgreSQL is backed up during writes, and served from the backup', async (t) => {
   const folder = await newFolder(t)
   const source = await placeOf(folder, postgres)
   await fill(source)

@@ -74,16 +74,16 @@ async function fill(table: readonly Row[]): Promise<void> {
   )
 }
 
-/** Of what one query selects. */
+/** The most columns of one query. */
 const mostColumns = 1_000
 
-/** Every value once for a row, however few there are. */
+/** Looks up every value once per row, however few there are. */
 const gathered: Dialect = {
   ...postgresDialect,
   condition: (condition) => boundedCondition(postgresDialect, valueLookedUp, condition, 0),
 }
 
-/** Not only which rows are kept: false and unknown are told apart. */
+/** Compares all three truth values, not only which rows match. */
 async function judge(table: readonly Row[], texts: readonly string[]): Promise<void> {
   const conditions: Sql[] = []
   const judged: { text: string; expected: (boolean | null)[] }[] = []
@@ -113,7 +113,7 @@ async function judge(table: readonly Row[], texts: readonly string[]): Promise<v
   }
 }
 
-test('every value is judged by every comparison in PostgreSQL as in memory', async () => {
+test('every comparison of every value gives the same result in PostgreSQL as in memory', async () => {
   await fill(everyValue)
   for (const texts of constantQueries('data')) await judge(everyValue, texts)
   await fill(everyContainer)
@@ -129,7 +129,7 @@ test('every value is judged by every comparison in PostgreSQL as in memory', asy
   }
 })
 
-test('random expressions judge random rows in PostgreSQL as in memory', async () => {
+test('random expressions on random rows give the same results in PostgreSQL as in memory', async () => {
   await fc.assert(
     fc.asyncProperty(rows, fc.array(query, { minLength: 8, maxLength: 8 }), async (table, queries) => {
       await fill(table)

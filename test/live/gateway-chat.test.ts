@@ -1,6 +1,6 @@
 import { pairs } from '../support/server.ts'
 
-/** The tests of chat that need HTTP alone, with a gateway in front of the server that has the model: the same results. */
+/** The chat tests that need only HTTP, with a gateway in front of the server with the model. */
 pairs.isOn = true
 await import('./chat.test.ts')
 await import('./chat-same.test.ts')

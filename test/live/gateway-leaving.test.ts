@@ -1,5 +1,5 @@
 import { pairs } from '../support/server.ts'
 
-/** Who leaves a gateway leaves the server behind it, too. */
+/** A client that disconnects from a gateway also ends its request to the upstream. */
 pairs.isOn = true
 await import('./chat-leaving.test.ts')

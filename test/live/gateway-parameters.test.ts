@@ -1,5 +1,5 @@
 import { pairs } from '../support/server.ts'
 
-/** What each field of a chat completion does, through a gateway. */
+/** The effect of each field of a chat completion, through a gateway. */
 pairs.isOn = true
 await import('./chat-parameters.test.ts')

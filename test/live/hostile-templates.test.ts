@@ -17,7 +17,7 @@ const hostile = {
   'the prototype of a list': '{{ messages.__proto__.constructor("return process")().exit() }}',
 }
 
-test('hostile templates end in a 400, and everything goes on', async (t) => {
+test('hostile templates get a 400, and the server keeps serving', async (t) => {
   const { post } = await openApp(t, { backend: scriptedBackend() })
   const answers = await Promise.all(
     Object.entries(hostile).map(
@@ -32,7 +32,7 @@ test('hostile templates end in a 400, and everything goes on', async (t) => {
   assert.equal((await post(chatUrl, asking())).status, 200)
 })
 
-test('a template that fills the memory ends its own process and no other', async (t) => {
+test('a template that exhausts memory ends only its own process', async (t) => {
   const { post } = await openApp(t, { backend: scriptedBackend() })
   const chat_template =
     '{% set ns = namespace(x=[]) %}{% for i in range(99999) %}{% set ns.x = ns.x + [range(99999)] %}{% endfor %}'

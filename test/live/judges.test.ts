@@ -25,7 +25,7 @@ async function watch(server: RunningServer, judge: object): Promise<string> {
 const scores = async (server: RunningServer) =>
   (await ok(server, '/feedback/query', { project_id: project })).result
 
-test('an answer of the model is recorded and judged by the model, and the score is there after a restart', async (t) => {
+test('an answer of the model is recorded and judged by the model, and the score survives a restart', async (t) => {
   const folder = await newFolder(t)
   let server = await startServer(t, { ...settings, HEDDLE_DATA: folder })
   await until('the model is ready', async () => (await server.get('/ready')).status === 200)
@@ -56,7 +56,7 @@ test('an answer of the model is recorded and judged by the model, and the score 
   assert.equal(await server.end('SIGTERM'), 0)
 })
 
-test('a kill in the middle of judging loses no judgement and makes none twice', async (t) => {
+test('a kill during judging neither loses nor repeats a judgement', async (t) => {
   const folder = await newFolder(t)
   const count = 12
   let server = await startServer(t, { ...settings, HEDDLE_DATA: folder })

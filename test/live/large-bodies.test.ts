@@ -12,7 +12,7 @@ function openReader(t: TestContext, heapMb?: number) {
   return (contract: string, text: string) => reader.read('alice', contract, largeBody(text))
 }
 
-/** As the front door collects it: in more than one segment. */
+/** In more than one segment, as the server receives it. */
 function largeBody(text: string) {
   const bytes = Buffer.from(text)
   const middle = Math.floor(bytes.length / 2)
@@ -27,7 +27,7 @@ function largeBody(text: string) {
 const start = (inputs: string) =>
   `{"start":{"project_id":"${project}","op_name":"x","started_at":"2026-01-01T00:00:00Z","attributes":{"n":1.0},"inputs":${inputs}}}`
 
-test('a thread reads a body as the front door would', async (t) => {
+test('a worker thread parses a body as the main thread would', async (t) => {
   const read = openReader(t)
   const {
     body: { result },
@@ -42,7 +42,7 @@ test('a thread reads a body as the front door would', async (t) => {
   )
 })
 
-test('a body that does not fit is refused by the thread in the same words', async (t) => {
+test('the worker refuses an invalid body with the same message', async (t) => {
   const read = openReader(t)
   const { post } = await openApp(t)
   for (const text of [
@@ -62,7 +62,7 @@ test('a body that does not fit is refused by the thread in the same words', asyn
   }
 })
 
-test('a body that takes too much memory is refused, and the next one is read', async (t) => {
+test('a body that needs too much memory is refused, and the next one is parsed', async (t) => {
   const read = openReader(t, 64)
   const lists = `{"messages":[{"role":"user","content":[{"type":"text","x":[${'[],'.repeat(1_000_000)}[]]}]}]}`
   await assert.rejects(read('chat.ChatBody', lists), { name: 'Refusal', code: 'body_too_costly' })
@@ -72,7 +72,7 @@ test('a body that takes too much memory is refused, and the next one is read', a
   assert.ok('value' in result)
 })
 
-test('a reader that closes refuses what it has not read', async () => {
+test('closing a reader refuses unread bodies', async () => {
   const reader = createBodyReader(bodyThread, bodyContracts)
   const reading = assert.rejects(reader.read('alice', 'calls.StartBody', largeBody(start('{}'))), {
     code: 'stopping',

@@ -28,7 +28,7 @@ const many = <T>(count: number, make: (index: number) => T) =>
   Array.from({ length: count }, (_, i) => make(i))
 
 const characters = 4 << 20
-/** Large rows whose texts differ near their ends; beside them there is a small one. */
+/** The number of large rows, whose texts differ near their ends; a small row is stored as well. */
 const rows = 4
 
 async function storeLarge(db: Database): Promise<string> {
@@ -53,7 +53,7 @@ const contains = (text: string) => ({
   $contains: { input: field('inputs.text'), substr: literal(text), case_insensitive: true },
 })
 
-/** What each asks of every row needs its text many times, or what is sorted with it. */
+/** Each of these needs the text of every row many times, or sorts by it. */
 const questions: [what: string, body: Record<string, unknown>, expected: string[]][] = [
   [
     'a text compared many times',
@@ -99,7 +99,7 @@ const questions: [what: string, body: Record<string, unknown>, expected: string[
         { field: 'inputs.n', direction: 'asc' },
       ],
     },
-    // They begin alike for longer than is sorted by.
+    // They begin alike for longer than the prefix that is sorted by.
     [...everyLarge, 'small'],
   ],
   [
@@ -110,7 +110,7 @@ const questions: [what: string, body: Record<string, unknown>, expected: string[
   ['many references', { filter: { input_refs: many(1_000, (i) => `weave:///acme/qa/object/n${i}:*`) } }, []],
 ]
 
-/** Sum of what 100 readings of a 4 MB text took when each kept a copy: 1.6 GB and more. */
+/** 100 reads of a 4 MB text took 1.6 GB and more when each kept a copy. */
 const mostMegabytes = 400
 
 for (const driver of allDrivers()) {
@@ -118,7 +118,7 @@ for (const driver of allDrivers()) {
     before(driver.start)
     after(driver.stop)
 
-    test('what a query holds of them does not grow with the query', async (t) => {
+    test('the memory for large rows does not grow with the query', async (t) => {
       const db = await driver.open(t)
       const project = await storeLarge(db)
       await found(db, project, { limit: 1 })
@@ -134,7 +134,7 @@ for (const driver of allDrivers()) {
       }
     })
 
-    test('fields that lie in one another are bounded, and lookups', async (t) => {
+    test('nested fields and lookups are bounded', async (t) => {
       const db = await driver.open(t)
       const steps = (depth: number) => ['inputs', ...many(depth, (i) => `s${i}`)].join('.')
       const nested = (depth: number) => many(depth, (i) => ({ $eq: [field(steps(i)), literal('x')] }))
@@ -154,7 +154,7 @@ for (const driver of allDrivers()) {
       )
     })
 
-    test('references are found however JSON writes them, in small rows and in large ones', async (t) => {
+    test('refs are found in any JSON spelling, in small rows and in large ones', async (t) => {
       const db = await driver.open(t)
       const padding = JSON.stringify('x'.repeat(2.2 * 2 ** 20))
       for (const [size, pad] of [
@@ -172,7 +172,7 @@ for (const driver of allDrivers()) {
           slashes: ascii.replaceAll('/', '\\/'),
           listed: `[1,${plain}]`,
           key: `{${plain}:1}`,
-          // No string of its own.
+          // Not a separate string.
           longer: JSON.stringify(`${ref}d`),
           quoted: JSON.stringify(`see "${ref}"`),
           before: JSON.stringify(`see ${ref}`),
@@ -183,7 +183,7 @@ for (const driver of allDrivers()) {
         )
         for (const call of written) await db.write('upsertCalls', [call])
         const ids = Object.keys(stored)
-        // With so many beside it, a row of that size is looked through once for all of them.
+        // With so many other refs, a row of that size is searched once for all of them.
         const beside = many(size === 'large' ? 4 : 0, (i) => `weave:///acme/qa/object/m${i}:abc`)
         const having = (...refs: string[]) =>
           found(db, project, { filter: { input_refs: [...refs, ...beside] } })
@@ -203,7 +203,7 @@ for (const driver of allDrivers()) {
   })
 }
 
-/** This process, or those of the database server that serve it. */
+/** This process, or the processes of the database server that serve it. */
 async function servingProcesses(db: Database): Promise<number[]> {
   if (db.dialect.engine === 'sqlite') return [process.pid]
   const serving = await db.all<{ pid: number }>(

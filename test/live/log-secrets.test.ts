@@ -11,7 +11,7 @@ import { until } from '../support/waiting.ts'
 
 const json = 'application/json'
 
-/** A request of each kind that is read in another way, or that fails at another step. */
+/** A request for each way of reading a body and each step at which one can fail. */
 const requests: Record<string, [method: string, url: string, type: string, body: string | Buffer]> = {
   'a call': ['POST', '/call/start', json, JSON.stringify({ start: startOf() })],
   'a call that does not fit': ['POST', '/call/start', json, '{"start":{}}'],
@@ -44,7 +44,7 @@ const credentials = (key: string): Record<string, string>[] => [
   { cookie: `session=${key}`, authorization: `Basic !${key}` },
 ]
 
-/** Also when it is somewhere inside of what is encoded. */
+/** The forms of a key in the log, also when it is part of an encoded text. */
 function formsOf(key: string): string[] {
   const inBase64 = [0, 1, 2].map((shift) =>
     Buffer.from(' '.repeat(shift) + key)
@@ -67,7 +67,7 @@ async function send(server: RunningServer, headers: Record<string, string>): Pro
   }
 }
 
-/** What is no request, or ends in the middle of one. */
+/** Sends invalid and incomplete requests. */
 async function sendBroken(server: RunningServer, headers: Record<string, string>): Promise<void> {
   const { hostname, port } = new URL(server.address)
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
@@ -84,12 +84,12 @@ async function sendBroken(server: RunningServer, headers: Record<string, string>
     await once(socket, 'connect')
     socket.end(text)
     socket.resume()
-    // Also where the server resets the connection: `once` of node:events would reject.
+    // Works even if the server resets the connection: `once` of node:events would reject.
     if (!socket.closed) await new Promise((resolve) => socket.once('close', resolve))
   }
 }
 
-test('no line of the log shows a credential, whatever is asked and however much is logged', async (t) => {
+test('no log line shows a credential, for any request and log level', async (t) => {
   const HEDDLE_DATA = await newFolder(t)
   const { out } = await runHeddle(['user', 'add', 'carol', '--entities', 'acme', '--new'], { HEDDLE_DATA })
   const made = out.trim()
@@ -106,7 +106,7 @@ test('no line of the log shows a credential, whatever is asked and however much 
       await sendBroken(server, headers)
     }
   }
-  // A probe that only looks at what was logged must see that something was.
+  // The check below means nothing unless these lines were logged.
   for (const said of ['starting multipart parsing', 'This is no HTTP/1.1 request', 'refused credentials']) {
     await until(`the log says ${said}`, () => server.log.some((line) => line.includes(said)))
   }

@@ -19,7 +19,7 @@ const linesOf = (log: readonly string[]) => log.map((line) => JSON.parse(line) a
 
 const form = '--x\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\nbegun'
 
-test('a client that leaves in the middle of its body is one line, and no error', async (t) => {
+test('a client that disconnects in the middle of its body is one log line and no error', async (t) => {
   const server = await startServer(t, { HEDDLE_DATA: await newFolder(t) })
   const { hostname, port } = new URL(server.address)
   const bodies = [
@@ -33,7 +33,7 @@ test('a client that leaves in the middle of its body is one line, and no error',
     const head = `POST ${url} HTTP/1.1\r\nhost: x\r\nauthorization: ${basic(keys.alice)}`
     socket.write(`${head}\r\ncontent-type: ${type}\r\n${length}\r\n\r\n${begun}`)
     await once(socket, 'connect')
-    // What was sent has been read when the next request is answered.
+    // Once the next request is answered, the earlier bytes have been read.
     assert.equal((await server.get('/health')).status, 200)
     socket.resetAndDestroy()
     const left = () => linesOf(server.log).filter(({ req }) => req?.url === url)
@@ -55,7 +55,7 @@ test('a client that leaves in the middle of its body is one line, and no error',
   )
 })
 
-test('a model that cannot be served is the last line of the start', async (t) => {
+test('a model that cannot be served is the last line of the startup log', async (t) => {
   const settings = { HEDDLE_DATA: await newFolder(t), HEDDLE_MODEL: '/nowhere/m.gguf' }
   const server = await startServer(t, settings)
   const isSaid = ({ level, msg }: Line) => level === 50 && /^the model cannot be served: .*m\.gguf/.test(msg)
@@ -70,7 +70,7 @@ test('a model that cannot be served is the last line of the start', async (t) =>
 })
 
 describe('HEDDLE_LOG_FORMAT', () => {
-  /** What the server writes until it listens, and then until it has stopped. */
+  /** The output of the server from its start until it has stopped. */
   async function output(t: Parameters<typeof newFolder>[0], settings: Record<string, string>) {
     const given = { HEDDLE_DATA: await newFolder(t), HEDDLE_USERS: users, ...settings }
     const child = heddle(['serve'], given)
@@ -84,11 +84,11 @@ describe('HEDDLE_LOG_FORMAT', () => {
     return out.trim().split('\n')
   }
 
-  test('auto is JSON where there is no terminal', async (t) => {
+  test('auto is JSON without a terminal', async (t) => {
     for (const line of await output(t, {})) assert.equal(typeof JSON.parse(line), 'object')
   })
 
-  test('pretty is lines to read', async (t) => {
+  test('pretty is plain text', async (t) => {
     const lines = await output(t, { HEDDLE_LOG_FORMAT: 'pretty' })
     assert.ok(lines.some((line) => /^\[\d\d:\d\d:\d\d\] INFO: listening \{"address":"http/.test(line)))
     assert.match(String(lines.at(-1)), /^\[\d\d:\d\d:\d\d\] INFO: stopped$/)

@@ -8,7 +8,7 @@ import { refusedWith } from '../support/refusals.ts'
 import { newFolder } from '../support/server.ts'
 import { inTime, until } from '../support/waiting.ts'
 
-/** Looks at numbers for ever and never finds one. */
+/** Searches numbers for ever and never finds one. */
 const endless = sql`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)
   SELECT i FROM n WHERE heddle_going() = 1 AND i < ${0}`
 
@@ -17,13 +17,13 @@ const numbers = sql`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FRO
 
 const never = new AbortController().signal
 
-/** Long queries that run at once. */
+/** The number of long queries that run at once. */
 const places = 4
 
-/** More than that. */
+/** More than `places`. */
 const rounds = 6
 
-// PostgreSQL has the same in its own file: there the server stops a statement, here a thread has to.
+// The tests for PostgreSQL are in postgres.test.ts: there the server stops a statement, here a thread has to.
 describe('a long query on SQLite', () => {
   async function opened(t: Parameters<typeof newFolder>[0], queryTimeoutMs: number, waitMs?: number) {
     const file = sqliteFile(await newFolder(t))
@@ -39,12 +39,12 @@ describe('a long query on SQLite', () => {
     return { db, all, few }
   }
 
-  test('stops while it looks when its reader leaves, and others are served', async (t) => {
+  test('stops while it searches when its reader aborts, and others are served', async (t) => {
     const { db, all, few } = await opened(t, 600_000)
     for (let round = 0; round < rounds; round++) {
       const controller = new AbortController()
       const running = all(controller.signal)
-      // The loop is free while the thread looks.
+      // The event loop is free while the thread searches.
       await db.probe()
       controller.abort(new Error('left'))
       await assert.rejects(running, /left/)
@@ -53,7 +53,7 @@ describe('a long query on SQLite', () => {
     await db.close()
   })
 
-  test('is refused when it has looked for too long', async (t) => {
+  test('is refused when it searches too long', async (t) => {
     const { db, all, few } = await opened(t, 50)
     for (let round = 0; round < rounds; round++) {
       await assert.rejects(all(never), refusedWith('query_too_slow'))
@@ -62,12 +62,12 @@ describe('a long query on SQLite', () => {
     await db.close()
   })
 
-  test('loses its place when its reader does not read on', async (t) => {
+  test('loses its slot when its reader stops reading', async (t) => {
     const { db, few } = await opened(t, 50)
     const readers = Array.from({ length: places + rounds }, () =>
       db.stream(numbers, { signal: never, rows: 3 })[Symbol.asyncIterator](),
     )
-    // There are not as many places: the later ones begin when the earlier ones have lost theirs.
+    // There are fewer slots: later queries begin when earlier ones have lost theirs.
     for (const reader of readers) assert.equal((await reader.next()).done, false)
     assert.deepEqual(await few(), [1, 2, 3])
     for (const reader of readers.slice(0, rounds)) {
@@ -77,7 +77,7 @@ describe('a long query on SQLite', () => {
     await db.close()
   })
 
-  test('that is expensive is in nobody else’s way', async (t) => {
+  test('that is expensive does not delay others', async (t) => {
     const { db, all, few } = await opened(t, 600_000)
     const leaving = new AbortController()
     const expensive = Array.from({ length: places - 1 }, () => all(leaving.signal))
@@ -89,7 +89,7 @@ describe('a long query on SQLite', () => {
     await db.close()
   })
 
-  test('of one tenant leaves others a reader, however many it asks', async (t) => {
+  test('of one tenant leaves a reader for others, however many it sends', async (t) => {
     const { db, all } = await opened(t, 600_000)
     const leaving = new AbortController()
     const expensive = Array.from({ length: 3 * places }, () => all(leaving.signal))
@@ -105,7 +105,7 @@ describe('a long query on SQLite', () => {
     await db.close()
   })
 
-  test('whose reader takes nothing frees its thread, and misses none of its rows', async (t) => {
+  test('whose reader stalls frees its thread and loses no rows', async (t) => {
     const { db, few } = await opened(t, 600_000)
     const count = 50_000
     const rows = sql`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT ${count})
@@ -127,7 +127,7 @@ describe('a long query on SQLite', () => {
     await db.close()
   })
 
-  test('is refused when it waits for a place for too long', async (t) => {
+  test('is refused when it waits too long for a slot', async (t) => {
     const { db, all, few } = await opened(t, 600_000, 50)
     const leaving = new AbortController()
     const expensive = Array.from({ length: places }, () => all(leaving.signal))
@@ -138,7 +138,7 @@ describe('a long query on SQLite', () => {
     await db.close()
   })
 
-  test('has a thread that ends when nobody has needed it for a while', async (t) => {
+  test('uses a thread that ends after some idle time', async (t) => {
     const file = sqliteFile(await newFolder(t))
     await (await openSqlite({ file })).close()
     const reader = createPoolReader(file, 10)
@@ -155,7 +155,7 @@ describe('a long query on SQLite', () => {
     await assert.rejects(ask(), refusedWith('stopping'))
   })
 
-  test('that SQLite does not let go of is refused all the same, and its place has another thread', async (t) => {
+  test('that SQLite does not interrupt is refused anyway, and its slot gets another thread', async (t) => {
     const file = sqliteFile(await newFolder(t))
     await (await openSqlite({ file })).close()
     const reader = createPoolReader(file, 600_000, 1)
@@ -164,7 +164,7 @@ describe('a long query on SQLite', () => {
     const one = { kind: 'rows', rows: [{ one: 1 }], done: true }
     reader.acquire()
     assert.deepEqual(await ask('SELECT 1 AS one', 600_000), one)
-    // Never asks whether it is still wanted.
+    // Never checks whether it should stop.
     const deaf = `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 20000000) SELECT sum(i) FROM n`
     await assert.rejects(ask(deaf, 1), refusedWith('query_too_slow'))
     assert.equal(reader.running, false)
@@ -173,7 +173,7 @@ describe('a long query on SQLite', () => {
     await inTime('the thread that was given up ends', reader.close())
   })
 
-  test('does not keep the record from closing', async (t) => {
+  test('does not prevent the record from closing', async (t) => {
     const { db, all } = await opened(t, 600_000)
     const running = all(never)
     await db.probe()

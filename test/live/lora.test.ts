@@ -18,7 +18,7 @@ async function folderOf(t: Parameters<typeof newFolder>[0]): Promise<string> {
 
 const shown = async <Shown>(asked: Promise<Response>) => (await (await asked).json()) as Shown
 
-/** What each of the names says, whose card it has, and what `/views/engine` shows of it. */
+/** The answer of each name, its model card, and its entry in `/views/engine`. */
 async function checked(server: RunningServer): Promise<void> {
   const { data } = await shown<{ data: Record<string, unknown>[] }>(server.get('/v1/models'))
   assert.deepEqual(
@@ -52,7 +52,7 @@ async function checked(server: RunningServer): Promise<void> {
   )
 }
 
-test('an adapter is a model of its own beside the one that it changes', async (t) => {
+test('an adapter is served as a separate model alongside its base model', async (t) => {
   const folder = await folderOf(t)
   const server = await startServer(t, {
     HEDDLE_DATA: folder,
@@ -64,7 +64,7 @@ test('an adapter is a model of its own beside the one that it changes', async (t
   await checked(server)
 })
 
-test('adapters stand in the file of models, too', async (t) => {
+test('adapters can be listed in the file of models', async (t) => {
   const folder = await folderOf(t)
   const list = join(folder, 'models.json')
   const entry = { name: 'base', file: 'base.gguf', lora: { poet: 'poet.gguf' }, threads: 1, preload: true }

@@ -12,7 +12,7 @@ import { until } from '../support/waiting.ts'
 
 const [code, status] = ['storage_replaced', 503]
 
-/** A server on a folder of its own, to which four clients write until one is refused. */
+/** A server on its own folder, to which four clients write until they are refused. */
 async function writingServer(t: TestContext) {
   const parent = await newFolder(t)
   const folder = join(parent, 'data')
@@ -35,7 +35,7 @@ async function writingServer(t: TestContext) {
   return { parent, folder, server, acknowledged, written: Promise.all(writing) }
 }
 
-/** Nothing is read or written any more, which one line says, and the server stays up until it is stopped. */
+/** All reads and writes are refused, one log line says why, and the server stays up until it is stopped. */
 async function refusesAll(server: RunningServer, id: string, says: RegExp): Promise<void> {
   const body = { project_id: project, id }
   await until('reads are refused', async () => (await server.post('/call/read', body)).status === status)
@@ -74,16 +74,16 @@ function holdsAll(ids: Set<string>, acknowledged: readonly string[]): void {
 
 const first = (ids: readonly string[]) => ids[0] as string
 
-test('a data folder that is removed: no write is acknowledged into the void', async (t) => {
+test('a data folder is removed: no lost write is acknowledged', async (t) => {
   const { folder, server, acknowledged, written } = await writingServer(t)
   rmSync(folder, { recursive: true })
   await written
-  // One file goes after the other, and the server may see that any of them is gone.
+  // The files are removed one by one, and the server may notice any of them first.
   await refusesAll(server, first(acknowledged), /heddle\.db(-wal|-shm)? is gone/)
   assert.equal(await server.end('SIGTERM'), 0)
 })
 
-test('a data folder that is renamed: everything acknowledged is in it', async (t) => {
+test('a data folder is renamed: it has everything that was acknowledged', async (t) => {
   const { folder, server, acknowledged, written } = await writingServer(t)
   renameSync(folder, `${folder}-moved`)
   await written
@@ -92,7 +92,7 @@ test('a data folder that is renamed: everything acknowledged is in it', async (t
   holdsAll(await idsIn(t, `${folder}-moved`), acknowledged)
 })
 
-test('another folder in its place: that one is neither written nor read', async (t) => {
+test('the data folder is replaced: the new one is neither written nor read', async (t) => {
   const { parent, folder, server, acknowledged, written } = await writingServer(t)
   const other = join(parent, 'other')
   mkdirSync(other)
@@ -110,7 +110,7 @@ test('another folder in its place: that one is neither written nor read', async 
   holdsAll(await idsIn(t, `${folder}-moved`), acknowledged)
 })
 
-test('a backup in the place of the database', async (t) => {
+test('a backup replaces the database', async (t) => {
   const { folder, server, acknowledged, written } = await writingServer(t)
   const copy = join(folder, 'restored.db')
   copyFileSync(sqliteFile(folder), copy)
@@ -121,7 +121,7 @@ test('a backup in the place of the database', async (t) => {
 })
 
 for (const suffix of ['-wal', '-shm']) {
-  test(`a ${suffix} that is removed: a kill loses nothing that was acknowledged`, async (t) => {
+  test(`a ${suffix} is removed: a kill loses nothing that was acknowledged`, async (t) => {
     const { folder, server, acknowledged, written } = await writingServer(t)
     rmSync(`${sqliteFile(folder)}${suffix}`)
     await written
@@ -131,7 +131,7 @@ for (const suffix of ['-wal', '-shm']) {
   })
 }
 
-test('a -wal that is removed while nobody writes: a probe finds it, and a kill loses nothing', async (t) => {
+test('a -wal is removed while no client writes: a probe detects it, and a kill loses nothing', async (t) => {
   const folder = await newFolder(t)
   const server = await startServer(t, { HEDDLE_DATA: folder })
   const start = startOf()

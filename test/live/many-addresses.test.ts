@@ -8,7 +8,7 @@ import { type FakeUpstream, sayingWords, startFakeUpstream } from '../support/fa
 import { newFolder, startServer } from '../support/server.ts'
 import { until } from '../support/waiting.ts'
 
-/** A server whose list has one upstream at two addresses, and serves all that it lists. */
+/** A server whose list has one upstream at two addresses, and that serves all models of the upstream. */
 
 const listed = ['large', 'small'].map((id) => ({
   id,
@@ -17,7 +17,7 @@ const listed = ['large', 'small'].map((id) => ({
   max_model_len: 4096,
 }))
 
-test('requests go by weight, the same beginning to the same address, and where one is gone to the other', async (t) => {
+test('requests are routed by weight and prefix, and to the other address when one is down', async (t) => {
   const heavy = await startFakeUpstream(t, sayingWords('heavy'), { models: listed })
   const light = await startFakeUpstream(t, sayingWords('light'), { models: listed })
   const folder = await newFolder(t)
@@ -53,7 +53,7 @@ test('requests go by weight, the same beginning to the same address, and where o
   assert.deepEqual(await models(), cards)
   await ask('Hello', 'small')
 
-  // By chance 120 of 160, with a deviation of five.
+  // Expected are 120 of 160, with a deviation of five.
   const said = new Map<string, string | undefined>()
   for (let i = 0; i < 160; i++) said.set(`Question ${i}`, await ask(`Question ${i}`))
   const share = [...said.values()].filter((one) => one === 'heavy').length
@@ -79,13 +79,13 @@ test('requests go by weight, the same beginning to the same address, and where o
   await until('it is asked again', async () => (await ask(ofHeavy)) === 'heavy')
   assert.ok(again.asked.length > 0)
 
-  // One address is taken out of the list while the other answers.
+  // One address is removed from the list while the other answers.
   await write([{ url: light.url }])
   await until('it is not asked any more', async () => (await ask(ofHeavy)) === 'light')
   assert.deepEqual(await models(), cards)
 })
 
-test('whatever is written over the list while requests run, none of them is lost, and the reason is told', async (t) => {
+test('an invalid list written while requests run loses none of them, and the reason is reported', async (t) => {
   const far = await startFakeUpstream(t, sayingWords('here'), { models: listed })
   const folder = await newFolder(t)
   const list = join(folder, 'models.json')
@@ -134,7 +134,7 @@ test('whatever is written over the list while requests run, none of them is lost
     await until('the reason is told', async () => says.test(await trouble()))
   }
   assert.ok(!server.log.some((line) => line.includes('sk-not-to-be-shown')))
-  // What would be waited for, or read for ever.
+  // Reading these would block or never end.
   const pipe = spawnSync('mkfifo', [join(folder, 'pipe')])
   for (const odd of [...(pipe.status === 0 ? [join(folder, 'pipe')] : []), folder, '/dev/zero']) {
     await rm(list)

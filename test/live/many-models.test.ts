@@ -7,7 +7,7 @@ import { writeRandomModel } from '../support/random-model.ts'
 import { newFolder, type RunningServer, runHeddle, startServer } from '../support/server.ts'
 import { until } from '../support/waiting.ts'
 
-/** Three local models in one server, of which two fit into the memory that they may take. */
+/** Three local models in one server, whose memory limit fits two of them. */
 
 const ends: (() => unknown)[] = []
 const file = { after: (end: () => unknown) => ends.unshift(end) }
@@ -17,10 +17,10 @@ let server: RunningServer
 
 const entry = (name: string) => ({ name, file: `${name}.gguf`, context: 8192, parallel: 2 })
 
-/** Slow enough to be seen while they stream. */
+/** Slow enough to be observed while they stream. */
 const shape = { layers: 6, hidden: 128, heads: 4, kvHeads: 1, ffn: 512 }
 
-/** More tokens than come while a test looks. */
+/** More tokens than are written during a test. */
 const long = 8_000
 const usual = {
   default: 'two',
@@ -31,7 +31,7 @@ const usual = {
     { ...entry('gone'), fallbacks: ['nobody', 'one'] },
     { name: 'nobody', upstream: 'away' },
   ],
-  // Nobody listens there.
+  // No server listens there.
   upstreams: [{ name: 'away', kind: 'openai', addresses: ['http://127.0.0.1:9/v1'], timeout: 2_000 }],
 }
 
@@ -90,7 +90,7 @@ async function answered(model: string | undefined, more = {}) {
   return { status: answer.status, ...body, call: answer.headers.get('x-heddle-call-id') }
 }
 
-/** The texts of a stream and whether it came to its end. */
+/** The number of tokens of a stream, which must be complete. */
 async function streamed(model: string, tokens: number) {
   const answer = await ask(model, {
     stream: true,
@@ -104,7 +104,7 @@ async function streamed(model: string, tokens: number) {
   return Number(usage)
 }
 
-test('each is loaded when it is asked, by any of its names, and without a name the default answers', async () => {
+test('each model is loaded on demand by any of its names, and the default answers requests without a name', async () => {
   assert.deepEqual(
     (await states()).map(({ names, state }) => [names[0], state]),
     [
@@ -118,13 +118,13 @@ test('each is loaded when it is asked, by any of its names, and without a name t
   assert.equal((await answered(undefined)).model, 'two')
   assert.equal((await answered('first')).model, 'one')
   assert.equal((await answered('three')).model, 'three')
-  // Asked longest ago.
+  // The least recently used model.
   await until('its memory was needed', async () => (await stateOf('two')) === 'unloaded')
   const ready = (await (await server.get('/ready')).json()) as { models: object }
   assert.deepEqual(ready.models, { ready: 2, unloaded: 1, starting: 1, failed: 1 })
 })
 
-test('all ways of asking go by the name, and what is unloaded comes back for each', async () => {
+test('every API routes by name, and loads an unloaded model again', async () => {
   const ways: [url: string, body: object, of: (body: Record<string, unknown>) => unknown][] = [
     ['/v1/completions', { prompt: 'a', max_tokens: 4 }, ({ model }) => model],
     ['/v1/responses', { input: 'a', max_output_tokens: 4 }, ({ model }) => model],
@@ -150,7 +150,7 @@ test('all ways of asking go by the name, and what is unloaded comes back for eac
   assert.equal(info.bos_token, '<|bos|>')
 })
 
-test('all three are asked at once, whole and streamed, and no answer is lost', async () => {
+test('no answer is lost when all three are used at once, streamed or not', async () => {
   const models = ['one', 'two', 'three']
   let most = 0
   let isOver = false
@@ -179,7 +179,7 @@ test('all three are asked at once, whole and streamed, and no answer is lost', a
   assert.equal(most, 2)
 })
 
-test('more requests than the line has room for ask what is not loaded: each has an answer, or is told why not', async (t) => {
+test('with more requests for unloaded models than the queue allows, each is answered or refused with a reason', async (t) => {
   const full = await startServer(t, {
     HEDDLE_DATA: await newFolder(t),
     HEDDLE_MODEL: '',
@@ -204,12 +204,12 @@ test('more requests than the line has room for ask what is not loaded: each has 
   const ends = new Set(await Promise.all(Array.from({ length: 90 }, (_, index) => askFull(index))))
   const defined = new Set<unknown>([8, '429 engine_queue_full', '429 engine_share_full'])
   assert.deepEqual([...ends.difference(defined)], [])
-  // The first that come find the line empty.
+  // The first requests find the queue empty.
   assert.ok(ends.has(8))
   for (const index of [0, 1, 2]) assert.equal(await askFull(index), 8)
 })
 
-test('a model is not unloaded while it streams: who asks for another waits, and may leave', async () => {
+test('a model is not unloaded while it streams: a request for another waits, and can be aborted', async () => {
   const ends = [new AbortController(), new AbortController()] as const
   const first = await ask('one', { stream: true, max_tokens: long }, { signal: ends[0].signal })
   const second = await ask('two', { stream: true, max_tokens: long }, { signal: ends[1].signal })
@@ -226,14 +226,14 @@ test('a model is not unloaded while it streams: who asks for another waits, and 
   const fourth = answered('three')
   ends[0].abort()
   assert.equal((await fourth).status, 200)
-  // What is shown may be a second old.
+  // The view may be a second old.
   await until('the third is shown', async () => (await stateOf('three')) === 'ready')
   assert.deepEqual([await stateOf('one'), await stateOf('two')], ['unloaded', 'ready'])
   ends[1].abort()
   for (const { body } of [first, second]) await body?.cancel().catch(() => undefined)
 })
 
-test('where a model cannot answer its fallbacks do, and the answer and its call name who did', async () => {
+test('when a model cannot answer a fallback does, and the answer and its call name the fallback', async () => {
   const { status, model, call } = await answered('gone')
   assert.deepEqual([status, model], [200, 'one'])
   const project = { project_id: 'acme/default', id: call }
@@ -245,14 +245,14 @@ test('where a model cannot answer its fallbacks do, and the answer and its call 
   assert.deepEqual([Object.keys(summary.usage), inputs.model], [['one'], 'gone'])
   const streaming = await ask('gone', { stream: true })
   assert.match(await streaming.text(), /"model":"one"/)
-  // What is wrong with a request is wrong for every model.
+  // An invalid request is invalid for every model.
   const wrong = await answered('gone', { max_tokens: -1 })
   assert.equal(wrong.status, 400)
   const alone = await answered('nobody')
   assert.deepEqual([alone.status, alone.error?.code], [503, 'model_not_ready'])
 })
 
-test('an engine that is killed ends its own answers, and the others go on', async () => {
+test('a killed engine does not affect the answers of others', async () => {
   await answered('one')
   const running = ask('one', { stream: true, max_tokens: 3_000 })
   await answered('two')
@@ -267,7 +267,7 @@ test('an engine that is killed ends its own answers, and the others go on', asyn
   await until('it is there again', async () => (await answered('two')).status === 200)
 })
 
-test('a user with a list of models sees those alone', async () => {
+test('a user with a list of models sees only those', async () => {
   const settings = { HEDDLE_DATA: join(folder, 'data'), HEDDLE_USERS: `alice:${keys.alice}` }
   const set = await runHeddle(['user', 'set', 'alice', '--models', 'one,three'], settings)
   assert.equal(set.code, 0, set.err)
@@ -293,7 +293,7 @@ test('a user with a list of models sees those alone', async () => {
   await until('it is taken away', async () => (await answered('two')).status === 200)
 })
 
-test('the file is read again when it changes: what is gone finishes what it streams', async () => {
+test('the file is read again when it changes, and a removed model finishes its streams', async () => {
   const running = await ask('one', { stream: true, max_tokens: 3_000 })
   const without = usual.models.filter(({ name }) => name !== 'one' && name !== 'gone')
   await writeFile(
@@ -304,7 +304,7 @@ test('the file is read again when it changes: what is gone finishes what it stre
   assert.equal((await answered('new')).model, 'new')
   assert.ok((await running.text()).endsWith('data: [DONE]\n\n'))
 
-  // A broken file changes nothing, and is told.
+  // An invalid file changes nothing, and is reported.
   await writeFile(list, '{"models": [{"name": "new", "file": 7}]}')
   const trouble = async () => {
     const { list } = (await (await server.get('/views/engine', keys.root)).json()) as {
@@ -324,7 +324,7 @@ test('the file is read again when it changes: what is gone finishes what it stre
   assert.equal(await trouble(), '')
 })
 
-test('heddle model reload tries again what could not be found', async (t) => {
+test('heddle model reload retries a model that was not found', async (t) => {
   await until('the list is the usual one', async () => (await stateOf('gone')) === 'failed')
   await writeRandomModel(join(folder, 'gone.gguf'), { ...shape, seed: 9 })
   t.after(() => rm(join(folder, 'gone.gguf')))
@@ -335,7 +335,7 @@ test('heddle model reload tries again what could not be found', async (t) => {
   await until('it answers by itself', async () => (await answered('gone')).model === 'gone')
 })
 
-test('metrics tell the state of each, what was loaded, and the memory', async () => {
+test('metrics show the state of each model, loads and unloads, and the memory', async () => {
   const text = await (await server.get('/metrics', keys.root)).text()
   const sampleOf = (sample: string) =>
     Number(
@@ -354,7 +354,7 @@ test('metrics tell the state of each, what was loaded, and the memory', async ()
   )
 })
 
-test('a server does not start with a file that is wrong, and says what is', async (t) => {
+test('a server does not start with an invalid file, and says what is wrong', async (t) => {
   const path = join(await newFolder(t), 'models.json')
   await writeFile(path, JSON.stringify({ models: [{ name: 'a', file: 'a.gguf', contxt: 1 }] }))
   const settings = { HEDDLE_DATA: join(folder, 'other'), HEDDLE_MODELS: path }

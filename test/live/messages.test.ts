@@ -25,7 +25,7 @@ test('the built-in model answers messages', async (t) => {
   }
   const ask = async (fields: Record<string, unknown>) => JSON.parse(await send(fields))
 
-  await t.test('whole and streamed it says the same, and a call fits its schema', async () => {
+  await t.test('answers are the same streamed or not, and a call fits its schema', async () => {
     for (const fields of [
       {},
       { thinking: { type: 'enabled', budget_tokens: 10 } },
@@ -57,7 +57,7 @@ test('the built-in model answers messages', async (t) => {
     }
   })
 
-  await t.test('what is counted is what is asked', async () => {
+  await t.test('the token count matches the usage of the request', async () => {
     for (const fields of [{}, { tools, system: 'Be short.' }]) {
       const { usage } = await ask(fields)
       const { max_tokens: _, ...body } = askingMessage(fields)
@@ -66,12 +66,12 @@ test('the built-in model answers messages', async (t) => {
     }
   })
 
-  await t.test('more tokens than the context has are as many as it has', async () => {
+  await t.test('max_tokens beyond the context means all of the context', async () => {
     const { stop_reason } = await ask({ max_tokens: 1_000_000, stop_sequences: ['\u0001'] })
     assert.ok(['end_turn', 'model_context_window_exceeded'].includes(stop_reason), stop_reason)
   })
 
-  await t.test('a prompt whose line about billing is another one is found again', async () => {
+  await t.test('a prompt is found in the cache although its billing line differs', async () => {
     const system = 'You are a program that helps with programs. '.repeat(10)
     const said = async (cch: string) => {
       const line = `x-anthropic-billing-header: cc_version=2.1; cch=${cch};`
@@ -86,7 +86,7 @@ test('the built-in model answers messages', async (t) => {
     const first = await said('aaaaa')
     const second = await said('bbbbb')
     assert.ok(first.input_tokens > 40)
-    // All but the last tokens, which are read each time.
+    // All but the last tokens, which are computed each time.
     assert.ok(second.input_tokens <= 2, JSON.stringify(second))
   })
 })

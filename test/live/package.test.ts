@@ -14,7 +14,7 @@ import { newFolder } from '../support/server.ts'
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const exec = promisify(execFile)
 
-/** Not the settings of the npm that runs these tests, and not the Node of this project: a user has neither. */
+/** Without the settings of the npm that runs these tests and without the Node of this project, as for a user. */
 const outside = Object.fromEntries(
   Object.entries(process.env)
     .filter(([name]) => !/^(npm_|HEDDLE_|HF_|NODE_TEST|NODE_ENV$|PORT$|HOST$)/i.test(name))
@@ -29,7 +29,7 @@ const outside = Object.fromEntries(
     ]),
 )
 
-/** The tree as it is, but not in place: what packing writes would meet the other tests. */
+/** A copy of the working tree, because files written by packing would disturb other tests. */
 async function copyOfTheTree(folder: string): Promise<string> {
   const copy = join(folder, 'tree')
   await mkdir(join(copy, 'test'), { recursive: true })
@@ -47,11 +47,11 @@ async function copyOfTheTree(folder: string): Promise<string> {
   return copy
 }
 
-test('the package that npm makes installs what it was tested with, and serves', async (t) => {
+test('the package that npm packs installs the tested versions, and serves', async (t) => {
   const folder = await newFolder(t)
   const copy = await copyOfTheTree(folder)
   const npm = (args: string[], cwd: string) => exec('npm', args, { cwd, env: outside, maxBuffer: 1 << 26 })
-  // Its own scripts alone: the modules are those of the tree, and nothing may be installed into them from here.
+  // Runs only the named script: the modules belong to the working tree, and nothing may be installed into them.
   const script = (name: string) => npm(['run', name, '--ignore-scripts'], copy)
   await script('prepack')
   const packed = JSON.parse((await npm(['pack', '--json', '--silent', '--ignore-scripts'], copy)).stdout)
@@ -69,7 +69,10 @@ test('the package that npm makes installs what it was tested with, and serves', 
     assert.ok(names.has(name), name)
   }
   for (const name of names) assert.doesNotMatch(String(name), /^(src|test|ui|benchmarks|scripts)\//)
-  assert.ok(!(await readdir(copy)).includes('npm-shrinkwrap.json'), 'the lock of the package does not stay')
+  assert.ok(
+    !(await readdir(copy)).includes('npm-shrinkwrap.json'),
+    'the shrinkwrap file is removed after packing',
+  )
 
   const others = (await npm(['config', 'get', 'registry'], folder)).stdout.trim()
   const registry = await startRegistry(t, { manifest, tarball: await readFile(join(copy, filename)), others })

@@ -24,7 +24,7 @@ async function runs(args: readonly string[], settings: Record<string, string>): 
   return out
 }
 
-/** As another program would write what it has read: its own pages, its own compression. */
+/** The file as another program would rewrite it, with its own pages and compression. */
 function rewritten(bytes: Uint8Array, compression: Compression): Uint8Array {
   const said = parquetMetadata(bytes).key_value_metadata ?? []
   const properties = new WriterPropertiesBuilder()
@@ -34,7 +34,7 @@ function rewritten(bytes: Uint8Array, compression: Compression): Uint8Array {
   return writeParquet(readParquet(bytes), properties)
 }
 
-test('what goes from JSON Lines into a record, from there into Parquet, through another program and back is the same', async (t) => {
+test('data is unchanged after JSON Lines, a record, Parquet, another program and back', async (t) => {
   const source = await placeOf(await newFolder(t))
   await fill(source)
   await withApp(source, async ({ post }) => {
@@ -63,7 +63,7 @@ test('what goes from JSON Lines into a record, from there into Parquet, through 
   assert.equal(JSON.parse(await runs(['import', folder], third)).calls.added, all)
   assert.deepEqual(await readAll(third), expected)
   const again = JSON.parse(await runs(['import', folder], third))
-  assert.deepEqual(again.calls, { added: 2, there: all - 2, gone: 0 }, 'calls that run are written again')
+  assert.deepEqual(again.calls, { added: 2, there: all - 2, gone: 0 }, 'running calls are written again')
   assert.deepEqual(again.objects.added + again.tables.added + again.files.added + again.feedback.added, 0)
 
   const others = join(source.HEDDLE_DATA as string, 'others')
@@ -81,7 +81,7 @@ test('what goes from JSON Lines into a record, from there into Parquet, through 
   assert.deepEqual(await readAll(fourth), expected)
 })
 
-test('Parquet that is not whole, or not of an export, is refused by name', async (t) => {
+test('a Parquet file that is incomplete or not from an export is refused by name', async (t) => {
   const settings = await placeOf(await newFolder(t))
   await withApp(settings, async ({ post }) => {
     const given = { project_id: project, inputs: { big: 1 } }
@@ -136,7 +136,7 @@ test('Parquet that is not whole, or not of an export, is refused by name', async
   const cut = await runHeddle(['import', part], settings)
   assert.equal(cut.code, 1)
   assert.match(cut.err, /has no feedback\.parquet: the export was cut off/)
-  // A file that is given alone is what was meant.
+  // A single file is imported on purpose.
   assert.equal(JSON.parse(await runs(['import', join(part, 'calls.parquet')], settings)).calls.there, 1)
   const empty = join(settings.HEDDLE_DATA as string, 'empty')
   mkdirSync(empty)

@@ -6,7 +6,7 @@ import { allDrivers } from '../support/drivers.ts'
 import { feedbackOf } from '../support/feedback.ts'
 import { createTable } from '../support/tables.ts'
 
-/** Where a path comes in, and what it is a path into. */
+/** Where requests contain a path, and the document it leads into. */
 const places: [url: string, document: string, place: string, body: (path: string) => object][] = [
   ['/feedback/query', 'payload', 'fields.1', (path) => ({ fields: ['id', path] })],
   ['/feedback/query', 'payload', 'sort_by.0.field', (path) => sortedBy(path)],
@@ -50,7 +50,7 @@ for (const driver of allDrivers()) {
     before(driver.start)
     after(driver.stop)
 
-    test('a path that is short enough is looked for, and any other is refused with its place', async (t) => {
+    test('a short path is looked up, and any other is refused with its position in the request', async (t) => {
       const opened = await openApp(t, { database: await driver.open(t) })
       const payload = { 1: [0, 0, [0, 0, 0, 1]] }
       await opened.post('/feedback/create', feedbackOf({ payload }))
@@ -76,7 +76,7 @@ for (const driver of allDrivers()) {
       }
     })
 
-    test('what is sorted by sixteen paths, and by what was said of calls, still fits', async (t) => {
+    test('sorting by sixteen long paths, also in feedback, still fits into one query', async (t) => {
       const { post } = await openApp(t, { database: await driver.open(t) })
       for (const [url, document] of [
         ['/feedback/query', 'payload'],

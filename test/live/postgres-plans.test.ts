@@ -14,7 +14,7 @@ import { comparedRuns, runId } from '../support/compared-runs.ts'
 import { startPostgres, type TestPostgres } from '../support/postgres.ts'
 import { until } from '../support/waiting.ts'
 
-/** What grows with what a server is used for. */
+/** Tables that grow with use. */
 const large =
   /^(calls|search_entries|search_marks|eval_trials|eval_owed|eval_columns|feedback|table_rows|table_entries|completions|responses|judgements|annotation_queue_items|files|file_pieces)$/
 
@@ -30,7 +30,7 @@ function* nodesOf(plan: Plan): Generator<Plan> {
   for (const inner of plan.Plans ?? []) yield* nodesOf(inner)
 }
 
-/** The record, and every query that it is asked. */
+/** Wraps the record, and notes every query. */
 function watched(db: Database): { record: Database; asked: () => Sql[] } {
   let queries: Sql[] = []
   const noted = (query: Sql) => {
@@ -59,7 +59,7 @@ describe('plans of queries on PostgreSQL', () => {
   })
   after(() => server.stop())
 
-  /** A record whose plans read tables from their beginning only where no index helps. */
+  /** A record whose plans scan a table only where no index helps. */
   async function openPlanned(): Promise<Database> {
     const databaseUrl = await server.createDatabase()
     const client = new pg.Client(databaseUrl)
@@ -92,7 +92,7 @@ describe('plans of queries on PostgreSQL', () => {
     })
   }
 
-  test('a list in the order of time costs what it shows, both ways', async (t) => {
+  test('a list in order of time costs only the rows that it shows, in both directions', async (t) => {
     const db = await openPlanned()
     const { record, asked } = watched(db)
     const { post } = await openApp(t, { database: record })
@@ -114,15 +114,15 @@ describe('plans of queries on PostgreSQL', () => {
           .flat()
           .filter(({ 'Relation Name': table }) => /^(calls|feedback)$/.test(table ?? ''))
         assert.ok(nodes.length > 0, path)
-        // What is equal by the time may be put in order by the id.
+        // Only rows with the same time may be sorted by their id.
         const sorts = plans.flat().filter((node) => node['Node Type'] === 'Sort')
         assert.deepEqual(sorts, [], `${path} ${direction}`)
       }
     }
   })
 
-  // A statement that was prepared is planned without its values in the end: what is rare looks frequent then.
-  test('sweeps and pages of results read no table from its beginning, however often they are asked', async (t) => {
+  // A prepared statement is eventually planned without its values, so rare values look frequent.
+  test('sweeps and pages of results scan no table, however often they run', async (t) => {
     const databaseUrl = await server.createDatabase()
     const place = { databaseUrl, folder: '', queryTimeoutMs: 60_000 }
     const client = new pg.Client(databaseUrl)
@@ -137,7 +137,7 @@ describe('plans of queries on PostgreSQL', () => {
     while (await written.write('deriveNext', { limit: 100, now: now() }));
     await written.close()
     await client.query('ANALYZE')
-    // A connection that ends has told what it read.
+    // A connection reports its reads when it ends.
     const others = `SELECT 1 FROM pg_stat_activity WHERE datname = current_database()
       AND backend_type IN ('client backend', 'parallel worker') AND pid <> pg_backend_pid()`
     const read = async () => {
@@ -170,8 +170,8 @@ describe('plans of queries on PostgreSQL', () => {
     )
   })
 
-  // Most trials have one parent, and PostgreSQL takes others to have as many children.
-  test('the children of a few trials are found by their parents, however many calls are the children of one', async (t) => {
+  // Most trials share one parent, and PostgreSQL assumes that other calls have as many children.
+  test('the children of a few trials are found through the index on parents, even if one call has very many children', async (t) => {
     const databaseUrl = await server.createDatabase()
     const db = await openRecord({ databaseUrl, folder: '', queryTimeoutMs: 60_000 })
     const { post } = await openApp(t, { database: db })
@@ -198,7 +198,7 @@ describe('plans of queries on PostgreSQL', () => {
     }
   })
 
-  test('no view, no page of evaluation results and no list reads a table from its beginning', async (t) => {
+  test('no view, page of evaluation results or list scans a table', async (t) => {
     const db = await openPlanned()
     const { record, asked } = watched(db)
     const { post, get } = await openApp(t, { database: record })
@@ -308,7 +308,7 @@ describe('plans of queries on PostgreSQL', () => {
     await ask('/feedback/query', { query: literal('weave_ref', '$eq', 'x') })
     assert.equal((await get('/views/engine')).status, 200)
     assert.deepEqual(wrong, [])
-    // What is looked for would be found.
+    // Proves that a scan would be detected.
     assert.equal(
       (await wrongIn(db, sql`SELECT count(*) AS count FROM calls WHERE op_name = ${'x'}`)).length,
       1,

@@ -21,7 +21,7 @@ import type { Command, Transaction } from '../../src/storage/transaction.ts'
 import { startPostgres, type TestPostgres } from '../support/postgres.ts'
 import { startTcpProxy } from '../support/tcp-proxy.ts'
 
-/** Long enough that only an end that we bring about can end it. */
+/** So long that only the test itself can end it. */
 const forever = 3_600
 
 let server: TestPostgres
@@ -34,7 +34,7 @@ after(() => server.stop())
 
 const dialect = { engine: 'postgres' } as Dialect
 
-/** What a test wants to do in a transaction; the commands of the program are plain data in and out. */
+/** What a test does in a transaction; the commands of the program only take and return plain data. */
 type Body = (tx: Transaction) => Promise<unknown>
 
 const commands = {
@@ -128,7 +128,7 @@ function storageRefusedWith(kind: StorageRefusal['kind']): (error: unknown) => b
   }
 }
 
-/** Every one who comes waits until so many have come; who comes later passes. */
+/** A barrier: each caller waits until `count` have arrived, and later ones pass. */
 function meeting(count: number): () => Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
   let came = 0
@@ -140,14 +140,14 @@ function meeting(count: number): () => Promise<void> {
 
 const never = new AbortController().signal
 
-/** 20 rows at once, then one that takes an hour. */
+/** 20 immediate rows, then one that takes an hour. */
 const stuckAfterFirstChunk = sql`SELECT n, CAST(pg_sleep(CASE WHEN n <= 20 THEN 0 ELSE ${forever} END) AS TEXT) AS s
   FROM generate_series(1, 1000) AS n`
 
 const oneTo = (last: number) => sql`SELECT n FROM generate_series(1, CAST(${last} AS INTEGER)) AS n`
 
 describe('migrations', () => {
-  test('a fresh database gets them all, a second start none', async () => {
+  test('a fresh database gets all of them, and a second start none', async () => {
     const url = await server.createDatabase()
     assert.deepEqual(
       (await migrate(url, things)).map((done) => done.version),
@@ -161,14 +161,14 @@ describe('migrations', () => {
     )
   })
 
-  test('the ones of this version apply', async () => {
+  test('those of this version apply', async () => {
     const url = await server.createDatabase()
     const known = loadMigrations('postgres')
     assert.deepEqual(await migrate(url, known), known)
     assert.deepEqual(await migrate(url, known), [])
   })
 
-  test('starts at the same time apply each once', async () => {
+  test('concurrent starts apply each one once', async () => {
     const url = await server.createDatabase()
     const done = await Promise.all(Array.from({ length: 6 }, () => migrate(url, things)))
     assert.deepEqual(
@@ -180,7 +180,7 @@ describe('migrations', () => {
     )
   })
 
-  test('a newer schema is refused and left as it is', async () => {
+  test('a newer schema is refused and left unchanged', async () => {
     const url = await server.createDatabase()
     await migrate(url, things)
     await assert.rejects(migrate(url, things.slice(0, 1)), storageRefusedWith('newer'))
@@ -194,7 +194,7 @@ describe('migrations', () => {
     await assert.rejects(migrate(url, other), storageRefusedWith('foreign'))
   })
 
-  test('one that fails leaves nothing, and what came before it stays', async () => {
+  test('one that fails leaves nothing, and earlier ones stay applied', async () => {
     const url = await server.createDatabase()
     const broken = migration(3, 'CREATE TABLE half (id TEXT); INSERT INTO nowhere VALUES (1)')
     await assert.rejects(migrate(url, [...things, broken]), /0003_test\.sql.*nowhere/)
@@ -207,7 +207,7 @@ describe('migrations', () => {
     assert.deepEqual(await migrate(url, [...things, fixed]), [fixed])
   })
 
-  test('a database that takes no writes can be opened when it is up to date', async () => {
+  test('a read-only database can be opened when it is up to date', async () => {
     const url = await server.createDatabase()
     await migrate(url, things)
     await makeReadOnly(url)
@@ -218,7 +218,7 @@ describe('migrations', () => {
     )
   })
 
-  test('a start waits for another that migrates, but not for ever', async () => {
+  test('a start waits for a concurrent migration, but not for ever', async () => {
     const url = await server.createDatabase()
     const other = new pg.Client({ connectionString: url })
     await other.connect()
@@ -233,7 +233,7 @@ describe('migrations', () => {
     }
   })
 
-  test('what keeps a database from being opened is said in one line, without the password', async () => {
+  test('a database that cannot be opened is reported in one line, without the password', async () => {
     const url = new URL(await server.createDatabase())
     const { password } = url
     const cases: [change: (url: URL) => void, words: RegExp][] = [
@@ -272,7 +272,7 @@ async function makeReadOnly(url: string): Promise<void> {
 }
 
 describe('writes', () => {
-  test('a command commits what it wrote and answers', async () => {
+  test('a command commits its writes and returns a result', async () => {
     await withStore({}, async (store, url) => {
       const changed = await store.write('act', async (tx) => {
         await tx.run(sql`INSERT INTO things (id, n) VALUES (${'a'}, ${1}), (${'b'}, ${2})`)
@@ -288,7 +288,7 @@ describe('writes', () => {
     })
   })
 
-  test('a refusal passes through and takes the writes with it', async () => {
+  test('a refusal passes through and rolls the writes back', async () => {
     await withStore({ connections: 2 }, async (store) => {
       const refusal = refuse('call_not_found', { id: 'x', project: 'p' })
       const write = store.write('act', async (tx) => {
@@ -300,7 +300,7 @@ describe('writes', () => {
     })
   })
 
-  test('a wrong statement is a fault, not a refusal, and the connection goes on', async () => {
+  test('a wrong statement is an error, not a refusal, and the connection stays usable', async () => {
     await withStore({ connections: 2 }, async (store) => {
       const fails = store.write('act', (tx) => tx.run(sql`INSERT INTO nowhere (id) VALUES (${1})`))
       await assert.rejects(fails, (error) => !(error instanceof Refusal) && /nowhere/.test(String(error)))
@@ -310,7 +310,7 @@ describe('writes', () => {
     })
   })
 
-  test('a command that goes on after a failed statement does not seem to succeed', async () => {
+  test('a command that continues after a failed statement does not succeed', async () => {
     await withStore({}, async (store) => {
       const write = store.write('act', async (tx) => {
         await tx.run(sql`INSERT INTO things (id, n) VALUES ('a', 1)`)
@@ -332,7 +332,7 @@ describe('writes', () => {
     })
   })
 
-  test('commands that lock in opposite order are both carried out', async () => {
+  test('commands that lock in opposite order both succeed', async () => {
     await withStore({}, async (store) => {
       await store.write('put', { id: 'a', n: 0 })
       await store.write('put', { id: 'b', n: 0 })
@@ -346,12 +346,12 @@ describe('writes', () => {
           await tx.run(sql`UPDATE things SET n = n + 1 WHERE id = ${second}`)
         })
       await Promise.all([inOrder('a', 'b'), inOrder('b', 'a')])
-      assert.ok(runs > 2, 'the server should have ended one of the two')
+      assert.ok(runs > 2, 'the server should have aborted one of the two')
       assert.deepEqual(await store.all(sql`SELECT n FROM things`), [{ n: 2 }, { n: 2 }])
     })
   })
 
-  test('collisions without end are refused as busy', async () => {
+  test('endless collisions are refused as busy', async () => {
     await withStore({}, async (store) => {
       let runs = 0
       const write = store.write('act', async (tx) => {
@@ -386,7 +386,7 @@ describe('writes', () => {
     })
   })
 
-  test('commands that look and then write take turns', async () => {
+  test('commands that read and then write take turns', async () => {
     await withStore({ connections: 8 }, async (store) => {
       const next = () =>
         store.write('act', async (tx) => {
@@ -404,7 +404,7 @@ describe('writes', () => {
     })
   })
 
-  test('a lock that is not given is refused as busy', async () => {
+  test('a write that gets no lock is refused as busy', async () => {
     await withStore({ lockTimeoutMs: 50 }, async (store, url) => {
       const other = new pg.Client({ connectionString: url })
       await other.connect()
@@ -419,7 +419,7 @@ describe('writes', () => {
     })
   })
 
-  test('who finds the line full is told to come back', async () => {
+  test('a request that finds the queue full is told to try again', async () => {
     await withStore({ connections: 1, mostWaiting: 1 }, async (store) => {
       const gate = Promise.withResolvers<void>()
       const first = store.write('act', () => gate.promise)
@@ -431,7 +431,7 @@ describe('writes', () => {
     })
   })
 
-  test('who stands in line too long is told to come back', async () => {
+  test('a request that waits too long in the queue is told to try again', async () => {
     await withStore({ connections: 1, queryTimeoutMs: 500 }, async (store) => {
       const gate = Promise.withResolvers<void>()
       const first = store.write('act', () => gate.promise)
@@ -441,7 +441,7 @@ describe('writes', () => {
     })
   })
 
-  test('who waits for a connection while the server is silent is not told that others are too many', async () => {
+  test('a wait for a connection to a silent server is not reported as a full queue', async () => {
     await withStore({}, async (_, url) => {
       const proxy = await startTcpProxy(url)
       const store = open(proxy.url, { connections: 1, queryTimeoutMs: 500, graceMs: 60_000 })
@@ -461,7 +461,7 @@ describe('writes', () => {
     })
   })
 
-  test('a commit is answered when it is on disk, whatever the server has as its default', async () => {
+  test('a commit is acknowledged once it is on disk, whatever the default of the server', async () => {
     await withStore({}, async (_, url) => {
       const name = new URL(url).pathname.slice(1)
       for (const [configured, used] of [
@@ -480,7 +480,7 @@ describe('writes', () => {
 })
 
 describe('values', () => {
-  test('come back as they were sent', async () => {
+  test('are read as they were written', async () => {
     await withStore({}, async (store) => {
       const text = `{"n": 1.0, "big": 9007199254740993, "q": "what? 'this' \\"that\\"", "e": "héé 🧵\\u0000"}\n`
       const bytes = Uint8Array.from({ length: 256 }, (_, i) => i)
@@ -519,7 +519,7 @@ describe('values', () => {
     })
   })
 
-  test('a whole number beyond 2^53 is a fault, never another number', async () => {
+  test('a whole number beyond 2^53 is an error, never another number', async () => {
     await withStore({}, async (store) => {
       await assert.rejects(store.get(sql`SELECT CAST(${9007199254740993n} AS BIGINT) AS n`), RangeError)
       assert.deepEqual(await store.get(sql`SELECT 1 AS one`), { one: 1 })
@@ -532,7 +532,7 @@ describe('values', () => {
     })
   })
 
-  test('values that do not match the text are a fault before anything is sent', async () => {
+  test('a wrong number of values is an error before anything is sent', async () => {
     await withStore({}, async (store) => {
       const wrong = { ...sql`SELECT ${1} AS one`, values: [] }
       await assert.rejects(store.all(wrong), /1 parameters and 0 values/)
@@ -551,7 +551,7 @@ describe('values', () => {
     })
   })
 
-  test('a prepared statement outlives a change of the table under it', async () => {
+  test('a prepared statement survives a change of its table', async () => {
     await withStore({ connections: 2 }, async (store, url) => {
       await store.write('put', { id: 'a', n: 1 })
       assert.deepEqual(await store.all(sql`SELECT * FROM things`), [{ id: 'a', n: 1 }])
@@ -562,7 +562,7 @@ describe('values', () => {
 })
 
 describe('a record that is opened by its settings', () => {
-  test('tells of connections that are lost while nobody uses them', async () => {
+  test('reports idle connections that are lost', async () => {
     const databaseUrl = await server.createDatabase()
     let tell: (error: Error) => void = () => undefined
     const told = new Promise<Error>((resolve) => (tell = resolve))
@@ -578,7 +578,7 @@ describe('a record that is opened by its settings', () => {
     await db.close()
   })
 
-  test('is not made where it has to be there', async () => {
+  test('is not created when it must already exist', async () => {
     const databaseUrl = await server.createDatabase()
     const place = { databaseUrl, folder: '', queryTimeoutMs: 60_000, mustExist: true }
     await assert.rejects(openRecord(place), /^StorageRefusal: PostgreSQL at .* holds no record\.$/)
@@ -586,7 +586,7 @@ describe('a record that is opened by its settings', () => {
     await (await openRecord(place)).close()
   })
 
-  test('waits for a reader as long as for rows', async () => {
+  test('waits as long for a reader as for rows', async () => {
     const databaseUrl = await server.createDatabase()
     const db = await openRecord({ databaseUrl, folder: '', queryTimeoutMs: 12_345 })
     const query = sql`SELECT current_setting('statement_timeout') AS rows,
@@ -597,7 +597,7 @@ describe('a record that is opened by its settings', () => {
 })
 
 describe('streams', () => {
-  test('bring every row once, in chunks', async () => {
+  test('return every row once, in chunks', async () => {
     await withStore({}, async (store) => {
       const sizes: number[] = []
       const seen: number[] = []
@@ -610,11 +610,12 @@ describe('streams', () => {
         seen,
         Array.from({ length: 1_001 }, (_, i) => i + 1),
       )
-      for await (const chunk of store.stream(oneTo(0), { signal: never })) assert.fail(`a chunk: ${chunk}`)
+      for await (const chunk of store.stream(oneTo(0), { signal: never }))
+        assert.fail(`an unexpected chunk: ${chunk}`)
     })
   })
 
-  test('an early end gives everything back', async () => {
+  test('an early end releases everything', async () => {
     await withStore({ connections: 2, streams: 1 }, async (store, url) => {
       for (let round = 0; round < 3; round++) {
         for await (const chunk of store.stream(stuckAfterFirstChunk, { signal: never })) {
@@ -626,7 +627,7 @@ describe('streams', () => {
     })
   })
 
-  test('an abort stops the statement on the server, and the connection goes on', async () => {
+  test('an abort stops the statement on the server, and the connection stays usable', async () => {
     await withStore({ connections: 2, streams: 1 }, async (store, url) => {
       const leaving = new AbortController()
       const rows = store.stream(stuckAfterFirstChunk, { signal: leaving.signal })[Symbol.asyncIterator]()
@@ -641,7 +642,7 @@ describe('streams', () => {
     })
   })
 
-  test('an abort at any moment ends it', async () => {
+  test('an abort at any moment ends the stream', async () => {
     await withStore({ connections: 2, streams: 1 }, async (store, url) => {
       for (let turns = 0; turns < 30; turns++) {
         const leaving = new AbortController()
@@ -659,7 +660,7 @@ describe('streams', () => {
     })
   })
 
-  test('an abort while the reader is elsewhere gives everything back at once', async () => {
+  test('an abort between two reads releases everything at once', async () => {
     await withStore({ connections: 2, streams: 1 }, async (store) => {
       const leaving = new AbortController()
       const rows = store.stream(oneTo(1_000), { signal: leaving.signal })[Symbol.asyncIterator]()
@@ -670,7 +671,7 @@ describe('streams', () => {
     })
   })
 
-  test('a reader that the server no longer waits for is told, though it asks for nothing', async () => {
+  test('a stalled reader is notified when its stream is abandoned, even if it does not read', async () => {
     await withStore({ connections: 2, streams: 1, idleTimeoutMs: 50 }, async (store) => {
       const { signal } = new AbortController()
       const told = new Promise<Error>((resolve) => onAbandoned(signal, resolve))
@@ -681,7 +682,7 @@ describe('streams', () => {
     })
   })
 
-  test('only so many run at once; others wait, and may leave the line', async () => {
+  test('only a limited number runs at once; others wait, and can leave the queue', async () => {
     await withStore({ connections: 4, streams: 2, mostStreamsWaiting: 2 }, async (store) => {
       const start = (signal: AbortSignal) =>
         store.stream<{ n: number }>(oneTo(1_000), { signal })[Symbol.asyncIterator]()
@@ -702,7 +703,7 @@ describe('streams', () => {
     })
   })
 
-  test('a reader may ask something else while it reads', async () => {
+  test('a reader can run other queries while it reads', async () => {
     await withStore({ connections: 2, streams: 2 }, async (store) => {
       for await (const chunk of store.stream(oneTo(400), { signal: never })) {
         assert.ok(chunk.length > 0)
@@ -711,7 +712,7 @@ describe('streams', () => {
     })
   })
 
-  test('sees one state of the record, whatever is written meanwhile', async () => {
+  test('a stream sees one state of the record, whatever is written meanwhile', async () => {
     await withStore({}, async (store) => {
       await store.write('put', { id: 'a', n: 1 })
       await store.write('put', { id: 'b', n: 2 })
@@ -731,7 +732,7 @@ describe('streams', () => {
     await withStore({ connections: 2, streams: 1, idleTimeoutMs: 500 }, async (store) => {
       const slow = store.stream(oneTo(1_000), { signal: never })[Symbol.asyncIterator]()
       await slow.next()
-      // Its seat is free again although it has not come back.
+      // Its slot is free again although it has not returned.
       for await (const chunk of store.stream(oneTo(3), { signal: never })) assert.equal(chunk.length, 3)
       await assert.rejects(slow.next(), refusedWith('query_too_slow'))
     })
@@ -757,7 +758,7 @@ describe('limits and failures', () => {
     })
   })
 
-  test('a record that takes no writes says so and can be read', async () => {
+  test('a read-only record says so and can be read', async () => {
     await withStore({}, async (_, url) => {
       await makeReadOnly(url)
       const store = open(url)
@@ -771,7 +772,7 @@ describe('limits and failures', () => {
     })
   })
 
-  test('a full disk is said by its name', async () => {
+  test('a full disk is reported as such', async () => {
     await withStore({}, async (store) => {
       const write = store.write('act', (tx) =>
         tx.run(sql`DO $$ BEGIN RAISE EXCEPTION 'no space' USING ERRCODE = '53100'; END $$`),
@@ -788,7 +789,7 @@ describe('limits and failures', () => {
     })
   })
 
-  test('the probe does not wait behind other work', async () => {
+  test('the probe does not wait for other work', async () => {
     await withStore({ connections: 1, mostWaiting: 0 }, async (store) => {
       const gate = Promise.withResolvers<void>()
       const busy = store.write('act', () => gate.promise)
@@ -798,7 +799,7 @@ describe('limits and failures', () => {
     })
   })
 
-  test('a server that is stopped is refused, and found again when it is back', async () => {
+  test('a stopped server is reported, and used again when it is back', async () => {
     await withStore({}, async (store, url) => {
       await store.write('put', { id: 'a', n: 1 })
       const reader = store.stream(oneTo(1_000), { signal: never })[Symbol.asyncIterator]()
@@ -835,7 +836,7 @@ describe('limits and failures', () => {
     })
   })
 
-  test('a connection that is lost before COMMIT is sent is replaced, once', async () => {
+  test('a write whose connection is lost before COMMIT is retried once', async () => {
     await withStore({ connections: 2 }, async (store) => {
       let runs = 0
       const losing = (times: number) =>
@@ -852,7 +853,7 @@ describe('limits and failures', () => {
     })
   })
 
-  test('a write that the server gives up has not been stored, and no reader is blamed', async () => {
+  test('a write that the server aborts is not stored, and is refused as a storage failure', async () => {
     await withStore({ idleTimeoutMs: 100 }, async (store) => {
       let runs = 0
       const write = store.write('act', async (tx) => {
@@ -873,14 +874,14 @@ describe('limits and failures', () => {
     })
   })
 
-  test('a connection that is lost during COMMIT is refused and never tried again', async () => {
+  test('a write whose connection is lost during COMMIT is refused and never tried again', async () => {
     await withStore({}, async (_, url) => {
       const proxy = await startTcpProxy(url)
       const store = open(proxy.url)
       try {
         for (const when of ['before', 'after'] as const) {
           let runs = 0
-          // With the byte that ends a statement on the wire, because BEGIN says READ COMMITTED.
+          // With the byte that ends a statement on the wire, because BEGIN contains READ COMMITTED.
           proxy.cutAt('COMMIT\0', when)
           const write = store.write('act', async (tx) => {
             runs++
@@ -900,7 +901,7 @@ describe('limits and failures', () => {
     })
   })
 
-  test('a server that has gone silent is given up, and found again', async () => {
+  test('a silent server is given up, and used again when it answers', async () => {
     await withStore({}, async (_, url) => {
       const proxy = await startTcpProxy(url)
       const limits = { queryTimeoutMs: 500, graceMs: 100, connectTimeoutMs: 500, probeTimeoutMs: 500 }
@@ -953,7 +954,7 @@ describe('the record of this program', () => {
 })
 
 describe('closing', () => {
-  test('waits for what is under way, ends the streams, and takes nothing new', async () => {
+  test('waits for running work, ends the streams, and accepts nothing new', async () => {
     const url = await server.createDatabase()
     await migrate(url, things)
     const store = open(url)

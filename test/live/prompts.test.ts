@@ -33,7 +33,7 @@ const isAlive = (pid: number) => {
   }
 }
 
-/** Of all threads of the processes that render what is from there. */
+/** The priorities of all threads of the processes that render templates of this origin. */
 function prioritiesOf(from: string): number[] {
   const started = readdirSync('/proc').filter((pid) => isOwnChild(pid) && commandOf(pid).includes(from))
   const threads = started.flatMap((pid) => readdirSync(`/proc/${pid}/task`))
@@ -50,7 +50,7 @@ const statusOf = (pid: string) => {
 const isOwnChild = (pid: string) => /^\d+$/.test(pid) && statusOf(pid).includes(`\nPPid:\t${process.pid}\n`)
 const commandOf = (pid: string) => readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')
 
-test('one process renders until it is no longer needed', async (t) => {
+test('one process renders until it has been idle', async (t) => {
   const { render } = open(t, { entry, idleMs: 300 })
   const pid = await pidOf(render('a'))
   assert.equal(await pidOf(render('b')), pid)
@@ -58,7 +58,7 @@ test('one process renders until it is no longer needed', async (t) => {
   assert.notEqual(await pidOf(render('c')), pid)
 })
 
-test('a rendering that hangs ends with its process, and the next one has another', async (t) => {
+test('a hanging render ends with its process, and the next one gets a new process', async (t) => {
   const { render } = open(t, { entry, longestMs: 300 })
   const pid = await pidOf(render('a'))
   const [hung, next] = await Promise.all([codeOf(render('hang')), pidOf(render('b'))])
@@ -67,7 +67,7 @@ test('a rendering that hangs ends with its process, and the next one has another
   assert.equal(isAlive(pid), false)
 })
 
-test('parsing is bounded too, and nobody else waits for it', async (t) => {
+test('parsing is bounded as well, and delays no other request', async (t) => {
   const { prompts, render } = open(t, {})
   assert.equal(await render('a'), 'a')
   const spaces = `${' '.repeat(131_000)}{{ 1 }}`
@@ -86,7 +86,7 @@ test('parsing is bounded too, and nobody else waits for it', async (t) => {
   assert.deepEqual(await Promise.all(slow), Array(3).fill('template_too_costly'))
 })
 
-test('templates of requests give way with all their threads, the one of the model does not', async (t) => {
+test('templates of requests run with lower priority on all threads, and those of the model do not', async (t) => {
   if (process.platform !== 'linux') return t.skip('threads have no priorities of their own here')
   const { prompts, render } = open(t, {})
   const question = { template: 'own', messages: [], variables: '{}', open: false }
@@ -97,7 +97,7 @@ test('templates of requests give way with all their threads, the one of the mode
   assert.deepEqual(prioritiesOf('request'), [Math.max(own, 5)])
 })
 
-test('a process that is killed costs its own rendering and no other', async (t) => {
+test('a killed process fails only its own render', async (t) => {
   const { render } = open(t, { entry })
   await render('a')
   const [killed, next] = await Promise.all([codeOf(render('kill')), pidOf(render('b'))])
@@ -105,7 +105,7 @@ test('a process that is killed costs its own rendering and no other', async (t) 
   assert.ok(next > 0)
 })
 
-test('a process that fails otherwise is a fault of ours', async (t) => {
+test('a process that fails in another way is an error of the server', async (t) => {
   const { render } = open(t, { entry })
   assert.match(await codeOf(render('die')), /^Error: the process for templates has ended with 3/)
   assert.ok((await pidOf(render('b'))) > 0)
@@ -113,7 +113,7 @@ test('a process that fails otherwise is a fault of ours', async (t) => {
   assert.match(await codeOf(nowhere.render('a')), /^Error: the process for templates has ended with 1/)
 })
 
-test('queues are bounded, and a waiting request may leave', async (t) => {
+test('queues are bounded, and a waiting request can be aborted', async (t) => {
   const { render } = open(t, { entry, queuePerTenant: 2, queueTotal: 3 })
   const leaving = new AbortController()
   const running = render('running')
@@ -142,7 +142,7 @@ test('tenants take turns', async (t) => {
   assert.deepEqual(order, ['a0', 'b1', 'c1', 'a1', 'b2', 'a2', 'a3'])
 })
 
-test('what waits when everything stops is told so, and nothing is left behind', async (t) => {
+test('waiting requests are refused on close, and no process is left', async (t) => {
   const { prompts, render } = open(t, { entry })
   const pid = await pidOf(render('a'))
   const codes = Promise.all([codeOf(render('hang')), codeOf(render('b'))])
@@ -152,7 +152,7 @@ test('what waits when everything stops is told so, and nothing is left behind', 
   assert.equal(await codeOf(render('c')), 'stopping')
 })
 
-test('a conversation that is too long does not get there', async (t) => {
+test('a conversation that is too long does not reach the process', async (t) => {
   const { prompts, render } = open(t, { entry, longestText: 10 })
   const pid = await pidOf(render('a'))
   for (const content of ['x'.repeat(11), ['x'.repeat(6), 'x'.repeat(5)]]) {
@@ -163,7 +163,7 @@ test('a conversation that is too long does not get there', async (t) => {
   assert.equal(await pidOf(render('b')), pid)
 })
 
-test('the process knows nothing of the secrets of the server', async (t) => {
+test('the process has no access to the secrets of the server', async (t) => {
   process.env.HEDDLE_TEST_SECRET = 'secret'
   t.after(() => {
     delete process.env.HEDDLE_TEST_SECRET

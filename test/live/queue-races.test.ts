@@ -34,11 +34,11 @@ async function openQueue(t: Pick<TestContext, 'after'>, driver: Driver, size: nu
 }
 
 for (const driver of allDrivers()) {
-  describe(`annotators who race, with ${driver.name}`, () => {
+  describe(`concurrent annotators, with ${driver.name}`, () => {
     before(driver.start)
     after(driver.stop)
 
-    test('two on the same items: each ends in one state, and the item shows one of the two', async (t) => {
+    test('two annotators on the same items each end in one state, and the item shows one of the two', async (t) => {
       const { queueId, itemIds, post, items, stats } = await openQueue(t, driver, 5)
       const states = ['in_progress', 'completed', 'skipped']
       const attempts = Array.from({ length: 120 }, (_, n) => ({
@@ -76,7 +76,7 @@ for (const driver of allDrivers()) {
       assert.deepEqual([total_items, completed_items, by_user.length], [5, 5, 2])
     })
 
-    test('everyone asks for the next item at once: nobody gets what another was given', async (t) => {
+    test('no item is given to two annotators who ask for the next one at once', async (t) => {
       const { next, items } = await openQueue(t, driver, 6)
       const asked = names.flatMap((name) => [name, name, name])
       const answers = await Promise.all(asked.map((name) => next(name)))
@@ -98,7 +98,7 @@ for (const driver of allDrivers()) {
       }
     })
 
-    test('a queue that is worked off by all together is done once', async (t) => {
+    test('a queue that all work on together completes each item once', async (t) => {
       const { queueId, post, next, stats } = await openQueue(t, driver, 30)
       const done: string[] = []
       await Promise.all(
@@ -122,7 +122,7 @@ for (const driver of allDrivers()) {
       )
     })
 
-    test('the same calls added by everyone at once are in the queue once', async (t) => {
+    test('calls that several users add at once are in the queue once', async (t) => {
       const { callIds, post } = await openQueue(t, driver, 40)
       const queueId = await createQueue(post, {}, keyOf(one))
       const path = `/annotation_queues/${queueId}/items`

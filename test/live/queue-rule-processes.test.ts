@@ -13,7 +13,7 @@ before(async () => {
 })
 after(() => postgres.stop())
 
-test('two servers on one record put every nth call into a queue, also after one was killed', async (t) => {
+test('two servers on one record add every nth call to a queue, even after one was killed', async (t) => {
   const settings = { HEDDLE_DATABASE_URL: await postgres.createDatabase() }
   const one = await startServer(t, settings)
   const other = await startServer(t, settings)
@@ -24,11 +24,11 @@ test('two servers on one record put every nth call into a queue, also after one 
   }
   const { id: queue } = await ask(one, '/annotation_queues', queueOf())
   const rules = `/annotation_queues/${queue}/rules`
-  // What one server was told a moment ago, the other one knows.
+  // A rule given to one server applies on the other.
   await ask(one, rules, { project_id: project, pick: { kind: 'every_nth', n: 7 } })
   const write = async (servers: RunningServer[], count: number) => {
     const calls = Array.from({ length: count }, () => completeOf())
-    // Each call is sent to every server at once, as by a client that got no answer.
+    // Each call is sent to both servers at once, as by a client that got no answer.
     await Promise.all(
       calls.flatMap((call) =>
         servers.map((server) => ask(server, '/v2/acme/qa/calls/complete', { batch: [call] })),

@@ -13,8 +13,8 @@ interface Step {
 }
 
 /**
- * `$ ` begins a command; the lines until its quotes are closed, and after a line that ends in a backslash, belong to it.
- * Those after that are what it prints. The README breaks a long line there: what is indented continues the line before.
+ * `$ ` begins a command, which continues until its quotes are closed and after a line that ends in a backslash.
+ * The lines after it are its output. Where the README breaks a long line of output, the rest is indented.
  */
 function stepsOf(text: string): Step[] {
   const steps: Step[] = []
@@ -33,8 +33,8 @@ function stepsOf(text: string): Step[] {
 }
 
 /**
- * Replaces what differs from run to run: ids and times, but those that the session itself sends, and what a model says, which
- * may differ from one processor to the next.
+ * Replaces what differs between runs: ids and times, except those that the session itself sends, and the answers of a model,
+ * which may differ between processors.
  */
 function settled(answer: string): string {
   return answer

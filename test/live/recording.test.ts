@@ -30,7 +30,7 @@ interface Call {
   output: { choices: { message: { content: string }; finish_reason: string | null }[] }
 }
 
-/** Answers that were asked for, whole and streamed, by the ids of their calls. */
+/** Requests answers, streamed or not, and returns them by the ids of their calls. */
 async function answered(server: RunningServer, count: number): Promise<Map<string, string>> {
   const contents = new Map<string, string>()
   const one = async (index: number) => {
@@ -49,19 +49,19 @@ async function idsOf(server: RunningServer): Promise<Set<string>> {
 }
 
 describe('P12: every answer is a call', () => {
-  test('that is found as soon as the answer is there, and is there after a kill', async (t) => {
+  test('that can be read once the answer has arrived, and survives a kill', async (t) => {
     const folder = await newFolder(t)
     const server = await serving(t, folder)
     const answers = await answered(server, 24)
     for (const id of answers.keys()) assert.equal((await callOf(server, id)).status, 200)
-    // What was found is on the disk.
+    // Calls that were found are on disk.
     assert.equal(await server.end('SIGKILL'), 'SIGKILL')
     const again = await startServer(t, { HEDDLE_DATA: folder })
     assert.deepEqual(await idsOf(again), new Set(answers.keys()))
     assert.equal(await again.end('SIGTERM'), 0)
   })
 
-  test('that a graceful stop does not lose, also of answers that are under way', async (t) => {
+  test('that a graceful stop does not lose, even for running answers', async (t) => {
     const folder = await newFolder(t)
     const server = await serving(t, folder)
     const answers = await answered(server, 8)
@@ -79,10 +79,10 @@ describe('P12: every answer is a call', () => {
     assert.equal(await again.end('SIGTERM'), 0)
   })
 
-  test('also of a client that leaves, with what there was of it', async (t) => {
+  test('even if the client disconnects, with the part that was generated', async (t) => {
     const server = await serving(t, await newFolder(t))
     for (const [calls, stream] of [true, false].entries()) {
-      // An answer that still ends would be taken for the next one that runs.
+      // Otherwise an answer that is still ending could be mistaken for the next one.
       await until('what was left before is a call', async () => (await idsOf(server)).size === calls)
       const leaving = new AbortController()
       const asked = ask(server, { stream, max_tokens: null, ignore_eos: true }, { signal: leaving.signal })
@@ -111,7 +111,7 @@ describe('P12: every answer is a call', () => {
     ['full', (folder: string) => smallDisk(folder, 8 << 20)],
     ['failing', () => shortFiles(2_000)],
   ] as const) {
-    test(`while the disk is ${name} nothing is generated that would have to be recorded`, async (t) => {
+    test(`while the disk is ${name} no answer is generated that must be recorded`, async (t) => {
       const folder = await newFolder(t)
       const disk = limited(folder)
       if (disk === undefined) return t.skip('no such disk can be had here')
@@ -128,13 +128,17 @@ describe('P12: every answer is a call', () => {
         assert.deepEqual([refused.status, error.code], [503, 'record_refuses_writes'])
         assert.equal(refused.headers.get('retry-after'), '1')
       }
-      assert.equal(await figure(), generated, 'no prompt was read')
+      assert.equal(await figure(), generated, 'no prompt was computed')
       for (const fields of [{ store: false }, {}]) {
         const headers = { authorization: basic(keys.alice), 'content-type': 'application/json' }
         const init = 'store' in fields ? {} : { headers: { ...headers, 'x-heddle-record': 'off' } }
-        assert.equal((await ask(server, fields, init)).status, 200, 'who is left out is served')
+        assert.equal(
+          (await ask(server, fields, init)).status,
+          200,
+          'requests that are not recorded are served',
+        )
       }
-      for (const id of before.keys()) assert.equal((await callOf(server, id)).status, 200, 'reads go on')
+      for (const id of before.keys()) assert.equal((await callOf(server, id)).status, 200, 'reads still work')
 
       disk.lift(server.process.pid as number)
       await until('answers are given again', async () => (await ask(server)).status === 200)
@@ -145,7 +149,7 @@ describe('P12: every answer is a call', () => {
   }
 })
 
-/** Until neither large nor small writes are taken. */
+/** Writes until neither large nor small writes are accepted. */
 async function fill(server: RunningServer): Promise<void> {
   for (const bytes of [100_000, 100]) {
     for (;;) {

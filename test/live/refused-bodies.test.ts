@@ -7,10 +7,10 @@ import { describe, mock, type TestContext, test } from 'node:test'
 import { promisify } from 'node:util'
 import { inTime, until } from '../support/waiting.ts'
 
-/** How late the loop seems to be, in milliseconds. */
+/** The simulated delay of the event loop, in milliseconds. */
 let delay = 0
 
-// The plugin that watches the loop takes this function when it is loaded.
+// The plugin that watches the event loop takes this function when it is loaded.
 const { monitorEventLoopDelay } = perfHooks
 mock.method(perfHooks, 'monitorEventLoopDelay', (...options: Parameters<typeof monitorEventLoopDelay>) =>
   Object.defineProperty(monitorEventLoopDelay(...options), 'mean', { get: () => (delay + 10) * 1e6 }),
@@ -22,7 +22,7 @@ const { boundary, fileForm, formType } = await import('../support/forms.ts')
 const megabyte = 1024 * 1024
 const settings = { HEDDLE_BODY_LIMIT: String(8 * megabyte), HEDDLE_BODY_BUDGET: String(12 * megabyte) }
 
-/** More than the kernel holds for either side, less than twice the limit. */
+/** More than the kernel buffers for either side, and less than twice the limit. */
 const long = 14 * megabyte
 
 async function openPort(t: TestContext, more: Record<string, string> = {}) {
@@ -38,7 +38,7 @@ interface Refused {
   path?: string
   headers?: readonly string[]
   begin?: string | Buffer
-  /** Of the whole body; in chunks when it is not said beforehand. */
+  /** Length of the whole body, which is sent in chunks if the length is not announced. */
   length?: number
   chunked?: boolean
   host?: readonly string[]
@@ -69,7 +69,7 @@ async function open(port: number): Promise<Socket> {
   return socket
 }
 
-/** A client that looks at nothing before it has sent everything. Fails when its connection is reset. */
+/** A client that reads nothing until it has sent everything. Fails when its connection is reset. */
 async function answerAfterAll(port: number, refused: Refused): Promise<string> {
   const socket = await open(port)
   await inTime('everything is sent', pipeline(piecesOf(refused), socket, { end: false }))
@@ -80,7 +80,7 @@ async function answerOn(socket: Socket): Promise<string> {
   let answer = ''
   for await (const piece of socket.setEncoding('latin1')) {
     answer += piece
-    // One that stays open is answered, too.
+    // The connection may stay open after the answer.
     const [, length] = /^content-length: (\d+)\r$/m.exec(answer) ?? []
     if (length && answer.length === answer.indexOf('\r\n\r\n') + 4 + Number(length)) break
   }
@@ -93,12 +93,12 @@ function assertRefused(answer: string, status: number, code: string): void {
   assert.equal(JSON.parse(answer.slice(answer.indexOf('\r\n\r\n'))).code, code)
 }
 
-/** A form of some megabytes whose project comes first. */
+/** The beginning of a form of some megabytes, with the project first. */
 const form = (projectId: string): Buffer =>
   fileForm(projectId, '').subarray(0, fileForm(projectId, '').lastIndexOf(`\r\n--${boundary}--`))
 
 const refusals: Record<string, [status: number, code: string, refused: Refused]> = {
-  'too long by its length': [413, 'body_too_large', {}],
+  'too long by its Content-Length': [413, 'body_too_large', {}],
   'found too long in the middle': [413, 'body_too_large', { chunked: true }],
   'without credentials': [401, 'not_authenticated', { headers: [json] }],
   'with a wrong key': [
@@ -107,7 +107,7 @@ const refusals: Record<string, [status: number, code: string, refused: Refused]>
     { headers: [`Authorization: ${basic('wrong-secret-key')}`, json] },
   ],
   'on its last request': [413, 'body_too_large', { headers: [asAlice, json, 'Connection: close'] }],
-  'to a route that is not there': [404, 'route_not_found', { path: '/nothing' }],
+  'to an unknown route': [404, 'route_not_found', { path: '/nothing' }],
   'to a route of another method': [405, 'method_not_allowed', { path: '/metrics' }],
   'of another type': [415, 'unsupported_media_type', { headers: [asAlice, 'Content-Type: text/plain'] }],
   'in an encoding that is not taken': [
@@ -152,14 +152,14 @@ describe('a client that is refused while it sends gets its answer', () => {
     })
   }
 
-  test('429, beside others that take all the room', async (t) => {
+  test('429, while others use all the space', async (t) => {
     const { port, accepted } = await openPort(t)
     const other = await open(port)
     other.write(headOf({ length: 8 * megabyte }))
     other.write(' '.repeat(7 * megabyte))
-    // Of two that arrive at once either may be refused.
+    // If two arrive at once, either may be refused.
     await until('it has arrived', async () => (accepted[0]?.bytesRead ?? 0) > 7 * megabyte)
-    // A body that stops would lose its room.
+    // A stalled body would lose its space.
     const going = setInterval(() => other.write(' '.repeat(8192)), 100)
     t.after(() => clearInterval(going))
     const refused = { length: 7 * megabyte }
@@ -174,12 +174,12 @@ describe('a client that is refused while it sends gets its answer', () => {
       delay = 0
     })
     const { port } = await openPort(t, { HEDDLE_MAX_LOOP_DELAY: '1000' })
-    // It looks once a second.
+    // It checks once a second.
     await until('the server sheds', async () => / 503 /.test(await answerAfterAll(port, { length: 1000 })))
     await assertAnswered(port, [503, 'too_busy', {}])
   })
 
-  test('431 and 400, when what it sends is no request', async (t) => {
+  test('431 and 400, for invalid requests', async (t) => {
     const { port } = await openPort(t)
     for (const [status, code, sent] of [
       [431, 'headers_too_large', `GET / HTTP/1.1\r\nHost: heddle\r\nX-Long: ${'x'.repeat(megabyte / 2)}`],
@@ -196,7 +196,7 @@ describe('a client that is refused while it sends gets its answer', () => {
   })
 })
 
-test('a short body that is refused leaves its connection to the next request', async (t) => {
+test('the connection stays usable after a short body is refused', async (t) => {
   const { port } = await openPort(t)
   const socket = await open(port)
   socket.write([...piecesOf({ headers: [json], length: 1000 })].join(''))
@@ -209,7 +209,7 @@ test('a short body that is refused leaves its connection to the next request', a
   )
 })
 
-test('a whole URL is read like its path', async (t) => {
+test('an absolute URL is treated like its path', async (t) => {
   const { port } = await openPort(t)
   for (const [path, status, code] of [
     ['http://heddle/v1/chat/completions', 400, 'invalid_request'],
@@ -224,7 +224,7 @@ test('a whole URL is read like its path', async (t) => {
   }
 })
 
-test('nothing is done of a request that follows the last answer', async (t) => {
+test('a request after the last answer of a connection is not executed', async (t) => {
   const { port, post } = await openPort(t)
   const start = startOf()
   const body = JSON.stringify({ start })
@@ -241,7 +241,7 @@ test('nothing is done of a request that follows the last answer', async (t) => {
 describe('a client that is refused and does not stop', () => {
   const endless = { length: 1024 * megabyte }
 
-  test('is cut off when it has sent twice what would be taken', async (t) => {
+  test('is cut off when it has sent twice the limit', async (t) => {
     const { port } = await openPort(t)
     const socket = await open(port)
     await assert.rejects(inTime('the connection is cut', pipeline(piecesOf(endless), socket)), {
@@ -250,7 +250,7 @@ describe('a client that is refused and does not stop', () => {
     assert.ok(socket.bytesWritten > 16 * megabyte && socket.bytesWritten < 200 * megabyte)
   })
 
-  test('is cut off when it sends no more, and never ends', async (t) => {
+  test('is cut off when it sends nothing more but stays connected', async (t) => {
     const { port, connections } = await openPort(t)
     const begun = [headOf(endless), headOf({ length: 100, headers: [json] }), 'x\r\n\r\n']
     const sockets = await Promise.all(
@@ -261,7 +261,7 @@ describe('a client that is refused and does not stop', () => {
         return socket
       }),
     )
-    // Their side never ends.
+    // The clients never close their side.
     await until('the connections are gone', async () => (await connections()) === 0)
     for (const socket of sockets) socket.destroy()
   })

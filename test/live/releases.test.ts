@@ -27,7 +27,7 @@ interface Looked {
   answer: string
 }
 
-/** What test/fixtures/write-release.ts wrote down. */
+/** The file that test/fixtures/write-release.ts wrote. */
 interface Release {
   project: string
   key: string
@@ -41,17 +41,17 @@ const readRelease = (release: string) => JSON.parse(contentOf(release, 'json').t
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype
 
-/** What is said now of what was said then: a member that came later is none of it. */
+/** The current value, without members that the release did not have. */
 function known(then: unknown, now: unknown): unknown {
   if (Array.isArray(then) && Array.isArray(now))
     return now.map((one, at) => (at < then.length ? known(then[at], one) : one))
   if (!isObject(then) || !isObject(now)) return now
-  // A lease ends by itself, after a quarter of an hour.
+  // A lease expires after a quarter of an hour.
   const of = (name: string) => (name === 'lease' ? then.lease : known(then[name], now[name]))
   return Object.fromEntries(Object.keys(then).map((name) => [name, of(name)]))
 }
 
-/** Whatever the release said of its record is said now; there may be more. */
+/** Checks that every answer of the release is still given; there may be more members. */
 async function saysTheSame(
   db: Database,
   { key, project }: Release,
@@ -87,14 +87,14 @@ async function saysTheSame(
   }
 }
 
-describe('P10: what a released version wrote is read by this one, and says what it said', () => {
+describe('P10: this version reads what a released version wrote, and gives the same answers', () => {
   let server: TestPostgres
   before(async () => {
     server = await startPostgres()
   })
   after(() => server.stop())
 
-  test('there are some', () => assert.ok(releases.includes('0.1.0')))
+  test('there are records of releases', () => assert.ok(releases.includes('0.1.0')))
 
   for (const release of releases) {
     test(`${release} on SQLite`, async (t) => {

@@ -35,7 +35,7 @@ const itemOf = (id: string, role: string, type: string, text: string) => ({
   content: [{ type, text, ...(type === 'output_text' && { annotations: [], logprobs: [] }) }],
 })
 
-/** As they were kept before answers were calls. */
+/** As they were stored before answers were calls. */
 function older(
   id: string,
   previous: string | null,
@@ -102,7 +102,7 @@ const second = older('resp_two', 'resp_one', { asked: 'And?', answered: 'Two' },
 const expired = older('resp_three', null, { asked: 'Hi', answered: 'Three' }, started - 1)
 const statements = [first, second, expired].flatMap((one) => one.statements)
 
-describe('answers that were kept before answers were calls', () => {
+describe('answers that were stored before answers were calls', () => {
   let server: TestPostgres
   before(async () => {
     server = await startPostgres()
@@ -151,7 +151,7 @@ describe('answers that were kept before answers were calls', () => {
       assert.equal(items.json.data[0].id, 'msg_one_in0')
       assert.equal((await get(`${responsesUrl}/resp_three`)).status, 404)
       const calls = await post('/calls/query_stats', { project_id: 'acme/default' })
-      assert.equal(calls.json.count, 0, 'nobody else is told of them')
+      assert.equal(calls.json.count, 0, 'they are not listed as calls')
 
       const next = await post(responsesUrl, asking({ input: 'Go on', previous_response_id: 'resp_two' }))
       assert.equal(next.status, 200, next.text)
@@ -164,7 +164,7 @@ describe('answers that were kept before answers were calls', () => {
       const { least } = (await database.get<{ least: number }>(
         sql`SELECT min(expire_at) AS least FROM responses WHERE id IN (${'resp_one'}, ${'resp_two'})`,
       )) ?? { least: 0 }
-      assert.ok(Number(least) > started + 29 * day, 'they live as long as what continues them')
+      assert.ok(Number(least) > started + 29 * day, 'they are kept as long as the answers that continue them')
       const referring = {
         input: [
           { type: 'item_reference', id: 'msg_two_0' },

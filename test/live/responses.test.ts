@@ -15,7 +15,7 @@ async function started(t: Parameters<typeof startServer>[0], folder: string): Pr
   return server
 }
 
-test('an answer that was told as complete is there after a kill, and can be continued', async (t) => {
+test('an answer that was reported as complete survives a kill, and can be continued', async (t) => {
   const folder = await newFolder(t)
   // biome-ignore lint/suspicious/noExplicitAny: answers are compared, never trusted
   const told = new Map<string, any>()
@@ -32,7 +32,7 @@ test('an answer that was told as complete is there after a kill, and can be cont
           assert.equal(answer.status, 200)
           const response = stream ? responseOf(eventsOf(await answer.text())) : await answer.json()
           told.set(response.id, response)
-          // A conversation, and others beside it.
+          // Conversations of several answers.
           previous = told.size % 4 === 0 ? undefined : response.id
         } catch (error) {
           if (ended === undefined) throw error
@@ -55,7 +55,7 @@ test('an answer that was told as complete is there after a kill, and can be cont
   assert.equal(other.status, 400)
 })
 
-test('who leaves before the end ends the answer, and it is not kept', async (t) => {
+test('a client that disconnects before the end ends the answer, and it is not stored', async (t) => {
   const server = await started(t, await newFolder(t))
   const leaving = new AbortController()
   const body = { input: 'Tell me a long story.', stream: true, ignore_eos: true }
@@ -75,14 +75,14 @@ test('who leaves before the end ends the answer, and it is not kept', async (t) 
   assert.equal((await server.get(`${responsesUrl}/${id}`)).status, 404)
 })
 
-test('what was told as complete outlives a disk that fills up, and answers go on when there is room', async (t) => {
+test('complete answers survive a full disk, and answers resume when there is space', async (t) => {
   const folder = await newFolder(t)
   const disk = smallDisk(folder, 16 << 20)
   if (disk === undefined) return t.skip('this user may not mount a small disk')
   const server = await startServer(t, { ...settings, HEDDLE_DATA: folder }, disk.before)
   await until('the model is ready', async () => (await server.get('/ready')).status === 200)
   const kept: { id: string }[] = []
-  // Only its end is read by the model; all of it is kept.
+  // The model computes only its end; all of it is stored.
   const input = 'Hi '.repeat(200_000)
   const ask = async (stream: boolean) => {
     const body = { input, max_output_tokens: 2, truncate_prompt_tokens: 8, stream }
@@ -107,7 +107,7 @@ test('what was told as complete outlives a disk that fills up, and answers go on
   const before = kept.length
   assert.ok(before > 0)
   await allThere()
-  assert.equal(await ask(true), false, 'nothing is told as complete that could not be kept')
+  assert.equal(await ask(true), false, 'no answer is reported as complete that could not be stored')
   disk.lift(server.process.pid as number)
   await until('answers are kept again', () => ask(true))
   await allThere()
@@ -118,7 +118,7 @@ interface Told {
   error: { code: string }
 }
 
-test('two processes on one database keep, continue and delete the answers of each other', async (t) => {
+test('two processes on one database read, continue and delete the answers of each other', async (t) => {
   const postgres = await startPostgres()
   t.after(() => postgres.stop())
   const database = { ...settings, HEDDLE_DATABASE_URL: await postgres.createDatabase() }

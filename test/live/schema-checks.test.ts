@@ -13,7 +13,7 @@ function open(t: Pick<TestContext, 'after'>, options: Partial<ChecksOptions> = {
 const valid = { kind: 'valid' }
 const number = '{"type":"number"}'
 
-/** None of them ends within the life of the machine. */
+/** None of these would end within the life of the machine. */
 const endless: Record<string, [schema: string, value: string]> = {
   'a pattern that backtracks': ['{"pattern":"^(a+)+$"}', `"${'a'.repeat(100)}!"`],
   'branches that double': [
@@ -31,7 +31,7 @@ const endless: Record<string, [schema: string, value: string]> = {
 }
 
 for (const [what, [schema, value]] of Object.entries(endless)) {
-  test(`${what}: the check is stopped, and the next one goes on`, async (t) => {
+  test(`${what}: the check is stopped, and the next one runs`, async (t) => {
     const checks = open(t, { limitMs: 300 })
     const [stopped, ...others] = await Promise.all([
       checks.check('a', schema, value),
@@ -43,7 +43,7 @@ for (const [what, [schema, value]] of Object.entries(endless)) {
   })
 }
 
-test('the loop is free while a check does not end', async (t) => {
+test('the event loop is free during an endless check', async (t) => {
   const checks = open(t, { limitMs: 60_000 })
   const [schema, value] = endless['a pattern that backtracks'] as [string, string]
   const never = assert.rejects(checks.check('a', schema, value), refusedWith('stopping'))
@@ -52,7 +52,7 @@ test('the loop is free while a check does not end', async (t) => {
   await never
 })
 
-test('a check that takes too much memory is stopped, and the next one goes on', async (t) => {
+test('a check that needs too much memory is stopped, and the next one runs', async (t) => {
   const checks = open(t, { heapMb: 48, limitMs: 60_000, longestMs: 60_000 })
   const value = `[${'{},'.repeat(3_000_000)}{}]`
   assert.deepEqual(await checks.check('a', '{"type":"array"}', value), {
@@ -62,7 +62,7 @@ test('a check that takes too much memory is stopped, and the next one goes on', 
   assert.deepEqual(await checks.check('a', number, '1'), valid)
 })
 
-test('a check whose thread dies is asked again in a new one, unless it was the first there', async (t) => {
+test('a check whose thread dies is repeated in a new thread, unless it was the first check of its thread', async (t) => {
   const checks = open(t, { thread: new URL('../support/dying-checks-thread.ts', import.meta.url).href })
   const answers = await Promise.allSettled(
     ['a', 'b', 'die', 'c'].map((value) => checks.check('one', '{}', JSON.stringify(value))),
@@ -80,12 +80,12 @@ test('tenants take turns', async (t) => {
     await checks.check(tenant, number, '1')
     order.push(tenant)
   }
-  // The first is under way before the others arrive.
+  // The first one runs before the others arrive.
   await Promise.all(['a', 'a', 'a', 'a', 'b', 'b', 'c'].map(ask))
   assert.equal(order.join(''), 'abcabaa')
 })
 
-test('a tenant does not wait for what another has sent', async (t) => {
+test('a tenant does not wait for the checks of another', async (t) => {
   const checks = open(t, { limitMs: 60_000 })
   const [schema, value] = endless['a pattern that backtracks'] as [string, string]
   const never = Array.from({ length: 5 }, () =>
@@ -98,7 +98,7 @@ test('a tenant does not wait for what another has sent', async (t) => {
   await Promise.all(never)
 })
 
-test('a check is stopped by the processor time it takes, not by what others take', async (t) => {
+test('a check is stopped by its own processor time, not by that of others', async (t) => {
   const checks = open(t, {
     limitMs: 300,
     thread: new URL('../support/sleeping-checks-thread.ts', import.meta.url).href,
@@ -126,7 +126,7 @@ test('the queue is bounded, for one tenant and for all', async (t) => {
   assert.deepEqual(await ask('a'), valid)
 })
 
-test('the thread goes when nobody needs it, and comes back', async (t) => {
+test('the idle thread ends, and starts again', async (t) => {
   const checks = open(t, { idleMs: 0 })
   for (let n = 0; n < 3; n++) {
     assert.deepEqual(await checks.check('a', number, '1'), valid)
@@ -134,7 +134,7 @@ test('the thread goes when nobody needs it, and comes back', async (t) => {
   }
 })
 
-test('closing refuses what waits and what comes', async (t) => {
+test('closing refuses waiting and new checks', async (t) => {
   const checks = open(t)
   const waiting = ['a', 'b', 'a'].map((tenant) =>
     assert.rejects(checks.check(tenant, number, '1'), refusedWith('stopping')),
@@ -145,6 +145,6 @@ test('closing refuses what waits and what comes', async (t) => {
   await checks.close()
 })
 
-test('one that was never used has nothing to close', async () => {
+test('closing works without any check', async () => {
   await createSchemaChecks().close()
 })

@@ -27,7 +27,7 @@ async function statusWith(server: RunningServer, authorization: string): Promise
 }
 
 describe('the first start in an empty folder', () => {
-  test('makes a user and shows its key, once', async (t) => {
+  test('creates a user and shows its key once', async (t) => {
     const settings = { HEDDLE_DATA: await newFolder(t), HEDDLE_USERS: '' }
     const server = await startServer(t, settings)
     const shown = keysIn(server.complaints)
@@ -45,11 +45,11 @@ describe('the first start in an empty folder', () => {
     const again = await startServer(t, settings)
     assert.deepEqual(keysIn(again.complaints), [])
     assert.equal(await statusWith(again, basic(key)), 200)
-    assert.deepEqual(keysIn([...server.log, ...again.log]), [], 'the log never shows it')
+    assert.deepEqual(keysIn([...server.log, ...again.log]), [], 'the log never shows the key')
     assert.equal(await again.end('SIGTERM'), 0)
   })
 
-  test('makes nobody when the settings name users', async (t) => {
+  test('creates no user when the settings name users', async (t) => {
     const folder = await newFolder(t)
     const server = await startServer(t, { HEDDLE_DATA: folder })
     assert.deepEqual(keysIn(server.complaints), [])
@@ -58,7 +58,7 @@ describe('the first start in an empty folder', () => {
     assert.equal(out, '')
   })
 
-  test('makes one user when two servers start together', async (t) => {
+  test('creates one user when two servers start together', async (t) => {
     const settings = { HEDDLE_DATA: await newFolder(t), HEDDLE_USERS: '' }
     const servers = await Promise.all([startServer(t, settings), startServer(t, settings)])
     const shown = keysIn(servers.flatMap((server) => server.complaints))
@@ -68,7 +68,7 @@ describe('the first start in an empty folder', () => {
   })
 })
 
-test('two servers on one folder both write, and each reads what the other wrote', async (t) => {
+test('two servers on one folder can both write, and each reads what the other wrote', async (t) => {
   const settings = { HEDDLE_DATA: await newFolder(t) }
   const [one, other] = await Promise.all([startServer(t, settings), startServer(t, settings)])
   const write = async (server: RunningServer, reader: RunningServer) => {
@@ -100,14 +100,14 @@ describe('settings', () => {
     return typeof address === 'object' && address !== null ? address.port : 0
   }
 
-  test('PORT and HOST work without the prefix, and the names with it win', async (t) => {
+  test('PORT and HOST work without the prefix, and prefixed names take precedence', async (t) => {
     const [port, other] = [String(await freePort()), String(await freePort())]
     const plain = { HEDDLE_DATA: await newFolder(t), HEDDLE_PORT: '', HOST: '127.0.0.1', PORT: port }
     const server = await startServer(t, plain)
     assert.equal(server.address, `http://127.0.0.1:${port}`)
     assert.equal(await server.end('SIGTERM'), 0)
 
-    // An address of nobody (RFC 5737): it would not start there.
+    // An address for documentation only (RFC 5737): the server would not start there.
     const prefixed = { HEDDLE_HOST: '127.0.0.1', HEDDLE_PORT: other, HOST: '203.0.113.1' }
     const second = await startServer(t, { ...plain, ...prefixed })
     assert.equal(second.address, `http://127.0.0.1:${other}`)
@@ -128,7 +128,7 @@ describe('settings', () => {
     }
   })
 
-  test('a port that is taken ends the start with one line', async (t) => {
+  test('a port in use ends the start with one line', async (t) => {
     const server = await startServer(t, { HEDDLE_DATA: await newFolder(t) })
     const folder = await newFolder(t)
     const settings = { HEDDLE_DATA: join(folder, 'data'), HEDDLE_PORT: new URL(server.address).port }
@@ -138,7 +138,7 @@ describe('settings', () => {
     })
     assert.equal(code, 1)
     assert.match(err, /^HEDDLE_PORT: given \d+, but another program listens on it .*EADDRINUSE.*\n$/)
-    assert.deepEqual(readdirSync(folder), [], 'nothing is made')
+    assert.deepEqual(readdirSync(folder), [], 'nothing is created')
     assert.equal(await server.end('SIGTERM'), 0)
   })
 
@@ -169,7 +169,7 @@ describe('settings', () => {
     ],
   }
   for (const [what, [settings, says]] of Object.entries(wrong)) {
-    test(`${what}: the start ends with 2 and a line that names it`, async (t) => {
+    test(`${what}: the start exits with 2 and a line that names the setting`, async (t) => {
       const { code, out, err } = await runHeddle(['serve'], { HEDDLE_DATA: await newFolder(t), ...settings })
       assert.equal(code, 2)
       assert.match(err, says)
@@ -179,10 +179,10 @@ describe('settings', () => {
   }
 })
 
-test('P8: an idle server without a model holds less than 150 MB', async (t) => {
+test('P8: an idle server without a model uses less than 150 MB', async (t) => {
   if (!canMeasureMemory) return t.skip('there is no /proc to measure memory with')
   const settings = { HEDDLE_DATA: await newFolder(t) }
-  // What is compiled at the first start of all is kept for the others.
+  // Code compiled at the very first start is cached for later ones.
   assert.equal(await (await startServer(t, settings)).end('SIGTERM'), 0)
   const server = await startServer(t, settings)
   for (let i = 0; i < 50; i++) {
@@ -194,14 +194,14 @@ test('P8: an idle server without a model holds less than 150 MB', async (t) => {
     assert.equal(found.status, 200)
     await found.text()
   }
-  // It is idle when what the writes needed has ended: the thread that empties the log of SQLite rests for ten seconds first.
+  // The server is idle once the work for the writes ends: the thread that empties SQLite's log waits ten seconds first.
   const now = () => memoryOf(server.process.pid as number).now
   await until('an idle server holds less than 150 MB', () => now() < 150)
   t.diagnostic(`${now().toFixed(0)} MB`)
   assert.equal(await server.end('SIGTERM'), 0)
 })
 
-test('a service of Kubernetes that has the name of the server does not stop it', async (t) => {
+test('a Kubernetes service with the name of the server does not prevent its start', async (t) => {
   const server = await startServer(t, {
     HEDDLE_DATA: await newFolder(t),
     HEDDLE_PORT: 'tcp://10.0.0.1:8080',

@@ -17,7 +17,7 @@ const megabytes = 300
 const everything = { project_id: project }
 const firstOnly = { project_id: project, limit: 1 }
 
-/** Long reads of one tenant that run at once; the others wait. */
+/** The number of long reads of one tenant that run at once; others wait. */
 const seats = 4
 
 describe('clients that read slowly', () => {
@@ -25,7 +25,7 @@ describe('clients that read slowly', () => {
   before(() => writeLargeRecord(folder, megabytes))
   after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
 
-  /** Each of these is answered while someone else is slow. */
+  /** Each of these requests is answered while another client is slow. */
   async function othersAreServed(server: RunningServer): Promise<void> {
     const start = startOf({ project_id: 'acme/other' })
     assert.equal((await server.post('/call/start', { start })).status, 200)
@@ -34,7 +34,7 @@ describe('clients that read slowly', () => {
     assert.equal((await server.get('/health')).status, 200)
   }
 
-  test('and leave in the middle make room for those who wait', async (t) => {
+  test('and disconnect free their slots for waiting clients', async (t) => {
     const server = await startServer(t, { HEDDLE_DATA: folder })
     const query = '/calls/stream_query'
     const readers = await Promise.all(
@@ -46,7 +46,7 @@ describe('clients that read slowly', () => {
     for (const { socket } of readers) socket.destroy()
     assert.equal((await server.post(query, firstOnly)).status, 200)
 
-    // Again and again: no reader is lost.
+    // Repeatedly, to show that no reader is lost.
     for (let round = 0; round < 3 * seats; round++) {
       const reader = await rawPost(server.address, query, everything)
       await reader.begun()
@@ -56,7 +56,7 @@ describe('clients that read slowly', () => {
     assert.equal(await server.end('SIGTERM'), 0)
   })
 
-  test('and take nothing of their answers make nobody wait, and miss nothing', async (t) => {
+  test('and take nothing of their answers delay no other client, and lose nothing', async (t) => {
     const server = await startServer(t, { HEDDLE_DATA: folder })
     const query = '/calls/stream_query'
     const some = { project_id: project, limit: 30 }
@@ -65,12 +65,12 @@ describe('clients that read slowly', () => {
     )
     const began = performance.now()
     for (const reader of readers) await reader.begun()
-    // As another tenant, and as the same.
+    // As another tenant, and as the same tenant.
     const other = { ...firstOnly, project_id: 'globex/qa' }
     assert.equal((await server.post(query, other, { key: keys.bob })).status, 200)
     assert.equal((await server.post(query, firstOnly)).status, 200)
     const waited = performance.now() - began
-    assert.ok(waited < 30_000, `no one is served for ${waited.toFixed(0)} ms`)
+    assert.ok(waited < 30_000, `no client was served for ${waited.toFixed(0)} ms`)
     for (const reader of readers) {
       const answer = await reader.answer()
       assert.ok(answer.length > 30 * 1_000_000, `${answer.length} bytes arrived`)
@@ -82,7 +82,7 @@ describe('clients that read slowly', () => {
     )
   })
 
-  test('and give up while they wait make room for others who wait', async (t) => {
+  test('and disconnect while they wait leave the queue to other clients', async (t) => {
     const server = await startServer(t, { HEDDLE_DATA: folder })
     const query = '/calls/stream_query'
     const readers = await Promise.all(
@@ -96,7 +96,7 @@ describe('clients that read slowly', () => {
     assert.equal(await server.end('SIGTERM'), 0)
   })
 
-  test('and stop reading altogether are cut off when their query is given up', async (t) => {
+  test('and stop reading are cut off when their query is abandoned', async (t) => {
     const database = await openRecord({ databaseUrl: '', folder, queryTimeoutMs: 200 })
     t.after(() => database.close())
     const app = await buildApp(testConfig(), { database, sweep: false })
@@ -111,7 +111,7 @@ describe('clients that read slowly', () => {
     assert.equal(await inTime('the answer ends while nobody reads it', ended), false)
   })
 
-  test('do not make the server gather what they have not read, nor others wait', async (t) => {
+  test('neither make the server buffer unread answers nor delay other clients', async (t) => {
     if (!canMeasureMemory) return t.skip('there is no /proc to measure memory with')
     const server = await startServer(t, { HEDDLE_DATA: folder })
     const pid = server.process.pid as number

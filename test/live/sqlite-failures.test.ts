@@ -26,7 +26,7 @@ async function idsOf(server: RunningServer): Promise<Set<string>> {
   return new Set(lines.map((line) => (JSON.parse(line) as { id: string }).id))
 }
 
-/** Writes until the store refuses; answers what was acknowledged, and the refusal. */
+/** Writes until the store refuses; returns the acknowledged ids and the refusal. */
 async function fill(server: RunningServer, bytes: number) {
   const acknowledged: string[] = []
   for (let i = 0; i < 2_000; i++) {
@@ -46,16 +46,20 @@ async function refusesAndRecovers(
   code: 'storage_full' | 'storage_failed',
 ): Promise<string[]> {
   const large = await fill(server, 100_000)
-  assert.deepEqual(await refusalOf(await server.get('/ready')), [503, code], 'also where a probe would fit')
+  assert.deepEqual(
+    await refusalOf(await server.get('/ready')),
+    [503, code],
+    'even if a probe would still fit',
+  )
   const small = await fill(server, 100)
   assert.deepEqual(large.refusal, [503, code])
   assert.deepEqual(small.refusal, [503, code])
   const acknowledged = [...large.acknowledged, ...small.acknowledged]
   assert.ok(acknowledged.length > 0)
 
-  assert.deepEqual(await refusalOf(await server.get('/ready')), [503, code], 'a probe tells the same')
+  assert.deepEqual(await refusalOf(await server.get('/ready')), [503, code], 'a probe reports the same')
   const read = await server.post('/call/read', { project_id: project, id: acknowledged[0] })
-  assert.equal(read.status, 200, 'reading goes on')
+  assert.equal(read.status, 200, 'reads still work')
   assert.deepEqual(await idsOf(server), new Set(acknowledged))
   assert.equal((await server.get('/health')).status, 200)
 
@@ -70,7 +74,7 @@ async function refusesAndRecovers(
 }
 
 describe('a disk', () => {
-  test('that is full: writes are refused, reads go on, and freed space is used', async (t) => {
+  test('that is full: writes are refused, reads still work, and freed space is used', async (t) => {
     const folder = await newFolder(t)
     const disk = smallDisk(folder, 8 << 20)
     if (disk === undefined) return t.skip('this user may not mount a small disk')
@@ -79,7 +83,7 @@ describe('a disk', () => {
     assert.equal(await server.end('SIGTERM'), 0)
   })
 
-  test('that fails: the same, and nothing acknowledged is lost to a kill', async (t) => {
+  test('that fails: the same, and a kill loses nothing that was acknowledged', async (t) => {
     const folder = await newFolder(t)
     const limit = shortFiles(2_000)
     if (limit === undefined) return t.skip('the size of files cannot be limited here')
@@ -99,7 +103,7 @@ describe('a disk', () => {
   })
 })
 
-/** Serving ends with code 3 and one line that names the file or folder. */
+/** Checks that the command exits with 3 and one line that names the file or folder. */
 async function failsInOneLine(
   folder: string,
   words: RegExp,
@@ -114,7 +118,7 @@ async function failsInOneLine(
   assert.equal(out, '')
 }
 
-/** A record with a few calls, closed. */
+/** Creates a record with some calls, and closes it. */
 async function newRecord(
   t: TestContext,
   calls = 1,
@@ -139,9 +143,9 @@ function lockOf(t: TestContext, file: string): { release(): void } {
   return { release: () => other.exec('ROLLBACK') }
 }
 
-// Each waits for SQLite's patience to end, so they wait together.
-describe('a file that another program holds locked', { concurrency: true }, () => {
-  test('refuses writes, lets reads through, and takes writes when it is free', async (t) => {
+// Each test waits for SQLite's busy timeout, so they run concurrently.
+describe('a file that another program has locked', { concurrency: true }, () => {
+  test('refuses writes, allows reads, and accepts writes when it is free', async (t) => {
     const { folder, file, ids } = await newRecord(t)
     const server = await startServer(t, { HEDDLE_DATA: folder })
     const lock = lockOf(t, file)
@@ -162,7 +166,7 @@ describe('a file that another program holds locked', { concurrency: true }, () =
     await failsInOneLine(folder, /is locked by another program/)
   })
 
-  test('does not end the writer that wants to give space back', async (t) => {
+  test('does not end the writer when it reclaims space', async (t) => {
     const { file } = await newRecord(t)
     const db = await openSqlite({ file })
     const lock = lockOf(t, file)
@@ -196,7 +200,7 @@ describe('a file that is not ours to open', () => {
     assert.deepEqual(readdirSync(folder), ['heddle.db'])
   })
 
-  test('a newer record: one line, and nothing is changed', async (t) => {
+  test('the record of a newer version: one line, and nothing is changed', async (t) => {
     const { folder, file } = await newRecord(t)
     const newer = new Sqlite(file)
     newer.exec(`INSERT INTO heddle_migrations SELECT max(version) + 1, '9999_later.sql', 'later', 1 FROM heddle_migrations;
@@ -210,7 +214,7 @@ describe('a file that is not ours to open', () => {
     assert.deepEqual(readdirSync(folder), ['heddle.db'])
   })
 
-  test('a record of another history: one line, and nothing is changed', async (t) => {
+  test('a record with other migrations: one line, and nothing is changed', async (t) => {
     const { folder, file } = await newRecord(t)
     const other = new Sqlite(file)
     other.exec("UPDATE heddle_migrations SET checksum = 'other' WHERE version = 1")
@@ -226,7 +230,7 @@ describe('a file that is not ours to open', () => {
     await failsInOneLine(folder, /cannot be made/)
   })
 
-  test('a folder where none can be made, or deep inside of one: one line', async (t) => {
+  test('a folder that cannot be created, also deep inside another: one line', async (t) => {
     if (process.platform !== 'linux') return t.skip('/proc is of Linux')
     for (const folder of ['/proc/heddle', '/proc/heddle/data/record'])
       await failsInOneLine(folder, /cannot be made/)
@@ -253,7 +257,7 @@ describe('a file that is not ours to open', () => {
 })
 
 describe('a damaged page', () => {
-  /** Overwrites some leaves of the calls, every other one unless told otherwise. */
+  /** Overwrites some leaf pages of the calls table, by default every other one. */
   async function damagedRecord(
     t: TestContext,
     { calls = 200, choose = (leaf: number, _of: number): boolean => leaf % 2 === 1 } = {},
@@ -274,7 +278,7 @@ describe('a damaged page', () => {
     return record
   }
 
-  test('is said by its name to who reads it, and does not end the server', async (t) => {
+  test('is reported as damage to clients that read it, and does not end the server', async (t) => {
     const { folder, ids } = await damagedRecord(t)
     const server = await startServer(t, { HEDDLE_DATA: folder })
     const stream = await server.post('/calls/stream_query', { project_id: project })
@@ -285,19 +289,19 @@ describe('a damaged page', () => {
       statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1)
       if (answer.status !== 200) assert.deepEqual(await refusalOf(answer), [503, 'storage_corrupt'])
     }
-    assert.ok((statuses.get(200) ?? 0) > 0 && (statuses.get(503) ?? 0) > 0, 'what is whole can be read')
+    assert.ok((statuses.get(200) ?? 0) > 0 && (statuses.get(503) ?? 0) > 0, 'undamaged calls can be read')
     assert.equal((await server.get('/health')).status, 200)
     await server.end('SIGTERM')
   })
 
-  test('cuts an answer that has begun, so that its client notices', async (t) => {
+  test('cuts off an answer that has begun, so that its client notices', async (t) => {
     const last = { calls: 3_000, choose: (leaf: number, of: number) => leaf === of - 1 }
     const { folder } = await damagedRecord(t, last)
     const server = await startServer(t, { HEDDLE_DATA: folder })
     const answer = await server.post('/calls/stream_query', { project_id: project })
     assert.equal(answer.status, 200)
     await assert.rejects(answer.text(), /terminated/)
-    // Work beside the requests meets the page, too, and says so in lines of its own.
+    // Background work meets the page as well, and logs its own lines.
     const said = () =>
       server.log
         .map((line) => JSON.parse(line))
@@ -322,7 +326,7 @@ describe('a damaged page', () => {
     assert.deepEqual([sound.code, sound.err], [0, ''])
   })
 
-  test('is not copied by a backup in silence', async (t) => {
+  test('is not copied silently by a backup', async (t) => {
     const { folder } = await damagedRecord(t)
     const copy = join(folder, 'copy.db')
     const { code, err } = await runHeddle(['db', 'backup', copy], { HEDDLE_DATA: folder })

@@ -10,7 +10,7 @@ import { fileForm, formType } from '../support/forms.ts'
 import { rawPost } from '../support/raw-client.ts'
 import { inTime } from '../support/waiting.ts'
 
-/** More than the buffers of two sockets hold. */
+/** More than the buffers of two sockets can contain. */
 const long = 'x'.repeat(24 * 1024 * 1024)
 
 async function openPort(t: TestContext) {
@@ -19,7 +19,7 @@ async function openPort(t: TestContext) {
   return { ...opened, address }
 }
 
-/** Asks, reads nothing of the answer, and sees whether it was ever taken. */
+/** Sends a request, reads nothing of the answer, and returns whether the answer was completed. */
 async function isTaken(
   t: TestContext,
   { app, address }: Awaited<ReturnType<typeof openPort>>,
@@ -57,7 +57,7 @@ describe('a client that does not read its answer is cut off', () => {
   })
 })
 
-test('while the rest of an answer is not there yet, its client is not cut off', async (t) => {
+test('a client is not cut off while the rest of its answer is not ready', async (t) => {
   const app = Fastify()
   t.after(() => app.close())
   cutStalledClients(app, 20)

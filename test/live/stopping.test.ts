@@ -10,16 +10,16 @@ import { rawPost, takesConnections } from '../support/raw-client.ts'
 import { newFolder, type RunningServer, startServer } from '../support/server.ts'
 import { inTime, until } from '../support/waiting.ts'
 
-/** So long that nothing in these tests ends because of it: neither running requests nor kept connections. */
+/** So long that it ends nothing in these tests, neither running requests nor idle connections. */
 const endless = { HEDDLE_GRACE: '600000', HEDDLE_KEEP_ALIVE_TIMEOUT: '600000' }
 
-/** Requests in work, as the server counts them; the one that asks is one of them. */
+/** The number of running requests in the metrics, including this one. */
 async function running(server: RunningServer): Promise<number> {
   const figures = await (await server.get('/metrics', keys.root)).text()
   return Number(/^heddle_http_requests_running (\d+)$/m.exec(figures)?.[1])
 }
 
-/** Starts of calls whose last bytes are held back, all of them known to the server. */
+/** Starts of calls whose last bytes are held back, and which the server has begun to read. */
 async function halfSent(server: RunningServer, count: number) {
   const ids = Array.from({ length: count }, () => randomUUID())
   const requests = await Promise.all(
@@ -31,7 +31,7 @@ async function halfSent(server: RunningServer, count: number) {
 
 describe('a server that is told to stop', () => {
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-    test(`by ${signal} finishes what is under way, takes nothing new, and leaves one whole file`, async (t) => {
+    test(`by ${signal} finishes running requests, accepts nothing new, and leaves one complete file`, async (t) => {
       const folder = await newFolder(t)
       const server = await startServer(t, { HEDDLE_DATA: folder, ...endless })
       const { ids, requests } = await halfSent(server, 10)
@@ -42,7 +42,7 @@ describe('a server that is told to stop', () => {
       for (const answer of await Promise.all(answers)) assert.match(answer, /^HTTP\/1\.1 200 OK\r\n/)
       assert.equal(await inTime('the server ends', ended), 0)
       const log = `${sqliteFile(folder)}-wal`
-      assert.ok(!existsSync(log) || statSync(log).size === 0, 'the log was emptied into the file')
+      assert.ok(!existsSync(log) || statSync(log).size === 0, 'the write-ahead log was emptied into the file')
 
       const again = await startServer(t, { HEDDLE_DATA: folder })
       for (const id of ids) {
@@ -52,21 +52,21 @@ describe('a server that is told to stop', () => {
     })
   }
 
-  test('by SIGUSR2, which is for other things, goes on', async (t) => {
+  test('by SIGUSR2, which has another purpose, keeps running', async (t) => {
     const server = await startServer(t, { HEDDLE_DATA: await newFolder(t) })
     server.process.kill('SIGUSR2')
-    // The loop runs handlers of signals before it hears of a connection that was opened after them.
+    // The event loop runs signal handlers before it accepts a connection that was opened after them.
     assert.equal((await server.post('/call/start', { start: startOf() })).status, 200)
     assert.equal((await server.get('/ready')).status, 200)
     assert.equal(await server.end('SIGTERM'), 0)
   })
 
-  test('by its own native code ends at once', async (t) => {
+  test('by a crash of native code ends at once', async (t) => {
     const server = await startServer(t, { HEDDLE_DATA: await newFolder(t) })
     assert.equal(await inTime('the server ends', server.end('SIGSEGV')), 'SIGSEGV')
   })
 
-  test('twice ends at once', async (t) => {
+  test('twice ends at the second signal', async (t) => {
     const folder = await newFolder(t)
     const server = await startServer(t, { HEDDLE_DATA: folder, ...endless })
     const { requests } = await halfSent(server, 1)
@@ -77,7 +77,7 @@ describe('a server that is told to stop', () => {
     for (const { socket } of requests) socket.destroy()
   })
 
-  test('cuts off who has not finished when the grace is over', async (t) => {
+  test('cuts off requests that have not finished after the grace period', async (t) => {
     const folder = await newFolder(t)
     const server = await startServer(t, { HEDDLE_DATA: folder, HEDDLE_GRACE: '200' })
     const { ids, requests } = await halfSent(server, 3)
@@ -101,11 +101,11 @@ describe('a server that is told to stop', () => {
     assert.match(answer, /^HTTP\/1\.1 200 OK\r\n/)
     assert.ok(
       answer.length < 60_000_000 && !answer.endsWith('0\r\n\r\n'),
-      'the answer shows that it is not whole',
+      'the answer shows that it is incomplete',
     )
   })
 
-  test('while nobody is there ends with 0', async (t) => {
+  test('without clients exits with 0', async (t) => {
     const folder = await newFolder(t)
     const server = await startServer(t, { HEDDLE_DATA: folder })
     assert.equal(await inTime('the server ends', server.end('SIGTERM')), 0)

@@ -25,7 +25,7 @@ import { tables } from './storage/tables.ts'
 import { usageAndAudit } from './storage/usage-and-audit.ts'
 import { writing } from './storage/writing.ts'
 
-// The record behaves the same wherever it is kept: each of these holds on every driver.
+// The record behaves the same on every driver.
 for (const driver of allDrivers()) {
   describe(driver.name, () => {
     before(driver.start)

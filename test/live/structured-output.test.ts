@@ -13,7 +13,7 @@ import { realCases } from '../support/schemas/real-cases.ts'
 const compiler = createConstraintCompiler()
 const bounded: ConstraintOptions = { whitespace: 'bounded' }
 
-/** How tokens are drawn, in turn. */
+/** Sampling settings, used in turn. */
 const samplings = [
   {},
   { n: 4 },
@@ -49,10 +49,10 @@ const corpus = [...keywordCases, ...pairCases, ...realCases].filter(
   ({ schema }) => typeof schema === 'object' && isCompiled(schema),
 )
 const sample = corpus.filter((_, at) => at % 6 === 0)
-/** Of answers over the corpus, with each model. */
+/** The number of answers over the corpus, with each model. */
 const generations = 500
 
-/** Each answer that ended is a text of the grammar, and each that was cut off the beginning of one. */
+/** Checks that a finished answer is a text of the grammar, and that an answer cut off is the beginning of one. */
 async function holds(
   server: ChatServer,
   fields: Record<string, unknown>,
@@ -70,7 +70,7 @@ async function holds(
       count.whole++
     } else {
       assert.equal(finish_reason, 'length', said)
-      // A character of which some bytes are missing is shown as U+FFFD at the end.
+      // An incomplete character at the end is shown as U+FFFD.
       assert.ok(matcher.begins(content) || matcher.begins(content.replace(/\uFFFD$/, '')), said)
       count.cut++
     }
@@ -110,7 +110,7 @@ for (const [name, model] of Object.entries(models)) {
     assert.equal(await server.end('SIGTERM'), 0)
   })
 
-  test(`${name}: however tokens are drawn, what the schema says is what comes out`, async (t) => {
+  test(`${name}: answers fit the schema for all sampling settings`, async (t) => {
     const server = await startChatServer(t, { model })
     assert.ok(sample.length > 40)
     let whole = 0
@@ -129,7 +129,7 @@ for (const [name, model] of Object.entries(models)) {
       )
       whole += counted.whole
     }
-    assert.ok(whole > sample.length / 2, `${whole} answers came to their end`)
+    assert.ok(whole > sample.length / 2, `${whole} answers finished`)
     assert.equal(await server.end('SIGTERM'), 0)
   })
 
@@ -171,7 +171,7 @@ for (const [name, model] of Object.entries(models)) {
   })
 }
 
-test('what is not allowed has no probability, and what is ends with the last word of the grammar', async (t) => {
+test('disallowed tokens have no probability, and the answer ends with the grammar', async (t) => {
   const server = await startChatServer(t, { model: { vocabulary: 1000 } })
   const { choices } = await server.said({
     structured_outputs: { choice: ['ab', 'ac'] },

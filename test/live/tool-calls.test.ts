@@ -5,7 +5,7 @@ import { eventsOf } from '../support/chat.ts'
 import { startChatServer } from '../support/chat-server.ts'
 import { turnOf, turnOfChunks } from '../support/chat-turns.ts'
 
-/** Schemas of every kind, each with an end: a random model says anything that it may. */
+/** Schemas of every kind, all finite: a random model writes anything that is allowed. */
 const parameters: Record<string, object> = {
   texts: {
     properties: {
@@ -49,7 +49,7 @@ const parameters: Record<string, object> = {
   nothing: { properties: {}, additionalProperties: false },
 }
 
-test('P13: arguments of calls fit their schema, and streamed they are the same', async (t) => {
+test('P13: arguments of calls fit their schema, streamed or not', async (t) => {
   const server = await startChatServer(t, { model: { vocabulary: 600, context: 8192 } })
   const ajv = new Ajv2020({ strict: false })
   const tools = Object.entries(parameters).map(([name, schema]) => ({

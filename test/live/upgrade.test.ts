@@ -31,7 +31,7 @@ const textOf = (name: string) => readFileSync(new URL(name, fixtures), 'utf8')
 
 type Thing = Record<string, unknown>
 
-/** What test/fixtures/write-record.ts wrote down. */
+/** The file that test/fixtures/write-record.ts wrote. */
 interface Expected {
   postgres_schema: number
   project: string
@@ -43,7 +43,7 @@ interface Expected {
   calls: Thing[]
 }
 
-/** What was known then is the same now; later versions may say more. */
+/** Checks that what was known then is the same now; later versions may return more. */
 function sameAsThen(now: readonly Thing[], then: readonly Thing[]): void {
   const known = now.map((thing, i) =>
     Object.fromEntries(Object.keys(then[i] ?? thing).map((name) => [name, thing[name]])),
@@ -97,7 +97,7 @@ async function saysTheSame(app: App, db: Database, expected: Expected): Promise<
   )
   assert.equal((await ask('/calls/query_stats', { project_id: 'other/one' })).statusCode, 403)
 
-  // And it goes on: a call that was running can be ended.
+  // The record can be continued: a call that was running can be ended.
   const running = expected.calls.find((call) => call.ended_at === null)
   const end = { project_id: project, id: running?.id, ended_at: '2026-02-01T00:00:00Z', summary: {} }
   assert.equal((await ask('/call/end', { end })).statusCode, 200)
@@ -105,7 +105,7 @@ async function saysTheSame(app: App, db: Database, expected: Expected): Promise<
   assert.equal(read.json().call.ended_at, end.ended_at)
 }
 
-/** Lists know as much of these calls as of others once they have been read for it, a few at a time. */
+/** Lists show these calls like others once their facts have been derived, a few at a time. */
 async function hasFacts(
   db: Database,
   ask: (body: object) => Promise<{ json(): Thing & { calls: Thing[] } }>,
@@ -127,7 +127,7 @@ async function hasFacts(
   for (const one of ended) assert.ok(one.status && one.op)
 }
 
-/** How far annotators are, as it was kept before there was a count of it. */
+/** The progress of annotators, as stored before it was counted. */
 const progressBefore = ['completed', 'skipped', 'in_progress', 'completed'].map(
   (state, n) =>
     `INSERT INTO annotation_progress VALUES ('acme/qa', 'item ${n}', '${n < 3 ? 'ann' : 'bob'}', 'queue', '${state}', 1, 1)`,
@@ -162,7 +162,7 @@ describe('P10: a record of a released version opens in this one', () => {
   })
   after(() => server.stop())
 
-  test('there are some', () => {
+  test('there are old records', () => {
     assert.ok(names.includes('record-0001'))
   })
 
@@ -187,7 +187,7 @@ describe('P10: a record of a released version opens in this one', () => {
     await countsWhatWasFinished(await openRecord({ databaseUrl, folder: '', queryTimeoutMs: 60_000 }))
   })
 
-  test('a copy that was cut short is not taken for the one set aside', async (t) => {
+  test('an incomplete copy is not mistaken for the saved one', async (t) => {
     const folder = await newFolder(t)
     const file = sqliteFile(folder)
     const known = loadMigrations('sqlite')
@@ -222,7 +222,11 @@ describe('P10: a record of a released version opens in this one', () => {
       assert.deepEqual(checkSqlite(file), [])
       const aside = readdirSync(folder).filter((other) => other.includes('.before-'))
       const schema = Number(name.slice(-4))
-      assert.equal(aside.length, schema < loadMigrations('sqlite').length ? 1 : 0, 'a copy is set aside')
+      assert.equal(
+        aside.length,
+        schema < loadMigrations('sqlite').length ? 1 : 0,
+        'a copy is saved before the migration',
+      )
       assert.deepEqual(readFileSync(new URL(`${name}.sqlite`, fixtures)), before)
     })
 

@@ -20,10 +20,10 @@ async function openPort(t: TestContext): Promise<TestApp & { port: number }> {
   return { ...opened, port: Number(new URL(address).port) }
 }
 
-/** Announces a form that is much longer than what follows. */
+/** Announces a form that is much longer than what is sent. */
 async function beginForm(port: number, authorization?: string): Promise<Socket> {
   const socket = connect(port, '127.0.0.1')
-  // Whoever is refused in the middle may be cut off; the tests look at what arrived.
+  // A client that is refused while it sends may be cut off; the tests check what has arrived.
   socket.on('error', () => undefined)
   await once(socket, 'connect')
   socket.write(
@@ -77,7 +77,7 @@ test('an upload into a project of another tenant is refused before its file is s
   assert.equal(await uploadsOf(opened), 0)
 })
 
-test('a client that leaves in the middle of an upload leaves nothing behind', async (t) => {
+test('a client that disconnects during an upload leaves nothing behind', async (t) => {
   const opened = await openPort(t)
   for (const pieces of [1, 5]) {
     const socket = await beginForm(opened.port, basic(keys.alice))
@@ -91,7 +91,7 @@ test('a client that leaves in the middle of an upload leaves nothing behind', as
   assert.deepEqual(files.json, { total_size_bytes: 0 })
 })
 
-test('a form that is cut off behind its file stores nothing', async (t) => {
+test('a form that is cut off after its file stores nothing', async (t) => {
   const opened = await openPort(t)
   const socket = await beginForm(opened.port, basic(keys.alice))
   socket.write(beginningOf(project))
@@ -104,7 +104,7 @@ test('a form that is cut off behind its file stores nothing', async (t) => {
   assert.equal((await opened.post('/file/content', { project_id: project, digest })).status, 404)
 })
 
-test('large files go both ways, and those who read them slowly hold nobody up', async (t) => {
+test('large files are uploaded and downloaded, and slow readers delay no other client', async (t) => {
   const server = await startServer(t, { HEDDLE_DATA: await newFolder(t) })
   const bytes = Buffer.alloc(24 * 1024 * 1024)
   for (let at = 0; at < bytes.length; at += 4) bytes.writeUInt32LE(at, at)

@@ -12,7 +12,7 @@ import { createSpec, giveFeedback } from '../support/feedback.ts'
 import { pricesOf } from '../support/prices.ts'
 import { seededRandom } from '../support/seeded-random.ts'
 
-// Views say the same wherever the record is kept.
+// Views are the same on every driver.
 for (const driver of allDrivers()) {
   describe(driver.name, () => {
     before(driver.start)
@@ -44,7 +44,7 @@ async function withCalls({ post }: Pick<TestApp, 'post'>, count: number, first =
 const callRef = (call: number) => `weave:///${project}/call/${id(call)}`
 
 function tracesAndFacets(driver: Driver): void {
-  test('a trace comes in the order of time, with its costs, and not the calls of another', async (t) => {
+  test('a trace is in order of time, with its costs and without calls of other traces', async (t) => {
     const app = await openApp(t, { database: await driver.open(t) })
     await app.post(
       '/cost/create',
@@ -92,7 +92,7 @@ function tracesAndFacets(driver: Driver): void {
     assert.deepEqual(recordsOf(await app.post('/views/trace', { project_id: project, trace_id: 'no' })), [])
   })
 
-  test('facets of feedback count what their filters find', async (t) => {
+  test('facet counts of feedback match the results of their filters', async (t) => {
     const app = await openApp(t, { database: await driver.open(t) })
     const { post } = app
     const count = 40
@@ -111,7 +111,7 @@ function tracesAndFacets(driver: Driver): void {
     const types = new Map<string, Set<number>>()
     const reactions = new Map<number, string>()
     for (let turn = 0; turn < 120; turn++) {
-      // The last calls stay without.
+      // The last calls get none.
       const call = Math.floor(random() * (count - 6))
       const said = kinds[Math.floor(random() * kinds.length)] as (typeof kinds)[number]
       await giveFeedback(post, { svc_ref: callRef(call), ...said })
@@ -168,7 +168,7 @@ function tracesAndFacets(driver: Driver): void {
     }
   })
 
-  test('of more kinds of feedback than are shown the calls with others are counted once', async (t) => {
+  test('with more kinds of feedback than are shown, calls with other kinds are counted once', async (t) => {
     const app = await openApp(t, { database: await driver.open(t) })
     await withCalls(app, 3)
     for (let kind = 0; kind < 53; kind++) {
@@ -183,7 +183,7 @@ function tracesAndFacets(driver: Driver): void {
     assert.deepEqual(facet.values.at(-1), { value: null, count: 1 })
   })
 
-  test('of very much feedback that of the newest calls is counted, and the answer says so', async (t) => {
+  test('with very much feedback only the newest calls are counted, and the answer says so', async (t) => {
     const app = await openApp(t, { database: await driver.open(t) })
     const calls = 2_100
     for (let from = 0; from < calls; from += 700) await withCalls(app, 700, from)
@@ -226,7 +226,7 @@ function tracesAndFacets(driver: Driver): void {
       { value: '👎', count: 1 },
       { value: null, count: 1_998 },
     ])
-    // Of a view with few calls all are the newest ones.
+    // In a view with few calls all of them are the newest.
     const [few] = await facetsOf({ filter: { call_ids: [id(0), id(1), id(2)] } })
     assert.deepEqual(
       [few.sampled, ...few.values],

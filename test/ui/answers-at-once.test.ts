@@ -40,7 +40,7 @@ async function ask(tab: Page, question: string) {
   await tab.keyboard.press('Control+Enter')
 }
 
-test('answers in six tabs leave connections for a seventh, and those that wait go on by themselves', {
+test('answers in six tabs leave a connection for a seventh, and waiting questions are sent without a click', {
   skip,
 }, async (t) => {
   const endOne = openAnswers()
@@ -64,7 +64,7 @@ test('answers in six tabs leave connections for a seventh, and those that wait g
   await seventh.waitForSelector('[role=row]:has-text("Question 0?")')
 
   const [, , , fourth, fifth, sixth] = tabs as [Page, Page, Page, Page, Page, Page]
-  // Who does not want to wait has asked nobody.
+  // A question that is stopped while it waits never reaches the server.
   await fourth.getByLabel('Answer').getByRole('button', { name: 'Stop' }).click()
   await fourth.getByText(/^stopped/).waitFor()
   await endOne()
@@ -72,7 +72,7 @@ test('answers in six tabs leave connections for a seventh, and those that wait g
   await fifth.waitForSelector('.answer >> text=Well,')
   assert.equal(await sixth.getByText(held).count(), 1)
   assert.equal(backend.asked.length, mostAnswers + 1)
-  // A tab that is closed leaves its place.
+  // A tab that is closed frees its place in the queue.
   await fifth.close()
   await sixth.waitForSelector('.answer >> text=Well,')
   for (const tab of tabs.slice(1, mostAnswers)) {
@@ -84,7 +84,9 @@ test('answers in six tabs leave connections for a seventh, and those that wait g
   assert.deepEqual(problems, [])
 })
 
-test('two settings in two tabs wait for each other, and none for ever', { skip }, async (t) => {
+test('comparisons of two settings in two tabs wait for each other without a deadlock', {
+  skip,
+}, async (t) => {
   const endOne = openAnswers()
   const before = backend.asked.length
   const { page } = await open(t, `${playground}&a={}&b=${encodeURIComponent('{"temperature":0.5}')}`)

@@ -23,7 +23,7 @@ const { open } = await pageTests(
 
 const rowText = (text: string) => `[role=row]:has-text("${text}")`
 
-test('a filter is typed, suggested, and stands in the address', { skip }, async (t) => {
+test('a filter is typed with suggestions and kept in the URL', { skip }, async (t) => {
   const { page, problems } = await open(t, calls)
   await page.getByText('302 calls').waitFor()
   await page.keyboard.press('/')
@@ -41,7 +41,7 @@ test('a filter is typed, suggested, and stands in the address', { skip }, async 
   assert.deepEqual([...problems, ...other.problems], [])
 })
 
-test('what the bar cannot say is refused aloud, and the list stays', { skip }, async (t) => {
+test('a filter that the bar cannot express shows an error, and the list stays', { skip }, async (t) => {
   const { page, problems } = await open(t, calls)
   await page.waitForSelector(rowText('Question 299?'))
   await page.getByLabel('Filter', { exact: true }).fill('latency:>fast')
@@ -56,7 +56,7 @@ test('what the bar cannot say is refused aloud, and the list stays', { skip }, a
   assert.deepEqual(problems, [])
 })
 
-test('columns and order stand in the address', { skip }, async (t) => {
+test('columns and sort order are kept in the URL', { skip }, async (t) => {
   const { page, problems } = await open(t, calls)
   await page.waitForSelector(rowText('Question 299?'))
   await page.getByRole('button', { name: 'Latency' }).click()
@@ -75,7 +75,7 @@ test('columns and order stand in the address', { skip }, async (t) => {
   assert.deepEqual([...problems, ...other.problems], [])
 })
 
-test('calls are chosen by keys alone, and put into a queue, exported or deleted', { skip }, async (t) => {
+test('calls are selected, queued, exported and deleted with the keyboard alone', { skip }, async (t) => {
   const at = await servePageApp(t)
   const batch = Array.from({ length: 30 }, (_, index) => chatCall(index, `Question ${index}?`, 'yes'))
   await writeCalls(at, batch)
@@ -111,7 +111,7 @@ test('calls are chosen by keys alone, and put into a queue, exported or deleted'
   assert.deepEqual(problems, [])
 })
 
-test('what is on the screen changes in place, newer calls wait, and a dot stops it all', {
+test('visible calls update in place, newer calls wait behind a button, and the dot key pauses updates', {
   skip,
 }, async (t) => {
   const at = await servePageApp(t)
@@ -123,7 +123,7 @@ test('what is on the screen changes in place, newer calls wait, and a dot stops 
   await page.waitForSelector('.live-switch[data-state=live]')
   await write(60)
   await page.waitForSelector(rowText('Question 60?'))
-  // Somebody reads a row: nothing moves any more.
+  // Once a row is active, the list no longer moves.
   await page.keyboard.press('j')
   await write(61)
   await page.getByRole('button', { name: '1 new' }).waitFor()
@@ -141,7 +141,7 @@ test('what is on the screen changes in place, newer calls wait, and a dot stops 
   assert.deepEqual(problems, [])
 })
 
-test('twenty calls a second leave the row before the eye where it is', { skip }, async (t) => {
+test('the row being read stays in place while forty calls arrive', { skip }, async (t) => {
   const at = await servePageApp(t)
   const write = (index: number) => writeCalls(at, [chatCall(index, `Question ${index}?`, 'yes')])
   for (let index = 0; index < 100; index++) await write(index)
@@ -159,7 +159,9 @@ test('twenty calls a second leave the row before the eye where it is', { skip },
   assert.deepEqual(problems, [])
 })
 
-test('seven tabs hold one stream together, and the next takes over', { skip }, async (t) => {
+test('seven tabs share one event stream, and another tab takes it over when its owner closes', {
+  skip,
+}, async (t) => {
   const at = await servePageApp(t)
   const write = (index: number) => writeCalls(at, [chatCall(index, `Question ${index}?`, 'yes')])
   await write(0)
@@ -181,7 +183,7 @@ test('seven tabs hold one stream together, and the next takes over', { skip }, a
   for (const tab of tabs.slice(1)) await tab.waitForSelector(rowText('Question 2?'))
 })
 
-test('a server that restarts under a live list is told of, and the list goes on', { skip }, async (t) => {
+test('a live list reports that the server is away, and resumes when it is back', { skip }, async (t) => {
   const first = await servePageApp({ after: (close) => t.after(close) })
   const write = (to: typeof first, index: number) =>
     writeCalls(to, [chatCall(index, `Question ${index}?`, 'yes')])
@@ -189,7 +191,7 @@ test('a server that restarts under a live list is told of, and the list goes on'
   const { page } = await open(t, calls, { at: first })
   await page.waitForSelector(rowText('Question 0?'))
   await page.waitForSelector('.live-switch[data-state=live]')
-  // What the browser sees of a server that is away: no answer.
+  // As the browser sees a server that is away: no answer.
   await page.context().setOffline(true)
   await page.route('**/views/events', (route) => route.abort())
   await first.app.server.closeAllConnections()
@@ -203,7 +205,7 @@ test('a server that restarts under a live list is told of, and the list goes on'
 
 for (const colorScheme of ['light', 'dark'] as const) {
   for (const width of [360, 1400]) {
-    test(`the list can be used by everyone: ${colorScheme}, ${width} px`, { skip }, async (t) => {
+    test(`the list is accessible: ${colorScheme}, ${width} px`, { skip }, async (t) => {
       const options = { colorScheme, viewport: { width, height: 800 } }
       for (const path of [calls, `${calls}?q=colour:red`]) {
         const { page, problems } = await open(t, path, options)
@@ -218,7 +220,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
         }
         await assertAccessible(page)
         const isWider = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth)
-        assert.equal(isWider, false, `${path} can be scrolled sideways`)
+        assert.equal(isWider, false, `${path} scrolls horizontally`)
         if (process.env.HEDDLE_SHOTS) {
           const name = `${path === calls ? 'chosen' : 'refused'}-${colorScheme}-${width}`
           await page.screenshot({ path: `${process.env.HEDDLE_SHOTS}/calls-${name}.png` })
@@ -229,7 +231,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
   }
 }
 
-test('on a very large screen letters and rows are larger, and rows follow one another', {
+test('on a very large screen text and rows are larger, and rows have no gaps', {
   skip,
 }, async (t) => {
   const { page, problems } = await open(t, calls, { viewport: { width: 3840, height: 2160 } })
@@ -251,7 +253,7 @@ test('on a very large screen letters and rows are larger, and rows follow one an
   assert.deepEqual(problems, [])
 })
 
-test('texts of models stay texts in the list', { skip }, async (t) => {
+test('the list shows model output as plain text', { skip }, async (t) => {
   const { page, problems } = await open(t, `${calls}?q=status:error`)
   await page.waitForSelector(rowText('onerror'))
   assert.doesNotMatch(await page.title(), /taken/)

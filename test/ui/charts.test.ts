@@ -10,7 +10,7 @@ const day = '2026-01-02'
 const ofDay = `${day}T00:00:00.000Z..2026-01-03T00:00:00.000Z`
 const evil = '<img src=x onerror="document.title=`taken`">'
 
-/** Thirty calls of one day: every fifth failed, in the hour of its number. */
+/** Thirty calls of one day, in the hour of their number; every fifth failed. */
 const batch = Array.from({ length: 30 }, (_, index) => {
   const hour = String(index % 10).padStart(2, '0')
   return completeOf({
@@ -26,7 +26,7 @@ const { open } = await pageTests({ after }, { fill: (page) => writeCalls(page, b
 
 const totalOf = (panel: string) => `[data-panel="${panel}"] figcaption .muted`
 
-test('a day is drawn with its totals, and its table leads to the calls of an hour', { skip }, async (t) => {
+test('a day is drawn with its totals, and its table links to the calls of an hour', { skip }, async (t) => {
   const { page, problems } = await open(t, `${charts}?range=${ofDay}`)
   await page.waitForSelector('[data-panel="calls"] svg path')
   assert.equal(await page.textContent(totalOf('calls')), '30')
@@ -44,7 +44,9 @@ test('a day is drawn with its totals, and its table leads to the calls of an hou
   assert.deepEqual(problems, [])
 })
 
-test('the time and the groups are chosen by keys, and stand in the address', { skip }, async (t) => {
+test('the time range and the grouping are chosen with the keyboard and kept in the URL', {
+  skip,
+}, async (t) => {
   const { page, problems } = await open(t, `${charts}?range=${ofDay}`)
   await page.waitForSelector('[data-panel="calls"] svg path')
   await page.keyboard.press('b')
@@ -59,7 +61,7 @@ test('the time and the groups are chosen by keys, and stand in the address', { s
   assert.deepEqual(problems, [])
 })
 
-test('drawing over a chart chooses the time for all of them', { skip }, async (t) => {
+test('dragging over a chart sets the time range of all charts', { skip }, async (t) => {
   const { page, problems } = await open(t, `${charts}?range=${ofDay}`)
   const chart = page.locator('[data-panel="calls"] .plot svg')
   await chart.waitFor()
@@ -74,7 +76,7 @@ test('drawing over a chart chooses the time for all of them', { skip }, async (t
   assert.deepEqual(problems, [])
 })
 
-test('a filter counts here as in the list, and what cannot be read is said', { skip }, async (t) => {
+test('a filter works as in the list, and an invalid one shows an error', { skip }, async (t) => {
   const { page } = await open(t, `${charts}?range=${ofDay}&q=${encodeURIComponent('latency:>4s')}`)
   await page.waitForSelector(`${totalOf('calls')}:text-is("6")`)
   await page.goto(`${page.url().split('&q=')[0]}&q=${encodeURIComponent('latency:>often')}`)
@@ -83,7 +85,7 @@ test('a filter counts here as in the list, and what cannot be read is said', { s
 
 for (const colorScheme of ['light', 'dark'] as const)
   for (const width of [360, 1400])
-    test(`charts can be read by everyone: ${colorScheme}, ${width} px`, { skip }, async (t) => {
+    test(`charts are accessible: ${colorScheme}, ${width} px`, { skip }, async (t) => {
       const { page, problems } = await open(t, `${charts}?range=${ofDay}&by=op`, {
         colorScheme,
         viewport: { width, height: 800 },

@@ -44,7 +44,9 @@ async function orderOf(sort: object[], ids: readonly number[]) {
 
 const openRow = (row: number) => `.row-view .row-inputs li:has-text("row") >> text="${row}"`
 
-test('runs are chosen and compared by keys alone, and back leads to the choice', { skip }, async (t) => {
+test('runs are selected and compared with the keyboard alone, and Back returns to the selection', {
+  skip,
+}, async (t) => {
   const { page, problems } = await open(t, evals)
   await page.waitForSelector('tbody tr:has-text("large")')
   await page.waitForSelector('tbody tr:has-text("missing")')
@@ -64,7 +66,9 @@ test('runs are chosen and compared by keys alone, and back leads to the choice',
   assert.deepEqual(problems, [])
 })
 
-test('rows are walked in the order of the difference, with their trials and runs', { skip }, async (t) => {
+test('the keyboard moves through rows in the order of their difference, with their trials and runs', {
+  skip,
+}, async (t) => {
   const order = await orderOf(
     [{ field: 'scores.judge.score', mode: 'difference', direction: 'desc' }],
     [0, 1, 2],
@@ -102,7 +106,7 @@ test('rows are walked in the order of the difference, with their trials and runs
   assert.deepEqual([...problems, ...other.problems], [])
 })
 
-test('a card says what a score comes to, how many it is of, and how sure the difference is', {
+test('a card shows the result of a score, its counts, and the interval of the difference', {
   skip,
 }, async (t) => {
   const { page, problems } = await open(t, compare([0, 1], byJudge))
@@ -123,7 +127,7 @@ test('a card says what a score comes to, how many it is of, and how sure the dif
   assert.deepEqual(problems, [])
 })
 
-test('drawing over a histogram filters the rows, and so does its table', { skip }, async (t) => {
+test('dragging over a histogram filters the rows, and so does its table', { skip }, async (t) => {
   const { page, problems } = await open(t, compare([0, 1], byJudge))
   const histogram = page.locator('.histogram').first()
   await histogram.waitFor()
@@ -154,7 +158,7 @@ test('drawing over a histogram filters the rows, and so does its table', { skip 
   assert.deepEqual(problems, [])
 })
 
-test('a filter is written by hand, and what cannot be read is said', { skip }, async (t) => {
+test('a filter can be typed, and an invalid one shows an error', { skip }, async (t) => {
   const { page, problems } = await open(t, compare([0, 1]))
   await page.waitForSelector('[role=row] .cell-run')
   await page.keyboard.press('/')
@@ -174,7 +178,9 @@ test('a filter is written by hand, and what cannot be read is said', { skip }, a
   assert.deepEqual(problems, [])
 })
 
-test('runs without a row in common, runs that are gone, and none at all say so', { skip }, async (t) => {
+test('runs without a common row, missing runs and an empty selection each show a message', {
+  skip,
+}, async (t) => {
   const gone = await open(t, `${compare([0])},${'f'.repeat(16)}`)
   await gone.page.waitForSelector('.warnings >> text=has no trials')
   const none = await open(t, `${evals}/compare`)
@@ -189,7 +195,7 @@ test('runs without a row in common, runs that are gone, and none at all say so',
   for (const { problems } of [gone, none, empty, lost]) assert.deepEqual(problems, [])
 })
 
-test('texts of models, scorers and people are text', { skip }, async (t) => {
+test('texts from models, scorers and users are shown as plain text', { skip }, async (t) => {
   const list = await open(t, '/ui/acme/evil/evals')
   await list.page.waitForSelector('tbody tr:has-text("onerror")')
   const path = compare([0, 1], '&sort=high:scores.judge.score').replace('/acme/qa/', '/acme/evil/')
@@ -208,7 +214,7 @@ test('texts of models, scorers and people are text', { skip }, async (t) => {
 
 for (const colorScheme of ['light', 'dark'] as const) {
   for (const width of [360, 1400]) {
-    test(`everyone can compare: ${colorScheme}, ${width} px`, { skip }, async (t) => {
+    test(`the comparison is accessible: ${colorScheme}, ${width} px`, { skip }, async (t) => {
       const options = { colorScheme, viewport: { width, height: 800 } }
       const { page, problems } = await open(t, evals, options)
       await page.waitForSelector('tbody tr:has-text("missing")')
@@ -223,7 +229,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
       await assertAccessible(other.page)
       for (const one of [page, other.page]) {
         const isWider = await one.evaluate(() => document.documentElement.scrollWidth > innerWidth)
-        assert.equal(isWider, false, `${one.url()} can be scrolled sideways`)
+        assert.equal(isWider, false, `${one.url()} scrolls horizontally`)
       }
       assert.deepEqual([...problems, ...other.problems], [])
     })

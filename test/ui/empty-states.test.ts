@@ -9,7 +9,7 @@ const skip = noBrowser
 
 const { open } = await pageTests({ after }, { backend: scriptedBackend() })
 
-/** A project that nobody has written to, while the engine says this of itself. */
+/** A project without calls, while the engine reports this state. */
 async function openEmpty(t: TestContext, project: string, engine: Partial<Engine>) {
   const { page, problems } = await open(t, '/ui/me')
   await page.route('**/views/engine', async (route) => {
@@ -21,7 +21,7 @@ async function openEmpty(t: TestContext, project: string, engine: Partial<Engine
   return { page, problems }
 }
 
-test('an empty project says how a first call comes: from the model, or where none answers from a program', {
+test('an empty project explains how to make a first call: with the model, or without one from a program', {
   skip,
 }, async (t) => {
   const asked = await openEmpty(t, 'acme/empty', {})
@@ -53,7 +53,7 @@ for (const [path, title, way, lands] of [
   [`trace/${nobodys}`, 'Trace not found', 'All calls of the project', 'calls'],
   ['data/nothing', 'Object not found', 'All objects', 'objects'],
 ] as const) {
-  test(`what is not there says so, is not tried again, and leads on: ${path}`, { skip }, async (t) => {
+  test(`a missing page says so, offers no retry, and links to the list: ${path}`, { skip }, async (t) => {
     const { page } = await open(t, `/ui/acme/qa/${path}`)
     await page.getByRole('heading', { name: title }).waitFor()
     assert.equal(await page.getByRole('button', { name: 'Try again' }).count(), 0)
@@ -62,7 +62,7 @@ for (const [path, title, way, lands] of [
   })
 }
 
-test('a project that the key does not reach shows nothing but that, and the way to those that it does', {
+test('a project without access shows only that, and a link to the projects of the user', {
   skip,
 }, async (t) => {
   const { page } = await open(t, '/ui/me')
@@ -75,7 +75,7 @@ test('a project that the key does not reach shows nothing but that, and the way 
   }
 })
 
-test('projects beyond the first thousand can be shown', { skip }, async (t) => {
+test('projects after the first thousand can be shown', { skip }, async (t) => {
   const { page, problems } = await open(t, '/ui/me')
   await page.route('**/projects?*', (route) => {
     const isFurther = new URL(route.request().url()).searchParams.get('after') === 'acme/p999'

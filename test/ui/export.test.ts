@@ -53,7 +53,7 @@ const { browser, open, served } = await pageTests(
   },
 )
 
-/** What somebody sees who is sent the file, with no server far and wide. */
+/** The exported file as its recipient opens it, without a server. */
 async function reopened(
   t: Parameters<typeof open>[0],
   page: Page,
@@ -75,7 +75,7 @@ async function reopened(
   return seen
 }
 
-test('a trace is one file: it is walked, read and searched for values without a server', {
+test('a trace is exported as one file, which can be browsed, read and searched without a server', {
   skip,
 }, async (t) => {
   const { page, problems } = await open(t, `${trace}?call=${idOf('search', 300)}`)
@@ -108,7 +108,9 @@ test('a trace is one file: it is walked, read and searched for values without a 
   assert.deepEqual([...problems, ...file.problems], [])
 })
 
-test('a call is one file, with its digits, and what models wrote is text in it', { skip }, async (t) => {
+test('a call is exported as one file, with every digit, and model output in it is plain text', {
+  skip,
+}, async (t) => {
   const { page, problems } = await open(t, `/ui/${project}/calls?peek=${idOf('chat', 1)}`)
   await page.waitForSelector('.peek .chat >> text=onerror')
   const file = await reopened(t, page, 'call')
@@ -123,7 +125,7 @@ test('a call is one file, with its digits, and what models wrote is text in it',
   assert.equal(await file.page.locator('a[href^="javascript:"]').count(), 0)
   assert.equal(await file.page.locator('script').count(), 2)
   assert.doesNotMatch(await file.page.title(), /^taken/)
-  // Nothing that stands in the file may run, were it to become an element.
+  // Nothing in the file could run, even if it became an element.
   const ran = await file.page.evaluate(() => {
     const script = document.createElement('script')
     try {
@@ -138,7 +140,7 @@ test('a call is one file, with its digits, and what models wrote is text in it',
   assert.deepEqual(problems, [])
 })
 
-test('a comparison is one file: rows are walked, runs and trials held beside each other', {
+test('a comparison is exported as one file, with its rows, runs and trials side by side', {
   skip,
 }, async (t) => {
   const { page, problems } = await open(t, compare)
@@ -166,7 +168,9 @@ test('a comparison is one file: rows are walked, runs and trials held beside eac
   assert.deepEqual([...problems, ...file.problems], [])
 })
 
-test('a list of calls is one file, with its columns and each call whole', { skip }, async (t) => {
+test('a list of calls is exported as one file, with its columns and each call in full', {
+  skip,
+}, async (t) => {
   const filter = encodeURIComponent('-op:Evaluation.predict_and_score')
   const { page, problems } = await open(t, `/ui/${project}/calls?all=1&q=${filter}&cols=model,inputs.ticket`)
   await page.waitForSelector('.grid-row .call-name')
@@ -196,7 +200,7 @@ test('a list of calls is one file, with its columns and each call whole', { skip
   assert.deepEqual([...problems, ...file.problems], [])
 })
 
-test('charts are one file: the time that they show stands still', { skip }, async (t) => {
+test('charts are exported as one file with a fixed time range', { skip }, async (t) => {
   const { page, problems } = await open(t, `/ui/${project}/charts?range=1y&by=op&all=1`)
   await page.waitForSelector('[data-panel="calls"] .legend li')
   const shown = await page.locator('.chart figcaption').allTextContents()
@@ -217,7 +221,7 @@ test('charts are one file: the time that they show stands still', { skip }, asyn
   assert.deepEqual([...problems, ...file.problems], [])
 })
 
-test('what a search found is one file', { skip }, async (t) => {
+test('search results are exported as one file', { skip }, async (t) => {
   const { page, problems } = await open(t, `/ui/${project}/search?q=Chad`)
   await page.waitForSelector('.hit')
   await page.getByRole('button', { name: 'Show more' }).click()
@@ -239,7 +243,7 @@ test('what a search found is one file', { skip }, async (t) => {
   assert.deepEqual([...problems, ...file.problems], [])
 })
 
-test('a queue is one file: its items, and what was said of each', { skip }, async (t) => {
+test('a queue is exported as one file, with its items and their feedback', { skip }, async (t) => {
   const { page, problems } = await open(t, `/ui/${project}/queues/${served().queue}`)
   await page.waitForSelector('.item-call a')
   const file = await reopened(t, page, 'queue')
@@ -262,7 +266,7 @@ test('a queue is one file: its items, and what was said of each', { skip }, asyn
   assert.deepEqual([...problems, ...file.problems], [])
 })
 
-test('the call that is reviewed is one file', { skip }, async (t) => {
+test('the call under review is exported as one file', { skip }, async (t) => {
   const queue = await createQueue(served().post, { name: 'One by one' })
   const call_ids = [idOf('search', 300)]
   await served().post(`/annotation_queues/${queue}/items`, { project_id: project, call_ids })
@@ -273,7 +277,7 @@ test('the call that is reviewed is one file', { skip }, async (t) => {
   assert.deepEqual([...problems, ...file.problems], [])
 })
 
-test('a file says what it does not hold', { skip }, async (t) => {
+test('an exported file says what it does not contain', { skip }, async (t) => {
   const at = await servePageApp(t)
   const root = { id: 'a'.repeat(16), trace_id: 'b'.repeat(32), parent_id: null }
   const below = Array.from({ length: 1_100 }, (_, index) => ({
@@ -295,7 +299,7 @@ test('a file says what it does not hold', { skip }, async (t) => {
 
 for (const colorScheme of ['light', 'dark'] as const) {
   for (const width of [360, 1400]) {
-    test(`files can be read by everyone: ${colorScheme}, ${width} px`, { skip }, async (t) => {
+    test(`exported files are accessible: ${colorScheme}, ${width} px`, { skip }, async (t) => {
       const options = { colorScheme, viewport: { width, height: 800 } }
       for (const [path, what, there] of [
         [`${trace}?call=${idOf('search', 300)}`, 'trace', '.tab-panel'],
@@ -311,7 +315,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
         await file.page.waitForSelector(there)
         await assertAccessible(file.page)
         const isWider = await file.page.evaluate(() => document.documentElement.scrollWidth > innerWidth)
-        assert.equal(isWider, false, `${what} can be scrolled sideways`)
+        assert.equal(isWider, false, `${what} scrolls horizontally`)
         if (process.env.HEDDLE_SHOTS) {
           const name = `${what}-${colorScheme}-${width}`
           await file.page.screenshot({ path: `${process.env.HEDDLE_SHOTS}/file-${name}.png` })

@@ -27,7 +27,7 @@ const { served, open } = await pageTests(
 
 const path = '/ui/acme/qa'
 
-/** Whether the focus is in the dialog; behind its last control it may be in the bars of the browser, which are no element. */
+/** Where the focus is; after the last control of a dialog it may be in the browser's own toolbar, which is no element. */
 const focusIn = (page: Page) =>
   page.evaluate(() => {
     const { activeElement } = document
@@ -38,21 +38,23 @@ const focusIn = (page: Page) =>
 const dialogs: [name: string, at: () => string, opener: string, key?: string][] = [
   ['saved views', () => `${path}/calls`, 'Views'],
   ['ask again', () => `${path}/calls`, 'Ask again'],
-  ['sheet of keys', () => `${path}/calls`, 'Keyboard shortcuts'],
+  ['keyboard shortcuts', () => `${path}/calls`, 'Keyboard shortcuts'],
   ['palette', () => `${path}/calls`, 'Go to'],
-  ['to a queue', () => `${path}/calls?peek=${idOf('chat', 3)}`, 'To queue'],
-  ['to a dataset', () => `${path}/calls?peek=${idOf('chat', 3)}`, 'To dataset'],
+  ['add to a queue', () => `${path}/calls?peek=${idOf('chat', 3)}`, 'To queue'],
+  ['add to a dataset', () => `${path}/calls?peek=${idOf('chat', 3)}`, 'To dataset'],
   ['new queue', () => `${path}/queues`, 'New queue'],
-  ['change of a queue', () => `${path}/queues/${served().queue}`, 'Edit'],
-  ['end of a queue', () => `${path}/queues/${served().queue}`, 'Delete'],
-  ['end of an object', () => `${path}/data/capitals`, 'Delete all'],
+  ['edit a queue', () => `${path}/queues/${served().queue}`, 'Edit'],
+  ['delete a queue', () => `${path}/queues/${served().queue}`, 'Delete'],
+  ['delete an object', () => `${path}/data/capitals`, 'Delete all'],
   ['copy as', () => '/ui/play?p=acme%2Fqa', 'Copy as'],
-  ['keys of somebody', () => '/ui/people', 'Keys', keys.root],
-  ['end of a user', () => '/ui/people', 'Remove', keys.root],
+  ['keys of a user', () => '/ui/people', 'Keys', keys.root],
+  ['remove a user', () => '/ui/people', 'Remove', keys.root],
 ]
 
 for (const [name, at, opener, key] of dialogs) {
-  test(`by keys a dialog is opened, walked and left to where it was opened: ${name}`, { skip }, async (t) => {
+  test(`a dialog is opened, used and closed with the keyboard, and the focus returns to its button: ${name}`, {
+    skip,
+  }, async (t) => {
     const { page, problems } = await open(t, at(), key === undefined ? {} : { key })
     const where = opener === 'Keys' && key !== undefined ? page.locator('main') : page
     const button = where.getByRole('button', { name: new RegExp(`^${opener}`) }).first()
@@ -86,7 +88,7 @@ const openCalls = async (t: TestContext) => {
   return seen
 }
 
-test('Enter and the space bar press the button that has the focus; who walks on opens the row', {
+test('Enter and Space press the focused button, and after moving to a row Enter opens it', {
   skip,
 }, async (t) => {
   const { page, problems } = await openCalls(t)
@@ -102,7 +104,7 @@ test('Enter and the space bar press the button that has the focus; who walks on 
   assert.deepEqual(problems, [])
 })
 
-test('a checkbox that was clicked takes no key from the list', { skip }, async (t) => {
+test('a clicked checkbox does not take keys from the list', { skip }, async (t) => {
   const { page } = await openCalls(t)
   await page.getByRole('checkbox', { name: 'Select heddle.chat.completions' }).first().click()
   await page.getByRole('toolbar').getByText('1 call', { exact: true }).waitFor()
@@ -110,7 +112,7 @@ test('a checkbox that was clicked takes no key from the list', { skip }, async (
   await page.getByRole('toolbar').getByText('2 calls', { exact: true }).waitFor()
 })
 
-test('Escape closes the front dialog alone', { skip }, async (t) => {
+test('Escape closes only the topmost dialog', { skip }, async (t) => {
   const { page, problems } = await openCalls(t)
   await page.keyboard.press('j')
   await page.keyboard.press('p')
@@ -130,14 +132,14 @@ test('Escape closes the front dialog alone', { skip }, async (t) => {
   assert.deepEqual(problems, [])
 })
 
-test('Escape right behind the one that closed a dialog is for the screen', { skip }, async (t) => {
+test('Escape right after a dialog closed goes to the screen', { skip }, async (t) => {
   const { page, problems } = await openCalls(t)
   await page.keyboard.press('j')
   await page.keyboard.press('p')
   await page.waitForSelector('.peek .said.is-answer')
   await page.keyboard.press('a')
   await page.getByRole('combobox', { name: 'Queue name' }).waitFor()
-  // Within one task, so no frame and no event of the dialog comes between.
+  // Within one task, so that no frame and no event of the dialog comes in between.
   const focused = await page.evaluate(() => {
     document.querySelector<HTMLDialogElement>('dialog[open]')?.close()
     const { activeElement } = document
@@ -151,7 +153,7 @@ test('Escape right behind the one that closed a dialog is for the screen', { ski
   assert.deepEqual(problems, [])
 })
 
-test('no key of a screen works while somebody types', { skip }, async (t) => {
+test('no keyboard shortcut works while the user types', { skip }, async (t) => {
   const { page, problems } = await openCalls(t)
   const text = '?jkxadvr.Nggopesicn1 /'
   for (const [at, field] of [

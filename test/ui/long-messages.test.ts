@@ -9,7 +9,7 @@ const skip = noBrowser
 const backend = scriptedBackend()
 const { open, served } = await pageTests({ after }, { backend })
 
-/** Two megabytes in lines, as a log has them. */
+/** Two megabytes of lines, like a log file. */
 const log = 'The shuttle went through and came back again.\n'.repeat(45_000)
 
 async function openPlayground(t: TestContext) {
@@ -37,7 +37,7 @@ async function lastAsked(): Promise<string> {
   return JSON.parse(text).inputs.messages[0].content
 }
 
-test('two megabytes are pasted between two words, written on, kept over a reload, and sent whole', {
+test('two megabytes pasted between two words can be edited, survive a reload, and are sent whole', {
   skip,
 }, async (t) => {
   backend.script = saying('A log.')
@@ -46,14 +46,14 @@ test('two megabytes are pasted between two words, written on, kept over a reload
   await messageOf(page).evaluate((box: HTMLTextAreaElement) => box.setSelectionRange(6, 6))
   await paste(page, log)
   await endOf(page).waitFor()
-  // The caret is where it would be in one text.
+  // The caret is where it would be in a single text box.
   await page.keyboard.type('What is it')
   const wanted = `Look: ${log}What is it, please`
   const inBoxes = page.locator('.turn textarea')
   const longest = await inBoxes.evaluateAll((boxes) =>
     Math.max(...boxes.map((box) => (box as HTMLTextAreaElement).value.length)),
   )
-  assert.ok(longest < 3_000, `${longest} characters are laid out for each key`)
+  assert.ok(longest < 3_000, `${longest} characters are laid out for each keystroke`)
   await assertAccessible(page)
   await page.keyboard.press('Control+Enter')
   await page.getByText(/^done/).waitFor()
@@ -69,7 +69,7 @@ test('two megabytes are pasted between two words, written on, kept over a reload
   assert.deepEqual(problems, [])
 })
 
-test('a long text is edited whole where somebody wants to, or taken out', { skip }, async (t) => {
+test('a long text can be edited whole on request, or removed', { skip }, async (t) => {
   const { page, problems } = await openPlayground(t)
   await messageOf(page).focus()
   await paste(page, log)
@@ -84,7 +84,7 @@ test('a long text is edited whole where somebody wants to, or taken out', { skip
   assert.deepEqual(problems, [])
 })
 
-test('a long question is shown in part, and copied whole', { skip }, async (t) => {
+test('a long question is shown in part and copied whole', { skip }, async (t) => {
   const { page, problems } = await openPlayground(t)
   await messageOf(page).focus()
   await paste(page, log)
@@ -98,10 +98,10 @@ test('a long question is shown in part, and copied whole', { skip }, async (t) =
   assert.deepEqual(problems, [])
 })
 
-test('a conversation that a browser does not keep says so', { skip }, async (t) => {
+test('a conversation that is too long for the storage of the browser shows a notice', { skip }, async (t) => {
   const { page, problems } = await openPlayground(t)
   await messageOf(page).focus()
-  // Chromium keeps ten megabytes, two for each character.
+  // Chromium keeps ten megabytes, at two bytes for each character.
   await paste(page, log.repeat(3))
   const notice = page.getByText(/^This conversation is too long for the browser to keep/)
   await notice.waitFor()
@@ -110,7 +110,7 @@ test('a conversation that a browser does not keep says so', { skip }, async (t) 
   assert.deepEqual(problems, [])
 })
 
-test('a schema of a megabyte is pasted, and written on at its ends', { skip }, async (t) => {
+test('a pasted schema of a megabyte can be edited at its start and end', { skip }, async (t) => {
   const { page, problems } = await openPlayground(t)
   const properties = Array.from({ length: 30_000 }, (_, index) => `"field ${index}":{"type":"string"}`)
   const schema = `{"type":"object","properties":{${properties.join(',\n')}}`
@@ -126,7 +126,7 @@ test('a schema of a megabyte is pasted, and written on at its ends', { skip }, a
   const longest = await page
     .locator('.json-editor textarea')
     .evaluateAll((boxes) => Math.max(...boxes.map((box) => (box as HTMLTextAreaElement).value.length)))
-  assert.ok(longest < 3_000, `${longest} characters are laid out for each key`)
+  assert.ok(longest < 3_000, `${longest} characters are laid out for each keystroke`)
   await assertAccessible(page)
   await page.keyboard.press('Control+A')
   await page.keyboard.type('}')

@@ -6,7 +6,7 @@ import { chatCall, idOf, pageTests, writeCalls } from '../support/page-app.ts'
 
 const skip = noBrowser
 
-/** A picture, as it stands in a call: one word. */
+/** An image as a call contains it: one long word. */
 const word = 'CQkJ'.repeat(250_000)
 
 const messages = Array.from({ length: 300 }, (_, index) => ({
@@ -28,7 +28,7 @@ const { open } = await pageTests(
 
 const callPath = (index: number) => `/ui/${project}/call/${idOf('chat', index)}`
 
-test('a word of a megabyte is shown in part, and whole where somebody wants it', { skip }, async (t) => {
+test('a word of a megabyte is shown in part, and whole on request', { skip }, async (t) => {
   const { page, problems } = await open(t, callPath(0))
   const shown = page.locator('.detail pre.plain')
   await page.getByRole('tab', { name: 'Output' }).click()
@@ -41,7 +41,7 @@ test('a word of a megabyte is shown in part, and whole where somebody wants it',
   assert.deepEqual(problems, [])
 })
 
-test('a link to a call reads what it carries once', { skip }, async (t) => {
+test('a link to a call reads the call once', { skip }, async (t) => {
   const { page, problems } = await open(t, '/ui/me')
   const asked: string[] = []
   page.on('request', (request) => asked.push(new URL(request.url()).pathname))
@@ -53,7 +53,7 @@ test('a link to a call reads what it carries once', { skip }, async (t) => {
   assert.deepEqual(problems, [])
 })
 
-test('the middle of a long conversation is drawn when it is opened, and all of it', { skip }, async (t) => {
+test('the middle of a long conversation is drawn in full once it is expanded', { skip }, async (t) => {
   const { page, problems } = await open(t, callPath(1))
   await page.getByText('The end.').waitFor()
   assert.equal(await page.getByText('Message 150.', { exact: true }).count(), 0)

@@ -43,7 +43,7 @@ const { served, open } = await pageTests({ after }, { fill })
 const objects = '/ui/acme/qa/objects'
 const dataset = '/ui/acme/qa/data/capitals'
 
-test('objects are found by their class, and opened by keys alone', { skip }, async (t) => {
+test('objects are filtered by class and opened with the keyboard alone', { skip }, async (t) => {
   const { page, problems } = await open(t, objects)
   await page.getByRole('link', { name: 'brief' }).waitFor()
   await page.getByRole('button', { name: 'Dataset 1' }).click()
@@ -57,7 +57,9 @@ test('objects are found by their class, and opened by keys alone', { skip }, asy
   assert.deepEqual(problems, [])
 })
 
-test('an object of more versions than are listed says so, and shows an older one', { skip }, async (t) => {
+test('an object with more versions than are listed says so, and an older version can be shown', {
+  skip,
+}, async (t) => {
   for (let index = 0; index < 502; index++) {
     const obj = { project_id: 'acme/long', object_id: 'often', val: { turn: `turn ${index}` } }
     const { status, text } = await served().post('/obj/create', { obj })
@@ -72,7 +74,7 @@ test('an object of more versions than are listed says so, and shows an older one
   assert.deepEqual(problems, [])
 })
 
-test('a dataset is a table: its end, a sort, a whole row, an older version, every digit', {
+test('a dataset is shown as a table: its end, a sort, a whole row, an older version, every digit', {
   skip,
 }, async (t) => {
   const { page, problems } = await open(t, dataset)
@@ -101,7 +103,7 @@ test('two versions are compared row by row and word by word', { skip }, async (t
   assert.deepEqual(problems, [])
 })
 
-test('a prompt reads as a conversation, and a reference leads to what it names', { skip }, async (t) => {
+test('a prompt is shown as a conversation, and a ref links to its target', { skip }, async (t) => {
   const { page, problems } = await open(t, '/ui/acme/qa/data/brief')
   await page.waitForSelector('.chat >> text=Be brief.')
   await page.getByRole('link', { name: /object\/capitals:v0/ }).click()
@@ -137,7 +139,7 @@ test('two versions of a prompt are compared message by message', { skip }, async
   assert.deepEqual(problems, [])
 })
 
-test('a version and an object are deleted after a question', { skip }, async (t) => {
+test('a version and an object are deleted after a confirmation', { skip }, async (t) => {
   for (const val of [{ a: 1 }, { a: 2 }]) {
     await served().post('/obj/create', { obj: { project_id: project, object_id: 'short-lived', val } })
   }
@@ -156,7 +158,7 @@ test('a version and an object are deleted after a question', { skip }, async (t)
 
 for (const colorScheme of ['light', 'dark'] as const) {
   for (const width of [360, 1400]) {
-    test(`objects can be read by everyone: ${colorScheme}, ${width} px`, { skip }, async (t) => {
+    test(`objects are accessible: ${colorScheme}, ${width} px`, { skip }, async (t) => {
       const options = { colorScheme, viewport: { width, height: 800 } }
       const places: [path: string, text: string][] = [
         [objects, 'brief'],
@@ -172,7 +174,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
         await page.getByText(text).first().waitFor()
         await assertAccessible(page)
         const isWider = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth)
-        assert.equal(isWider, false, `${path} can be scrolled sideways`)
+        assert.equal(isWider, false, `${path} scrolls horizontally`)
         assert.doesNotMatch(await page.title(), /taken/)
         assert.deepEqual(
           problems.filter((one) => !one.includes('404')),
@@ -189,7 +191,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
   }
 }
 
-test('a call becomes a row of a new dataset, and of one that is there', { skip }, async (t) => {
+test('a call is added as a row to a new dataset, and to an existing one', { skip }, async (t) => {
   const { page, problems } = await open(t, `/ui/acme/qa/calls?peek=${idOf('chat', 1)}`)
   await page.waitForSelector('.peek .detail')
   await page.keyboard.press('d')

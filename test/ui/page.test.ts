@@ -9,7 +9,7 @@ import { chatCall, idOf, pageTests, servePageApp, traceCalls, writeCalls } from 
 const skip = noBrowser
 const calls = '/ui/acme/qa/calls'
 
-// With 200 questions, the newest of them a trace of three calls.
+// 200 questions, and a trace of three calls as the newest entry.
 const { served, browser, open } = await pageTests(
   { after },
   {
@@ -26,7 +26,7 @@ const { served, browser, open } = await pageTests(
 const rowText = (text: string) => `[role=row]:has-text("${text}")`
 const treeText = (text: string) => `[role=treeitem]:has-text("${text}")`
 
-test('a key signs in; a wrong one says so; signing out forgets it', { skip }, async (t) => {
+test('a key signs in, a wrong key shows an error, and signing out forgets the key', { skip }, async (t) => {
   const { address } = served()
   const { page } = await openPage(browser(), t, `${address}/`)
   await page.getByLabel('Key', { exact: true }).fill('wrong-key-that-nobody-has')
@@ -43,7 +43,7 @@ test('a key signs in; a wrong one says so; signing out forgets it', { skip }, as
   await page.getByLabel('Key', { exact: true }).waitFor()
 })
 
-test('the printed link signs in, and its key does not stay in the address', { skip }, async (t) => {
+test('the printed link signs in, and its key does not stay in the URL', { skip }, async (t) => {
   const { link, address } = served()
   const { page, problems } = await openPage(browser(), t, link)
   await page.getByRole('link', { name: project }).waitFor()
@@ -51,7 +51,7 @@ test('the printed link signs in, and its key does not stay in the address', { sk
   assert.deepEqual(problems, [])
 })
 
-test('a project is walked by keys alone: list, look, trace, back', { skip }, async (t) => {
+test('a project is browsed with the keyboard alone: list, preview, trace, back', { skip }, async (t) => {
   const { page, problems } = await open(t, '/ui/')
   await page.getByRole('link', { name: project }).focus()
   await page.keyboard.press('Enter')
@@ -90,7 +90,7 @@ test('a project is walked by keys alone: list, look, trace, back', { skip }, asy
   assert.deepEqual(problems, [])
 })
 
-test('who comes back finds the list where it was left, without loading the page anew', {
+test('going back restores the scroll position of the list without reloading the page', {
   skip,
 }, async (t) => {
   const { page, problems } = await open(t, calls)
@@ -109,7 +109,7 @@ test('who comes back finds the list where it was left, without loading the page 
     await page.goForward()
     await page.waitForSelector(treeText('heddle.chat.completions'))
   }
-  // Another list, and another way there, begin at the top.
+  // Another filter, or a visit through a link, begins at the top.
   await page.goBack()
   await page.waitForSelector(`${rowText('Question 100?')}[aria-current=true]`)
   await page.getByLabel('Filter', { exact: true }).fill('"question 1"')
@@ -124,7 +124,7 @@ test('who comes back finds the list where it was left, without loading the page 
   assert.deepEqual(problems, [])
 })
 
-test('a filter stands in the address, so that a link shows the same', { skip }, async (t) => {
+test('a filter is kept in the URL, so that a link shows the same list', { skip }, async (t) => {
   const { page, problems } = await open(t, calls)
   await page.waitForSelector(rowText('Question 199?'))
   await page.keyboard.press('/')
@@ -143,7 +143,7 @@ test('a filter stands in the address, so that a link shows the same', { skip }, 
   assert.deepEqual([...problems, ...other.problems], [])
 })
 
-test('feedback is given and taken back where the call is read', { skip }, async (t) => {
+test('feedback is given and removed on the view of the call', { skip }, async (t) => {
   const { page, problems } = await open(t, `${calls}?peek=${idOf('chat', 5)}`)
   await page.getByRole('tab', { name: 'Feedback' }).click()
   await page.getByRole('button', { name: 'Bad' }).click()
@@ -164,7 +164,7 @@ test('feedback is given and taken back where the call is read', { skip }, async 
   assert.deepEqual(problems, [])
 })
 
-test('P9: digits are shown as they were sent', { skip }, async (t) => {
+test('P9: numbers are shown with the digits that were sent', { skip }, async (t) => {
   const text = JSON.stringify({
     batch: [chatCall(400, 'x', 'y', { inputs: { number: 'HERE' }, output: { one: 'THERE' } })],
   })
@@ -184,7 +184,7 @@ test('P9: digits are shown as they were sent', { skip }, async (t) => {
   assert.deepEqual(problems, [])
 })
 
-test('of a long list its length is said, and all of it is shown', { skip }, async (t) => {
+test('a long list shows its length and all of its entries', { skip }, async (t) => {
   const many = Array.from({ length: 1_000 }, (_, index) => `item ${index}`)
   const batch = [chatCall(401, 'x', 'y', { inputs: { many } })]
   const { status, text } = await served().post(`/v2/${project}/calls/complete`, { batch })
@@ -203,7 +203,7 @@ test('of a long list its length is said, and all of it is shown', { skip }, asyn
   assert.deepEqual(problems, [])
 })
 
-test('a link to a call leads into its trace, also with what Weave prints', { skip }, async (t) => {
+test('a link to a call opens its trace, also in the form that Weave prints', { skip }, async (t) => {
   for (const path of [`/acme/qa/r/call/${idOf('search', 300)}`, `/ui/acme/qa/call/${idOf('search', 300)}`]) {
     const { page, problems } = await open(t, path)
     await page.waitForSelector(`${treeText('search')}[aria-selected=true]`)
@@ -214,7 +214,7 @@ test('a link to a call leads into its trace, also with what Weave prints', { ski
   await page.getByText('Call not found').waitFor()
 })
 
-test('from the playground and the engine the bar leads back into the project', { skip }, async (t) => {
+test('the navigation bar of the playground and the engine leads back to the project', { skip }, async (t) => {
   const { page, problems } = await open(t, calls)
   const bar = page.getByRole('navigation', { name: 'Project' })
   await page.getByRole('link', { name: 'Engine' }).click()
@@ -231,7 +231,7 @@ test('from the playground and the engine the bar leads back into the project', {
   assert.deepEqual(problems, [])
 })
 
-test('an id that is pasted is found', { skip }, async (t) => {
+test('a pasted id is found', { skip }, async (t) => {
   const { page, problems } = await open(t, '/ui/')
   await page.keyboard.press('Control+k')
   await page.keyboard.type(`weave:///${project}/call/${idOf('answer', 300)}`)
@@ -243,7 +243,7 @@ test('an id that is pasted is found', { skip }, async (t) => {
   assert.deepEqual(problems, [])
 })
 
-/** What has the focus as soon as the page has taken a key, before the browser has drawn anything. */
+/** The focused element right after the page has handled a key, before the browser draws. */
 const focusAfter = (page: Page, key: { key: string; ctrlKey?: boolean }) =>
   page.evaluate(async (given) => {
     document.body.dispatchEvent(new KeyboardEvent('keydown', { ...given, bubbles: true, cancelable: true }))
@@ -251,7 +251,9 @@ const focusAfter = (page: Page, key: { key: string; ctrlKey?: boolean }) =>
     return document.activeElement?.getAttribute('aria-label')
   }, key)
 
-test('who types on after a key loses no letter, however slow the browser draws', { skip }, async (t) => {
+test('letters typed right after a shortcut are not lost, however slowly the browser draws', {
+  skip,
+}, async (t) => {
   const { page, problems } = await open(t, calls)
   await page.waitForSelector(rowText('Question 199?'))
   assert.equal(await focusAfter(page, { key: 'k', ctrlKey: true }), 'Go to, or paste an ID')
@@ -261,7 +263,7 @@ test('who types on after a key loses no letter, however slow the browser draws',
   assert.deepEqual(problems, [])
 })
 
-test('Enter on an id counts, though the projects are not there yet', { skip }, async (t) => {
+test('Enter on an id works before the projects have loaded', { skip }, async (t) => {
   const { page, problems } = await open(t, '/ui/me')
   const pressed = Promise.withResolvers<void>()
   await page.route('**/projects?*', async (route) => {
@@ -276,7 +278,7 @@ test('Enter on an id counts, though the projects are not there yet', { skip }, a
   assert.deepEqual(problems, [])
 })
 
-test('what is pasted where nobody types is looked for', { skip }, async (t) => {
+test('text pasted outside of a field is searched for', { skip }, async (t) => {
   const { page, problems } = await open(t, calls)
   await page.waitForSelector(rowText('Question 199?'))
   await page.evaluate(
@@ -293,7 +295,7 @@ test('what is pasted where nobody types is looked for', { skip }, async (t) => {
   assert.deepEqual(problems, [])
 })
 
-test('the first row comes back by its key, also where it is chosen already', { skip }, async (t) => {
+test('the key for the first row scrolls to it, also if it is active already', { skip }, async (t) => {
   const { page, problems } = await open(t, calls)
   await page.waitForSelector(rowText('agent'))
   await page.keyboard.press('j')
@@ -305,7 +307,7 @@ test('the first row comes back by its key, also where it is chosen already', { s
   assert.deepEqual(problems, [])
 })
 
-test('texts of models are text: nothing of them runs, loads or becomes an element', { skip }, async (t) => {
+test('model output is plain text: nothing in it runs, loads or becomes an element', { skip }, async (t) => {
   const evil = [
     '<img src=x onerror="document.title=`taken`">',
     '<script>document.title="taken"</script>',
@@ -332,7 +334,7 @@ test('texts of models are text: nothing of them runs, loads or becomes an elemen
   await post('/calls/delete', { project_id: project, call_ids: [idOf('evil')] })
 })
 
-test('a text that would stop a browser is shown, and the page goes on', { skip }, async (t) => {
+test('a text that could freeze a browser is shown, and the page stays responsive', { skip }, async (t) => {
   const { post } = served()
   const heavy = ['_a'.repeat(40_000), '> '.repeat(2_900), `${'- '.repeat(500)}x`]
   const batch = heavy.map((text, index) => chatCall(600 + index, 'Write it.', text))
@@ -376,7 +378,7 @@ async function servedWith(evil: string) {
 
 for (const colorScheme of ['light', 'dark'] as const) {
   for (const width of [360, 1400]) {
-    test(`every screen can be used by everyone: ${colorScheme}, ${width} px`, { skip }, async (t) => {
+    test(`every screen is accessible: ${colorScheme}, ${width} px`, { skip }, async (t) => {
       const options = { colorScheme, viewport: { width, height: 800 } }
       const { page, problems } = await open(t, '/ui/', options)
       await page.getByRole('link', { name: project }).waitFor()
@@ -395,7 +397,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
         await other.page.waitForSelector('[role=row]:has-text("Question"), [role=treeitem], .state')
         await assertAccessible(other.page)
         const isWider = await other.page.evaluate(() => document.documentElement.scrollWidth > innerWidth)
-        assert.equal(isWider, false, `${path} can be scrolled sideways`)
+        assert.equal(isWider, false, `${path} scrolls horizontally`)
         problems.push(...other.problems)
       }
       assert.deepEqual(problems, [])
@@ -403,7 +405,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
   }
 }
 
-test('seven tabs of one browser work, and are signed in together', { skip }, async (t) => {
+test('seven tabs of one browser work, and share one session', { skip }, async (t) => {
   const { address } = served()
   const { page } = await open(t, calls)
   const context = page.context()
@@ -418,7 +420,7 @@ test('seven tabs of one browser work, and are signed in together', { skip }, asy
   for (const tab of context.pages()) await tab.getByLabel('Key', { exact: true }).waitFor()
 })
 
-test('new calls appear, and who has scrolled keeps the row before the eye', { skip }, async (t) => {
+test('new calls appear, and a scrolled list keeps its position', { skip }, async (t) => {
   const at = await servePageApp(t)
   const write = (index: number) => writeCalls(at, [chatCall(index, `Question ${index}?`, 'yes')])
   for (let index = 0; index < 60; index++) await write(index)
@@ -437,11 +439,11 @@ test('new calls appear, and who has scrolled keeps the row before the eye', { sk
   assert.deepEqual(problems, [])
 })
 
-test('a session that is over leads to the form', { skip }, async (t) => {
+test('an expired session leads to the sign-in form', { skip }, async (t) => {
   const { database } = served()
   const { page } = await open(t, calls)
   await page.waitForSelector(rowText('Question 199?'))
-  // What the page holds is worth nothing without its session.
+  // Opening a session at this time removes all others, as they have expired.
   await database.write('openPageSession', {
     session: { hash: 'later', half_hash: 'x', key_hash: 'x', expires_at: Number.MAX_SAFE_INTEGER },
     now: Number.MAX_SAFE_INTEGER - 1,
@@ -450,7 +452,7 @@ test('a session that is over leads to the form', { skip }, async (t) => {
   await page.getByLabel('Key', { exact: true }).waitFor()
 })
 
-test('it works without a model, and says so', { skip }, async (t) => {
+test('the page works without a model and says that there is none', { skip }, async (t) => {
   const { page, problems } = await open(t, '/ui/')
   await page.getByText('No model is served; the record is available.').waitFor()
   assert.deepEqual(problems, [])

@@ -41,7 +41,7 @@ async function paste(page: Page, text: string): Promise<void> {
   }, text)
 }
 
-test('an id of anything is found, whatever it is of and wherever it is', { skip }, async (t) => {
+test('an id of any kind is found in any project', { skip }, async (t) => {
   const { queueId, itemIds, feedbackId, digest } = served()
   const callId = idOf('search', 1)
   for (const [text, option, path] of [
@@ -51,7 +51,7 @@ test('an id of anything is found, whatever it is of and wherever it is', { skip 
     [itemIds[1] as string, 'item of Hard questions', `/ui/${project}/queues/${queueId}/review`],
     [feedbackId, `Feedback on call ${callId}`, `/ui/${project}/trace/${idOf('trace', 1)}`],
     [digest, 'Object capitals', `/ui/${project}/data/capitals`],
-    // Another project than the one that is open.
+    // In another project than the open one.
     [idOf('answer', 2), `Call ${idOf('answer', 2)}`, `/ui/${other}/trace/${idOf('trace', 2)}`],
     [
       `level=error span=${callId} msg="too slow"`,
@@ -74,7 +74,7 @@ test('an id of anything is found, whatever it is of and wherever it is', { skip 
   }
 })
 
-test('an id of nothing says so, and its words can be searched for', { skip }, async (t) => {
+test('an unknown id says so, and its words can be searched for', { skip }, async (t) => {
   const { page, problems } = await open(t, `/ui/${project}/objects`)
   await paste(page, 'f'.repeat(16))
   await page.getByText('Nothing you have access to has this ID.').waitFor()
@@ -82,7 +82,7 @@ test('an id of nothing says so, and its words can be searched for', { skip }, as
   assert.deepEqual(problems, [])
 })
 
-test('the screens of the project are gone to by their names', { skip }, async (t) => {
+test('the screens of the project are opened by name', { skip }, async (t) => {
   const { page, problems } = await open(t, `/ui/${project}/objects`)
   await page.keyboard.press('Control+k')
   await page.keyboard.type('eval')

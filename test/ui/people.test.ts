@@ -18,7 +18,9 @@ async function made(name: string, role: 'member' | 'admin' = 'member'): Promise<
   return json.key.key
 }
 
-test('an admin adds a user by keys alone, sees its key once, and removes it', { skip }, async (t) => {
+test('an admin adds a user with the keyboard alone, sees the new key once, and removes the user', {
+  skip,
+}, async (t) => {
   const { page, problems } = await open(t, 'people')
   await page.getByLabel('Name of a new user').focus()
   await page.keyboard.type('newcomer')
@@ -45,7 +47,9 @@ test('an admin adds a user by keys alone, sees its key once, and removes it', { 
   )
 })
 
-test('somebody makes a key and revokes it; one that was signed in with signs out', { skip }, async (t) => {
+test('a user creates a key and revokes it, and revoking the key of the session signs out', {
+  skip,
+}, async (t) => {
   const key = await made('owner')
   const { page, problems } = await open(t, 'me', { key })
   await page.getByLabel('Name of a new key').fill('<b>laptop</b>')
@@ -63,7 +67,7 @@ test('somebody makes a key and revokes it; one that was signed in with signs out
   await page.getByLabel('Key', { exact: true }).waitFor()
 })
 
-test('members see no users, and a user of HEDDLE_USERS is told where its key stands', { skip }, async (t) => {
+test('members see no users, and a user of HEDDLE_USERS is told where its key is set', { skip }, async (t) => {
   const { page } = await open(t, 'people', { key: keys.alice })
   await page.getByText('Only admins can see users').waitFor()
   await page.getByRole('link', { name: 'My keys' }).click()
@@ -72,7 +76,9 @@ test('members see no users, and a user of HEDDLE_USERS is told where its key sta
   await page.getByText('Only admins can see users').waitFor()
 })
 
-test('the engine is watched while it answers, without the names of others', { skip }, async (t) => {
+test('the engine screen shows an answer in progress, without the names of other users', {
+  skip,
+}, async (t) => {
   backend.script = async function* (request, signal) {
     yield prefilled(request)
     yield tokens('Well', request)
@@ -99,7 +105,7 @@ test('the engine is watched while it answers, without the names of others', { sk
 
 for (const colorScheme of ['light', 'dark'] as const) {
   for (const width of [360, 1400]) {
-    test(`people, keys and engine can be used by everyone: ${colorScheme}, ${width} px`, {
+    test(`users, keys and engine are accessible: ${colorScheme}, ${width} px`, {
       skip,
     }, async (t) => {
       const key = await made(`${colorScheme}-${width}`, 'admin')
@@ -109,7 +115,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
         await page.waitForSelector('table, .slots')
         await assertAccessible(page)
         const isWider = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth)
-        assert.equal(isWider, false, `${path} can be scrolled sideways`)
+        assert.equal(isWider, false, `${path} scrolls horizontally`)
         assert.deepEqual(problems, [])
       }
     })

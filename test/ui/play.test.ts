@@ -42,7 +42,9 @@ async function callsAsked() {
     .map((line) => JSON.parse(line))
 }
 
-test('a question is asked by keys alone, and is a call; only what differs is sent', { skip }, async (t) => {
+test('a question is asked with the keyboard alone and becomes a call; only changed settings are sent', {
+  skip,
+}, async (t) => {
   backend.script = saying('It is ', '**a part** of a loom.')
   const { page, problems } = await open(t, inProject)
   await page.getByLabel('Message 1', { exact: true }).focus()
@@ -69,7 +71,7 @@ test('a question is asked by keys alone, and is a call; only what differs is sen
   assert.deepEqual(problems, [])
 })
 
-test('settings stand in the address with every digit, and the draft survives a reload', {
+test('settings are kept in the URL with every digit, and the draft survives a reload', {
   skip,
 }, async (t) => {
   backend.script = saying('yes')
@@ -112,7 +114,7 @@ test('two settings answer the same question side by side', { skip }, async (t) =
   assert.deepEqual(problems, [])
 })
 
-test('a refusal stands at its field', { skip }, async (t) => {
+test('a refusal is shown at its field', { skip }, async (t) => {
   const { page } = await open(t, inProject)
   await page.getByLabel('Message 1', { exact: true }).fill('Hi')
   await page.getByLabel('temperature', { exact: true }).fill('-3')
@@ -121,7 +123,7 @@ test('a refusal stands at its field', { skip }, async (t) => {
   assert.equal(await page.locator('.field[data-wrong=true] label').textContent(), 'temperature')
 })
 
-test('stopping frees the slot, and who waits is told', { skip }, async (t) => {
+test('stopping an answer frees its slot, and a waiting request is shown as waiting', { skip }, async (t) => {
   backend.script = async function* (request, signal) {
     yield prefilled(request)
     yield tokens('Well, ', request)
@@ -146,7 +148,7 @@ test('stopping frees the slot, and who waits is told', { skip }, async (t) => {
   assert.deepEqual(problems, [])
 })
 
-test('an answer is seen while it is written', { skip }, async (t) => {
+test('an answer is shown while it is written', { skip }, async (t) => {
   let goOn = () => {}
   const isSeen = new Promise<void>((resolve) => {
     goOn = resolve
@@ -170,7 +172,7 @@ test('an answer is seen while it is written', { skip }, async (t) => {
   assert.deepEqual(problems, [])
 })
 
-test('an answer goes on from another token', { skip }, async (t) => {
+test('an answer continues from another token', { skip }, async (t) => {
   backend.script = saying('Hello')
   const { page, problems } = await open(
     t,
@@ -196,7 +198,7 @@ test('an answer goes on from another token', { skip }, async (t) => {
   assert.deepEqual(problems, [])
 })
 
-test('a schema is written, and the answer is a tree', { skip }, async (t) => {
+test('an answer to a schema is shown as a tree', { skip }, async (t) => {
   backend.script = saying('{"big": 9007199254740993}')
   const { page, problems } = await open(t, inProject)
   await page.getByLabel('Message 1', { exact: true }).fill('A number')
@@ -210,7 +212,7 @@ test('a schema is written, and the answer is a tree', { skip }, async (t) => {
   assert.deepEqual(problems, [])
 })
 
-test('a tool is called, its result is typed in, and the conversation goes on', { skip }, async (t) => {
+test('a tool is called, its result is typed in, and the conversation continues', { skip }, async (t) => {
   const model = partsModel(
     { kind: 'reasoning', text: 'I should look.' },
     { kind: 'call', index: 0, id: 'call_1', name: 'weather' },
@@ -239,7 +241,7 @@ test('a tool is called, its result is typed in, and the conversation goes on', {
   assert.deepEqual(problems, [])
 })
 
-test('a recorded call is opened and asked again; a link never asks by itself', { skip }, async (t) => {
+test('a recorded call is opened and asked again, and a link alone sends nothing', { skip }, async (t) => {
   backend.script = saying('again')
   const call = chatCall(1, 'Once more?', 'no', {
     inputs: {
@@ -266,7 +268,7 @@ test('a recorded call is opened and asked again; a link never asks by itself', {
   assert.deepEqual(problems, [])
 })
 
-test('a recorded answer goes on from another token', { skip }, async (t) => {
+test('a recorded answer continues from another token', { skip }, async (t) => {
   const candidate = (token: string, logprob: number) => ({ token, bytes: [...Buffer.from(token)], logprob })
   const content = ['No', ', thanks'].map((token) => ({
     ...candidate(token, -0.5),
@@ -293,7 +295,7 @@ test('a recorded answer goes on from another token', { skip }, async (t) => {
   assert.deepEqual(problems, [])
 })
 
-test('what models write is text in every place of the playground', { skip }, async (t) => {
+test('model output is plain text everywhere in the playground', { skip }, async (t) => {
   const evil =
     '<img src=x onerror="document.title=`taken`"> [x](javascript:document.title="taken") ![y](https://evil.example/z.png)'
   backend.script = saying(evil)
@@ -311,7 +313,7 @@ test('what models write is text in every place of the playground', { skip }, asy
   assert.deepEqual(problems, [])
 })
 
-test('it says when nothing is recorded, and when there is no model', { skip }, async (t) => {
+test('the playground says when answers are not recorded, and when there is no model', { skip }, async (t) => {
   const off = await servePageApp(t, { backend: scriptedBackend(), settings: { HEDDLE_RECORD: 'off' } })
   const { page } = await open(t, inProject, { at: off })
   await page.getByText('Recording is off for you').waitFor()
@@ -324,7 +326,7 @@ test('it says when nothing is recorded, and when there is no model', { skip }, a
   assert.deepEqual(without.problems, [])
 })
 
-test('of several models those are offered that write answers', { skip }, async (t) => {
+test('of several models only those that write answers are offered', { skip }, async (t) => {
   const named = (name: string, tasks: NonNullable<ServedModel['tasks']>) => {
     const one = scriptedBackend(saying(`I am ${name}.`))
     one.served = { ...scriptedModel, names: [name], tasks }
@@ -358,7 +360,7 @@ test('of several models those are offered that write answers', { skip }, async (
   assert.deepEqual(without.problems, [])
 })
 
-test('the page asks a server behind that counts tokens only at the end', { skip }, async (t) => {
+test('the playground works with an upstream that counts tokens only at the end', { skip }, async (t) => {
   const upstream = await startFakeUpstream(t, sayingWords('Hello ', 'from ', 'afar'))
   const models = await modelsOfUpstream([upstream.url])
   const other = await servePageApp(t, { models })
@@ -372,7 +374,7 @@ test('the page asks a server behind that counts tokens only at the end', { skip 
   await page.getByText(/^writing/).waitFor()
   await page.getByLabel('Answer').getByRole('button', { name: 'Stop' }).click()
   await page.getByText(/^stopped/).waitFor()
-  // What somebody asks for is refused at its field and not left out.
+  // A setting that the upstream cannot honour is refused at its field, not dropped.
   await page.getByLabel('top_k', { exact: true }).fill('5')
   await page.keyboard.press('Control+Enter')
   await page.locator('.field[data-wrong=true]').getByText('the server behind this model').waitFor()
@@ -389,7 +391,7 @@ test('the page asks a server behind that counts tokens only at the end', { skip 
 
 for (const colorScheme of ['light', 'dark'] as const) {
   for (const width of [360, 1400]) {
-    test(`the playground can be used by everyone: ${colorScheme}, ${width} px`, { skip }, async (t) => {
+    test(`the playground is accessible: ${colorScheme}, ${width} px`, { skip }, async (t) => {
       backend.script = saying('{"a": [1, 2]}')
       const settings = encodeURIComponent('{"logprobs":true,"top_logprobs":3}')
       const { page, problems } = await open(t, `${inProject}&a=${settings}&b={}`, {
@@ -403,7 +405,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
       await page.getByLabel('Find a setting').fill('guided')
       await assertAccessible(page)
       const isWider = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth)
-      assert.equal(isWider, false, 'it can be scrolled sideways')
+      assert.equal(isWider, false, 'the page scrolls horizontally')
       assert.deepEqual(problems, [])
     })
   }

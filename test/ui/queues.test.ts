@@ -27,7 +27,7 @@ const { served, open } = await pageTests(
 
 const queuesPath = '/ui/acme/qa/queues'
 
-test('a queue is made by keys alone, with a question that is made on the way', { skip }, async (t) => {
+test('a queue is created with the keyboard alone, along with a new question', { skip }, async (t) => {
   const { page, problems } = await open(t, queuesPath)
   await page.getByRole('link', { name: 'Hard', exact: false }).first().waitFor()
   await page.keyboard.press('n')
@@ -51,7 +51,7 @@ test('a queue is made by keys alone, with a question that is made on the way', {
   assert.deepEqual(problems, [])
 })
 
-test('who deletes a queue that somebody else has deleted is told so, and led on', { skip }, async (t) => {
+test('deleting a queue that another user has deleted says so, and leads to the list', { skip }, async (t) => {
   const id = await createQueue(served().post, { name: 'Deleted twice' })
   const { page } = await open(t, `${queuesPath}/${id}`)
   await page.getByRole('button', { name: 'Delete' }).click()
@@ -64,7 +64,7 @@ test('who deletes a queue that somebody else has deleted is told so, and led on'
   await page.getByRole('heading', { name: 'Queues', exact: true }).waitFor()
 })
 
-test('a call is put into a queue where it is read', { skip }, async (t) => {
+test('a call is added to a queue from its own view', { skip }, async (t) => {
   const { page, problems } = await open(t, `/ui/acme/qa/calls?peek=${idOf('chat', 5)}`)
   await page.waitForSelector('.peek .said.is-answer')
   await page.keyboard.press('a')
@@ -84,7 +84,7 @@ test('a call is put into a queue where it is read', { skip }, async (t) => {
   assert.deepEqual(problems, [])
 })
 
-test('a queue is found by its name however many were made since, and no second one is made', {
+test('a queue is found by name however many newer ones exist, and is not created twice', {
   skip,
 }, async (t) => {
   const project_id = 'acme/older'
@@ -109,7 +109,7 @@ test('a queue is found by its name however many were made since, and no second o
   assert.deepEqual(problems, [])
 })
 
-test('the items of a queue are walked, and filtered by their state', { skip }, async (t) => {
+test('the keyboard moves through the items of a queue, and a filter shows one state', { skip }, async (t) => {
   const { page, problems } = await open(t, `${queuesPath}/${served().queueId}`)
   await page.getByRole('row').getByText('Question 0?', { exact: true }).waitFor()
   await page.keyboard.press('G')
@@ -129,7 +129,7 @@ test('the items of a queue are walked, and filtered by their state', { skip }, a
   assert.deepEqual(problems, [])
 })
 
-test('a queue is renamed, and deleted after a question', { skip }, async (t) => {
+test('a queue is renamed, and deleted after a confirmation', { skip }, async (t) => {
   const id = await createQueue(served().post, { name: 'Old name' })
   const { page, problems } = await open(t, `${queuesPath}/${id}`)
   await page.getByRole('heading', { name: 'Old name' }).waitFor()
@@ -148,7 +148,7 @@ test('a queue is renamed, and deleted after a question', { skip }, async (t) => 
   assert.deepEqual(problems, [])
 })
 
-test('queues beyond the first hundred are there as the list goes down', { skip }, async (t) => {
+test('queues after the first hundred load as the list is scrolled', { skip }, async (t) => {
   const at = 'acme/many'
   for (let index = 0; index < 130; index++) {
     await createQueue(served().post, { project_id: at, name: `Queue number ${index}` })
@@ -160,7 +160,7 @@ test('queues beyond the first hundred are there as the list goes down', { skip }
   await page.keyboard.press('G')
   await page.getByRole('link', { name: 'Queue number 0', exact: true }).waitFor()
   const rows = await page.getByRole('row').count()
-  assert.ok(rows < 100, `${rows} rows are in the document`)
+  assert.ok(rows < 100, `the document contains ${rows} rows`)
   await page.keyboard.press('Enter')
   await page.getByRole('heading', { name: 'Queue number 0', exact: true }).waitFor()
   assert.deepEqual(problems, [])
@@ -168,7 +168,7 @@ test('queues beyond the first hundred are there as the list goes down', { skip }
 
 for (const colorScheme of ['light', 'dark'] as const) {
   for (const width of [360, 1400]) {
-    test(`queues can be used by everyone: ${colorScheme}, ${width} px`, { skip }, async (t) => {
+    test(`queues are accessible: ${colorScheme}, ${width} px`, { skip }, async (t) => {
       const options = { colorScheme, viewport: { width, height: 800 } }
       const queue = `${queuesPath}/${served().queueId}`
       const places: [path: string, text: string, press?: string][] = [
@@ -185,7 +185,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
         if (press) await page.keyboard.press(press)
         await assertAccessible(page)
         const isWider = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth)
-        assert.equal(isWider, false, `${path} can be scrolled sideways`)
+        assert.equal(isWider, false, `${path} scrolls horizontally`)
         assert.doesNotMatch(await page.title(), /taken/)
         assert.deepEqual(problems, [])
         const shots = process.env.HEDDLE_TEST_SHOTS

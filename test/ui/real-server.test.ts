@@ -39,7 +39,7 @@ const shown = (page: Page): Promise<string[]> =>
     .locator('[role=row] .preview')
     .evaluateAll((rows) => rows.map((row) => /\d+/.exec(row.textContent ?? '')?.[0] ?? ''))
 
-test('a screen that is opened while the server is away comes by itself when it is back', {
+test('a screen that is opened while the server is away loads by itself when the server is back', {
   skip,
 }, async (t) => {
   const settings = { HEDDLE_DATA: await newFolder(t) }
@@ -49,7 +49,7 @@ test('a screen that is opened while the server is away comes by itself when it i
   const { page } = await openPage(browser, t, `${address}${calls}#key=${keys.alice}`)
   await page.getByText('No calls yet').waitFor()
   await first.end('SIGKILL')
-  // Neither its code nor what it shows is there.
+  // Neither its code nor its data has been loaded.
   await page.getByRole('link', { name: 'Queues' }).click()
   await page.getByText('The server does not answer. Retrying automatically.').waitFor()
   await startServer(t, { ...settings, HEDDLE_PORT: new URL(address).port })
@@ -76,7 +76,7 @@ test('a screen that is opened while the server is away comes by itself when it i
 })
 
 for (const [storage, settingsOf] of Object.entries(storages)) {
-  test(`a server on ${storage} is killed under seven tabs that follow it, and started again`, {
+  test(`seven tabs resume live updates after a server on ${storage} is killed and restarted`, {
     skip,
   }, async (t) => {
     const settings = { HEDDLE_DATA: await newFolder(t), ...(await settingsOf(t)) }
@@ -100,7 +100,7 @@ for (const [storage, settingsOf] of Object.entries(storages)) {
     await first.end('SIGKILL')
     for (const tab of tabs) await tab.getByText('The server does not answer.').waitFor()
     const second = await startServer(t, { ...settings, HEDDLE_PORT: port })
-    // Before the tabs have found it again, or after: no row may be missing or there twice.
+    // Before the tabs have reconnected, or after: no row may be missing or appear twice.
     await write(second, [5, 6].map(question))
     await write(second, [question(2)])
     for (const tab of tabs) {
@@ -117,7 +117,7 @@ for (const [storage, settingsOf] of Object.entries(storages)) {
   })
 }
 
-test('the page on PostgreSQL, without a model: list, trace, feedback, queue, review, comparison, charts', {
+test('the page works on PostgreSQL without a model: list, trace, feedback, queue, review, comparison, charts', {
   skip,
 }, async (t) => {
   const settings = { HEDDLE_DATA: await newFolder(t), ...(await storages.PostgreSQL(t)) }

@@ -24,7 +24,7 @@ async function fill(page: PageApp) {
   }))
   await writeCalls(page, [root, ...below].map(completeOf))
   await writeCalls(page, comparedRuns({ runs: 2, rows: 120 }))
-  // So many that they come in two pages.
+  // Enough for two pages.
   const runs = comparedRuns({ runs: 70, rows: 1 }).map((call) => ({ ...call, project_id: manyRuns }))
   await writeCalls(page, runs, manyRuns)
   for (let index = 0; index < 60; index++) {
@@ -46,13 +46,13 @@ const { served, open } = await pageTests({ after }, { fill })
 interface Long {
   name: string
   path(): string
-  /** What scrolls. */
+  /** The element that scrolls. */
   scroller: string
-  /** It is there as soon as there is something to scroll. */
+  /** Appears once there is something to scroll. */
   ready: string
   /** Pressed until the list is long enough. */
   more?: { button: string; until: string }
-  /** A link in it that somebody follows, and comes back to. */
+  /** A link in the list that is followed, and active after going back. */
   link?: string
 }
 
@@ -95,7 +95,7 @@ const longs: Long[] = [
 ]
 
 for (const { name, path, scroller, ready, more, link } of longs) {
-  test(`who comes back finds the ${name} where they were left`, { skip }, async (t) => {
+  test(`going back restores the scroll position: ${name}`, { skip }, async (t) => {
     const { page, problems } = await open(t, path(), { viewport: { width: 900, height: 500 } })
     await page.waitForSelector(ready)
     while (more && (await page.locator(more.until).count()) === 0) {
@@ -108,7 +108,7 @@ for (const { name, path, scroller, ready, more, link } of longs) {
     }
     const list = page.locator(scroller)
     const follow = page.getByRole('link', { name: link ?? 'Engine', exact: true })
-    // How far is left to the list: what is scrolled to is in the middle of it.
+    // Scrolls to the middle; the list itself decides where exactly that is.
     const left = await list.evaluate(
       (element) =>
         new Promise<number>((resolve) => {

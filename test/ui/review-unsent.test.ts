@@ -43,13 +43,13 @@ const status = (page: Page, text: string | RegExp) =>
 
 const isWrite = (url: URL) => url.pathname.endsWith('/feedback/batch/create')
 
-test('answers that are not saved outlive a reload: sent once, though the server had them, and still entered', {
+test('unsaved answers survive a reload: an answer that the server already has is stored once, and a draft is kept', {
   skip,
 }, async (t) => {
   const { served, queue, path } = await serve(t)
   const { page } = await openPage(browser(), t, `${served.address}${path}#key=${keys.alice}`)
   await page.waitForSelector(question(0))
-  // The server takes what is said, and nobody hears so.
+  // The server stores the answer, but its response never arrives.
   await page.route(isWrite, async (route) => {
     await route.fetch()
     await route.abort()
@@ -79,7 +79,7 @@ test('answers that are not saved outlive a reload: sent once, though the server 
   assert.equal(await page.getByRole('textbox', { name: 'Note' }).inputValue(), '')
 })
 
-test('who has to sign in again finds what was not saved, and it is sent', { skip }, async (t) => {
+test('unsaved answers are sent after the user signs in again', { skip }, async (t) => {
   const { served, queue, path } = await serve(t)
   const { page } = await openPage(browser(), t, `${served.address}${path}#key=${keys.alice}`)
   await page.waitForSelector(question(0))
@@ -97,7 +97,7 @@ test('who has to sign in again finds what was not saved, and it is sent', { skip
   assert.equal(await completed(served, queue), 1)
 })
 
-test('a review goes on over a restart of the server, and what was answered meanwhile is saved once', {
+test('a review continues across a restart of the server, and the answer given meanwhile is saved once', {
   skip,
 }, async (t) => {
   const { served, queue, path } = await serve(t)

@@ -19,7 +19,7 @@ const {
   open: openPath,
 } = await pageTests({ after }, { fill: (page) => writeCalls(page, batch) })
 
-/** An annotation spec of this schema, by its reference. */
+/** Creates an annotation spec with this schema, and returns its ref. */
 async function specOf(name: string, field_schema: object): Promise<string> {
   const obj = {
     project_id: project,
@@ -32,7 +32,7 @@ async function specOf(name: string, field_schema: object): Promise<string> {
   return `weave:///${project}/object/${name}:${json.digest}`
 }
 
-/** A queue of the calls from `first` on. */
+/** Creates a queue of the calls from `first` on. */
 async function queueOf(specs: string[], first: number, size: number): Promise<string> {
   const id = await createQueue(served().post, { name: `Round ${first}`, scorer_refs: specs })
   const call_ids = Array.from({ length: size }, (_, index) => idOf('chat', first + index))
@@ -68,7 +68,7 @@ async function states(queue: string): Promise<Record<string, number>> {
 
 const question = (index: number) => `.reading >> text=Question ${index}?`
 
-test('a queue is reviewed by keys alone: choose, complete, skip, undo', { skip }, async (t) => {
+test('a queue is reviewed with the keyboard alone: choose, complete, skip, undo', { skip }, async (t) => {
   const tone = await specOf('tone', { enum: ['kind', 'neutral', 'rude'] })
   const grade = await specOf('grade', { type: 'integer', minimum: 0, maximum: 5 })
   const queue = await queueOf([tone, grade], 0, 4)
@@ -111,7 +111,7 @@ test('a queue is reviewed by keys alone: choose, complete, skip, undo', { skip }
   assert.deepEqual(problems, [])
 })
 
-test('two reviewers never get the same item, and what is fetched ahead is given back', {
+test('two reviewers never get the same item, and an item fetched ahead is released', {
   skip,
 }, async (t) => {
   const queue = await queueOf([], 10, 3)
@@ -130,7 +130,7 @@ test('two reviewers never get the same item, and what is fetched ahead is given 
   assert.deepEqual([...one.problems, ...other.problems], [])
 })
 
-test('who opens an item that another is on is told so, and led to the next one', { skip }, async (t) => {
+test('opening an item that another reviewer has says so, and leads to the next item', { skip }, async (t) => {
   const queue = await queueOf([], 13, 3)
   const one = await open(t, queue)
   await one.page.waitForSelector(question(13))
@@ -147,7 +147,7 @@ test('who opens an item that another is on is told so, and led to the next one',
   assert.deepEqual([...one.problems, ...other.problems], [])
 })
 
-test('of a queue that somebody deletes meanwhile no answer is called saved', { skip }, async (t) => {
+test('no answer is shown as saved when its queue has been deleted meanwhile', { skip }, async (t) => {
   const queue = await queueOf([], 16, 2)
   const { page } = await open(t, queue)
   await page.waitForSelector(question(16))
@@ -160,7 +160,7 @@ test('of a queue that somebody deletes meanwhile no answer is called saved', { s
   assert.deepEqual(await said(16), [])
 })
 
-test('a value that does not fit is refused where it stands, by the page and by the server', {
+test('an invalid value is refused at its field, by the page and by the server', {
   skip,
 }, async (t) => {
   const share = await specOf('share', { type: 'number', minimum: 0, maximum: 1 })
@@ -194,14 +194,14 @@ test('a value that does not fit is refused where it stands, by the page and by t
   for (const digits of ['[9007199254740993,2]', '0.10', '{"kind":"a","why":"because"}']) {
     assert.ok(text.includes(digits), `${digits} in ${text}`)
   }
-  // The refusals of the server are in the console of the browser.
+  // The browser logs the refusals of the server to its console.
   assert.deepEqual(
     problems.filter((one) => !one.includes('400')),
     [],
   )
 })
 
-test('leaving unsaved answers asks first; without an answer nothing is asked', { skip }, async (t) => {
+test('leaving with unsaved answers asks first, and leaving without any does not', { skip }, async (t) => {
   const queue = await queueOf([], 30, 2)
   const { page, problems } = await open(t, queue)
   await page.waitForSelector(question(30))
@@ -217,13 +217,13 @@ test('leaving unsaved answers asks first; without an answer nothing is asked', {
   assert.deepEqual(problems, [])
 })
 
-test('a server that is away loses nothing: it is tried again, and shown as saved when it is', {
+test('nothing is lost while the server is away: the page tries again and shows when the answer is saved', {
   skip,
 }, async (t) => {
   const queue = await queueOf([], 33, 3)
   const { page } = await open(t, queue)
   await page.waitForSelector(question(33))
-  // What is read of the next one goes through: it may be on its way still.
+  // Reads of the next item pass: one may still be on its way.
   const isWrite = (url: URL) => url.pathname.startsWith('/feedback/') && !url.pathname.endsWith('/query')
   await page.route(isWrite, (route) => route.abort())
   await page.route('**/progress', (route) => route.abort())
@@ -239,7 +239,7 @@ test('a server that is away loses nothing: it is tried again, and shown as saved
   assert.equal((await states(queue)).completed, 1)
 })
 
-test('a lease that runs out is counted down and told, and the item is taken again', { skip }, async (t) => {
+test('a lease is counted down, its end is shown, and the item is leased again', { skip }, async (t) => {
   const queue = await queueOf([], 36, 1)
   const context = await browser().newContext({ viewport: { width: 1400, height: 800 } })
   t.after(() => context.close())
@@ -257,7 +257,7 @@ test('a lease that runs out is counted down and told, and the item is taken agai
 
 for (const colorScheme of ['light', 'dark'] as const) {
   for (const width of [360, 1400]) {
-    test(`a review can be done by everyone: ${colorScheme}, ${width} px`, { skip }, async (t) => {
+    test(`the review is accessible: ${colorScheme}, ${width} px`, { skip }, async (t) => {
       const options = { colorScheme, viewport: { width, height: 800 } }
       const specs = await Promise.all([
         specOf('correct', { type: 'boolean' }),

@@ -42,7 +42,9 @@ const { open, served } = await pageTests(
   },
 )
 
-test('words are typed, found with their places, and walked by keys', { skip }, async (t) => {
+test('a search shows where the words occur, and the keyboard moves through the results', {
+  skip,
+}, async (t) => {
   const { page, problems } = await open(t, screen)
   await page.getByText('Find calls by the words in them').waitFor()
   await page.getByLabel('Search', { exact: true }).waitFor()
@@ -67,7 +69,7 @@ test('words are typed, found with their places, and walked by keys', { skip }, a
   assert.deepEqual(problems, [])
 })
 
-test('the palette searches for what is typed', { skip }, async (t) => {
+test('the palette searches for the typed words', { skip }, async (t) => {
   const { page, problems } = await open(t, list)
   await page.keyboard.press('Control+k')
   await page.keyboard.type('refund please')
@@ -77,7 +79,7 @@ test('the palette searches for what is typed', { skip }, async (t) => {
   assert.deepEqual(problems, [])
 })
 
-test('what cannot be found yet is said', { skip }, async (t) => {
+test('the search says when calls are not indexed yet', { skip }, async (t) => {
   const at = await servePageApp(t)
   await writeCalls(at, [chatCall(1, 'hello', 'world')])
   const { page } = await open(t, `${screen}?q=hello`, { at })
@@ -87,7 +89,7 @@ test('what cannot be found yet is said', { skip }, async (t) => {
   await page.waitForSelector('.hit')
 })
 
-test('facets count, and a click filters; other values of the field stay to be chosen', {
+test('facets show counts, a click filters, and other values of the field stay available', {
   skip,
 }, async (t) => {
   const { page, problems } = await open(t, list)
@@ -117,7 +119,7 @@ test('facets count, and a click filters; other values of the field stay to be ch
   assert.deepEqual(problems, [])
 })
 
-test('facets count what was said of calls; reactions and kinds of feedback filter', { skip }, async (t) => {
+test('facets count feedback, and a click filters by reaction or kind', { skip }, async (t) => {
   const { page, problems } = await open(t, list)
   await page.waitForSelector('[role=row]:has-text("agent")')
   await page.keyboard.press('v')
@@ -141,7 +143,7 @@ test('facets count what was said of calls; reactions and kinds of feedback filte
   assert.deepEqual(problems, [])
 })
 
-test('a value inside of calls is a column, and is suggested in the bar', { skip }, async (t) => {
+test('a value inside calls can be a column, and the filter bar suggests it', { skip }, async (t) => {
   const { page, problems } = await open(t, list)
   await page.waitForSelector('[role=row]:has-text("agent")')
   await page.getByText('Columns').click()
@@ -165,7 +167,7 @@ test('a value inside of calls is a column, and is suggested in the bar', { skip 
   assert.deepEqual(problems, [])
 })
 
-test('a view is kept, shared, found in the palette, and deleted', { skip }, async (t) => {
+test('a view is saved, shared, found in the palette and deleted', { skip }, async (t) => {
   const { page, problems } = await open(t, `${list}?q=status%3Aerror&sort=started_at.asc`)
   await page.getByText('1 call', { exact: true }).waitFor()
   await page.getByRole('button', { name: 'Views' }).click()
@@ -199,7 +201,7 @@ test('a view is kept, shared, found in the palette, and deleted', { skip }, asyn
 
 for (const colorScheme of ['light', 'dark'] as const) {
   for (const width of [360, 1400]) {
-    test(`search, facets and views can be used by everyone: ${colorScheme}, ${width} px`, {
+    test(`search, facets and views are accessible: ${colorScheme}, ${width} px`, {
       skip,
     }, async (t) => {
       const options = { colorScheme, viewport: { width, height: 800 } }
@@ -220,7 +222,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
         }
         await assertAccessible(page)
         const isWider = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth)
-        assert.equal(isWider, false, `${path} can be scrolled sideways`)
+        assert.equal(isWider, false, `${path} scrolls horizontally`)
         if (process.env.HEDDLE_SHOTS) {
           await page.screenshot({ path: `${process.env.HEDDLE_SHOTS}/${name}-${colorScheme}-${width}.png` })
         }

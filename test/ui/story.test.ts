@@ -10,13 +10,13 @@ const skip = noBrowser
 const backend = scriptedBackend()
 const { open } = await pageTests({ after }, { backend })
 
-/** Answers well where it is told to be careful. */
+/** Gives the right answer only when told to be careful. */
 backend.script = (request, signal) => {
   const asked = String.fromCodePoint(...promptTokensOf(request))
   return saying(asked.includes('careful') ? 'It is Bamako.' : 'It is Lagos.')(request, signal)
 }
 
-test('the whole page in one story: from a question to the comparison of what became of it', {
+test('the whole page in one story, from a question to the comparison of its answers', {
   skip,
 }, async (t) => {
   const { page, problems } = await open(t, `/ui/play?p=${encodeURIComponent(project)}`)
@@ -31,7 +31,7 @@ test('the whole page in one story: from a question to the comparison of what bec
   await page.getByText('1 row added.').waitFor()
   await page.keyboard.press('Enter')
 
-  // Its trace, and what somebody thinks of it.
+  // Its trace, and a reaction.
   await page.getByRole('link', { name: 'View call' }).click()
   await page.waitForSelector('[role=treeitem][aria-selected=true]')
   await page.waitForSelector('.said.is-answer >> text=It is Lagos.')
@@ -40,7 +40,7 @@ test('the whole page in one story: from a question to the comparison of what bec
   await page.keyboard.press('-')
   await page.waitForSelector('.feedback-list >> text=👎')
 
-  // Into a queue that is made on the way.
+  // Into a new queue.
   await page.keyboard.press('a')
   await page.getByLabel('Queue name').fill('Wrong capitals')
   await page.getByRole('option', { name: 'Create “Wrong capitals”' }).waitFor()
@@ -48,14 +48,14 @@ test('the whole page in one story: from a question to the comparison of what bec
   await page.getByText('1 added.').waitFor()
   await page.getByRole('link', { name: 'Open Wrong capitals' }).click()
 
-  // Reviewed by keys.
+  // Reviewed with the keyboard.
   await page.getByRole('link', { name: 'Review' }).click()
   await page.waitForSelector('.reading >> text=What is the capital of Mali?')
   await page.keyboard.press('2')
   await page.keyboard.press('Control+Enter')
   await page.getByText('Saved', { exact: true }).waitFor()
 
-  // Every call that somebody disliked is asked again, with other settings.
+  // Every disliked call is asked again with other settings.
   await page.goto(`${new URL(page.url()).origin}/ui/${project}/calls?q=${encodeURIComponent('reaction:👎')}`)
   await page.getByText('1 call', { exact: true }).waitFor()
   await page.getByRole('button', { name: 'Ask again' }).click()
@@ -67,7 +67,7 @@ test('the whole page in one story: from a question to the comparison of what bec
   await page.getByRole('button', { name: 'Ask 1 again' }).click()
   await page.getByText('1 of 1 asked again.').waitFor()
 
-  // The comparison, walked by the difference, and taken away as a file.
+  // The comparison, row by row, exported as a file.
   await page.getByRole('link', { name: 'Compare with the recorded answers' }).click()
   await page.waitForSelector('.run-bar li.is-base:has-text("recorded")')
   await page.waitForSelector('.run-bar li.is-side:has-text("careful")')

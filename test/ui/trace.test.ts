@@ -53,7 +53,7 @@ const { served, open } = await pageTests(
   },
 )
 
-/** In the page: lines of a trace behind the first, each of many calls, come when they are let go. */
+/** Runs in the page: holds back the lines of a trace after the first ones, each of many calls, until the test lets go. */
 function holdBackAllBut(first: number): void {
   const ask = window.fetch
   window.fetch = async (...asked) => {
@@ -77,7 +77,9 @@ function holdBackAllBut(first: number): void {
 
 const chosen = (text: string) => `[role=treeitem][aria-selected=true]:has-text("${text}")`
 
-test('the calls that the trace waited for are marked, and walked by keys', { skip }, async (t) => {
+test('the calls on the critical path are marked, and the keyboard moves through them', {
+  skip,
+}, async (t) => {
   const { page, problems } = await open(t, path(trace))
   await page.waitForSelector(chosen('agent'))
   const marked = await page.locator('[role=treeitem]:has(.tree-critical) .tree-name').allTextContents()
@@ -92,7 +94,7 @@ test('the calls that the trace waited for are marked, and walked by keys', { ski
   assert.deepEqual(problems, [])
 })
 
-test('a long time without work is shortened, said, and shown as it was by a key', { skip }, async (t) => {
+test('a long idle gap is shortened with a note, and a key shows it in full', { skip }, async (t) => {
   const { page, problems } = await open(t, path(trace))
   await page.waitForSelector(chosen('agent'))
   const share = () =>
@@ -113,7 +115,7 @@ test('a long time without work is shortened, said, and shown as it was by a key'
   assert.deepEqual(problems, [])
 })
 
-test('what was said of a call is seen in the tree', { skip }, async (t) => {
+test('the tree shows the feedback of a call', { skip }, async (t) => {
   const weave_ref = `weave:///${project}/call/${id('c', 3)}`
   const note = { feedback_type: 'wandb.note.1', payload: { note: hostile } }
   const said = await served().post('/feedback/create', { project_id: project, weave_ref, ...note })
@@ -124,7 +126,9 @@ test('what was said of a call is seen in the tree', { skip }, async (t) => {
   assert.deepEqual(problems, [])
 })
 
-test('a large trace is walked to its end and back, closed and opened', { skip }, async (t) => {
+test('the keyboard moves to the end of a large trace and back, and collapses and expands it', {
+  skip,
+}, async (t) => {
   const { page, problems } = await open(t, path(large))
   await page.getByText('5,000 calls').waitFor()
   await page.keyboard.press('G')
@@ -146,7 +150,7 @@ test('a large trace is walked to its end and back, closed and opened', { skip },
   assert.deepEqual(problems, [])
 })
 
-test('the beginning of a large trace is there before its end, which takes nothing away', {
+test('the beginning of a large trace is shown before its end arrives, and stays', {
   skip,
 }, async (t) => {
   const { page, problems } = await open(t, path(trace))
@@ -157,7 +161,7 @@ test('the beginning of a large trace is there before its end, which takes nothin
   await page.waitForSelector(chosen('step 0'))
   await page.keyboard.press('j')
   await page.waitForSelector(chosen('step 1'))
-  // What the trace waited for is not known yet.
+  // The critical path is not known yet.
   assert.equal(await page.locator('.tree-critical').count(), 0)
   await page.evaluate(() => dispatchEvent(new Event('let go')))
   await page.getByText('5,000 calls', { exact: true }).waitFor()
@@ -170,7 +174,7 @@ test('the beginning of a large trace is there before its end, which takes nothin
   assert.deepEqual(problems, [])
 })
 
-test('a trace that is not there says so', { skip }, async (t) => {
+test('a missing trace says so', { skip }, async (t) => {
   const { page, problems } = await open(t, path(encodeURIComponent(hostile)))
   await page.getByText('Trace not found').waitFor()
   assert.deepEqual(problems, [])
@@ -178,7 +182,7 @@ test('a trace that is not there says so', { skip }, async (t) => {
 
 for (const colorScheme of ['light', 'dark'] as const) {
   for (const width of [360, 1400]) {
-    test(`a trace can be read by everyone: ${colorScheme}, ${width} px`, { skip }, async (t) => {
+    test(`a trace is accessible: ${colorScheme}, ${width} px`, { skip }, async (t) => {
       const { page, problems } = await open(t, path(trace), { colorScheme, viewport: { width, height: 800 } })
       await page.waitForSelector(chosen('agent'))
       await page.getByRole('tab', { name: 'Input' }).waitFor()

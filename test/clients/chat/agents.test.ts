@@ -5,7 +5,7 @@ import { z } from 'zod'
 import { callText } from '../../support/tools.ts'
 import { startPlayed } from './played.ts'
 
-/** OpenAI's SDK for agents, unmodified, over chat completions. */
+/** OpenAI's unmodified agents SDK over chat completions. */
 
 const server = await startPlayed({ after })
 const { plays, prompts } = server
@@ -23,14 +23,14 @@ const weather = tool({
 const bothCalls = `${callText('get_weather', { city: 'Oslo' })}\n${callText('get_weather', { city: 'Rīga' })}`
 const agent = new Agent({ name: 'Forecaster', instructions: 'Use tools.', model, tools: [weather] })
 
-test('a loop, whole', async () => {
+test('a tool loop, not streamed', async () => {
   plays(bothCalls, 'It rains in both.')
   const { finalOutput } = await runner.run(agent, 'Weather?')
   assert.equal(finalOutput, 'It rains in both.')
   assert.match(prompts()[1] ?? '', /rain in Oslo.*rain in Rīga/s)
 })
 
-test('a loop, as a stream', async () => {
+test('a tool loop, streamed', async () => {
   plays(bothCalls, 'It rains in both.')
   const result = await runner.run(agent, 'Weather?', { stream: true })
   const names: string[] = []
@@ -42,7 +42,7 @@ test('a loop, as a stream', async () => {
   assert.equal(names.filter((name) => name === 'tool_output').length, 2)
 })
 
-test('a hand-off to another agent, and an object in the end', async () => {
+test('a hand-off to another agent, with an object as the result', async () => {
   const Report = z.object({ rain: z.boolean() })
   const reporter = new Agent({ name: 'Reporter', instructions: 'Report.', model, outputType: Report })
   const triage = Agent.create({ name: 'Triage', instructions: 'Hand off.', model, handoffs: [reporter] })

@@ -7,7 +7,7 @@ import { z } from 'zod'
 import { callText } from '../../support/tools.ts'
 import { startPlayed } from './played.ts'
 
-/** The AI SDK of Vercel, unmodified, through whole loops with both of its providers for chat completions. */
+/** Vercel's unmodified AI SDK in complete tool loops, with both of its providers for chat completions. */
 
 const server = await startPlayed({ after })
 const { plays, prompts } = server
@@ -84,7 +84,7 @@ for (const [name, model] of Object.entries(providers)) {
       assert.ok(((await result.totalUsage).outputTokens ?? 0) > 20)
     })
 
-    test('an agent, whole and as a stream', async () => {
+    test('an agent, streamed or not', async () => {
       const agent = new ToolLoopAgent({ model, tools, instructions: 'Use tools.', maxRetries: 0 })
       loop()
       const whole = await agent.generate({ prompt: 'Weather?' })
@@ -94,7 +94,7 @@ for (const [name, model] of Object.entries(providers)) {
       assertLooped(await streamed.text, await streamed.finishReason)
     })
 
-    test('toolChoice: required, a tool by its name, none', async () => {
+    test('toolChoice: required, a named tool, none', async () => {
       plays(callText('now', '{}'), callText('now', '{}'), 'It rains.')
       const one = { ...asked, model, stopWhen: isStepCount(1) }
       const required = await generateText({ ...one, toolChoice: 'required' })
@@ -108,7 +108,7 @@ for (const [name, model] of Object.entries(providers)) {
       assert.deepEqual([none.text, none.toolCalls], ['It rains.', []])
     })
 
-    test('tools beside an object: first a call, then the object', async () => {
+    test('tools together with an object: first a call, then the object', async () => {
       const output = Output.object({ schema: z.object({ rain: z.boolean() }) })
       plays(bothCalls, '{"rain":true}', bothCalls, '{"rain":true}')
       const whole = await generateText({ ...asked, model, output })
@@ -118,7 +118,7 @@ for (const [name, model] of Object.entries(providers)) {
       assert.deepEqual(await streamed.output, { rain: true })
     })
 
-    test('a tool without a schema of its own', async () => {
+    test('a tool whose schema allows any object', async () => {
       plays(callText('any', { deep: [{ a: null }] }), 'Done.')
       const any = tool({
         inputSchema: jsonSchema<object>({ type: 'object' }),
@@ -131,7 +131,7 @@ for (const [name, model] of Object.entries(providers)) {
   })
 }
 
-test('thoughts are parts of their own, and go back with the calls', async () => {
+test('thoughts are separate parts, and are sent back with the calls', async () => {
   const model = providers['@ai-sdk/openai-compatible']
   const texts = [`<think>\nOslo first.\n</think>\n\n${bothCalls}`, '<think>\nClear.\n</think>\n\nIt rains.']
   plays(...texts)
@@ -157,7 +157,7 @@ test('thoughts are parts of their own, and go back with the calls', async () => 
   assert.equal(await streamed.text, 'It rains.')
 })
 
-test('a call that is cut off is told as length, and not run', async () => {
+test('a call that is cut off finishes with length, and is not run', async () => {
   const model = providers['@ai-sdk/openai-compatible']
   heard.length = 0
   plays(bothCalls, bothCalls)

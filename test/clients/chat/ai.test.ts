@@ -6,7 +6,7 @@ import { prefilled, type Script, saying, tokens } from '../../support/scripted-b
 import { inTime } from '../../support/waiting.ts'
 import { type ChatServer, startChat } from './server.ts'
 
-/** The AI SDK of Vercel, unmodified. */
+/** Vercel's unmodified AI SDK. */
 
 const modelOf = ({ baseURL, apiKey }: ChatServer) =>
   createOpenAICompatible({ name: 'heddle', baseURL, apiKey, includeUsage: true })('scripted')
@@ -69,7 +69,7 @@ test('streamText', async (t) => {
   assert.equal((await result.usage).outputTokens, 11)
 })
 
-test('whoever aborts ends the generation, with or without a stream', async (t) => {
+test('aborting a request ends the generation, streamed or not', async (t) => {
   const server = await startChat(t, endless)
   const leaving = new AbortController()
   const result = streamText({ model: modelOf(server), prompt: 'Hi', abortSignal: leaving.signal })
@@ -99,7 +99,7 @@ test('refusals say what is wrong', async (t) => {
   )
 })
 
-test('a failure in the middle of a stream is a part of its own', async (t) => {
+test('a failure in the middle of a stream is an error part', async (t) => {
   const server = await startChat(t, function* (request) {
     yield prefilled(request)
     yield tokens('Hel', request)

@@ -9,7 +9,7 @@ import { modelsOfUpstream, sayingWords, startFakeUpstream } from '../../support/
 const run = promisify(execFile)
 const file = { after }
 
-// It takes pictures and every field.
+// An upstream that accepts images and every field.
 const upstream = await startFakeUpstream(file, sayingWords('Hel', 'lo'), {
   models: [{ id: 'far', object: 'model', owned_by: 'vllm' }],
 })
@@ -19,14 +19,14 @@ const origin = await app.listen({ host: '127.0.0.1', port: 0 })
 const project = 'acme/größe 🧵'.replaceAll(' ', '-')
 const thread = `it's "ours", 20 % — מבחן`
 
-/** In a folder from which the package of OpenAI is found. */
+/** Runs in a folder from which the OpenAI package can be imported. */
 const options = {
   cwd: new URL('..', import.meta.url),
   env: { ...process.env, HEDDLE_KEY: keys.alice },
   encoding: 'utf8',
 } as const
 
-/** From standard input, as a text that is pasted into a terminal: an argument has a most length. */
+/** Fed through standard input, like text pasted into a terminal, because the length of an argument is limited. */
 function fed(text: string, command: string, ...args: string[]) {
   const running = run(command, args, options)
   running.child.stdin?.end(text)
@@ -102,7 +102,7 @@ async function lastInputs(): Promise<string> {
 
 for (const form of ['curl', 'JavaScript'] as const) {
   for (const [what, body] of Object.entries(bodies)) {
-    test(`${form} that the page copies asks the same and shows the answer: ${what}`, async () => {
+    test(`${form} copied from the page sends the same request and shows the answer: ${what}`, async () => {
       const { stdout } = await runs[form](
         copyAs(form, { origin, project, thread, body: JSON.stringify(body) }),
       )
@@ -113,7 +113,7 @@ for (const form of ['curl', 'JavaScript'] as const) {
     })
   }
 
-  test(`${form} that the page copies keeps the digits of a number`, async () => {
+  test(`${form} copied from the page keeps the digits of a number`, async () => {
     const body = '{"messages":[{"role":"user","content":"Hi"}],"seed":9007199254740993}'
     await runs[form](copyAs(form, { origin, project, thread, body }))
     assert.match(await lastInputs(), /"seed":9007199254740993[,}]/)
@@ -125,7 +125,7 @@ const hasPython = await run('python3', ['--version']).then(
   () => false,
 )
 
-test('Python that the page copies is Python', {
+test('Python copied from the page is valid Python', {
   skip: hasPython ? false : 'there is no python3 here',
 }, async () => {
   for (const body of Object.values(bodies))

@@ -7,7 +7,7 @@ import { startChat } from './server.ts'
 
 const run = promisify(execFile)
 
-/** curl as people type it. */
+/** curl as a user would type it. */
 async function curl(...args: string[]) {
   const { stdout } = await run('curl', ['--silent', '--show-error', '--max-time', '60', ...args])
   return stdout
@@ -16,7 +16,7 @@ async function curl(...args: string[]) {
 const body = (fields: object = {}) =>
   JSON.stringify({ messages: [{ role: 'user', content: 'Hi' }], ...fields })
 
-test('both addresses answer directly, whole and as a stream', async (t) => {
+test('both addresses answer directly, streamed or not', async (t) => {
   const { baseURL, apiKey } = await startChat(t)
   const headers = ['-H', 'content-type: application/json', '-H', `authorization: Bearer ${apiKey}`]
   for (const path of ['/chat/completions', '/chat/completions/']) {
@@ -27,7 +27,7 @@ test('both addresses answer directly, whole and as a stream', async (t) => {
   }
 })
 
-test('Basic works as well', async (t) => {
+test('Basic authentication works as well', async (t) => {
   const { baseURL, apiKey } = await startChat(t)
   const text = await curl(
     '-u',
@@ -41,7 +41,7 @@ test('Basic works as well', async (t) => {
   assert.equal(JSON.parse(text).object, 'chat.completion')
 })
 
-test('without a key, or with another type of body, it says what is missing', async (t) => {
+test('without a key, or with another content type, the answer says what is missing', async (t) => {
   const { baseURL, apiKey } = await startChat(t)
   const status = ['-o', '/dev/null', '-w', '%{http_code} %header{www-authenticate}']
   const url = `${baseURL}/chat/completions`

@@ -6,7 +6,7 @@ import { z } from 'zod/v3'
 import { callText } from '../../support/tools.ts'
 import { startPlayed } from './played.ts'
 
-/** Instructor, unmodified: by the arguments of a tool, and by a schema. */
+/** Unmodified Instructor: objects as the arguments of a tool, and by a schema. */
 
 const server = await startPlayed({ after })
 const { plays } = server
@@ -20,14 +20,14 @@ const asked = {
   response_model: { schema: Forecast, name: 'Forecast' },
 }
 
-test('an object, whole', async () => {
+test('an object, not streamed', async () => {
   plays(callText('Forecast', forecast))
   const { _meta, ...object } = await client.chat.completions.create(asked)
   assert.deepEqual(object, forecast)
   assert.ok((_meta?.usage?.completion_tokens ?? 0) > 10)
 })
 
-test('an object, as a stream', async () => {
+test('an object, streamed', async () => {
   plays(callText('Forecast', forecast))
   let last: object = {}
   for await (const { _meta: _, ...partial } of await client.chat.completions.create({
@@ -40,7 +40,7 @@ test('an object, as a stream', async () => {
 })
 
 for (const mode of ['JSON', 'JSON_SCHEMA'] as const) {
-  test(`an object by the mode ${mode}`, async () => {
+  test(`an object in the mode ${mode}`, async () => {
     const other = createInstructor({ client: new OpenAI(server), mode })
     plays(JSON.stringify(forecast))
     const { _meta: _, ...object } = await other.chat.completions.create(asked)

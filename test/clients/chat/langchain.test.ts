@@ -8,7 +8,7 @@ import { z } from 'zod'
 import { callText } from '../../support/tools.ts'
 import { startPlayed } from './played.ts'
 
-/** LangChain, unmodified: tools bound by hand, objects by functions, and its agent. */
+/** Unmodified LangChain: tools bound by hand, objects through functions, and its agent. */
 
 const server = await startPlayed({ after })
 const { plays, prompts } = server
@@ -41,7 +41,7 @@ test('bindTools, by hand', async () => {
   assert.match(prompts()[1] ?? '', /rain in Oslo.*rain in Rīga/s)
 })
 
-test('bindTools, as a stream', async () => {
+test('bindTools, streamed', async () => {
   plays(bothCalls, 'It rains in both.')
   const bound = model.bindTools([weather], { tool_choice: 'auto', parallel_tool_calls: true })
   const join = async (messages: Parameters<typeof bound.stream>[0]) => {
@@ -59,7 +59,7 @@ test('bindTools, as a stream', async () => {
   assert.equal((await join([question, first, ...results])).text, 'It rains in both.')
 })
 
-test('an object by the arguments of a function', async () => {
+test('an object as the arguments of a function', async () => {
   const schema = z.object({ city: z.string(), rain: z.boolean() })
   for (const strict of [true, false]) {
     plays(callText('forecast', { city: 'Oslo', rain: true }))
@@ -72,7 +72,7 @@ test('an object by the arguments of a function', async () => {
   }
 })
 
-test('createAgent, whole and as a stream', async () => {
+test('createAgent, streamed or not', async () => {
   const agent = createAgent({ model, tools: [weather], systemPrompt: 'Use tools.' })
   plays(bothCalls, 'It rains in both.')
   const { messages } = await agent.invoke({ messages: [question] })
@@ -89,7 +89,7 @@ test('createAgent, whole and as a stream', async () => {
   assert.match(prompts()[1] ?? '', /rain in Oslo.*rain in Rīga/s)
 })
 
-test('an object by its schema, as any JSON, and with what was said beside it', async () => {
+test('an object by its schema, as any JSON, and with the raw message', async () => {
   const schema = z.object({ city: z.string(), rain: z.boolean() })
   const forecast = { city: 'Oslo', rain: true }
   for (const method of ['jsonSchema', 'jsonMode'] as const) {

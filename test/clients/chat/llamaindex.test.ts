@@ -7,7 +7,7 @@ import { z } from 'zod'
 import { callText } from '../../support/tools.ts'
 import { startPlayed } from './played.ts'
 
-/** LlamaIndex, unmodified: its model with tools, and its agent, which always streams. */
+/** Unmodified LlamaIndex: its model with tools, and its agent, which always streams. */
 
 const server = await startPlayed({ after })
 const { plays, prompts } = server
@@ -23,7 +23,7 @@ const oslo = callText('get_weather', { city: 'Oslo' })
 const bothCalls = `${oslo}\n${callText('get_weather', { city: 'Rīga' })}`
 const messages = [{ role: 'user' as const, content: 'Weather?' }]
 
-test('chat with tools, whole and as a stream', async () => {
+test('chat with tools, streamed or not', async () => {
   plays(bothCalls, bothCalls)
   const { message } = await llm.chat({ messages, tools: [weather] })
   const calls = message.options && 'toolCall' in message.options ? message.options.toolCall : []
@@ -39,7 +39,7 @@ test('chat with tools, whole and as a stream', async () => {
   assert.deepEqual([...ids.values()], [{ city: 'Oslo' }, { city: 'Rīga' }])
 })
 
-test('the loop of its model', async () => {
+test('the tool loop of its model', async () => {
   plays(oslo)
   const { newMessages, toolCalls } = await llm.exec({ messages, tools: [weather] })
   assert.equal(toolCalls.length, 1)

@@ -8,7 +8,7 @@ import { z } from 'zod'
 import { callText, weather as weatherTool } from '../../support/tools.ts'
 import { startPlayed } from './played.ts'
 
-/** The SDK of OpenAI, unmodified, through whole loops: question, calls, results, answer. */
+/** OpenAI's unmodified SDK in complete tool loops: question, calls, results, answer. */
 const versions = {
   'openai 6': { OpenAI: OpenAI6, zodFunction: zodFunction6 },
   'openai 7': {
@@ -50,7 +50,7 @@ for (const [name, { OpenAI, zodFunction }] of Object.entries(versions)) {
     })
 
     for (const stream of [false, true] as const) {
-      test(`runTools${stream ? ' as a stream' : ''}`, async () => {
+      test(`runTools${stream ? ', streamed' : ''}`, async () => {
         plays(bothCalls, callText('now', '{}'), 'It rains in both.')
         const heard: unknown[] = []
         const tools = [
@@ -79,7 +79,7 @@ for (const [name, { OpenAI, zodFunction }] of Object.entries(versions)) {
       })
     }
 
-    test('parse: strict arguments of zod, whole and as a stream', async () => {
+    test('parse: strict arguments defined with zod, streamed or not', async () => {
       const text = callText('place', { city: 'Oslo', days: 3 })
       plays(text, text)
       const asking = {
@@ -98,7 +98,7 @@ for (const [name, { OpenAI, zodFunction }] of Object.entries(versions)) {
       }
     })
 
-    test('a stream tells of a call as it is written', async () => {
+    test('a stream delivers a call while it is written', async () => {
       plays(bothCalls)
       const stream = chat.completions.stream({ ...asked, tools: [weather] })
       const deltas = ['', '']
@@ -119,7 +119,7 @@ for (const [name, { OpenAI, zodFunction }] of Object.entries(versions)) {
       assert.deepEqual(JSON.parse(deltas[0] ?? ''), { city: 'Oslo', days: 2 })
     })
 
-    test('one call at most, a tool by its name, and none', async () => {
+    test('at most one call, a named tool, and no tool', async () => {
       plays([callText('get_weather', { city: 'Oslo' }), bothCalls], callText('now', '{}'), 'It rains.')
       const tools = [weather, now]
       const single = await chat.completions.create({ ...asked, tools, parallel_tool_calls: false })
@@ -137,7 +137,7 @@ for (const [name, { OpenAI, zodFunction }] of Object.entries(versions)) {
       )
     })
 
-    test('functions, the first form', async () => {
+    test('functions, the older form of tools', async () => {
       plays(callText('get_weather', { city: 'Oslo' }), 'It rains.', callText('get_weather', { city: 'Oslo' }))
       const functions = [weather.function]
       const first = await chat.completions.create({ ...asked, functions })
@@ -153,7 +153,7 @@ for (const [name, { OpenAI, zodFunction }] of Object.entries(versions)) {
       assert.deepEqual(streamed.choices[0]?.message.function_call, message.function_call)
     })
 
-    test('a thought beside content and calls', async () => {
+    test('a thought together with content and calls', async () => {
       plays(`<think>\nHm.\n</think>\n\n${bothCalls}`, `<think>\nHm.\n</think>\n\nIt rains.`)
       const asking = { ...asked, tools: [weather], reasoning_effort: 'high' as const }
       const { choices } = await chat.completions.create(asking)
@@ -165,7 +165,7 @@ for (const [name, { OpenAI, zodFunction }] of Object.entries(versions)) {
       assert.equal(said, 'It rains.')
     })
 
-    test('what cannot be had is an error of its class', async () => {
+    test('unsupported requests are errors of the right class', async () => {
       const strict = { ...now.function, strict: true, parameters: { type: 'object', patternProperties: 7 } }
       await assert.rejects(
         chat.completions.create({ ...asked, tools: [{ type: 'function', function: strict }] }),

@@ -6,7 +6,7 @@ import { prefilled, type Script, saying, tokens } from '../../support/scripted-b
 import { inTime } from '../../support/waiting.ts'
 import { startChat } from './server.ts'
 
-/** The SDK of OpenAI, unmodified: the newest for Node 22 and the one before it. */
+/** OpenAI's unmodified SDK: the newest for Node 22 and the one before it. */
 const versions = { 'openai 6': OpenAI6, 'openai 7': OpenAI7 as unknown as typeof OpenAI6 }
 
 const messages = [{ role: 'user', content: 'Hi' }] as const
@@ -44,13 +44,13 @@ for (const [name, OpenAI] of Object.entries(versions)) {
       assert.ok(choice && !choice.message.tool_calls && !choice.message.refusal)
     })
 
-    test('a base URL with a slash at its end', async (t) => {
+    test('a base URL with a trailing slash', async (t) => {
       const { baseURL, apiKey } = await startChat(t)
       const answer = await new OpenAI({ baseURL: `${baseURL}/`, apiKey }).chat.completions.create(asked)
       assert.equal(answer.choices[0]?.message.content, 'Hello')
     })
 
-    test('the models', async (t) => {
+    test('the list of models', async (t) => {
       const { baseURL, apiKey } = await startChat(t)
       const client = new OpenAI({ baseURL, apiKey, maxRetries: 0 })
       const ids: string[] = []
@@ -63,7 +63,7 @@ for (const [name, OpenAI] of Object.entries(versions)) {
       await assert.rejects(client.models.retrieve('other'), OpenAI.NotFoundError)
     })
 
-    test('log-probabilities, whole and streamed', async (t) => {
+    test('log-probabilities, streamed or not', async (t) => {
       const { baseURL, apiKey } = await startChat(t)
       const client = new OpenAI({ baseURL, apiKey })
       const body = { ...asked, logprobs: true, top_logprobs: 2 }
@@ -111,7 +111,7 @@ for (const [name, OpenAI] of Object.entries(versions)) {
       'break out of the loop': undefined,
       'abort it': (controller: AbortController) => controller.abort(),
     })) {
-      test(`whoever stops a stream ends its generation: ${how}`, async (t) => {
+      test(`stopping a stream ends its generation: ${how}`, async (t) => {
         const { baseURL, apiKey, backend } = await startChat(t, endless)
         const client = new OpenAI({ baseURL, apiKey })
         const stream = await client.chat.completions.create({ ...asked, stream: true })
@@ -125,14 +125,14 @@ for (const [name, OpenAI] of Object.entries(versions)) {
       })
     }
 
-    test('whoever times out ends the generation', async (t) => {
+    test('a request that times out ends its generation', async (t) => {
       const { baseURL, apiKey, backend } = await startChat(t, endless)
       const client = new OpenAI({ baseURL, apiKey, timeout: 300, maxRetries: 0 })
       await assert.rejects(client.chat.completions.create(asked), OpenAI.APIConnectionTimeoutError)
       await inTime('nothing runs', backend.idle())
     })
 
-    test('refusals are errors of their class, with their field', async (t) => {
+    test('refusals are errors of the right class, with their field', async (t) => {
       const { baseURL, apiKey, backend } = await startChat(t)
       const client = new OpenAI({ baseURL, apiKey, maxRetries: 0 })
       const create = (fields: object, given = client) =>
@@ -162,7 +162,7 @@ for (const [name, OpenAI] of Object.entries(versions)) {
       await assert.rejects(create({}), OpenAI.InternalServerError)
     })
 
-    test('a failure in the middle of a stream is an error of the API', async (t) => {
+    test('a failure in the middle of a stream is an API error', async (t) => {
       const { baseURL, apiKey } = await startChat(t, function* (request) {
         yield prefilled(request)
         yield tokens('Hel', request)

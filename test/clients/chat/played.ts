@@ -2,17 +2,17 @@ import { keys, openApp } from '../../support/app.ts'
 import { type PlayedBackend, playedBackend, type Said } from '../../support/played-backend.ts'
 
 export interface PlayedServer {
-  /** What the clients of OpenAI call the base URL. */
+  /** The `baseURL` option of OpenAI's clients. */
   baseURL: string
   apiKey: string
   backend: PlayedBackend
-  /** What the model writes, request by request. */
+  /** Sets what the model writes, request by request. */
   plays(...texts: Said[]): void
-  /** The prompts since then, as the model read them. */
+  /** The prompts since then, as the model received them. */
   prompts(): string[]
 }
 
-/** The server on a port of its own, with a model that writes given texts: all behind the model is real. */
+/** The server on a separate port, with a model that writes given texts; everything else is real. */
 export async function startPlayed(t: {
   after(end: () => Promise<void> | void): void
 }): Promise<PlayedServer> {

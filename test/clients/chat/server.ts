@@ -6,13 +6,13 @@ interface Ending {
 }
 
 export interface ChatServer {
-  /** What the clients of OpenAI call the base URL. */
+  /** The `baseURL` option of OpenAI's clients. */
   baseURL: string
   apiKey: string
   backend: ScriptedBackend
 }
 
-/** The server on a port of its own, with a model that says what the script says. */
+/** The server on a separate port, with a model that follows a script. */
 export async function startChat(t: Ending, script?: Script): Promise<ChatServer> {
   const backend = scriptedBackend(script)
   const { app } = await openApp(t, { backend })

@@ -4,7 +4,7 @@ import OpenAI6 from 'openai'
 import OpenAI7 from 'openai-7'
 import { startChat } from './server.ts'
 
-/** The SDK of OpenAI, unmodified: the newest for Node 22 and the one before it. */
+/** OpenAI's unmodified SDK: the newest for Node 22 and the one before it. */
 const versions = { 'openai 6': OpenAI6, 'openai 7': OpenAI7 as unknown as typeof OpenAI6 }
 
 for (const [name, OpenAI] of Object.entries(versions)) {
@@ -50,7 +50,7 @@ for (const [name, OpenAI] of Object.entries(versions)) {
         changed.data.map(({ id }) => id),
         [first],
       )
-      // Each is deleted before the next page is asked for.
+      // Each one is deleted before the next page is requested.
       for await (const { id } of completions.list({ limit: 2 })) {
         assert.deepEqual(await completions.delete(id), {
           object: 'chat.completion.deleted',

@@ -9,7 +9,7 @@ import { z } from 'zod'
 import { keys } from '../../support/app.ts'
 import { type ChatServer, startChatServer } from '../../support/chat-server.ts'
 
-/** Published clients that ask for objects, and a model that knows nothing: what holds is the server's doing. */
+/** Published clients that ask for objects, and a model with random weights: the server alone makes the answers fit. */
 const versions = { 'openai 6': OpenAI6, 'openai 7': OpenAI7 as unknown as typeof OpenAI6 }
 
 const Person = z.object({
@@ -101,7 +101,7 @@ describe('objects', () => {
     assert.deepEqual(Person.parse(output), output)
   })
 
-  test('ai: an object as a stream', async () => {
+  test('ai: an object, streamed', async () => {
     const { partialOutputStream, output } = streamText({
       model: model(),
       output: Output.object({ schema }),

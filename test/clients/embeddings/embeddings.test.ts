@@ -8,13 +8,13 @@ import { embed, embedMany } from 'ai'
 import OpenAI from 'openai'
 import { startChat } from '../chat/server.ts'
 
-/** Published clients of OpenAI's embeddings, unmodified. */
+/** Unmodified published clients of OpenAI's embeddings. */
 
 const { baseURL, apiKey } = await startChat({ after })
 const client = new OpenAI({ baseURL, apiKey, maxRetries: 0 })
 const half = Math.fround(Math.SQRT1_2)
 
-test('the SDK of OpenAI asks for base64 by itself, and reads floats', async () => {
+test('the OpenAI SDK requests base64 by default and returns floats', async () => {
   const { data, model, usage } = await client.embeddings.create({ model: 'scripted', input: ['ab', 'c'] })
   assert.deepEqual(
     data.map(({ embedding }) => Array.from(embedding)),
@@ -26,7 +26,7 @@ test('the SDK of OpenAI asks for base64 by itself, and reads floats', async () =
   assert.deepEqual([model, usage.prompt_tokens, usage.total_tokens], ['scripted', 3, 3])
 })
 
-test('the SDK of OpenAI asks for floats, tokens and fewer numbers', async () => {
+test('the OpenAI SDK requests floats, passes tokens, and reduces dimensions', async () => {
   const asked = { model: 'scripted', encoding_format: 'float' } as const
   const { data } = await client.embeddings.create({ ...asked, input: [[97], [98]], dimensions: 2 })
   assert.deepEqual(
@@ -38,7 +38,7 @@ test('the SDK of OpenAI asks for floats, tokens and fewer numbers', async () => 
   )
 })
 
-test('a refusal is the error that the SDK of OpenAI knows', async () => {
+test('a refusal is an error of the right class of the OpenAI SDK', async () => {
   await assert.rejects(
     client.embeddings.create({ model: 'scripted', input: 'a', dimensions: 3 }),
     (error) => {
@@ -83,7 +83,7 @@ test('OpenAIEmbeddings of LangChain', async () => {
   ])
 })
 
-test('OpenAIEmbeddings of LangChain: batches and fewer numbers', async () => {
+test('OpenAIEmbeddings of LangChain: batches and fewer dimensions', async () => {
   const given = { model: 'scripted', apiKey, configuration: { baseURL }, maxRetries: 0 }
   const texts = Array.from({ length: 25 }, (_, index) => 'abc'.charAt(index % 3))
   for (const form of [{}, { encodingFormat: 'float' }] as const) {
@@ -94,7 +94,7 @@ test('OpenAIEmbeddings of LangChain: batches and fewer numbers', async () => {
   await assert.rejects(new OpenAIEmbeddings({ ...given, dimensions: 3 }).embedQuery('a'), /dimensions/)
 })
 
-test('OpenAIEmbedding of LlamaIndex: a text, and more than it sends at once', async () => {
+test('OpenAIEmbedding of LlamaIndex: one text, and more texts than fit in one batch', async () => {
   const embedding = new OpenAIEmbedding({ model: 'scripted', apiKey, baseURL, maxRetries: 0 })
   assert.deepEqual(await embedding.getTextEmbedding('a'), [1, 0, 0, 0])
   const texts = Array.from({ length: 25 }, (_, index) => 'abc'.charAt(index % 3))

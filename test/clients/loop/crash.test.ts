@@ -8,7 +8,7 @@ import { type Answered, type Sdk, sdks } from './sdks.ts'
 const name = 'acme/crash'
 const question = 'What is the capital of Mali?'
 
-test('a kill in the middle loses no answer whose call was found, with all that is around it', async (t) => {
+test('a kill loses no answer whose call was found, nor its feedback and queue item', async (t) => {
   const folder = await newFolder(t)
   const server = await startReady(t, folder)
   const project = projectOn(server, name)
@@ -57,13 +57,13 @@ test('a kill in the middle loses no answer whose call was found, with all that i
       [{ helpful: true }],
     )
   }
-  // Nothing is there in part: what was under way is no call, unless it had ended before the kill came.
+  // No partial call exists: the unfinished answer is not a call, unless it ended before the kill.
   for (const call of calls) assert.ok(call.ended_at !== null && call.output !== null)
   const others = calls.filter((call) => !known.includes(call))
   assert.ok(others.every(({ output }) => output.id === cutId && output.choices[0].finish_reason !== null))
 })
 
-test('what the Responses API keeps outlives a kill behind its last byte, also where nobody looked it up', async (t) => {
+test('a stored response survives a kill right after its last byte, even if it was never read', async (t) => {
   const folder = await newFolder(t)
   const server = await startReady(t, folder)
   const sdk = sdks['openai 7, responses']

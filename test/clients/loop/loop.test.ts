@@ -6,7 +6,7 @@ import { until } from '../../support/waiting.ts'
 import { type Project, prices, projectOn, type Read, startReady } from './place.ts'
 import { type Answered, type Sdk, sdks } from './sdks.ts'
 
-/** From a question to a comparison: what a team has of an answer whose client keeps nothing but its id. */
+/** From a question to a comparison: what a team can do with an answer when its client keeps only the id. */
 
 const server = await startReady({ after }, await newFolder({ after }))
 
@@ -16,7 +16,7 @@ const questions = ['What is the capital of Mali?', 'What is the capital of Japan
 for (const [name, sdk] of Object.entries(sdks)) {
   describe(name, () => {
     const slug = name.replaceAll(/\W+/g, '-').replace(/^-/, '')
-    test('an answer is a call with its cost, has feedback, lies in a queue and is scored', async () => {
+    test('an answer is a call with a cost, gets feedback, enters a queue and is scored', async () => {
       const project = projectOn(server, `acme/loop-${slug}`)
       await project.prices()
       const queue = await project.queue(sdk)
@@ -40,7 +40,7 @@ for (const [name, sdk] of Object.entries(sdks)) {
       }
     })
 
-    test('two settings answer the same questions and are compared', async () => {
+    test('answers of two settings to the same questions are compared', async () => {
       const project = projectOn(server, `acme/settings-${slug}`)
       const runs = new Map<string, Map<string, Answered>>()
       for (const maxTokens of [4, 24]) {
@@ -84,7 +84,7 @@ for (const [name, sdk] of Object.entries(sdks)) {
   })
 }
 
-/** The id that the SDK got finds the call, and that says what the SDK says. */
+/** The id that the SDK received finds the call, and the call agrees with the SDK. */
 async function assertRecorded(project: Project, sdk: Sdk, answered: Answered): Promise<Read> {
   const { id, text, promptTokens, completionTokens } = answered
   const call = await project.read(id)
@@ -108,7 +108,7 @@ async function assertRecorded(project: Project, sdk: Sdk, answered: Answered): P
   return call
 }
 
-/** The feedback of a person, of two checks and of a judge is about the call, and the price is right. */
+/** The call has the feedback of a person, of two checks and of a judge, and the right cost. */
 async function assertScored(project: Project, { id, ...answered }: Answered, call: Read) {
   const { promptTokens = 0, completionTokens = 0, text } = answered
   const cost = promptTokens * prices.prompt_token_cost + completionTokens * prices.completion_token_cost
@@ -134,7 +134,7 @@ async function assertScored(project: Project, { id, ...answered }: Answered, cal
   assert.equal(own.attributes.heddle.judge.call, `weave:///${project.project_id}/call/${call.id}`)
 }
 
-/** Asks the questions below the predictions that they are, and records how long the answers are. */
+/** Asks each question as a child of its prediction, and records the length of each answer as a score. */
 async function evaluate(project: Project, sdk: Sdk, maxTokens: number) {
   const ref = (kind: string) => `weave:///${project.project_id}/object/${kind}:v0`
   const model = ref(`tiny-${maxTokens}`)

@@ -4,7 +4,7 @@ import { type Ending, type RunningServer, startServer } from '../../support/serv
 import { until } from '../../support/waiting.ts'
 import type { Sdk } from './sdks.ts'
 
-/** The server as a user starts it, with the model that is part of it, when that is ready. */
+/** Starts the server as a user would, with the built-in model, and waits until it is ready. */
 export async function startReady(t: Ending, folder: string): Promise<RunningServer> {
   const settings = { HEDDLE_DATA: folder, HEDDLE_MODEL: 'builtin', HEDDLE_DOCS: 'off' }
   const server = await startServer(t, settings)
@@ -17,7 +17,7 @@ export type Read = any
 
 export const prices = { prompt_token_cost: 1, completion_token_cost: 3 }
 
-/** A project of its own, and what a team does in it beside the answers. */
+/** A separate project, and what a team does in it besides asking. */
 export function projectOn(server: RunningServer, project_id: string) {
   const ok = async (path: string, body: object): Promise<Read> => {
     const answer = await server.post(path, body)
@@ -28,14 +28,14 @@ export function projectOn(server: RunningServer, project_id: string) {
   const asked = { address: server.address, apiKey: keys.alice }
   return {
     project_id,
-    /** What a client is made with, for answers that go here. */
+    /** Settings of a client whose answers are recorded in this project. */
     client: (headers: Record<string, string> = {}) => ({
       ...asked,
       headers: { 'x-heddle-project': project_id, ...headers },
     }),
     v2: (path: string, body: object = {}) => ok(`/v2/${project_id}/${path}`, body),
     prices: () => ok('/cost/create', { project_id, costs: { 'heddle-tiny': prices } }),
-    /** A queue that takes every answer of the op by itself; its id. */
+    /** Creates a queue with a rule that adds every answer of the op; returns its id. */
     async queue({ op }: Sdk): Promise<string> {
       const { id } = await ok('/annotation_queues', { project_id, name: 'To read', scorer_refs: [] })
       const rule = { project_id, pick: { kind: 'all' }, filter: { op_names: [op] } }
@@ -46,7 +46,7 @@ export function projectOn(server: RunningServer, project_id: string) {
       const body = { project_id, filter: { call_id } }
       return (await ok(`/annotation_queues/${queue}/items/query`, body)).items
     },
-    /** Has two checks and a judge look at what is answered in the thread. */
+    /** Creates a monitor with two checks and a judge for the answers in the thread. */
     async monitor({ text }: Sdk, thread: string): Promise<void> {
       const fields = { answer: 'output' }
       const judge = {
@@ -69,7 +69,7 @@ export function projectOn(server: RunningServer, project_id: string) {
         filter: { thread_ids: [thread] },
       })
     },
-    /** Feedback that names the answer by its own id. */
+    /** Adds feedback that names the answer by its id. */
     feedback: (id: string, payload: object) =>
       ok('/feedback/create', {
         project_id,
@@ -77,10 +77,10 @@ export function projectOn(server: RunningServer, project_id: string) {
         feedback_type: 'review',
         payload,
       }),
-    /** The call of an answer. */
+    /** Reads the call of an answer. */
     read: async (id: string): Promise<Read> =>
       (await ok('/call/read', { project_id, id, include_costs: true })).call,
-    /** Calls as they are listed, with what was said of them. */
+    /** Lists calls with their feedback. */
     async calls(filter: object = {}): Promise<Read[]> {
       const text = await ok('/calls/stream_query', { project_id, filter, include_feedback: true })
       return text

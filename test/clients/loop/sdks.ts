@@ -8,13 +8,13 @@ import { generateText, type LanguageModel, streamText } from 'ai'
 import OpenAI6 from 'openai'
 import OpenAI7 from 'openai-7'
 
-/** Published SDKs, unmodified: each asks one question, for the most likely answer, and says what it has got. */
+/** Unmodified published SDKs: each asks one question, for the most likely answer, and returns what it received. */
 
 export interface Asked {
-  /** Of the server, without a path. */
+  /** The URL of the server, without a path. */
   address: string
   apiKey: string
-  /** What every request of the client carries. */
+  /** Headers of every request of the client. */
   headers: Record<string, string>
   question: string
   maxTokens: number
@@ -22,7 +22,7 @@ export interface Asked {
 }
 
 export interface Answered {
-  /** The id of the answer, as the SDK gives it. */
+  /** The id of the answer as the SDK returns it. */
   id: string
   text: string
   promptTokens: number | undefined
@@ -31,7 +31,7 @@ export interface Answered {
 
 export interface Sdk {
   op: string
-  /** Where the text of the answer is in the call. */
+  /** The path of the text of the answer in the call. */
   text: string
   ask(asked: Asked): Promise<Answered>
 }
@@ -87,7 +87,7 @@ const messages: Sdk['ask'] = async ({ address, apiKey, headers, question, maxTok
     model,
     max_tokens: maxTokens,
     messages: [{ role: 'user' as const, content: question }],
-    // Newer models of Anthropic do not know it, so the types of the SDK do not either.
+    // Anthropic's newer models do not support it, so it is missing from the types of the SDK.
     ...({ temperature } as object),
   }
   const { id, content, usage } = stream

@@ -5,7 +5,7 @@ import { APICallError, generateText, jsonSchema, stepCountIs, streamText, tool }
 import { prefilled, saying, tokens } from '../../support/scripted-backend.ts'
 import { asksTheWeather, lookUp, type MessagesServer, startMessages, startParts, weather } from './server.ts'
 
-/** The AI SDK of Vercel with its provider for Anthropic, unmodified. It sends the key in x-api-key. */
+/** Vercel's unmodified AI SDK with its Anthropic provider, which sends the key in x-api-key. */
 
 const modelOf = ({ baseURL, apiKey }: MessagesServer) =>
   createAnthropic({ baseURL: `${baseURL}/v1`, apiKey })('scripted')
@@ -48,7 +48,7 @@ test('streamText', async (t) => {
   assert.equal((await result.usage).outputTokens, 11)
 })
 
-test('tools in several steps, whole and streamed', async (t) => {
+test('tools in several steps, streamed or not', async (t) => {
   const server = await startMessages(t, asksTheWeather)
   for (const isStreamed of [false, true]) {
     const cities: string[] = []
@@ -63,7 +63,7 @@ test('tools in several steps, whole and streamed', async (t) => {
   }
 })
 
-test('thoughts come, and go back with the next step', async (t) => {
+test('thoughts are received, and sent back in the next step', async (t) => {
   const server = await startParts(t)
   const thought = { kind: 'reasoning', text: 'I should look.' } as const
   for (const isStreamed of [false, true]) {
@@ -130,7 +130,7 @@ test('refusals say what is wrong', async (t) => {
   )
 })
 
-test('a failure in the middle of a stream is a part of its own', async (t) => {
+test('a failure in the middle of a stream is an error part', async (t) => {
   const server = await startMessages(t, function* (request) {
     yield prefilled(request)
     yield tokens('Hel', request)

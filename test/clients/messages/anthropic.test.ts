@@ -9,7 +9,7 @@ import { prefilled, type Script, saying, tokens } from '../../support/scripted-b
 import { inTime } from '../../support/waiting.ts'
 import { asksTheWeather, lookUp, promptOf, startMessages, startParts, weather } from './server.ts'
 
-/** The SDK of Anthropic, unmodified: 1 sends the key as Bearer, 0 in x-api-key. */
+/** Anthropic's unmodified SDK: 1 sends the key as Bearer, 0 in x-api-key. */
 const versions = {
   '@anthropic-ai/sdk 1': { Anthropic: Anthropic1, betaTool: betaTool1 },
   '@anthropic-ai/sdk 0': {
@@ -26,7 +26,7 @@ const endless: Script = async function* (request) {
   await new Promise<never>(() => undefined)
 }
 
-/** What the server said, without what is another each time, or is the SDK's. */
+/** The answer of the server, without what differs each time or belongs to the SDK. */
 const plain = (message: object) => ({ ...message, id: '', parsed_output: undefined })
 
 for (const [version, { Anthropic, betaTool }] of Object.entries(versions)) {
@@ -40,7 +40,7 @@ for (const [version, { Anthropic, betaTool }] of Object.entries(versions)) {
         .messages.create({
           ...asked,
           system: [{ type: 'text', text: 'Be short.', cache_control: { type: 'ephemeral' } }],
-          // Newer models of Anthropic do not know these, so the types of the SDK do not either.
+          // Anthropic's newer models do not support these, so they are missing from the types of the SDK.
           ...({ temperature: 0.5, top_k: 5 } as object),
           stop_sequences: ['###'],
           metadata: { user_id: 'me' },
@@ -81,7 +81,7 @@ for (const [version, { Anthropic, betaTool }] of Object.entries(versions)) {
       assert.deepEqual(plain(message), plain(whole))
     })
 
-    test('a loop with tools, whole and streamed', async (t) => {
+    test('a tool loop, streamed or not', async (t) => {
       const server = await startMessages(t, asksTheWeather)
       const client = clientOf(server)
       for (const isStreamed of [false, true]) {
@@ -131,13 +131,13 @@ for (const [version, { Anthropic, betaTool }] of Object.entries(versions)) {
           message.content.map((block) => (block.type === 'text' ? block.text : '')).join(''),
           'It is warm.',
         )
-        // A runner that believes in a thread would have sent the results alone.
+        // A runner that relied on a stored conversation would have sent only the results.
         const last = server.backend.asked.at(-1)
         assert.match(last ? promptOf(last) : '', /<\|user\|>Hi<\|end\|>.*21 degrees in Rome/s)
       })
     }
 
-    test('thoughts come, and go back', async (t) => {
+    test('thoughts are received and sent back', async (t) => {
       const { model, ...server } = await startParts(
         t,
         { kind: 'reasoning', text: 'Hm, ' },
@@ -169,7 +169,7 @@ for (const [version, { Anthropic, betaTool }] of Object.entries(versions)) {
       assert.deepEqual([input.conversation.thinks, request?.turn?.thinkingBudget], [true, { tokens: 1024 }])
     })
 
-    test('a call that is cut off is the same whole and streamed', async (t) => {
+    test('a call that is cut off is the same streamed or not', async (t) => {
       const { model, ...server } = await startParts(
         t,
         { kind: 'call', index: 0, id: 'call_0', name: 'weather' },
@@ -188,7 +188,7 @@ for (const [version, { Anthropic, betaTool }] of Object.entries(versions)) {
       assert.deepEqual(plain(streamed), plain(whole))
     })
 
-    test('the tokens of a conversation', async (t) => {
+    test('counting the tokens of a conversation', async (t) => {
       const server = await startMessages(t)
       const client = clientOf(server)
       const { max_tokens: _, ...body } = asked
@@ -208,7 +208,7 @@ for (const [version, { Anthropic, betaTool }] of Object.entries(versions)) {
       assert.equal(server.backend.asked[0]?.constraint?.field, 'output_config.format.schema')
     })
 
-    test('whoever stops a stream ends its generation', async (t) => {
+    test('stopping a stream ends its generation', async (t) => {
       const server = await startMessages(t, endless)
       const stream = await clientOf(server).messages.create({ ...asked, stream: true })
       for await (const event of stream) if (event.type === 'content_block_delta') break
@@ -216,7 +216,7 @@ for (const [version, { Anthropic, betaTool }] of Object.entries(versions)) {
       await inTime('nothing runs', server.backend.idle())
     })
 
-    test('refusals are errors of their class, with our code', async (t) => {
+    test('refusals are errors of the right class, with the code of the server', async (t) => {
       const server = await startMessages(t)
       const client = clientOf(server)
       for (const [fields, type, status] of [
@@ -237,7 +237,7 @@ for (const [version, { Anthropic, betaTool }] of Object.entries(versions)) {
       )
     })
 
-    test('a model that is loading is tried again', async (t) => {
+    test('a request to a loading model is tried again', async (t) => {
       const server = await startMessages(t)
       const { backend } = server
       const { served, state } = backend

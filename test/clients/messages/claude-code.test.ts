@@ -4,9 +4,9 @@ import { messageStreamOf } from '../../support/messages.ts'
 import { asksTheWeather, type MessagesServer, promptOf, startMessages, weather } from './server.ts'
 
 /**
- * What Claude Code sends. The program itself needs more than a test can give it; these are requests of the same shape, which a
- * proxy in front of it shows: a line about billing, long system blocks that are marked for the cache, many tools, thinking,
- * betas in the query and in a header.
+ * Requests of Claude Code. The program itself needs more than a test can provide; these have the shape that a proxy in front
+ * of it shows: a billing line, long system blocks that are marked for the cache, many tools, thinking, and betas in the query
+ * and in a header.
  */
 
 const ephemeral = { cache_control: { type: 'ephemeral' } }
@@ -125,7 +125,7 @@ test('a session with tools', async (t) => {
     ['It is warm.'],
   )
 
-  // The second prompt goes on where the first one ended, whatever the line about billing says.
+  // The second prompt continues the first one, although its billing line differs.
   const [one = '', two = ''] = server.backend.asked.map(promptOf)
   assert.ok(!one.includes('x-anthropic-billing-header'))
   const turn = one.lastIndexOf('<|assistant|>')
@@ -133,7 +133,7 @@ test('a session with tools', async (t) => {
   assert.equal(two.slice(0, turn), one.slice(0, turn))
 })
 
-test('the requests beside a session: a title without a stream, and the tokens of a conversation', async (t) => {
+test('the requests alongside a session: a title that is not streamed, and a token count', async (t) => {
   const server = await startMessages(t)
   const title = await ask(server, {
     model: 'scripted',
@@ -166,7 +166,7 @@ test('the requests beside a session: a title without a stream, and the tokens of
   assert.ok(JSON.parse(counted.text).input_tokens > 50)
 })
 
-test('a search of the web, which no server here runs, is an answer that names what was left out', async (t) => {
+test('a request with web search, which the server cannot run, is answered and names what was left out', async (t) => {
   const server = await startMessages(t)
   const { status, text } = await ask(server, {
     ...bodyOf('0', [{ role: 'user', content: 'Perform a web search for the query: weather' }]),

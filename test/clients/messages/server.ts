@@ -12,12 +12,12 @@ import {
 } from '../../support/scripted-backend.ts'
 
 export interface MessagesServer {
-  /** What the clients of Anthropic call the base URL. */
+  /** The `baseURL` option of Anthropic's clients. */
   baseURL: string
   apiKey: string
 }
 
-/** The server on a port of its own, with a model that says what the script says. */
+/** The server on a separate port, with a model that follows a script. */
 export async function startMessages(
   t: Pick<TestContext, 'after'>,
   script?: Script,
@@ -27,7 +27,7 @@ export async function startMessages(
   return { baseURL: await app.listen({ host: '127.0.0.1', port: 0 }), apiKey: keys.alice, backend }
 }
 
-/** The same with a model that says these parts, thoughts among them. */
+/** The same with a model that writes these parts, including thoughts. */
 export async function startParts(
   t: Pick<TestContext, 'after'>,
   ...parts: Part[]
@@ -48,7 +48,7 @@ export const weather = {
   },
 } as const
 
-/** What the tool answers, and what it was asked. */
+/** The tool; it notes the cities that it was asked for. */
 export function lookUp(asked: string[]) {
   return ({ city }: { city: string }): string => {
     asked.push(city)
@@ -60,7 +60,7 @@ export function promptOf({ prompt }: Generation): string {
   return 'text' in prompt ? prompt.text : ''
 }
 
-/** Asks for two cities, and says what it heard of them. */
+/** Calls the tool for two cities, and answers once it has both results. */
 export const asksTheWeather: Script = function* (request) {
   yield prefilled(request)
   const heard = ['Paris', 'Rome'].every((city) => promptOf(request).includes(`21 degrees in ${city}`))

@@ -8,7 +8,7 @@ import { newFolder } from '../../support/server.ts'
 import { startChat } from '../chat/server.ts'
 import { startReady } from '../loop/place.ts'
 
-/** Python's openai, unmodified, where there is a Python with it. */
+/** Python's unmodified openai package, where it is installed. */
 
 const script = new URL('openai_suite.py', import.meta.url).pathname
 const python = spawnSync('python3', ['-c', 'import openai, pydantic'])

@@ -15,7 +15,7 @@ const getWeather = tool({
   },
 })
 
-/** With its defaults: the Responses API, and the items themselves in each turn. */
+/** With the defaults: the Responses API, with all items sent in each turn. */
 for (const stream of [false, true]) {
   test(`@openai/agents: an agent with a tool${stream ? ', streamed' : ''}`, async (t) => {
     const { baseURL, apiKey, backend } = await startResponses(t, looksUp)

@@ -17,9 +17,9 @@ const tools = {
   }),
 }
 
-/** With its defaults: answers are kept, and what the model said before a call comes back as a reference to it. */
+/** With the defaults: responses are stored, and earlier output of the model is sent back as item references. */
 for (const stream of [false, true]) {
-  test(`@ai-sdk/openai: a loop of tools${stream ? ', streamed' : ''}`, async (t) => {
+  test(`@ai-sdk/openai: a tool loop${stream ? ', streamed' : ''}`, async (t) => {
     const { baseURL, apiKey, backend } = await startResponses(t, looksUp)
     const references: string[] = []
     const openai = createOpenAI({

@@ -6,7 +6,7 @@ import OpenAI7 from 'openai-7'
 import { z } from 'zod'
 import { looksUp, startResponses, weatherSchema } from './server.ts'
 
-/** The SDK of OpenAI, unmodified: the newest for Node 22 and the one before it. */
+/** OpenAI's unmodified SDK: the newest for Node 22 and the one before it. */
 const versions = { 'openai 6': OpenAI6, 'openai 7': OpenAI7 as unknown as typeof OpenAI6 }
 
 const model = 'played'
@@ -35,7 +35,7 @@ for (const [name, OpenAI] of Object.entries(versions)) {
       )
     })
 
-    test('the helper of streams, and a replay', async (t) => {
+    test('the stream helper, and a replay', async (t) => {
       const { baseURL, apiKey } = await startResponses(t, '<think>\nHm.\n</think>\n\nHello there')
       const client = new OpenAI({ baseURL, apiKey })
       let heard = ''
@@ -68,7 +68,7 @@ for (const [name, OpenAI] of Object.entries(versions)) {
 
     for (const stream of [false, true]) {
       for (const how of ['previous_response_id', 'the items themselves'] as const) {
-        test(`a loop of tools by ${how}${stream ? ', streamed' : ''}`, async (t) => {
+        test(`a tool loop by ${how}${stream ? ', streamed' : ''}`, async (t) => {
           const { baseURL, apiKey } = await startResponses(t, looksUp)
           const client = new OpenAI({ baseURL, apiKey })
           const ask = (fields: object) => {

@@ -3,13 +3,13 @@ import { keys, openApp } from '../../support/app.ts'
 import { type PlayedBackend, playedBackend, type Say } from '../../support/played-backend.ts'
 
 export interface ResponsesServer {
-  /** What the clients of OpenAI call the base URL. */
+  /** The `baseURL` option of OpenAI's clients. */
   baseURL: string
   apiKey: string
   backend: PlayedBackend
 }
 
-/** The server on a port of its own, with a model that says what it is told to. */
+/** The server on a separate port, with a model that follows a script. */
 export async function startResponses(t: Pick<TestContext, 'after'>, say: Say): Promise<ResponsesServer> {
   const backend = playedBackend(t, say)
   const { app } = await openApp(t, { backend })
@@ -24,7 +24,7 @@ export const weatherSchema = {
   additionalProperties: false,
 } as const
 
-/** Calls the weather of Rome once, and says what the last output of a tool is. */
+/** Asks the tool for the weather in Rome once, then answers with the last output of a tool. */
 export const looksUp: Say = ({ prompt }) => {
   const text = 'text' in prompt ? prompt.text : ''
   const outputs = [...text.matchAll(/<tool_response>(.*?)<\/tool_response>/gs)]

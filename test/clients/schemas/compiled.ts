@@ -10,7 +10,7 @@ import { walksOf } from '../../support/turn-walks.ts'
 
 const docs = readFileSync(new URL('../../../docs/structured-output.md', import.meta.url), 'utf8')
 
-/** What a schema is refused for, and where the docs say so. */
+/** A reason to refuse a schema, and the text of the docs that documents it. */
 interface Known {
   refusal: RegExp
   docs: string
@@ -27,7 +27,7 @@ const known: readonly Known[] = [
 const compiler = createConstraintCompiler()
 const seen = new Map<string, Compiled | Refusal>()
 
-/** As the server compiles it, each schema once. */
+/** Compiles as the server does, each schema once. */
 function outcomeOf(schema: unknown): Compiled | Refusal {
   const text = JSON.stringify(schema)
   const before = seen.get(text)
@@ -43,7 +43,7 @@ function outcomeOf(schema: unknown): Compiled | Refusal {
   return outcome
 }
 
-/** It compiles, or is refused for a reason that is documented; what it was. */
+/** Checks that the schema compiles or is refused for a documented reason; returns which. */
 export function checkSchema(
   name: string,
   schema: unknown,
@@ -54,7 +54,7 @@ export function checkSchema(
   const shown = `${name}: ${outcome.message} ${JSON.stringify(schema).slice(0, 600)}`
   const reason = known.find(({ refusal }) => refusal.test(outcome.message))
   assert.ok(reason, shown)
-  assert.ok(docs.includes(reason.docs), `the docs say: ${reason.docs}`)
+  assert.ok(docs.includes(reason.docs), `the docs should say: ${reason.docs}`)
   assert.ok(
     mayBeRefused.some((type) => name.startsWith(type)),
     shown,
@@ -62,14 +62,14 @@ export function checkSchema(
   return 'refused'
 }
 
-/** Texts by chance that the constraint of the schema allows; none where it is refused. */
+/** Random texts that the constraint of the schema allows; none if it is refused. */
 export function textsOf(schema: unknown, count: number, seed: number): string[] {
   const outcome = outcomeOf(schema)
   if (outcome instanceof Refusal) return []
   const walk = walksOf(outcome.grammar)
   const { accepts } = createRememberingMatcher(outcome.grammar)
   const random = seededRandom(seed)
-  // What repeats something is none of the texts.
+  // Walks ignore what a grammar remembers, so texts with forbidden repetitions are dropped here.
   return Array.from({ length: count }, () => walk(random, 30)).filter(
     (text) => !hasMarks(outcome.grammar) || accepts(text),
   )

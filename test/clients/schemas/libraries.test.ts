@@ -7,7 +7,7 @@ import { type Given, senders } from './senders.ts'
 import { typesOf3 } from './zod-3.ts'
 import { typesOf4 } from './zod-4.ts'
 
-/** Whatever type of zod a library is given, what it sends is a constraint here, or is refused for a reason in the docs. */
+/** For every zod type, the schema that a library sends compiles here or is refused for a documented reason. */
 
 const givens: Record<string, Given>[] = [
   Object.fromEntries(
@@ -18,17 +18,17 @@ const givens: Record<string, Given>[] = [
   ),
 ]
 
-/** No value of JSON fits them as they are sent. */
+/** No JSON value fits the schemas that are sent for these. */
 const impossible = ['zod 4 never', 'zod 3 never', 'zod 3 nan']
-/** Of two objects that are closed each by itself: the library closes them. */
+/** Intersections of two objects, each of which the library closes separately. */
 const closedTwice = ['zod 4 intersection', 'zod 3 intersection']
 
 const mayBeRefused: Record<string, readonly string[]> = {
-  // An address of either kind is sent as one of both.
+  // A `cidr` of either version is sent as one that must be both.
   openai: [...impossible],
   ai: ['zod 3 cidr', ...impossible],
   langchain: ['zod 3 cidr', ...closedTwice, ...impossible],
-  // What is used twice refers to a place that is not sent along.
+  // A type that is used twice is sent as a $ref whose target is missing.
   instructor: ['zod 3 cidr', 'zod 3 lazy', 'zod 3 used twice', ...impossible],
   llamaindex: ['zod 3 cidr', ...impossible],
   '@openai/agents': ['zod 3 cidr', ...closedTwice, ...impossible],
@@ -36,7 +36,7 @@ const mayBeRefused: Record<string, readonly string[]> = {
 
 for (const [name, send] of Object.entries(senders)) {
   test(name, async (t) => {
-    // Instructor writes down each answer that is none.
+    // Instructor logs each failed answer.
     t.mock.method(console, 'error', () => {})
     t.mock.method(console, 'warn', () => {})
     const counts = { compiled: 0, refused: 0 }

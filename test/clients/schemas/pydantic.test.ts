@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { newFolder } from '../../support/server.ts'
 import { checkSchema, textsOf } from './compiled.ts'
 
-/** What pydantic 2 publishes for each of its types, as pydantic-schemas.py has written it down. */
+/** The schemas that pydantic 2 writes for each of its types, as saved by pydantic-schemas.py. */
 
 type Published = Record<string, { plain: object; strict: object | null } | null>
 
@@ -16,7 +16,7 @@ const both = Object.entries(schemas).flatMap(([name, published]) =>
   published === null ? [] : [{ name, ...published }],
 )
 
-test('every type of pydantic compiles, plain and as openai makes it strict', () => {
+test('every pydantic type compiles, plain and in the strict form of the openai package', () => {
   let compiled = 0
   for (const { name, plain, strict } of both) {
     if (checkSchema(name, plain, []) === 'compiled') compiled++
@@ -28,10 +28,10 @@ test('every type of pydantic compiles, plain and as openai makes it strict', () 
 const python = spawnSync('python3', ['-c', 'import pydantic, annotated_types, typing_extensions'])
 const skip = python.status === 0 ? false : 'there is no python3 with pydantic 2'
 
-/** Pydantic checks more of them than it publishes: digits, times that have passed, schemes, texts with a meaning. */
+/** Types that pydantic checks more strictly than its schemas say: digits, past times, schemes, texts with a meaning. */
 const saysLess = new Set([
   ...['complex', 'Fraction', 'Decimal of digits', 'condecimal', 'conbytes', 'constr', 'condate'],
-  // The seconds of RFC 3339 go to 60.
+  // RFC 3339 allows 60 seconds.
   ...['datetime', 'time', 'AwareDatetime', 'NaiveDatetime', 'PastDatetime', 'FutureDatetime'],
   ...[
     'PastDate',
@@ -50,7 +50,7 @@ const saysLess = new Set([
 ])
 const isAddress = (name: string) => name.endsWith('Dsn')
 
-test('what is generated for them is what pydantic accepts', { skip }, async (t) => {
+test('pydantic accepts what is generated for its types', { skip }, async (t) => {
   const answers = join(await newFolder(t), 'answers.jsonl')
   const lines = both.flatMap(({ name, plain }) =>
     saysLess.has(name) || isAddress(name)

@@ -12,10 +12,10 @@ import { zodFunction, zodResponseFormat, zodResponsesFunction, zodTextFormat } f
 import type { z as z4 } from 'zod'
 import type { z as z3 } from 'zod/v3'
 
-/** Published libraries, unmodified: each is given an object of zod and asks for it, and what it would send is taken. */
+/** Unmodified published libraries: each asks for a zod object, and the request that it would send is captured. */
 
 export type Given = z4.ZodObject | z3.AnyZodObject
-/** What the types of the libraries say differs; what they do with either version is what is looked at here. */
+/** The types of the libraries differ; only their behaviour with either version matters here. */
 // biome-ignore lint/suspicious/noExplicitAny: libraries disagree about the types of zod
 type Loose = any
 
@@ -23,7 +23,7 @@ export type Sender = (given: Given) => Promise<unknown[]>
 
 type Fetch = typeof globalThis.fetch
 
-/** The schemas in what the library sends; nothing where it refuses by itself. */
+/** The schemas in the requests of the library; none if it refuses the type itself. */
 const sending =
   (ask: (given: Loose, fetch: Fetch) => Promise<unknown>): Sender =>
   async (given) => {
@@ -35,12 +35,12 @@ const sending =
     try {
       await ask(given, taking)
     } catch {
-      // By the answer, or before there was a question.
+      // Rejected because of the answer, or before a request was sent.
     }
     return bodies.flatMap(schemasIn)
   }
 
-/** What it cannot write as a schema it says too late for anybody to hear. */
+/** The AI SDK reports a type without a schema too late to be caught, so the schema is written here first. */
 const sendingByAi = (ask: (given: Loose, fetch: Fetch) => Promise<unknown>): Sender =>
   sending(async (given, fetch) => {
     await asSchema(given).jsonSchema
@@ -57,7 +57,7 @@ const writing =
     }
   }
 
-/** By the members that hold them, on any wire. */
+/** Finds schemas by the names of their members, in the requests of any API. */
 function schemasIn(value: unknown): unknown[] {
   if (typeof value !== 'object' || value === null) return []
   return Object.entries(value).flatMap(([name, member]) => {

@@ -7,7 +7,7 @@ import { checkSchema, textsOf } from './compiled.ts'
 import { typesOf3 } from './zod-3.ts'
 import { typesOf4, type Z4 } from './zod-4.ts'
 
-/** Each version of zod writes its types in its own words; what is generated for them is what it accepts. */
+/** Each version of zod writes its schemas differently, and must accept what is generated for them. */
 
 const versions: Record<string, Z4> = { '4.6': z }
 for (const minor of [0, 1, 2, 3, 4, 5]) {
@@ -15,13 +15,13 @@ for (const minor of [0, 1, 2, 3, 4, 5]) {
   versions[`4.${minor}`] = older
 }
 
-/** zod checks more of them than it writes, or counts otherwise. */
+/** Types that zod checks more strictly than its schemas say, or counts differently. */
 const saysLess = new Set([
-  // Lengths in halves of characters.
+  // Lengths are in UTF-16 units.
   ...['min and max', 'length', 'pipe'],
   ...['trim and min', 'stringbool', 'transform piped', 'preprocess', 'promise', 'file', 'emoji'],
   ...['url of a host', 'url of a protocol', 'httpUrl', 'jwt of an algorithm'],
-  // Versions before 4.5 write that there may be fewer.
+  // Schemas of versions before 4.5 allow fewer items.
   ...['tuple', 'tuple rest', 'tuple optional', 'record of enum', 'record of literals'],
 ])
 
@@ -51,12 +51,12 @@ for (const [version, one] of Object.entries(versions)) {
   })
 }
 
-test('zod-to-json-schema, in each of its targets', (t) => {
+test('zod-to-json-schema, with each of its targets', (t) => {
   t.mock.method(console, 'warn', () => {})
   let compiled = 0
   for (const target of ['jsonSchema7', 'jsonSchema2019-09', 'openApi3', 'openAi'] as const) {
     for (const [name, value] of Object.entries(typesOf3(z3))) {
-      // Bounds of a bigint are written as bigints, which JSON has not.
+      // Bounds of a bigint are written as bigints, which JSON does not have.
       const schema = written(() =>
         JSON.parse(JSON.stringify(zodToJsonSchema(z3.object({ value }), { target }))),
       )
@@ -67,7 +67,7 @@ test('zod-to-json-schema, in each of its targets', (t) => {
   assert.ok(compiled > 400, `${compiled} compiled`)
 })
 
-/** Undefined where zod has no schema for the type. */
+/** Returns undefined if zod has no schema for the type. */
 function written(write: () => object): object | undefined {
   try {
     return write()

@@ -6,7 +6,7 @@ export type Z3 = typeof zod
 const Side = { 0: 'left', 1: 'right', left: 0, right: 1 } as const
 const Colour = { red: 'RED', green: 'GREEN' } as const
 
-/** Every type that zod 3 has, by the words that make it. */
+/** Every type of zod 3, by the names of the functions that make it. */
 export const typesOf3 = (z: Z3): Types<zod.ZodTypeAny> => ({
   ...texts(z),
   ...numbers(z),
@@ -189,7 +189,7 @@ const wrapped = (z: Z3): Types<zod.ZodTypeAny> => ({
   promise: z.promise(z.string()),
 })
 
-/** What JSON has no values for. Some libraries write a schema of it all the same. */
+/** Types without JSON values. Some libraries write a schema for them anyway. */
 const withoutJson = (z: Z3): Types<zod.ZodTypeAny> => ({
   bigint: z.bigint(),
   'bigint in bounds': z.bigint().min(1n).max(10n),

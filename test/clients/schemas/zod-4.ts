@@ -6,7 +6,7 @@ export type Types<Type> = Record<string, Type>
 
 const Side = { 0: 'left', 1: 'right', left: 0, right: 1 } as const
 
-/** Every type that zod 4 has, by the words that make it. What a version has not is left out. */
+/** Every type of zod 4, by the names of the functions that make it. Types that a version lacks are left out. */
 export function typesOf4(z: Z4): Types<zod.ZodType> {
   const types: Record<string, () => zod.ZodType> = {
     ...texts(z),
@@ -174,7 +174,7 @@ const arrays = (z: Z4): Record<string, () => zod.ZodType> => ({
   'tuple optional': () => z.tuple([z.string(), z.int().optional()]),
 })
 
-/** Versions of zod share one registry of names. */
+/** All versions of zod share one registry of names. */
 let points = 0
 
 const objects = (z: Z4): Record<string, () => zod.ZodType> => {
@@ -299,7 +299,7 @@ const wrapped = (z: Z4): Record<string, () => zod.ZodType> => ({
   promise: () => z.promise(z.string()),
 })
 
-/** What JSON has no values for: most libraries refuse to write a schema of it. */
+/** Types without JSON values: most libraries refuse to write a schema for them. */
 const withoutJson = (z: Z4): Record<string, () => zod.ZodType> => ({
   bigint: () => z.bigint(),
   date: () => z.date(),

@@ -15,16 +15,16 @@ export interface Counts {
 interface Expected {
   server: RunningServer
   project: string
-  /** Feedback that the program took away again. */
+  /** Feedback that the program removed again. */
   purged?: readonly string[]
 }
 
-/** The answers that were no success, for a test to list. */
+/** The unsuccessful answers, for a test to list. */
 export function refusalsIn(exchanges: readonly Exchange[]): { path: string; status: number }[] {
   return exchanges.flatMap(({ path, status }) => (status >= 200 && status < 300 ? [] : [{ path, status }]))
 }
 
-/** Compares the record with everything that was sent, field by field, and looks for what was not sent. */
+/** Compares the record with everything that was sent, field by field, and checks that nothing else was stored. */
 export async function assertRecorded(exchanges: readonly Exchange[], expected: Expected): Promise<Counts> {
   const sent = await sentIn(exchanges)
   for (const id of expected.purged ?? []) sent.feedback.delete(id)
@@ -128,7 +128,7 @@ function shortName(opName: string): string {
   return opName.startsWith('weave:///') ? (opName.split('/').at(-1)?.split(':')[0] as string) : opName
 }
 
-/** Answers the value of each object, by its reference. */
+/** Returns the value of each object by its ref. */
 async function assertObjects({ objects }: Sent, expected: Expected): Promise<Map<string, unknown>> {
   const { project } = expected
   const { objs } = (await read(expected, '/objs/query', { project_id: project, metadata_only: true })) as {
@@ -203,7 +203,7 @@ async function assertFiles(sent: Sent, expected: Expected): Promise<void> {
     assert.ok(content.equals(Buffer.from(await answer.arrayBuffer())), `the bytes of ${digest}`)
   }
   const named = new Set(filesNamedIn(valuesOf(sent)))
-  for (const digest of named) assert.ok(sent.files.has(digest), `nobody stored the file ${digest}`)
+  for (const digest of named) assert.ok(sent.files.has(digest), `no request stored the file ${digest}`)
 }
 
 async function assertFeedback({ feedback }: Sent, expected: Expected): Promise<void> {
@@ -216,7 +216,7 @@ async function assertFeedback({ feedback }: Sent, expected: Expected): Promise<v
   for (const [id, sent] of feedback) {
     const { payload, created_at, ...row } = byId.get(id) as Fields
     assert.ok(asTime(created_at))
-    // A reaction gains the names of its emoji.
+    // The server adds the names of its emoji to a reaction.
     assert.deepEqual({ ...(payload as Fields), ...(sent.payload as Fields) }, payload)
     if (sent.feedback_type !== 'wandb.reaction.1') assert.deepEqual(payload, sent.payload)
     assert.deepEqual(row, {
@@ -237,7 +237,7 @@ async function assertFeedback({ feedback }: Sent, expected: Expected): Promise<v
   }
 }
 
-/** Whatever a client refers to can be found. */
+/** Every ref that a client sent can be resolved. */
 async function assertReferences(sent: Sent, values: Map<string, unknown>, expected: Expected): Promise<void> {
   const start = `weave:///${expected.project}/`
   const refs = [...new Set(textsIn(valuesOf(sent)))].filter((text) => text.startsWith(start))

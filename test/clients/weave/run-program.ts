@@ -9,7 +9,7 @@ import { keys } from '../../support/app.ts'
 import { newFolder } from '../../support/server.ts'
 
 export interface ProgramOptions {
-  /** Where the SDK finds the trace server. */
+  /** The address of the trace server for the SDK. */
   address: string
   project: string
   key?: string
@@ -17,15 +17,15 @@ export interface ProgramOptions {
 }
 
 export interface ProgramRun<Done> {
-  /** What the program says it did: the last line that it prints. */
+  /** The program's report: the last line that it prints. */
   done: Done
   out: string
   err: string
 }
 
 /**
- * Runs a program of a user of the SDK in a process of its own, as the SDK reads the environment and patches what is
- * loaded. It has an empty folder to write to, as home as well, and must leave it empty: the SDK notes its errors in a file.
+ * Runs a program that uses the SDK in a separate process, because the SDK reads the environment and patches what is
+ * loaded. Its working and home folder is empty and must stay empty: the SDK writes its errors to a file.
  */
 export async function runProgram<Done>(
   t: Pick<TestContext, 'after'>,

@@ -7,22 +7,22 @@ export type Fields = Record<string, unknown>
 export interface SentCall {
   start?: Fields
   end?: Fields
-  /** The name that counts: the one of the end rather than the one of the start, and a rename rather than both. */
+  /** The effective name: that of the end rather than the start, and a rename rather than both. */
   displayName?: string
   renamed?: boolean
 }
 
-/** What a client told the server to keep, by what the server called it. Values carry their digits. */
+/** Everything that a client stored, by the names that the server returned. Values keep their digits. */
 export interface Sent {
   calls: Map<string, SentCall>
-  /** By name and digest, in the order in which they were made. */
+  /** By name and digest, in the order of their creation. */
   objects: Map<string, { object_id: string; digest: string; val: unknown }>
   tables: Map<string, { rows: unknown[]; rowDigests: string[] }>
   files: Map<string, Buffer>
   feedback: Map<string, Fields>
 }
 
-/** Everything that the server said yes to, also where the client did not hear it. */
+/** Everything that the server accepted, even if its answer did not reach the client. */
 export async function sentIn(exchanges: readonly Exchange[]): Promise<Sent> {
   const sent: Sent = {
     calls: new Map(),
@@ -84,7 +84,7 @@ function gatherFeedback(exchange: Exchange, { feedback }: Sent): void {
   feedback.set(String(answerOf(exchange).id), bodyOf(exchange))
 }
 
-/** What was sent before under the same digest was the same. */
+/** Checks that values with the same digest are the same. */
 function add<T>(things: Map<string, T>, digest: string, thing: T): void {
   const known = things.get(digest)
   if (known !== undefined) assert.deepEqual(thing, known, `one digest for two values: ${digest}`)
@@ -114,7 +114,7 @@ function answerOf({ received }: Exchange): Fields {
   return parseWithDigits(received.toString()) as Fields
 }
 
-/** Every text of a value, at any depth. */
+/** Every text within a value, at any depth. */
 export function* textsIn(value: unknown): Generator<string> {
   if (typeof value === 'string') yield value
   else if (typeof value === 'object' && value !== null) {
@@ -122,7 +122,7 @@ export function* textsIn(value: unknown): Generator<string> {
   }
 }
 
-/** Every file that a value of a type of its own names, by the digest that the client computed. */
+/** Every file of a value with a custom type, by the digest that the client computed. */
 export function* filesNamedIn(value: unknown): Generator<string> {
   if (typeof value !== 'object' || value === null) return
   const { _type, files } = value as { _type?: unknown; files?: Record<string, string> }

@@ -32,7 +32,7 @@ function run<Done>(t: TestContext, name: string, { proxy }: Place, env: Record<s
   return runProgram<Done>(t, name, { address: proxy.address, project, env })
 }
 
-/** The calls as they are read back, the oldest first. */
+/** Reads the calls back, oldest first. */
 async function callsOf(server: RunningServer, body: Fields = {}): Promise<Fields[]> {
   const answer = await server.post('/calls/stream_query', { project_id: project, ...body })
   assert.equal(answer.status, 200)
@@ -51,7 +51,7 @@ function countOf(things: readonly string[]): Record<string, number> {
 }
 
 describe('the weave SDK, as it is published', () => {
-  test('traces calls and saves a dataset, and all of it outlives kill -9', async (t) => {
+  test('traces calls and saves a dataset, and everything survives kill -9', async (t) => {
     const place = await openPlace(t)
     const { done } = await run<Traced>(t, 'tracing', place)
     assert.deepEqual(refusalsIn(place.proxy.exchanges), [])
@@ -112,7 +112,7 @@ describe('the weave SDK, as it is published', () => {
     await assertResults(place.server, done)
   })
 
-  test('keeps one record of what it sends again, because an answer did not reach it', async (t) => {
+  test('stores once what it sends again after a lost answer', async (t) => {
     const place = await openPlace(t)
     for (const [path, fault] of [
       ['/call/upsert_batch', 'error'],
@@ -130,10 +130,10 @@ describe('the weave SDK, as it is published', () => {
     const withheld = exchanges.filter((exchange) => exchange.withheld)
     assert.equal(withheld.length, 6)
     for (const { path, sent, withheld: fault } of withheld) {
-      // An upload has another boundary each time.
+      // Each upload has a different boundary.
       if (path === '/file/create') continue
       const same = exchanges.filter((other) => other.path === path && sent.equals(other.sent))
-      assert.ok(same.length > 1, `${path} came again after ${fault}`)
+      assert.ok(same.length > 1, `${path} was sent again after ${fault}`)
     }
     assert.equal(
       exchanges.filter(({ path }) => path === '/file/create').length,
@@ -145,7 +145,7 @@ describe('the weave SDK, as it is published', () => {
     await assertEvaluation(place.server, done)
   })
 
-  test('logs an evaluation by hand, with a feedback for each score', async (t) => {
+  test('logs an evaluation by hand, with feedback for each score', async (t) => {
     const place = await openPlace(t)
     const { done } = await run<Logged>(t, 'evaluation-logger', place)
     const { exchanges } = place.proxy
@@ -190,7 +190,7 @@ describe('the weave SDK, as it is published', () => {
     )
   })
 
-  test('wraps the OpenAI SDK, and the usage of every answer is summed up to the root', async (t) => {
+  test('wraps the OpenAI SDK, and the usage of every answer is summed at the root', async (t) => {
     const place = await openPlace(t)
     const chat = await startFakeChat(t)
     const { done } = await run<Conversed>(t, 'openai', place, { OPENAI_BASE_URL: chat })
@@ -229,7 +229,7 @@ describe('the weave SDK, as it is published', () => {
     )
   })
 
-  test('reads back what it published: objects, prompts, datasets, pictures and sounds', async (t) => {
+  test('reads back what it published: objects, prompts, datasets, images and audio', async (t) => {
     const place = await openPlace(t)
     const { done } = await run<Read>(t, 'reading', place)
     assert.deepEqual(refusalsIn(place.proxy.exchanges), [{ path: '/obj/read', status: 404 }])
@@ -245,7 +245,7 @@ describe('the weave SDK, as it is published', () => {
     assert.notEqual(done.digests[0], done.digests[1])
     assert.equal(done.prompt, 'Capital of Chad?')
     assert.deepEqual(done.messages, [{ role: 'system', content: 'You know maps.' }])
-    assert.equal(done.sound, 'Coming soon!', 'the SDK cannot load a sound; it did find it')
+    assert.equal(done.sound, 'Coming soon!', 'the SDK found the audio, but cannot load it')
 
     const { name, rows, rowDigests } = done.dataset
     assert.equal(name, 'pictures')
@@ -267,7 +267,7 @@ describe('the weave SDK, as it is published', () => {
     }
   })
 
-  test('has a generated client that gets from every operation what it expects', async (t) => {
+  test('has a generated client that gets the expected result from every operation', async (t) => {
     const place = await openPlace(t)
     const { done } = await run<Generated>(t, 'generated-client', place)
     assert.deepEqual(refusalsIn(place.proxy.exchanges), [])
@@ -277,7 +277,7 @@ describe('the weave SDK, as it is published', () => {
     assertGenerated(done)
   })
 
-  test('is told with a 401 that its key is wrong', async (t) => {
+  test('gets a 401 for a wrong key', async (t) => {
     const { server } = await openPlace(t)
     const { done } = await runProgram<Refused>(t, 'wrong-key', {
       address: server.address,
@@ -292,7 +292,7 @@ describe('the weave SDK, as it is published', () => {
   })
 })
 
-/** The evaluation of three rows and two trials, read back: who called whom, and with what result. */
+/** Reads back the evaluation of three rows and two trials: its tree of calls and their results. */
 async function assertEvaluation(server: RunningServer, { rootId, summary }: Evaluated): Promise<void> {
   const calls = await callsOf(server)
   assert.deepEqual(countOf(calls.map(opOf)), {
@@ -334,7 +334,7 @@ async function assertEvaluation(server: RunningServer, { rootId, summary }: Eval
   }
 }
 
-/** The same evaluation as results: each failed trial is there, and none of them makes a rate look better than it is. */
+/** The results of the same evaluation: every failed trial is included, and none makes a rate look better than it is. */
 async function assertResults(server: RunningServer, { rootId }: Evaluated): Promise<void> {
   const answer = await server.post(`/v2/${project}/eval_results/query`, {
     evaluation_call_ids: [rootId],

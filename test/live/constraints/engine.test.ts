@@ -28,7 +28,7 @@ describe('grammars in the engine', () => {
   })
   after(() => engine.close())
 
-  /** The engine, and our matcher that all other tests rely on, take the same texts. */
+  /** Checks that the engine accepts the same texts as our matcher, on which all other tests rely. */
   async function agree(gbnf: string, texts: readonly string[]): Promise<void> {
     const matcher = createGbnfMatcher(gbnf)
     const random = seededRandom(texts.length)
@@ -98,7 +98,7 @@ describe('grammars in the engine', () => {
     }
   })
 
-  it('grammars as they were sent, also those that the engine itself would refuse or misread', async () => {
+  it('grammars as clients send them, including those that the engine itself would refuse or misread', async () => {
     const given: [text: string, raw: 'refused' | 'misread' | 'died'][] = [
       ['root ::= ("" | "a" | "b")*', 'refused'],
       ['root ::= (("a" | "b"){2} ","){1000,1200}', 'refused'],
@@ -112,7 +112,7 @@ describe('grammars in the engine', () => {
     }
   })
 
-  it('nesting that would end the engine never comes to it', async () => {
+  it('nesting that would crash the engine never reaches it', async () => {
     const text = `root ::= ${'('.repeat(20_000)}"a"${')'.repeat(20_000)}`
     assert.equal(await engine.ask(text, []), 'died')
     assert.throws(() => givenGrammar(text), /more than 100 deep/)

@@ -23,7 +23,7 @@ describe('grammars of schemas in the engine', () => {
   })
   after(() => engine.close())
 
-  it('take what our matcher takes, for the corpus', async () => {
+  it('accept the same texts as our matcher, for the corpus', async () => {
     for (const { name, schema, valid, invalid } of [
       ...keywordCases,
       ...pairCases,
@@ -40,7 +40,7 @@ describe('grammars of schemas in the engine', () => {
     }
   })
 
-  it('take what our matcher takes, for schemas made by chance', async () => {
+  it('accept the same texts as our matcher, for random schemas', async () => {
     let compiled = 0
     for (const schema of fc.sample(schemas, { numRuns: 300, seed: 4 })) {
       const gbnf = compile(schema)
@@ -66,7 +66,7 @@ describe('grammars of schemas in the engine', () => {
   function compile(schema: unknown): string | undefined {
     try {
       const { grammar } = compiler.compile({ kind: 'json', schema }, { whitespace: 'bounded' }, 'schema')
-      // Its grammars remember nothing of what was written; what ours does then is tested in unit/constraints/remembered.
+      // The engine's grammars remember nothing; what ours remember is tested in unit/constraints/remembered.
       return hasMarks(grammar) ? undefined : gbnfOf(grammar)
     } catch (error) {
       if (error instanceof Refusal) return undefined

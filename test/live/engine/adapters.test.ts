@@ -18,7 +18,7 @@ async function adaptersIn(t: TestContext) {
   return adapters
 }
 
-test('adapters change what is said, each in its own way, alone and beside each other, and share nothing', async (t) => {
+test('each adapter changes answers in its own way, alone or together with others, and shares no prefix', async (t) => {
   const engine = await startEngine(t, { plan: { adapters: await adaptersIn(t), parallel: 8 }, shape })
   const names = [undefined, 'poet', 'judge']
   const settingOf = (adapter: string | undefined) => ({
@@ -28,7 +28,7 @@ test('adapters change what is said, each in its own way, alone and beside each o
   const alone = []
   for (const adapter of names) {
     const said = await generate(engine, story, settingOf(adapter))
-    assert.equal(said.prefilled.cachedTokens, 0, 'what one has read is not there for another')
+    assert.equal(said.prefilled.cachedTokens, 0, 'one adapter does not reuse the prefix of another')
     alone.push(said.tokens)
   }
   assert.equal(new Set(alone.map(String)).size, 3)
@@ -46,7 +46,7 @@ test('adapters change what is said, each in its own way, alone and beside each o
   assert.equal(salted.prefilled.cachedTokens, 0)
 })
 
-test('an adapter of other sizes is a model that cannot be served, with the reason', async (t) => {
+test('a model with an adapter of the wrong size cannot be served, and the reason is reported', async (t) => {
   const [poet] = await adaptersIn(t)
   const engine = await startEngine(t, {
     plan: { adapters: poet ? [poet] : [] },

@@ -13,7 +13,7 @@ import {
 import { until } from '../../support/waiting.ts'
 
 const context = 65_536
-/** So long that no test waits for the end of it. */
+/** So long that no test waits for its end. */
 const endless = { ending: { maxTokens: 60_000 } }
 const background = { lane: 'background' } as const
 
@@ -40,7 +40,7 @@ async function begun(engine: EmbeddedBackend, prompt: string, setting: Generatio
   }
 }
 
-/** Of several kinds: short and long prompts with and without a shared beginning, several choices, log-probabilities. */
+/** Requests of several kinds: short and long prompts, with and without a shared beginning, choices, log-probabilities. */
 function requestOf(i: number, prefix: string): GenerationSetting & { prompt: string } {
   return {
     prompt: `${prefix}${i % 2 === 0 ? 'the same beginning for many of them. '.repeat(3) : ''}${i} ${'word '.repeat(7 * (i % 9))}`,
@@ -52,7 +52,7 @@ function requestOf(i: number, prefix: string): GenerationSetting & { prompt: str
   }
 }
 
-test('answers are the same beside background work, and background work is the same beside callers', async (t) => {
+test('answers are the same alongside background work, and its answers are the same alongside callers', async (t) => {
   const engine = await startEngine(t, { plan: { parallel: 3, queue: 100 } })
   const numbers = Array.from({ length: 24 }, (_, i) => i)
   const judged = numbers.map((i) => requestOf(i, 'judge '))
@@ -67,7 +67,7 @@ test('answers are the same beside background work, and background work is the sa
       const passed = async function* () {
         for await (const some of events) {
           for (const event of some) if (event.kind === 'tokens') count += event.tokens.length
-          // In the middle of what it writes callers come who take all sequences, so that it gives up its own.
+          // Callers arrive in the middle of its answer and take all sequences, so that it loses its own.
           if (i % 4 === 0 && count > 3) {
             group ??= Promise.all(
               asked.slice(i, i + 4).map(({ prompt, ...setting }) => generate(engine, prompt, setting)),
@@ -95,7 +95,7 @@ test('answers are the same beside background work, and background work is the sa
   }
 })
 
-test('a caller gets the sequence of background work, which goes on where it was', async (t) => {
+test('a caller takes the sequence of background work, which later resumes where it was', async (t) => {
   const engine = await startEngine(t, { plan: { parallel: 1, queue: 0 } })
   const setting = { sampling: { seed: 7n, temperature: 1.2 }, ending: { maxTokens: 400 } }
   const said: number[] = []
@@ -104,7 +104,7 @@ test('a caller gets the sequence of background work, which goes on where it was'
     await engine.generate(generationOf('judge this', { ...setting, ...background }), t.signal)
   ).events) {
     for (const event of group) if (event.kind === 'tokens') said.push(...event.tokens)
-    // No place is left in the queue, and still this one is served.
+    // The queue has no space, and this request is served anyway.
     if (said.length > 4) asked ??= generate(engine, 'a caller')
   }
   await asked
@@ -112,7 +112,7 @@ test('a caller gets the sequence of background work, which goes on where it was'
   assert.deepEqual(said, alone.tokens[0])
 })
 
-test('beside an answer that does not end, background work comes to its end', async (t) => {
+test('background work finishes alongside an endless answer', async (t) => {
   const engine = await startEngine(t, { plan: { parallel: 2, context }, shape: { context } })
   const caller = await begun(engine, 'go on', endless)
   const behind = await generate(engine, 'judge this', background)
@@ -122,7 +122,7 @@ test('beside an answer that does not end, background work comes to its end', asy
   await caller.leave()
 })
 
-test('while callers hold all sequences nothing runs behind them, and then it does', async (t) => {
+test('background work waits while callers use all sequences', async (t) => {
   const engine = await startEngine(t, { plan: { parallel: 2, context }, shape: { context } })
   const callers = [await begun(engine, 'one', endless), await begun(engine, 'two', endless)]
   const order: string[] = []
@@ -134,7 +134,7 @@ test('while callers hold all sequences nothing runs behind them, and then it doe
   await callers[1]?.leave()
 })
 
-test('background work has a queue of its own, which no caller feels', async (t) => {
+test('background work has a separate queue that does not affect callers', async (t) => {
   const engine = await startEngine(t, { plan: { parallel: 1, queue: 1, context }, shape: { context } })
   const leaving = new AbortController()
   const waiting = []
@@ -147,7 +147,7 @@ test('background work has a queue of its own, which no caller feels', async (t) 
     code: 'engine_queue_full',
     status: 429,
   })
-  assert.ok(isIdle(engine), 'it is not counted')
+  assert.ok(isIdle(engine), 'background work is not counted')
   const caller = await begun(engine, 'a caller', endless)
   const next = await engine.generate(generationOf('another'), t.signal)
   await assert.rejects(engine.generate(generationOf('a third'), t.signal), { code: 'engine_queue_full' })
@@ -159,7 +159,7 @@ test('background work has a queue of its own, which no caller feels', async (t) 
   await until('nothing runs', () => isIdle(engine))
 })
 
-test('what is remembered for callers stays, but for one sequence', async (t) => {
+test('background work evicts the prefix of one sequence only', async (t) => {
   const engine = await startEngine(t, { plan: { parallel: 3 } })
   const conversation = (i: number) => `${i}: ${'what was said before, and more. '.repeat(8)}`
   for (let i = 0; i < 3; i++) await generate(engine, conversation(i))
@@ -172,7 +172,7 @@ test('what is remembered for callers stays, but for one sequence', async (t) => 
   }
 })
 
-test('background work ends with a refusal when the engine is closed', async (t) => {
+test('background work is refused when the engine closes', async (t) => {
   const engine = await startEngine(t, { plan: { parallel: 1, context }, shape: { context } })
   const runs = [
     await engine.generate(generationOf('judge this', { ...endless, ...background }), t.signal),
@@ -183,7 +183,7 @@ test('background work ends with a refusal when the engine is closed', async (t) 
   await ends
 })
 
-test('a beam search is not for the background', async (t) => {
+test('a beam search cannot run in the background', async (t) => {
   const engine = await startEngine(t)
   const beam = generationOf('judge this', { ...background, choices: 2, beam: { lengthPenalty: 1 } })
   await assert.rejects(engine.generate(beam, t.signal), { code: 'engine_failed' })

@@ -7,7 +7,7 @@ import { until } from '../../support/waiting.ts'
 
 const beginning = 'You are a loom. You answer in cloth, never in words, whatever they ask. '.repeat(2)
 
-/** Of every kind: with a shared beginning and without, several choices, searches, log-probabilities, salts, penalties. */
+/** Requests of every kind: with a shared beginning or without, choices, beam searches, log-probabilities, salts, penalties. */
 function requestOf(i: number): Generation {
   const isBeam = i % 11 === 0
   return generationOf(`${i % 3 === 0 ? '' : beginning}User ${i % 17} ${'says '.repeat(i % 40)}`, {
@@ -27,7 +27,7 @@ function requestOf(i: number): Generation {
   })
 }
 
-/** The tokens of each choice, or of those that came before the reader left after so many groups of events. */
+/** The tokens of each choice, or those before the reader stopped after `most` groups of events. */
 async function read(engine: EmbeddedBackend, request: Generation, most: number): Promise<number[][]> {
   const run = await engine.generate(request, new AbortController().signal)
   const tokens: number[][] = Array.from({ length: request.choices }, () => [])
@@ -44,7 +44,7 @@ async function read(engine: EmbeddedBackend, request: Generation, most: number):
   return tokens
 }
 
-test('in a crowd that comes and goes each gets what it gets alone', async (t) => {
+test('among requests that come and go each gets the same answer as alone', async (t) => {
   const engine = await startEngine(t, { plan: { batch: 128, queue: 200 } })
   const leavesAfter = (i: number) => (i % 4 === 3 ? 1 + (i % 7) : Number.POSITIVE_INFINITY)
   const numbers = Array.from({ length: 120 }, (_, i) => i)

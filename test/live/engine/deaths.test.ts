@@ -14,10 +14,10 @@ import { inTime, until } from '../../support/waiting.ts'
 const context = 65_536
 const endless = { ending: { maxTokens: 60_000 } }
 const quick = { restartMs: 10, longestReloadMs: 100 }
-/** Five seconds of silence: what is only late on a busy machine is not taken for dead. */
+/** Five seconds of silence, so that an engine that is only slow on a busy machine is not taken for dead. */
 const watched = { ...quick, pingMs: 250, silentPings: 20 }
 
-/** Two that write, one that nobody reads, one that waits, while `end` happens to the engine. */
+/** Runs two answers, one that is not read and one that waits, and then calls `end` on the engine. */
 async function underLoad(t: TestContext, engine: EmbeddedBackend, end: (pid: number) => void): Promise<void> {
   const runs = []
   for (const prompt of ['one', 'two', 'three', 'four']) {
@@ -44,7 +44,7 @@ async function underLoad(t: TestContext, engine: EmbeddedBackend, end: (pid: num
   })
 }
 
-test('an engine that is killed ends what runs with a refusal, and another one takes its place', async (t) => {
+test('when the engine is killed running requests are refused, and a new engine replaces it', async (t) => {
   const engine = await startEngine(t, {
     plan: { parallel: 3, context },
     shape: { context },
@@ -53,7 +53,7 @@ test('an engine that is killed ends what runs with a refusal, and another one ta
   await underLoad(t, engine, (pid) => process.kill(pid, 'SIGKILL'))
 })
 
-test('an engine that is stopped is found by its silence', async (t) => {
+test('an engine that is stopped is detected by its silence', async (t) => {
   const engine = await startEngine(t, {
     plan: { parallel: 3, context },
     shape: { context },
@@ -62,7 +62,7 @@ test('an engine that is stopped is found by its silence', async (t) => {
   await underLoad(t, engine, (pid) => process.kill(pid, 'SIGSTOP'))
 })
 
-test('a batch that does not end is found too', async (t) => {
+test('a batch that does not end is detected', async (t) => {
   const engine = await startEngine(t, {
     plan: { context },
     shape: { context },
@@ -74,7 +74,7 @@ test('a batch that does not end is found too', async (t) => {
   })
 })
 
-test('while the engine starts again, requests are refused by the reason', async (t) => {
+test('while the engine restarts requests are refused with the reason', async (t) => {
   const engine = await startEngine(t, {
     supervision: { ...quick, restartMs: 60_000, longestRestartMs: 60_000 },
   })
@@ -83,10 +83,10 @@ test('while the engine starts again, requests are refused by the reason', async 
   const refused = { code: 'model_not_ready', status: 503 }
   await assert.rejects(generate(engine, 'hello'), refused)
   await assert.rejects(engine.tokenize('hello', { special: false, add: false }, t.signal), refused)
-  assert.equal(engine.model()?.names[0], 'random', 'what is served is known all the same')
+  assert.equal(engine.model()?.names[0], 'random', 'the model is known nevertheless')
 })
 
-test('a file that is not a model is said to be none, and tried again', async (t) => {
+test('a file that is not a model is reported as such, and tried again', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'heddle-engine-'))
   t.after(() => rm(folder, { recursive: true }))
   const file = join(folder, 'model.gguf')
@@ -102,14 +102,14 @@ test('a file that is not a model is said to be none, and tried again', async (t)
   assert.equal((await generate(engine, 'hello')).tokens[0]?.length, 16)
 })
 
-test('a model that ends the engine while it is loaded counts as one that cannot be served', async (t) => {
+test('a model that crashes the engine while loading cannot be served', async (t) => {
   const engine = await startEngine(t, { shape: { layers: 0 }, supervision: quick })
   const status = engine.status()
   assert.equal(status.state, 'failed')
   assert.match(status.state === 'failed' ? status.reason : '', /SIGABRT.*GGML_ASSERT/)
 })
 
-test('a model that ends the engine with its first token costs those who asked, and nobody else', async (t) => {
+test('a model that crashes the engine at its first token fails only the requests that ran', async (t) => {
   const engine = await startEngine(t, {
     shape: { weights: 'f16', hidden: 36, heads: 4 },
     supervision: quick,
@@ -122,7 +122,7 @@ test('a model that ends the engine with its first token costs those who asked, a
   assert.equal((await engine.tokenize('abc', { special: false, add: false }, t.signal)).length, 3)
 })
 
-test('a close in the middle of a batch ends what runs, and leaves no process', async (t) => {
+test('closing in the middle of a batch ends running requests and leaves no process', async (t) => {
   const engine = await startEngine(t, { plan: { context }, shape: { context } })
   const pid = engine.pid()
   assert.ok(pid !== undefined)
@@ -138,7 +138,7 @@ test('a close in the middle of a batch ends what runs, and leaves no process', a
   await engine.close()
 })
 
-test('an engine that does not end by itself is ended', async (t) => {
+test('an engine that does not exit by itself is killed', async (t) => {
   const engine = await startEngine(t, { supervision: { closeMs: 100 } })
   const pid = engine.pid() ?? 0
   process.kill(pid, 'SIGSTOP')
@@ -146,7 +146,7 @@ test('an engine that does not end by itself is ended', async (t) => {
   assert.throws(() => process.kill(pid, 0), { code: 'ESRCH' })
 })
 
-test('an engine whose server was killed goes too', async (t) => {
+test('the engine of a killed server exits', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'heddle-engine-'))
   t.after(() => rm(folder, { recursive: true }))
   const file = join(folder, 'model.gguf')

@@ -10,7 +10,7 @@ const file = fileURLToPath(new URL('../../../models/builtin/heddle-tiny.gguf', i
 const mark = '\u{100001}'
 const { signal } = new AbortController()
 
-test('conversations with names of control tokens have the control tokens of their template only', async (t) => {
+test('names of control tokens in a conversation do not become control tokens', async (t) => {
   const engine = await startEngine(t, { plan: { file } })
   const models = localModels(engine)
   t.after(() => models.close())
@@ -59,7 +59,7 @@ test('conversations with names of control tokens have the control tokens of thei
   )
 })
 
-test('a mark changes no token of a text without names', async (t) => {
+test('a mark does not change the tokens of a text without names', async (t) => {
   const engine = await startEngine(t, { plan: { file } })
   const around = (text: string) => `<|im_start|>user\n${text}<|im_end|>\n`
   await fc.assert(

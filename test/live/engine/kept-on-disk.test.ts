@@ -14,13 +14,13 @@ const story = (who: string) =>
   `${who} had a loom that wove by itself, day and night, whoever looked. `.repeat(4)
 const bound = 64 * 1024 * 1024
 
-/** A model whose conversations are kept in a folder, over as many engines as the test starts one after the other. */
+/** A model whose conversations are saved in a folder, for any number of engines that the test starts in sequence. */
 async function openFolder(t: TestContext, said: Partial<ModelPlan> = {}) {
   const folder = await mkdtemp(join(tmpdir(), 'heddle-kept-'))
   t.after(() => rm(folder, { recursive: true }))
   const file = join(folder, 'random.gguf')
   const kept = join(folder, 'kept')
-  // Reading with it takes so much longer than writing a file that keeping always pays, on slow disks too.
+  // Prefill takes so much longer than writing a file that saving always pays, even on slow disks.
   const shape = { layers: 6, hidden: 256, heads: 4, kvHeads: 2, ffn: 1024 }
   await writeRandomModel(file, { weights: 'q8_0', ...shape })
   const plan = { file, parallel: 1, promptDisk: { folder: kept, bound }, ...said }
@@ -37,7 +37,7 @@ async function ask(engine: EmbeddedBackend, prompt: string | number[], setting: 
   return { promptTokens, tokens: tokens[0] ?? [], cached: prefilled.cachedTokens }
 }
 
-/** The engine tells it once a second, and with each answer. */
+/** The engine reports it once a second and with each answer. */
 async function diskLoad(
   engine: EmbeddedBackend,
   what: string,
@@ -62,7 +62,7 @@ const never: DiskCacheLoad = {
 }
 
 for (const promptCache of [0, bound]) {
-  test(`a conversation goes on after a restart as if there had been none, with ${promptCache} bytes of memory`, async (t) => {
+  test(`a conversation continues after a restart from its saved state, with ${promptCache} bytes of memory`, async (t) => {
     const { kept, start, files } = await openFolder(t, { promptCache })
     const before = await start()
     const first = await ask(before, story('Ann'))
@@ -76,7 +76,7 @@ for (const promptCache of [0, bound]) {
     const after = await start()
     await diskLoad(after, 'both are found', ({ prompts }) => prompts === 2)
     const second = await ask(after, turn)
-    assert.equal(second.cached, turn.length - 4, 'all but the last token of the answer')
+    assert.equal(second.cached, turn.length - 4, 'all but the last token of the answer are cached')
     assert.equal((await ask(after, story('Ben'))).cached, ben.promptTokens.length - 2)
     await diskLoad(after, 'both were restored', ({ restored }) => restored === 2)
 
@@ -86,7 +86,7 @@ for (const promptCache of [0, bound]) {
   })
 }
 
-test('an engine that is killed leaves what it has kept to the next', async (t) => {
+test('the next engine can use what a killed engine saved', async (t) => {
   const { start } = await openFolder(t)
   const engine = await start()
   const { promptTokens } = await ask(engine, story('Ann'))
@@ -98,7 +98,7 @@ test('an engine that is killed leaves what it has kept to the next', async (t) =
   assert.equal((await ask(engine, story('Ann'))).cached, promptTokens.length - 2)
 })
 
-test('salts and adapters stay apart, and no file has a salt in it', async (t) => {
+test('salts are kept apart, and no file contains a salt', async (t) => {
   const { start, files } = await openFolder(t)
   const before = await start()
   const { promptTokens } = await ask(before, story('Ann'), { salt: 'red as rust' })
@@ -111,7 +111,7 @@ test('salts and adapters stay apart, and no file has a salt in it', async (t) =>
   assert.equal((await ask(after, story('Ann'), { salt: 'red as rust' })).cached, promptTokens.length - 2)
 })
 
-test('what is broken, cut off, or of something else is removed and never used', async (t) => {
+test('files that are damaged, cut off or of another kind are removed and never used', async (t) => {
   const { kept, start, files } = await openFolder(t)
   const before = await start()
   const { tokens } = await ask(before, story('Ann'))
@@ -130,14 +130,14 @@ test('what is broken, cut off, or of something else is removed and never used', 
     good.subarray(0, good.length >> 1),
     good.subarray(0, good.length - 1),
     Buffer.concat([good, good]),
-    // The head, a token, the state, the trailer, the mark.
+    // In the header, a token, the state, the trailer and the mark.
     ...[0, 14, good.length >> 1, good.length - 40, good.length - 2].map(other),
   ]) {
     await writeFile(file, bytes)
     await writeFile(join(kept, 'left.part'), good)
     const engine = await start()
     const answer = await ask(engine, story('Ann'))
-    // Another token makes it another beginning.
+    // A changed token makes it another prefix.
     assert.ok(answer.cached < 16, `${answer.cached} tokens of ${bytes.length} bytes`)
     assert.deepEqual(answer.tokens, tokens)
     assert.deepEqual(
@@ -146,12 +146,12 @@ test('what is broken, cut off, or of something else is removed and never used', 
     )
     assert.deepEqual(await ask(engine, story('Ann')).then((again) => again.tokens), tokens)
     await engine.close()
-    assert.equal((await files()).length, 1, 'the conversation is there again')
-    assert.deepEqual(await readFile(file), good, 'as it was')
+    assert.equal((await files()).length, 1, 'the conversation is saved again')
+    assert.deepEqual(await readFile(file), good, 'with the same bytes')
   }
 })
 
-test('states of other settings are removed', async (t) => {
+test('states saved with other settings are removed', async (t) => {
   const { start, files } = await openFolder(t)
   for (const other of [{}, { context: 512 }, { kv: { keys: 'q8_0', values: 'f16' } as const }]) {
     const engine = await start(other)
@@ -162,7 +162,7 @@ test('states of other settings are removed', async (t) => {
   }
 })
 
-test('no more is kept than the bound, and what was used longest ago goes first', async (t) => {
+test('files stay within the bound, and the least recently used go first', async (t) => {
   const { start, files } = await openFolder(t)
   const one = await start()
   await ask(one, story('Ann'))
@@ -173,7 +173,10 @@ test('no more is kept than the bound, and what was used longest ago goes first',
   const promptDisk = { folder: kept, bound: Math.floor(2.5 * size) }
   const engine = await startSmall({ promptDisk })
   for (const who of ['Ann', 'Ben', 'Cid']) await ask(engine, story(who))
-  assert.ok((await ask(engine, story('Ben'))).cached > 0, 'it is there, and is the latest now')
+  assert.ok(
+    (await ask(engine, story('Ben'))).cached > 0,
+    'it is still saved, and is now the most recently used',
+  )
   await ask(engine, story('Dan'))
   await ask(engine, story('Eve'))
   const { bytes } = await diskLoad(engine, 'some were removed', ({ removed }) => removed >= 2)
@@ -184,7 +187,7 @@ test('no more is kept than the bound, and what was used longest ago goes first',
   assert.equal((await ask(after, story('Cid'))).cached, 0)
 })
 
-test('where nothing can be written, answers are as ever', async (t) => {
+test('answers are the same when nothing can be written', async (t) => {
   const { kept, start } = await openFolder(t)
   await writeFile(kept, 'a file in the place of the folder')
   const engine = await start()

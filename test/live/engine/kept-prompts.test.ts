@@ -7,16 +7,20 @@ const story = (who: string) =>
   `${who} had a loom that wove by itself, day and night, whoever looked. `.repeat(4)
 const bound = 64 * 1024 * 1024
 const sampling = { temperature: 1 }
-/** Much to compute and little to copy for each token, so that keeping pays on any machine. */
+/** Much to compute and little to copy per token, so that saving pays on any machine. */
 const shape = { layers: 4, hidden: 256, heads: 4, kvHeads: 1, ffn: 2048 }
 
-test('a conversation that had to make room goes on where it was, and the count says so', async (t) => {
+test('an evicted conversation resumes from memory, and the cached tokens show it', async (t) => {
   const engine = await startEngine(t, { plan: { parallel: 1, promptCache: bound }, shape })
   const first = await generate(engine, story('Ann'))
   await generate(engine, story('Ben'))
   const turn = [...first.promptTokens, ...(first.tokens[0] ?? []), 33, 34, 35]
   const second = await generate(engine, turn)
-  assert.equal(second.prefilled.cachedTokens, turn.length - 4, 'all but the last token of the answer')
+  assert.equal(
+    second.prefilled.cachedTokens,
+    turn.length - 4,
+    'all but the last token of the answer are cached',
+  )
   const ben = await generate(engine, story('Ben'))
   assert.equal(ben.prefilled.cachedTokens, ben.promptTokens.length - 2)
   const status = engine.status()
@@ -26,7 +30,7 @@ test('a conversation that had to make room goes on where it was, and the count s
   assert.ok(prompts >= 2 && bytes > 0 && bytes < most)
 })
 
-test('what is kept for one salt is not there for another', async (t) => {
+test('what is saved for one salt is not used for another', async (t) => {
   const engine = await startEngine(t, { plan: { parallel: 1, promptCache: bound }, shape })
   const cached = async (salt?: string) =>
     (await generate(engine, story('Ann'), salt === undefined ? {} : { salt })).prefilled.cachedTokens
@@ -42,14 +46,14 @@ test('what is kept for one salt is not there for another', async (t) => {
   assert.equal(await cached(), whole)
 })
 
-test('nothing is kept where the bound is 0', async (t) => {
+test('nothing is saved when the bound is 0', async (t) => {
   const engine = await startEngine(t, { plan: { parallel: 1 } })
   await generate(engine, story('Ann'))
   await generate(engine, story('Ben'))
   assert.equal((await generate(engine, story('Ann'))).prefilled.cachedTokens, 0)
 })
 
-/** One user's turn: what it adds to its conversation, or that it begins anew or asks again. */
+/** Turns of users: each continues its conversation, goes back to its middle, or starts a new one. */
 const turns = fc.array(
   fc.record({
     user: fc.integer({ min: 0, max: 4 }),
@@ -59,14 +63,14 @@ const turns = fc.array(
   { minLength: 4, maxLength: 16 },
 )
 
-test('whatever is asked in whatever order, an answer from what was kept is the one of a sequence that never made room', async (t) => {
+test('for any order of turns, a restored conversation has the same answers as one that was never evicted', async (t) => {
   const settings = { t, random: fc.sample(turns, { numRuns: 6, seed: 18 }) }
   for (const kv of [
     { keys: 'f16', values: 'f16' },
     { keys: 'q8_0', values: 'q8_0' },
   ] as const) {
     const plan = { context: 2048, kv }
-    // Each user has a sequence for itself there.
+    // Here each user has its own sequence.
     const roomy = await startEngine(t, { plan: { ...plan, parallel: 6 }, shape })
     const narrow = await startEngine(t, { plan: { ...plan, parallel: 1, promptCache: bound }, shape })
     let restored = 0
@@ -86,6 +90,6 @@ test('whatever is asked in whatever order, an answer from what was kept is the o
         said.set(user, [...prompt, ...(one.tokens[0] ?? [])])
       }
     }
-    assert.ok(restored > 20, `${restored} prompts went on from what was remembered`)
+    assert.ok(restored > 20, `${restored} prompts reused a prefix`)
   }
 })

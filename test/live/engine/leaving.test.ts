@@ -4,7 +4,7 @@ import type { EmbeddedBackend } from '../../../src/inference/embedded/owner/back
 import { generate, generationOf, readTokens, startEngine, wholeRun } from '../../support/engine.ts'
 import { until } from '../../support/waiting.ts'
 
-/** So long that no test waits for the end of what fills it. */
+/** So long that no test waits for an answer that fills it. */
 const context = 65_536
 const endless = { ending: { maxTokens: 60_000 } }
 
@@ -15,7 +15,7 @@ function isIdle(engine: EmbeddedBackend): boolean {
   return status.state === 'ready' && status.running === 0 && status.waiting === 0
 }
 
-test('who leaves while writing frees the sequence, whether by the signal or by reading no further', async (t) => {
+test('a caller that aborts or stops reading during an answer frees the sequence', async (t) => {
   const engine = await startEngine(t, one)
   const leaving = new AbortController()
   const run = await engine.generate(generationOf('go on', endless), leaving.signal)
@@ -35,7 +35,7 @@ test('who leaves while writing frees the sequence, whether by the signal or by r
   await until('nothing runs', () => isIdle(engine))
 })
 
-test('who leaves while waiting gives up the place, and those behind move up', async (t) => {
+test('a caller that aborts while waiting leaves the queue, and later requests move up', async (t) => {
   const engine = await startEngine(t, one)
   const first = new AbortController()
   const second = new AbortController()
@@ -54,7 +54,7 @@ test('who leaves while waiting gives up the place, and those behind move up', as
   await until('nothing runs', () => isIdle(engine))
 })
 
-test('who leaves while the prompt is read stops the reading', async (t) => {
+test('a caller that aborts during prefill stops it', async (t) => {
   const engine = await startEngine(t, one)
   const prompt = 'word '.repeat(12_000)
   const leaving = new AbortController()
@@ -65,7 +65,7 @@ test('who leaves while the prompt is read stops the reading', async (t) => {
   await until('nothing runs', () => isIdle(engine))
 })
 
-test('who has left before being heard is not served', async (t) => {
+test('a request that is already aborted is not served', async (t) => {
   const engine = await startEngine(t, one)
   const gone = AbortSignal.abort(new Error('gone'))
   await assert.rejects(engine.generate(generationOf('hello'), gone), { message: 'gone' })
@@ -77,7 +77,7 @@ test('who has left before being heard is not served', async (t) => {
   assert.equal((await generate(engine, 'next')).tokens[0]?.length, 16)
 })
 
-test('the line has an end, and goes by priority, then by arrival', async (t) => {
+test('the queue is bounded, and ordered by priority, then by arrival', async (t) => {
   const engine = await startEngine(t, { plan: { parallel: 1, queue: 3, context }, shape: { context } })
   const first = new AbortController()
   const running = await engine.generate(generationOf('go on', endless), first.signal)

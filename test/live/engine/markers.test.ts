@@ -5,7 +5,7 @@ import { generate, startEngine } from '../../support/engine.ts'
 
 const file = fileURLToPath(new URL('../../../models/builtin/heddle-tiny.gguf', import.meta.url))
 
-test('a marker comes out of the engine as its unit, and a bounded thought ends with its marks', async (t) => {
+test('the engine emits a marker as its surrogate, and a bounded thought ends with its markers', async (t) => {
   const engine = await startEngine(t, { plan: { file } })
   const { signal } = new AbortController()
   const [token] = await engine.tokenize('<|im_start|>', { special: true, add: false }, signal)

@@ -29,7 +29,7 @@ interface Probed {
   eos: number
 }
 
-/** Of the even tokens, of them again, and of the last token alone. */
+/** Results for the even tokens, for the same again, and for the last token alone. */
 interface Masked {
   best: number
   top: { tokens: number[]; logits: string[] }
@@ -43,7 +43,7 @@ function near(actual: number | undefined, expected: number): void {
   assert.ok(Math.abs((actual ?? Number.NaN) - expected) < 1e-4, `${actual} is not ${expected}`)
 }
 
-test('the installed binding has the shape that is used, and another is refused by what it lacks', async () => {
+test('the installed binding has the expected shape, and another is refused with what it lacks', async () => {
   const llama = await getLlama({ gpu: false, build: 'never', progressLogs: false })
   assert.ok(bindingOf(llama))
   const sampler = { prototype: { applyConfig() {} } }
@@ -61,7 +61,7 @@ test('the installed binding has the shape that is used, and another is refused b
 const isEven = (token: number) => token % 2 === 0
 
 for (const vocabulary of [260, 3000]) {
-  test(`a position is read the same in every way, with ${vocabulary} tokens`, async (t) => {
+  test(`all ways to read a position agree, with ${vocabulary} tokens`, async (t) => {
     const folder = await mkdtemp(join(tmpdir(), 'heddle-engine-'))
     t.after(() => rm(folder, { recursive: true }))
     const file = join(folder, 'random.gguf')

@@ -52,7 +52,7 @@ async function pool(
   return pooled
 }
 
-/** What the package itself makes of it. */
+/** The results of the package itself. */
 async function byPackage(file: string, task: ModelTask, texts: (string | number[])[]): Promise<unknown[]> {
   const script = fileURLToPath(new URL('../../support/package-pooling.ts', import.meta.url))
   const given = [script, file, task, JSON.stringify(texts)]
@@ -76,7 +76,7 @@ const unit = (vector: number[]) => {
 const texts = ['the cat sat on the mat', 'heddle lifts thread', 'a', 'xyz, qrs! 0123']
 
 for (const pooling of ['mean', 'cls'] as const) {
-  test(`an encoder that pools by ${pooling} makes the vectors that the package makes, of length 1`, async (t) => {
+  test(`an encoder that pools by ${pooling} gives the vectors of the package, with length 1`, async (t) => {
     const file = await encoder({ pooling })
     const engine = await open(t, file)
     assert.deepEqual(engine.model()?.tasks, ['embeddings'])
@@ -91,7 +91,7 @@ for (const pooling of ['mean', 'cls'] as const) {
       isNear(values, unit(expected[index] as number[]))
       isNear([Math.hypot(...values)], [1])
     }
-    // Other texts are other vectors.
+    // Different texts have different vectors.
     assert.ok(
       Math.abs(((pooled[0] as Pooled).values[0] as number) - ((pooled[1] as Pooled).values[0] as number)) >
         1e-3,
@@ -103,7 +103,7 @@ for (const [name, number] of [
   ['its last token', 3],
   ['mean', 1],
 ] as const) {
-  test(`a decoder that pools by ${name} makes the vectors that the package makes`, async (t) => {
+  test(`a decoder that pools by ${name} gives the vectors of the package`, async (t) => {
     const file = await decoder(number)
     const engine = await open(t, file)
     const pooled = await pool(engine, texts.map(textOf))
@@ -113,7 +113,7 @@ for (const [name, number] of [
   })
 }
 
-test('a text that is read in pieces has the vector of the whole', async (t) => {
+test('a text computed in several batches has the same vector as in one', async (t) => {
   const file = await decoder(3)
   const long = 'the heddle lifts each thread so that the weave can form and the cat sat'
   const [whole] = await pool(await open(t, file), [textOf(long)])
@@ -122,7 +122,7 @@ test('a text that is read in pieces has the vector of the whole', async (t) => {
   isNear((pieces as Pooled).values, (whole as Pooled).values, 2e-3)
 })
 
-test('a reranker gives the scores that the package gives, from 0 to 1', async (t) => {
+test('a reranker gives the scores of the package, from 0 to 1', async (t) => {
   const file = await encoder({ pooling: 'rank' })
   const engine = await open(t, file, { task: 'ranking' })
   assert.deepEqual(engine.model()?.tasks, ['ranking'])
@@ -131,7 +131,7 @@ test('a reranker gives the scores that the package gives, from 0 to 1', async (t
     engine,
     documents.map((document) => ({ query, document })),
   )
-  // The package leaves out the token that ends a document, which encoders were trained with.
+  // The package omits the token that ends a document, with which encoders were trained.
   const probe = await open(t, file, { task: 'ranking' })
   const ended = await Promise.all(
     documents.map(async (document) => [
@@ -148,7 +148,7 @@ test('a reranker gives the scores that the package gives, from 0 to 1', async (t
     assert.ok(values.length === 1 && (values[0] as number) > 0 && (values[0] as number) < 1)
 })
 
-test('tokens are read as they are, and a text with what the model wants around it', async (t) => {
+test('tokens are used unchanged, and a text gets the control tokens of the model', async (t) => {
   const engine = await open(t, await encoder())
   const tokens = await engine.tokenize('the cat', { special: false, add: true }, never)
   assert.equal(tokens[0], encoderTokens.cls)
@@ -162,11 +162,11 @@ test('tokens are read as they are, and a text with what the model wants around i
   assert.deepEqual(ofText?.values, ofTokens?.values)
   assert.equal(ofText?.tokens, tokens.length)
   assert.equal(bare?.tokens, tokens.length - 2)
-  // The name of a control token in a text stays letters.
+  // The name of a control token in a text stays text.
   assert.ok((names as Pooled).tokens > 3)
 })
 
-test('what cannot be read is refused before anything is, by its place', async (t) => {
+test('an invalid input is refused by its path before anything is computed', async (t) => {
   const engine = await open(t, await encoder())
   const long = 'cat '.repeat(200)
   for (const [inputs, code, field] of [
@@ -188,7 +188,7 @@ test('what cannot be read is refused before anything is, by its place', async (t
   }
 })
 
-test('a text that may be cut is, at its end or at its beginning, and keeps what is around it', async (t) => {
+test('a text is truncated at its end or its beginning, and keeps its control tokens', async (t) => {
   const engine = await open(t, await encoder())
   const words = ['the', 'cat', 'sat', 'on', 'mat']
   const cut = (text: string, tokens: number, side: 'left' | 'right' = 'right') =>
@@ -200,7 +200,7 @@ test('a text that may be cut is, at its end or at its beginning, and keeps what 
   assert.equal((await cut('cat', -1)).tokens, 3)
 })
 
-test('a document may be cut, and a query may not', async (t) => {
+test('a document may be truncated, but not a query', async (t) => {
   const engine = await open(t, await encoder({ pooling: 'rank' }), { task: 'ranking' })
   const truncate = { tokens: -1, side: 'left' } as const
   const [pair] = await pool(engine, [{ query: 'cat', document: 'mat '.repeat(500) }], { truncate })
@@ -210,7 +210,7 @@ test('a document may be cut, and a query may not', async (t) => {
   })
 })
 
-test('texts of several tenants are read in turns', async (t) => {
+test('texts of several tenants take turns', async (t) => {
   const engine = await open(t, await encoder())
   const order: string[] = []
   const ask = (tenant: string, texts: number) =>
@@ -233,7 +233,7 @@ test('texts of several tenants are read in turns', async (t) => {
   assert.equal(order.length, 202)
 })
 
-test('a client that leaves has no further text read, and the engine goes on', async (t) => {
+test('when a client disconnects its other texts are not computed, and the engine continues', async (t) => {
   const engine = await open(t, await encoder())
   const leaving = new AbortController()
   const inputs = Array.from({ length: 2_000 }, () => textOf('the cat sat on the mat'))
@@ -253,7 +253,7 @@ test('a client that leaves has no further text read, and the engine goes on', as
   assert.deepEqual(status.state === 'ready' && [status.running, status.waiting], [0, 0])
 })
 
-test('a queue that is full refuses', async (t) => {
+test('a full queue refuses requests', async (t) => {
   const engine = await open(t, await encoder())
   const inputs = Array.from({ length: 500 }, () => textOf('the cat sat on the mat'))
   const leaving = new AbortController()
@@ -268,7 +268,7 @@ test('a queue that is full refuses', async (t) => {
   assert.equal((await pool(engine, [textOf('cat')])).length, 1)
 })
 
-test('an engine that dies refuses what it reads, and the next one reads', async (t) => {
+test('when the engine dies its request is refused, and the next engine serves', async (t) => {
   const engine = await startEngine(t, {
     plan: { file: await encoder(), task: 'embeddings', context: 128, parallel: 1, batch: 128, queue: 8 },
     supervision: { restartMs: 1 },

@@ -4,7 +4,7 @@ import { generate, generationOf, startEngine, wholeRun } from '../../support/eng
 
 const story = 'once upon a time there was a loom that wove by itself. '.repeat(6)
 
-test('a prompt is read from where it differs from one that is remembered, and the count says so', async (t) => {
+test('prefill starts where a prompt differs from a cached one, and the count shows it', async (t) => {
   const engine = await startEngine(t)
   const first = await generate(engine, story)
   assert.equal(first.prefilled.cachedTokens, 0)
@@ -13,28 +13,32 @@ test('a prompt is read from where it differs from one that is remembered, and th
   assert.equal(
     again.prefilled.cachedTokens,
     length - 2,
-    'all but the last two: the logits of the last are wanted, and no row is computed alone',
+    'all but the last two: the logits of the last one are needed, and no row is computed alone',
   )
   assert.deepEqual(again.tokens, first.tokens)
   const turn = [...first.promptTokens, ...(first.tokens[0] ?? [])]
   const next = await generate(engine, [...turn, 33, 34, 35])
-  assert.equal(next.prefilled.cachedTokens, turn.length - 1, 'the last token of an answer is never read')
+  assert.equal(next.prefilled.cachedTokens, turn.length - 1, 'the last token of an answer is never computed')
   const other = await generate(engine, `${story.slice(0, 100)}#${story.slice(101)}`)
-  assert.equal(other.prefilled.cachedTokens, 100, 'this vocabulary has a token for each byte')
+  assert.equal(other.prefilled.cachedTokens, 100, 'this vocabulary has one token per byte')
   const later = await generate(engine, [...turn, 36])
-  assert.equal(later.prefilled.cachedTokens, turn.length - 1, 'what began like it has not cut it off')
+  assert.equal(
+    later.prefilled.cachedTokens,
+    turn.length - 1,
+    'a prompt with the same beginning has not shortened it',
+  )
 })
 
-test('where prompts are read in tiles, what is new of one is a tile, and the count says what is read again', async (t) => {
+test('where prefill works in tiles, at least one tile is computed again, and the count shows it', async (t) => {
   const engine = await startEngine(t, { plan: { flashAttention: 'on' } })
   const first = await generate(engine, story)
   const turn = [...first.promptTokens, ...Array.from({ length: 50 }, (_, at) => 33 + at)]
   const cached = async () => (await generate(engine, turn)).prefilled.cachedTokens
   assert.equal(await cached(), turn.length - 64)
-  assert.equal(await cached(), turn.length - 2, 'two rows are fewer than a tile by far')
+  assert.equal(await cached(), turn.length - 2, 'two rows need no full tile')
 })
 
-test('what is remembered for one salt is not there for another', async (t) => {
+test('what is cached for one salt is not used for another', async (t) => {
   const engine = await startEngine(t)
   const cached = async (salt?: string) =>
     (await generate(engine, story, salt === undefined ? {} : { salt })).prefilled.cachedTokens
@@ -46,7 +50,7 @@ test('what is remembered for one salt is not there for another', async (t) => {
   assert.equal(await cached(), whole)
 })
 
-test('a sequence that is busy lends what it remembers to others with the same beginning', async (t) => {
+test('a busy sequence shares its prefix with requests that begin the same', async (t) => {
   const engine = await startEngine(t)
   const long = await engine.generate(generationOf(story, { ending: { maxTokens: 400 } }), t.signal)
   const events = long.events[Symbol.asyncIterator]()
@@ -58,7 +62,7 @@ test('a sequence that is busy lends what it remembers to others with the same be
   assert.deepEqual(beside.tokens, alone.tokens)
 })
 
-test('log-probabilities of the prompt cover each of its tokens and do not use what is remembered', async (t) => {
+test('log-probabilities of the prompt cover every token and bypass the cache', async (t) => {
   const engine = await startEngine(t)
   const plain = await generate(engine, story)
   const { prefilled, promptTokens, tokens } = await generate(engine, story, { promptLogprobs: 2 })
@@ -90,7 +94,7 @@ test('log-probabilities of the prompt cover each of its tokens and do not use wh
   }
 })
 
-test('what does not fit is refused with the counts, and truncation keeps the end', async (t) => {
+test('a prompt that does not fit is refused with the counts, and truncation keeps its end', async (t) => {
   const engine = await startEngine(t, { plan: { context: 256 } })
   const text = 'abcdefghij'.repeat(20)
   const refusal = { code: 'context_length_exceeded', status: 400 }
@@ -120,7 +124,7 @@ test('what does not fit is refused with the counts, and truncation keeps the end
   await assert.rejects(generate(engine, ''), { code: 'prompt_empty' })
 })
 
-test('a text of any length is truncated to its last tokens, which are those of the whole', async (t) => {
+test('a text of any length is truncated to the last tokens of the whole text', async (t) => {
   const engine = await startEngine(t, { plan: { context: 256 }, shape: { vocabulary: 2_000 } })
   const prose = 'Grüße, she said; and there on the other side it rained. '
   for (const text of ['Hello '.repeat(6_000), prose.repeat(20_000), `${prose}<|im_end|>`.repeat(3_000)]) {
@@ -133,7 +137,7 @@ test('a text of any length is truncated to its last tokens, which are those of t
   assert.equal(letters.promptTokens.length, 50)
 })
 
-test('min_tokens that the context has no room for are refused by name, with a limit of the answer or without', async (t) => {
+test('min_tokens that do not fit into the context are refused by name, also without a limit of the answer', async (t) => {
   const engine = await startEngine(t, { plan: { context: 256 } })
   for (const [minTokens, parts, room] of [
     [247, {}, 246],
@@ -154,7 +158,7 @@ test('min_tokens that the context has no room for are refused by name, with a li
   assert.deepEqual([whole.promptTokens.length, whole.tokens[0]?.length], [56, 200])
 })
 
-test('an answer without a limit ends where the context does', async (t) => {
+test('an answer without a limit ends when the context is full', async (t) => {
   const engine = await startEngine(t, { plan: { context: 256 } })
   const generation = generationOf('hello')
   delete generation.ending.maxTokens
@@ -163,7 +167,7 @@ test('an answer without a limit ends where the context does', async (t) => {
   assert.equal(whole.finished[0]?.reason, 'length')
 })
 
-test('tokens that the vocabulary does not have are refused by the name of their field', async (t) => {
+test('tokens outside the vocabulary are refused by the name of their field', async (t) => {
   const engine = await startEngine(t)
   const accepted = "accepted: ids of this model's vocabulary, 0 to 259."
   const refused = (field: string, given: number) => ({
@@ -184,7 +188,7 @@ test('tokens that the vocabulary does not have are refused by the name of their 
   assert.equal((await generate(engine, 'a')).tokens[0]?.length, 16)
 })
 
-test('texts become tokens and tokens become texts', async (t) => {
+test('tokenizing and detokenizing a text returns the same text', async (t) => {
   const engine = await startEngine(t)
   const text = 'Grüße, 織機 🧵\u0000 <|im_end|>'
   const plain = await engine.tokenize(text, { special: false, add: false }, t.signal)
@@ -196,7 +200,7 @@ test('texts become tokens and tokens become texts', async (t) => {
 })
 
 for (const words of ['gpt-4o', 'tekken', 'deepseek-llm', 'falcon', 'default', 'qwen2']) {
-  test(`texts of one letter, one mark or halves of characters end no engine, with the words of ${words}`, async (t) => {
+  test(`long texts of one letter, one mark or lone surrogates do not crash the engine, with the words of ${words}`, async (t) => {
     const engine = await startEngine(t, { shape: { words } })
     const pid = engine.pid()
     const length = 100_000
@@ -209,7 +213,7 @@ for (const words of ['gpt-4o', 'tekken', 'deepseek-llm', 'falcon', 'default', 'q
     }
     const halves = await engine.tokenize('\ud800'.repeat(length), { special: true, add: false }, t.signal)
     const shown = await engine.detokenize(halves, { special: true }, t.signal)
-    assert.equal(shown, '\ufffd'.repeat(length), 'half a character is what stands for none')
+    assert.equal(shown, '\ufffd'.repeat(length), 'a lone surrogate becomes the replacement character')
     const banned = generationOf('hello', { sampling: { badWords: ['b'.repeat(length)] } })
     assert.equal((await wholeRun(await engine.generate(banned, t.signal))).tokens[0]?.length, 16)
     assert.equal(engine.pid(), pid)

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { generate, startEngine } from '../../support/engine.ts'
 
-test('the long prompts of a tenant do not stand in front of each token of another', async (t) => {
+test('long prompts of one tenant do not delay every token of another', async (t) => {
   const engine = await startEngine(t, { shape: { layers: 8 } })
   const short = (tenant: string, maxTokens: number) =>
     generate(engine, 'hello', { tenant, salt: tenant, ending: { maxTokens } })
-  // What a token takes is measured before.
+  // The time per token is measured first.
   await short('bob', 40)
   let count = 0
   let isOver = false
@@ -25,6 +25,6 @@ test('the long prompts of a tenant do not stand in front of each token of anothe
   const read = count - before
   isOver = true
   await Promise.all(running)
-  // A part of one in each batch would be a hundred of them. In half of the time it is three.
-  assert.ok(read <= 30, `${read} long prompts beside ${tokens} tokens`)
+  // With a part of a prompt in each batch there would be a hundred; at half of the time there are three.
+  assert.ok(read <= 30, `${read} long prompts alongside ${tokens} tokens`)
 })

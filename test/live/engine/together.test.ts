@@ -6,7 +6,7 @@ import { until } from '../../support/waiting.ts'
 
 const word = 'the quick brown fox jumps over the lazy dog '
 
-test('several requests at once get the same tokens as each of them alone', async (t) => {
+test('concurrent requests get the same tokens as each of them alone', async (t) => {
   const engine = await startEngine(t)
   const requests = Array.from({ length: 6 }, (_, i) => ({
     prompt: `${i} says: ${word.repeat(1 + i)}`,
@@ -31,7 +31,7 @@ for (const [name, setting] of Object.entries({
   'the built-in model': { plan: { file: 'models/builtin/heddle-tiny.gguf' } },
   'a random model': { shape: { layers: 8 } },
 })) {
-  test(`a short prompt has the same logits new, remembered and in a crowd: ${name}`, async (t) => {
+  test(`a short prompt has the same logits new, cached and among others: ${name}`, async (t) => {
     const engine = await startEngine(t, { ...setting, plan: { queue: 250, ...setting.plan } })
     const random = seededRandom(11)
     const upTo = (most: number) => Math.floor(random() * most)
@@ -49,15 +49,16 @@ for (const [name, setting] of Object.entries({
     for (const [i, prompt] of prompts.entries()) {
       const fresh = await logits(prompt, `salt ${i}`)
       assert.equal(fresh.length, 10)
-      assert.deepEqual(await logits(prompt, `salt ${i}`), fresh, `remembered: ${prompt}`)
+      assert.deepEqual(await logits(prompt, `salt ${i}`), fresh, `cached: ${prompt}`)
       alone.push(fresh)
     }
     const crowd = await Promise.all(prompts.map((prompt, i) => logits(prompt, `crowd ${i}`)))
-    for (const [i, prompt] of prompts.entries()) assert.deepEqual(crowd[i], alone[i], `in a crowd: ${prompt}`)
+    for (const [i, prompt] of prompts.entries())
+      assert.deepEqual(crowd[i], alone[i], `among others: ${prompt}`)
   })
 }
 
-test('choices draw with seeds that follow each other, and the prompt is read once for all of them', async (t) => {
+test('choices draw with consecutive seeds, and share one prefill', async (t) => {
   const engine = await startEngine(t)
   const prompt = word.repeat(4)
   const setting = { sampling: { temperature: 1.5 }, ending: { maxTokens: 12 } }
@@ -74,7 +75,7 @@ test('choices draw with seeds that follow each other, and the prompt is read onc
   }
 })
 
-test('a beam search gives as many answers as asked for, none twice, and leaves its sequences free', async (t) => {
+test('a beam search gives as many distinct answers as requested, and frees its sequences', async (t) => {
   const engine = await startEngine(t)
   const setting = { choices: 4, beam: { lengthPenalty: 1 }, ending: { maxTokens: 8 } }
   const [first, other, beside] = await Promise.all([
@@ -92,7 +93,7 @@ test('a beam search gives as many answers as asked for, none twice, and leaves i
   })
 })
 
-test('while a long prompt is read the others go on, and a short prompt is read beside it', async (t) => {
+test('during a long prefill other answers continue, and a short prompt is computed alongside', async (t) => {
   const length = 6_000
   const batch = 128
   const context = 2 * length
@@ -127,7 +128,7 @@ test('while a long prompt is read the others go on, and a short prompt is read b
   await assert.rejects(writer, { message: 'gone' })
 })
 
-test('where flash attention would be used, HEDDLE_FLASH_ATTENTION=off buys the same logits new, remembered and in a crowd', async (t) => {
+test('HEDDLE_FLASH_ATTENTION=off gives the same logits new, cached and among others where flash attention would be used', async (t) => {
   const plan = { context: 8192, batch: 512, parallel: 3, queue: 16, flashAttention: 'off' } as const
   const engine = await startEngine(t, { plan, shape: { layers: 2, heads: 4, context: 8192 } })
   const prompts = [80, 300, 513, 700, 641, 150].map((length, i) =>
@@ -143,7 +144,7 @@ test('where flash attention would be used, HEDDLE_FLASH_ATTENTION=off buys the s
   for (const [i, prompt] of prompts.entries()) {
     const fresh = await told(prompt, `alone ${i}`)
     assert.equal(fresh.length, 6)
-    assert.deepEqual(await told(prompt, `alone ${i}`), fresh, `remembered: ${prompt.length} tokens`)
+    assert.deepEqual(await told(prompt, `alone ${i}`), fresh, `cached: ${prompt.length} tokens`)
     alone.push(fresh)
   }
   assert.deepEqual(await Promise.all(prompts.map((prompt, i) => told(prompt, `crowd ${i}`))), alone)
@@ -156,7 +157,7 @@ for (const [keys, values, flashAttention] of [
   ['q8_0', 'bf16', 'off'],
   ['f16', 'f16', 'off'],
 ] as const)
-  test(`with flash attention ${flashAttention} ${keys} keys and ${values} values buy the same logits new, remembered, in a crowd, with guesses and without`, async (t) => {
+  test(`with flash attention ${flashAttention}, ${keys} keys and ${values} values give the same logits new, cached, among others, with guesses and without`, async (t) => {
     const plan = {
       file: 'models/builtin/heddle-tiny.gguf',
       flashAttention,
@@ -187,17 +188,17 @@ for (const [keys, values, flashAttention] of [
     for (const [i, prompt] of prompts.entries()) {
       const fresh = await told(engine, prompt, `alone ${i}`)
       assert.equal(fresh.logprobs.length, 6)
-      assert.deepEqual(await told(engine, prompt, `alone ${i}`), fresh, `remembered: ${prompt.length} tokens`)
+      assert.deepEqual(await told(engine, prompt, `alone ${i}`), fresh, `cached: ${prompt.length} tokens`)
       assert.deepEqual(
         await told(unguessed, prompt, `alone ${i}`),
         fresh,
-        `unguessed: ${prompt.length} tokens`,
+        `without guesses: ${prompt.length} tokens`,
       )
       const further = [...prompt, ...fresh.tokens, 301, 302, 303]
       assert.deepEqual(
         await told(engine, further, `alone ${i}`),
         await told(engine, further, `anew ${i}`),
-        `with its answer remembered: ${further.length} tokens`,
+        `with its answer cached: ${further.length} tokens`,
       )
       alone.push(fresh)
     }

@@ -19,7 +19,7 @@ async function openHub(t: TestContext, options: Partial<FakeHubOptions> = {}) {
   return { hub, data, bytes, run }
 }
 
-test('model pull brings a model, says so in plain lines where there is no terminal, and prints where it lies', async (t) => {
+test('model pull downloads a model, reports progress in plain lines without a terminal, and prints the path', async (t) => {
   const { hub, data, bytes, run } = await openHub(t)
   const { code, out, err } = await run('model pull hf:acme/tiny:Q8_0')
   const file = join(data, 'models', 'acme', 'tiny', 'm-Q8_0.gguf')
@@ -35,7 +35,7 @@ test('model pull brings a model, says so in plain lines where there is no termin
   assert.equal(hub.asked.length, asked)
 })
 
-test('two at once download a model once', async (t) => {
+test('two concurrent pulls download a model once', async (t) => {
   const { hub, run } = await openHub(t)
   const found = await Promise.all([run('model pull hf:acme/tiny'), run('model pull hf:acme/tiny')])
   assert.deepEqual(
@@ -46,7 +46,7 @@ test('two at once download a model once', async (t) => {
   assert.equal(hub.asked.filter((line) => line.startsWith('GET bytes ')).length, 1)
 })
 
-test('model pull ends with 1 and one line when the hub refuses, with 2 when the command is wrong', async (t) => {
+test('model pull exits with 1 and one line when the hub refuses, and with 2 for a wrong command', async (t) => {
   const { run } = await openHub(t, { token: 'hf_secret' })
   const refused = await run('model pull hf:acme/tiny', { HF_TOKEN: 'hf_wrong' })
   assert.deepEqual([refused.code, refused.out], [1, ''])
@@ -68,7 +68,7 @@ test('model pull ends with 1 and one line when the hub refuses, with 2 when the 
   }
 })
 
-test('model list says what is here and how it would be run', async (t) => {
+test('model list shows the downloaded models and how they would be run', async (t) => {
   const { data, bytes, run } = await openHub(t)
   const list = async (settings: Record<string, string> = {}) => {
     const { code, out, err } = await run('model list', settings)
@@ -177,7 +177,7 @@ test('model list shows the models of HEDDLE_MODELS with their state, and loads a
   assert.equal((await run('model list', { HEDDLE_DATA: data })).code, 0)
 })
 
-test('--help tells about the commands', async (t) => {
+test('--help lists the commands', async (t) => {
   const { run } = await openHub(t)
   for (const [line, says] of [
     ['--help', /\n {2}model pull hf:ORG\/REPOSITORY\[:QUANT or FILE\] .*\n {2}model list /],

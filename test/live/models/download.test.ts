@@ -49,7 +49,7 @@ const trouble = (message: RegExp, mayPass: boolean) => (error: unknown) => {
   return true
 }
 
-test('a model is downloaded once, and found without the hub from then on', async (t) => {
+test('a model is downloaded once, and then found without the hub', async (t) => {
   const { hub, find, folder, left, seen } = await openHub(t)
   const file = await find('hf:acme/tiny')
   assert.equal(file, join(folder, 'tiny-Q4_K_M.gguf'))
@@ -69,13 +69,13 @@ test('a model is downloaded once, and found without the hub from then on', async
   assert.equal(hub.asked.length, 6)
 })
 
-test('a listing in pages is read to its end', async (t) => {
+test('all pages of a listing are read', async (t) => {
   const { hub, find, folder } = await openHub(t, { page: 1 })
   assert.equal(await find('hf:acme/tiny:Q8_0'), join(folder, 'tiny-Q8_0.gguf'))
   assert.equal(hub.asked.filter((line) => line.startsWith('GET /api/')).length, 3)
 })
 
-test('the token is for the hub and not for where it sends us', async (t) => {
+test('the token is sent to the hub and not to the address that it redirects to', async (t) => {
   const { hub, find } = await openHub(t, { token: 'hf_secret' })
   await assert.rejects(
     find('hf:acme/tiny'),
@@ -90,7 +90,7 @@ test('the token is for the hub and not for where it sends us', async (t) => {
   assert.deepEqual(hub.tokens.store, [undefined])
 })
 
-test('a connection that breaks is taken up where it broke', async (t) => {
+test('a broken connection resumes where it broke', async (t) => {
   const { hub, find } = await openHub(t, { breaksAfter: 100_000 })
   assert.deepEqual(await readFile(await find('hf:acme/tiny')), model)
   const ranges = hub.asked.filter((line) => line.startsWith('GET bytes ')).map((line) => line.slice(10))
@@ -99,7 +99,7 @@ test('a connection that breaks is taken up where it broke', async (t) => {
   for (const range of ranges.slice(1)) assert.match(range, /^bytes=[1-9]\d*-$/)
 })
 
-test('a download that was given up goes on the next time', async (t) => {
+test('an abandoned download continues the next time', async (t) => {
   const { hub, find, left } = await openHub(t, { breaksAfter: 120_000, silentFrom: 2 })
   await assert.rejects(
     find('hf:acme/tiny'),
@@ -122,7 +122,7 @@ test('a download that was given up goes on the next time', async (t) => {
   assert.deepEqual(await other.left(), ['tiny-Q4_K_M.gguf', 'tiny-Q8_0.gguf'])
 })
 
-test('a part that has all bytes already is only checked', async (t) => {
+test('a complete part is only verified', async (t) => {
   const { hub, find, folder, left } = await openHub(t)
   await find('hf:acme/tiny:Q8_0')
   const sum = hub.sha256Of('acme/tiny/tiny-Q4_K_M.gguf').slice(0, 16)
@@ -131,7 +131,7 @@ test('a part that has all bytes already is only checked', async (t) => {
   assert.deepEqual(await left(), ['tiny-Q4_K_M.gguf', 'tiny-Q8_0.gguf'])
 })
 
-test('a hub that knows no ranges sends the file from its beginning', async (t) => {
+test('a hub without range requests sends the file from its beginning', async (t) => {
   const { hub, find, folder } = await openHub(t, { ignoresRange: true })
   await find('hf:acme/tiny:Q8_0')
   const sum = hub.sha256Of('acme/tiny/tiny-Q4_K_M.gguf').slice(0, 16)
@@ -139,18 +139,18 @@ test('a hub that knows no ranges sends the file from its beginning', async (t) =
   assert.deepEqual(await readFile(await find('hf:acme/tiny:Q4_K_M')), model)
 })
 
-test('a hub that knows no ranges and breaks off is given up', async (t) => {
+test('a download from a hub without range requests fails when it breaks off', async (t) => {
   const { find } = await openHub(t, { ignoresRange: true, breaksAfter: 100_000 })
   await assert.rejects(find('hf:acme/tiny'), trouble(/broke off/, true))
 })
 
-test('a hub that sends another part than was asked for is given up', async (t) => {
+test('a download fails when the hub sends a different range', async (t) => {
   const { find, left } = await openHub(t, { breaksAfter: 100_000, misses: 1000 })
   await assert.rejects(find('hf:acme/tiny'), trouble(/the hub sends it from byte \d+ on\.$/, true))
   assert.equal((await left()).length, 1)
 })
 
-test('what arrives damaged is thrown away', async (t) => {
+test('a damaged download is discarded', async (t) => {
   const { hub, find, left } = await openHub(t, { damages: true })
   const sum = hub.sha256Of('acme/tiny/tiny-Q4_K_M.gguf')
   await assert.rejects(
@@ -160,7 +160,7 @@ test('what arrives damaged is thrown away', async (t) => {
   assert.deepEqual(await left(), [])
 })
 
-test('what cannot be checked is not taken', async (t) => {
+test('a file that cannot be verified is not accepted', async (t) => {
   const { find, left } = await openHub(t, { sumless: true })
   await assert.rejects(find('hf:acme/tiny'), trouble(/The hub names no SHA-256 of it/, false))
   assert.ok((await left()).every((name) => name.endsWith('.part')))
@@ -178,7 +178,7 @@ for (const [status, message, mayPass] of [
   })
 }
 
-test('a hub that is not there', async (t) => {
+test('an unreachable hub', async (t) => {
   const data = await newFolder(t)
   const watch = {
     signal: new AbortController().signal,
@@ -193,7 +193,7 @@ test('a hub that is not there', async (t) => {
   )
 })
 
-test('a repository that is not there, and a kind that it does not have', async (t) => {
+test('a missing repository, and a missing quantization', async (t) => {
   const { find } = await openHub(t)
   await assert.rejects(
     find('hf:acme/none'),
@@ -208,20 +208,20 @@ test('a repository that is not there, and a kind that it does not have', async (
   )
 })
 
-test('paths that would leave the folder are not seen', async (t) => {
+test('paths that would leave the folder are ignored', async (t) => {
   const evil = { '../../evil.gguf': model, '/evil.gguf': model, 'a\\b.gguf': model }
   const { find } = await openHub(t, { repositories: { 'acme/tiny': evil } })
   await assert.rejects(find('hf:acme/tiny'), trouble(/^acme\/tiny has no \.gguf file/, false))
 })
 
-test('two at once download it once', async (t) => {
+test('two concurrent downloads fetch the file once', async (t) => {
   const { hub, find } = await openHub(t)
   const found = await Promise.all([find('hf:acme/tiny'), find('hf:acme/tiny')])
   assert.equal(found[0], found[1])
   assert.equal(hub.asked.filter((line) => line.startsWith('GET bytes ')).length, 1)
 })
 
-test('who gives up leaves a part and no file', async (t) => {
+test('an aborted download leaves a part and no file', async (t) => {
   const { find, folder } = await openHub(t)
   const giving = new AbortController()
   const reason = new Error('enough')

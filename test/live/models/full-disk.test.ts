@@ -12,11 +12,11 @@ import { until } from '../../support/waiting.ts'
 
 const name = 'm-Q4_0.gguf'
 
-/** A model of some 5 MB, behind a hub. */
+/** A model of some 5 MB on a hub. */
 async function openHub(t: TestContext) {
   const file = join(await newFolder(t), name)
   await writeRandomModel(file, { context: 1024, vocabulary: 30_000 })
-  // What follows the tensors of a file is nobody's business.
+  // Bytes after the tensors of a file are ignored.
   const bytes = Buffer.concat([await readFile(file), randomBytes(2 << 20)])
   const hub = await startFakeHub(t, { repositories: { 'acme/tiny': { [name]: bytes } } })
   const data = await newFolder(t)
@@ -28,7 +28,7 @@ async function openHub(t: TestContext) {
 
 const pull = ['model', 'pull', 'hf:acme/tiny']
 
-test('model pull says how much room is missing before it begins', async (t) => {
+test('model pull says how much space is missing before it begins', async (t) => {
   const { hub, settings, data } = await openHub(t)
   const disk = smallDisk(data, 2 << 20)
   if (disk === undefined) return t.skip('this user may not mount a small disk')
@@ -44,7 +44,7 @@ test('model pull says how much room is missing before it begins', async (t) => {
   )
 })
 
-test('a disk that is full in the middle: model pull says so, leaves a part and no file, and goes on when there is room', async (t) => {
+test('when the disk becomes full model pull says so, leaves a part and no file, and continues when there is space', async (t) => {
   const { hub, bytes, settings, folder, here } = await openHub(t)
   const limit = shortFiles(1_000)
   if (limit === undefined) return t.skip('this shell limits no files')
@@ -65,9 +65,9 @@ test('a disk that is full in the middle: model pull says so, leaves a part and n
   assert.equal(hub.asked.at(-1), `GET bytes bytes=${begun}-`)
 })
 
-test('a server whose disk has no room for the model serves the record, says what is missing, and will try again', async (t) => {
+test('without space for the model a server serves the record, says what is missing, and tries again later', async (t) => {
   const { settings, data, bytes } = await openHub(t)
-  // Half of it is taken.
+  // Half of it is in use.
   const disk = smallDisk(data, 8 << 20)
   if (disk === undefined) return t.skip('this user may not mount a small disk')
   assert.ok(bytes.length > 4 << 20)

@@ -7,7 +7,7 @@ import { writeRandomModel } from '../../support/random-model.ts'
 import { newFolder, startServer } from '../../support/server.ts'
 import { until } from '../../support/waiting.ts'
 
-test('a server with a list of models, none of them loaded, holds less than 150 MB', async (t) => {
+test('a server with a list of unloaded models uses less than 150 MB', async (t) => {
   if (!canMeasureMemory) return t.skip('there is no /proc to measure memory with')
   const folder = await newFolder(t)
   await writeRandomModel(join(folder, 'one.gguf'), { seed: 1 })
@@ -19,7 +19,7 @@ test('a server with a list of models, none of them loaded, holds less than 150 M
     HEDDLE_MODEL: '',
     HEDDLE_MODELS: join(folder, 'models.json'),
   }
-  // What is compiled at the first start of all is kept for the others.
+  // Code compiled at the very first start is cached for later ones.
   assert.equal(await (await startServer(t, settings)).end('SIGTERM'), 0)
   const server = await startServer(t, settings)
   await until('they are found', async () => (await server.get('/ready')).status === 200)

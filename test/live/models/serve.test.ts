@@ -30,7 +30,7 @@ async function recordWorks(server: RunningServer): Promise<void> {
   assert.equal(read.status, 200)
 }
 
-test('a model of a path is served: listed, counted with, continued, measured', async (t) => {
+test('a model given by its path is listed, tokenizes, completes and appears in the metrics', async (t) => {
   const settings = {
     HEDDLE_DATA: await newFolder(t),
     HEDDLE_MODEL: await modelIn(t),
@@ -91,7 +91,7 @@ test('a model of a path is served: listed, counted with, continued, measured', a
   assert.equal(await server.end('SIGTERM'), 0)
 })
 
-test('a model that cannot be served leaves the record alone', async (t) => {
+test('a model that cannot be served does not affect the record', async (t) => {
   const settings = { HEDDLE_DATA: await newFolder(t), HEDDLE_MODEL: '/nowhere/m.gguf' }
   const server = await startServer(t, settings)
   await becomes(server, 'failed')
@@ -105,7 +105,7 @@ test('a model that cannot be served leaves the record alone', async (t) => {
   assert.equal(await server.end('SIGTERM'), 0)
 })
 
-test('the record answers while a model is on its way, and the model when it is there', async (t) => {
+test('the record answers while a model is downloaded, and the model once it has arrived', async (t) => {
   const bytes = await readFile(await modelIn(t))
   const options: FakeHubOptions = { repositories: { 'acme/tiny': { 'm-Q4_0.gguf': bytes } }, status: 503 }
   const hub = await startFakeHub(t, options)
@@ -126,7 +126,7 @@ test('the record answers while a model is on its way, and the model when it is t
   assert.equal(await again.end('SIGTERM'), 0)
 })
 
-test('stopping gives running streams their time, then ends them, and leaves no engine behind', async (t) => {
+test('stopping gives running streams some time, then ends them, and leaves no engine behind', async (t) => {
   const settings = { HEDDLE_DATA: await newFolder(t), HEDDLE_MODEL: await modelIn(t), HEDDLE_GRACE: '300' }
   const server = await startServer(t, settings)
   await becomes(server, 'ready')

@@ -62,7 +62,7 @@ async function modelIn(t: TestContext): Promise<string> {
   return file
 }
 
-test('a model of a path is checked and handed to the engine as it is to be run', async (t) => {
+test('a model given by its path is checked and passed to the engine with its plan', async (t) => {
   const file = await modelIn(t)
   const { served, state, plans, closed } = await openServed(t, { HEDDLE_MODEL: file, HEDDLE_QUEUE: '7' })
   assert.equal(state(), 'starting')
@@ -101,7 +101,7 @@ test('a model of a path is checked and handed to the engine as it is to be run',
   assert.equal(closed(), 1)
 })
 
-test('settings win over what the model and the machine suggest', async (t) => {
+test('settings take precedence over what the model and the machine suggest', async (t) => {
   const { state, plans } = await openServed(t, {
     HEDDLE_MODEL: await modelIn(t),
     HEDDLE_MODEL_NAME: 'first, second/name',
@@ -119,7 +119,7 @@ test('settings win over what the model and the machine suggest', async (t) => {
   )
 })
 
-test('a model that cannot be served is failed, with one line in the log, and nothing is tried again', async (t) => {
+test('a model that cannot be served fails with one log line, and is not tried again', async (t) => {
   const { served, state, plans, log } = await openServed(t, { HEDDLE_MODEL: '/nowhere/m.gguf' })
   await until('it has failed', () => state() === 'failed')
   const reasonOf = (model: string) =>
@@ -136,7 +136,7 @@ test('a model that cannot be served is failed, with one line in the log, and not
   assert.deepEqual(plans, [])
 })
 
-test('what may pass is tried again until it has passed', async (t) => {
+test('a temporary failure is retried until it is over', async (t) => {
   const bytes = await readFile(await modelIn(t))
   const hub: FakeHubOptions = { repositories: { 'acme/tiny': { 'm-Q4_0.gguf': bytes } }, status: 503 }
   const { state, plans, log, data } = await openServed(t, { HEDDLE_MODEL: 'hf:acme/tiny' }, hub)
@@ -169,7 +169,7 @@ test('a model without a template is served, with a warning', async (t) => {
   assert.ok(log.some(({ level, message }) => level === 'warn' && /no chat template/.test(message)))
 })
 
-test('closing ends what waits for its next try', async (t) => {
+test('closing ends the wait for the next try', async (t) => {
   const hub: FakeHubOptions = { repositories: { 'acme/tiny': {} }, status: 503 }
   const pauseMs = 3_600_000
   const { served, log, plans } = await openServed(t, { HEDDLE_MODEL: 'hf:acme/tiny' }, hub, pauseMs)

@@ -36,7 +36,7 @@ async function rows(db: Database, project: string): Promise<string[]> {
 
 export function answers(open: Driver['open']): void {
   describe('recorded answers', () => {
-    test('are calls, found by the ids of their completions', async (t) => {
+    test('are calls that are found by the id of their completion', async (t) => {
       const db = await open(t)
       const project = newProject()
       await db.write('recordAnswers', [answerOf(project, 'a'), answerOf(project, 'b')], 'alice')
@@ -55,7 +55,7 @@ export function answers(open: Driver['open']): void {
       assert.equal((await rows(db, project)).length, 100)
     })
 
-    test('of one completion id: the latest that is there to see, and how many there are', async (t) => {
+    test('with the same completion id: the latest visible one is found, and the number of matches', async (t) => {
       const db = await open(t)
       const project = newProject()
       const completion = 'chatcmpl-same'
@@ -71,7 +71,7 @@ export function answers(open: Driver['open']): void {
       assert.deepEqual(await found(later), { callId: 'c', matches: 1 })
     })
 
-    test('take their rows with them when they are deleted or swept', async (t) => {
+    test('lose their rows when they are deleted or swept', async (t) => {
       const db = await open(t)
       const project = newProject()
       const other = newProject()

@@ -49,7 +49,7 @@ export function callFacts(open: Driver['open']): void {
   })
 
   describe('facts of calls', () => {
-    test('come with the parts, in whichever order those come', async (t) => {
+    test('are derived from the parts of a call in any order', async (t) => {
       const db = await open(t)
       for (const order of [
         ['start', 'end'],
@@ -68,7 +68,7 @@ export function callFacts(open: Driver['open']): void {
       }
     })
 
-    test('a part that is sent again replaces its own', async (t) => {
+    test('a part that is sent again replaces its own facts', async (t) => {
       const db = await open(t)
       const project = newProject()
       await db.write('upsertCalls', [wholePart(project, 'a', start, end)])
@@ -80,10 +80,10 @@ export function callFacts(open: Driver['open']): void {
       )
     })
 
-    test('previews are those of what the call carried, however long it is', async (t) => {
+    test('previews are those of the values of the call, however long they are', async (t) => {
       const db = await open(t)
       const project = newProject()
-      // Up to 4,096 UTF-16 units they are read, of one to three bytes in the record.
+      // Previews read up to 4,096 UTF-16 units, of one to three bytes each in the record.
       const texts = ['', 'x', '漢', '🐟'].flatMap((character) =>
         [0, 1, 100, 4093, 4094, 4095, 4096, 9000, 20_000].map((units) =>
           character.repeat(units / Math.max(1, character.length)),
@@ -108,7 +108,7 @@ export function callFacts(open: Driver['open']): void {
       assert.deepEqual(shown.sort(), expected.sort())
     })
 
-    test('go with what the call carried', async (t) => {
+    test('are deleted with the values of the call', async (t) => {
       const db = await open(t)
       const project = newProject()
       await db.write('upsertCalls', [wholePart(project, 'a', start, end)])
@@ -163,7 +163,7 @@ export function callFacts(open: Driver['open']): void {
       )
     })
 
-    test('a new record has nothing to catch up with', async (t) => {
+    test('a new record has nothing to backfill', async (t) => {
       const db = await open(t)
       assert.equal(await backfillPosition(db), undefined)
       assert.equal(await db.writeBehind('backfillFacts', { limit: 10, characters: 1000 }), false)

@@ -16,7 +16,7 @@ before(async () => {
 })
 after(() => server.stop())
 
-/** Where two processes would open the same record. */
+/** Places where two processes can open the same record. */
 const places = {
   'SQLite file': async () => {
     const folder = await mkdtemp(join(tmpdir(), 'heddle-test-'))
@@ -32,7 +32,7 @@ const places = {
 
 type Heard = readonly Change[] | 'unknown'
 
-/** What is heard, one after the other. */
+/** Receives changes one by one. */
 function listen(db: Database) {
   const waiting: Heard[] = []
   let wake = () => {}
@@ -53,7 +53,7 @@ function listen(db: Database) {
 }
 
 for (const [name, placeOf] of Object.entries(places)) {
-  test(`${name}: writes are told behind their commit, those of others too`, async (t) => {
+  test(`${name}: writes are announced after their commit, including those of other processes`, async (t) => {
     const place = await placeOf()
     const [one, other] = [await openRecord(place), await openRecord(place)]
     t.after(() => Promise.all([one.close(), other.close()]))
@@ -68,7 +68,7 @@ for (const [name, placeOf] of Object.entries(places)) {
     assert.deepEqual(await heard.until((changes) => changes !== 'unknown'), [
       { project: project_id, kind: 'call', ids: [own] },
     ])
-    // Whether another process can be heard already shows when it is: until then it writes again.
+    // There is no signal for when another process can be heard, so it writes until it is.
     let id = ''
     const timer = setInterval(async () => {
       id = await write(other)
@@ -84,7 +84,7 @@ for (const [name, placeOf] of Object.entries(places)) {
   })
 }
 
-test('PostgreSQL: a listener whose connection breaks comes back, and says that it may have missed something', async (t) => {
+test('PostgreSQL: a listener reconnects after its connection breaks, and reports that it may have missed changes', async (t) => {
   const place = await places.PostgreSQL()
   const db = await openRecord(place)
   t.after(() => db.close())

@@ -7,7 +7,7 @@ import { refusedWith } from '../../support/refusals.ts'
 
 export function closing(open: Driver['open']): void {
   describe('closing', () => {
-    test('waits for what is under way and takes nothing new', async (t) => {
+    test('waits for running work and accepts nothing new', async (t) => {
       const db = await open(t)
       const project = newProject()
       const writes = Array.from({ length: 200 }, (_, i) =>
@@ -25,7 +25,7 @@ export function closing(open: Driver['open']): void {
       await assert.rejects(db.probe(), refusedWith('stopping'))
     })
 
-    test('ends the streams that run, and they say so', async (t) => {
+    test('ends running streams with an error', async (t) => {
       const db = await open(t)
       const project = newProject()
       const ids = Array.from({ length: 50 }, (_, i) => `call-${i}`)

@@ -18,7 +18,7 @@ async function visibleIds(db: Database, project: string, now = later): Promise<s
   return (await visibleCalls(db, project, { now })).map((call) => call.id)
 }
 
-/** Parents by call; all in one trace unless told otherwise. */
+/** Writes calls by their parents, by default in one trace. */
 async function writeTree(
   db: Database,
   project: string,
@@ -36,7 +36,7 @@ export function deleting(open: Driver['open']): void {
     db.write('deleteCalls', { project_id, ids, now: later })
 
   describe('deleting', () => {
-    test('takes the descendants of the same trace and counts those that were not named', async (t) => {
+    test('deletes descendants in the same trace, and counts those that were not named', async (t) => {
       const db = await open(t)
       const project = newProject()
       await writeTree(
@@ -49,7 +49,7 @@ export function deleting(open: Driver['open']): void {
       assert.deepEqual(await visibleIds(db, project), ['beside', 'stranger'])
     })
 
-    test('leaves the ancestors', async (t) => {
+    test('keeps the ancestors', async (t) => {
       const db = await open(t)
       const project = newProject()
       await writeTree(db, project, { root: null, child: 'root', grandchild: 'child' })
@@ -67,7 +67,7 @@ export function deleting(open: Driver['open']): void {
       assert.deepEqual(await visibleIds(db, other), ['child', 'root'])
     })
 
-    test('ends when calls are their own ancestors', async (t) => {
+    test('terminates when calls are their own ancestors', async (t) => {
       const db = await open(t)
       const project = newProject()
       await writeTree(db, project, { a: 'c', b: 'a', c: 'b', self: 'self', free: null })
@@ -75,7 +75,7 @@ export function deleting(open: Driver['open']): void {
       assert.deepEqual(await visibleIds(db, project), ['free'])
     })
 
-    test('of what is not there does nothing, and of what is deleted nothing more', async (t) => {
+    test('of missing or deleted calls does nothing', async (t) => {
       const db = await open(t)
       const project = newProject()
       await writeTree(db, project, { root: null, child: 'root' })
@@ -86,7 +86,7 @@ export function deleting(open: Driver['open']): void {
       assert.deepEqual(await remove(db, project, []), { descendants: 0 })
     })
 
-    test('takes many at once and deep families', async (t) => {
+    test('deletes many calls at once, and deep traces', async (t) => {
       const db = await open(t)
       const project = newProject()
       const chain = Array.from({ length: 300 }, (_, i): [string, string | null] => [

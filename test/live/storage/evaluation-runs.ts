@@ -100,7 +100,7 @@ const endOf = (project_id: string, summary = '{"a":1}') => ({
 
 export function evaluationRuns(open: Driver['open']): void {
   describe('evaluation runs', () => {
-    test('what is added again is the same, or a conflict', async (t) => {
+    test('adding the same again changes nothing, and adding something else is a conflict', async (t) => {
       const db = await open(t)
       const { project, prediction, score } = await beginTrial(db)
       const one = score('s1', 'exact', '1.0')
@@ -124,7 +124,7 @@ export function evaluationRuns(open: Driver['open']): void {
       assert.deepEqual(await storedRows(db, project), before)
     })
 
-    test('what a refusal stops leaves nothing', async (t) => {
+    test('a refused write leaves nothing', async (t) => {
       const db = await open(t)
       const { project, prediction, score } = await beginTrial(db)
       const ids = async () => (await storedRows(db, project)).map(({ id }) => id)
@@ -149,7 +149,7 @@ export function evaluationRuns(open: Driver['open']): void {
       assert.deepEqual(await storedRows(db, elsewhere), [])
     })
 
-    test('a finished trial has every score, whenever it came', async (t) => {
+    test('a finished trial has every score, whenever it arrived', async (t) => {
       const db = await open(t)
       const { project, score, output, finish } = await beginTrial(db)
       await db.write('addScore', score('s1', 'exact', '1.0'))
@@ -217,7 +217,7 @@ export function evaluationRuns(open: Driver['open']): void {
       }
     })
 
-    test('deleting takes only what is of the kind', async (t) => {
+    test('deleting removes only calls of the given kind', async (t) => {
       const db = await open(t)
       const { project, score } = await beginTrial(db)
       await db.write('addScore', score('s1', 'exact', '1'))
@@ -233,7 +233,7 @@ export function evaluationRuns(open: Driver['open']): void {
       assert.equal(await db.write('deleteEvaluationRuns', all), 0)
     })
 
-    test('the values of the trials are read where they stand', async (t) => {
+    test('the values of trials are read from their outputs', async (t) => {
       const db = await open(t)
       const project = newProject()
       const trial = (id: string, output: string | null, fields = {}) =>

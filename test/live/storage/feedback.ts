@@ -62,7 +62,7 @@ function callsOf(
 
 export function feedback(open: Driver['open']): void {
   describe('feedback', () => {
-    test('comes back as it was given', async (t) => {
+    test('is read as it was written', async (t) => {
       const db = await open(t)
       const project = newProject()
       const full = feedbackOf(project, {
@@ -88,7 +88,7 @@ export function feedback(open: Driver['open']): void {
       )
     })
 
-    test('the same content again is the record that is there', async (t) => {
+    test('the same content again returns the existing record', async (t) => {
       const db = await open(t)
       const project = newProject()
       await db.write('addFeedback', [feedbackOf(project, { id: 'a', payload: '{"a":1,"b":[1.50]}' })])
@@ -99,7 +99,7 @@ export function feedback(open: Driver['open']): void {
       assert.deepEqual(await idsOf(db, project), ['a', 'b'])
     })
 
-    test('other content under its id is refused, and nothing beside it is stored', async (t) => {
+    test('other content under an existing id is refused with its whole batch', async (t) => {
       const db = await open(t)
       const project = newProject()
       await db.write('addFeedback', [feedbackOf(project, { id: 'm' })])
@@ -124,7 +124,7 @@ export function feedback(open: Driver['open']): void {
       assert.deepEqual(await idsOf(db, project), ['m'])
     })
 
-    test('of many at once with the same id and other content one is stored', async (t) => {
+    test('only one of several concurrent records with the same id and other content is stored', async (t) => {
       const db = await open(t)
       for (let round = 0; round < 10; round++) {
         const project = newProject()
@@ -145,7 +145,7 @@ export function feedback(open: Driver['open']): void {
       }
     })
 
-    test('batches that overlap in other orders wait for each other, and all end', async (t) => {
+    test('batches that overlap in different orders wait for each other without a deadlock', async (t) => {
       const db = await open(t)
       const project = newProject()
       const ids = Array.from({ length: 60 }, (_, n) => `f${n}`)
@@ -165,7 +165,7 @@ export function feedback(open: Driver['open']): void {
       assert.equal((await stored(db, project)).length, 60)
     })
 
-    test('what is added while it is removed is there or not, and nobody fails', async (t) => {
+    test('adding and removing the same record at once both succeed', async (t) => {
       const db = await open(t)
       const project = newProject()
       for (let round = 0; round < 10; round++) {
@@ -179,7 +179,7 @@ export function feedback(open: Driver['open']): void {
       assert.ok((await stored(db, project)).length <= 1)
     })
 
-    test('is removed by id and project, and replaced in one step', async (t) => {
+    test('is removed by id and project, and replaced atomically', async (t) => {
       const db = await open(t)
       const [project, other] = [newProject(), newProject()]
       for (const one of [project, other]) {
@@ -251,7 +251,7 @@ export function feedback(open: Driver['open']): void {
       assert.deepEqual([first?.feedback_left_out, second?.feedback, second?.feedback_left_out], [0, null, 0])
     })
 
-    test('of one call is shown as far as there is room, and what is left out is counted', async (t) => {
+    test('of one call is shown up to a bound, and the rest is counted', async (t) => {
       const db = await open(t)
       const project = newProject()
       await db.write('upsertCalls', [startPart(project, 'c1')])
@@ -270,7 +270,7 @@ export function feedback(open: Driver['open']): void {
       assert.deepEqual([shown.length, shown[0]?.id, call?.feedback_left_out], [16, 'f00', 4])
     })
 
-    test('is what a query of calls asks for by its kind: the latest that has a value there', async (t) => {
+    test('is queried by its kind: the latest record that has a value at the path counts', async (t) => {
       const db = await open(t)
       const project = newProject()
       const ids = ['a', 'b', 'c', 'd']

@@ -23,7 +23,7 @@ async function counts(db: Database, project: string): Promise<number[]> {
 
 export function files(open: Driver['open']): void {
   describe('files', () => {
-    test('every byte comes back', async (t) => {
+    test('every byte is returned', async (t) => {
       const db = await open(t)
       const project = newProject()
       const upload = openUpload(db, project, 1 << 20)
@@ -40,7 +40,7 @@ export function files(open: Driver['open']): void {
       assert.equal(await size(newProject()), 0)
     })
 
-    test('a file in pieces is seen when it is finished', async (t) => {
+    test('a file in pieces is visible once it is finished', async (t) => {
       const db = await open(t)
       const project = newProject()
       const bytes = Buffer.alloc(3 * pieceBytes + 5, everyByte)
@@ -56,7 +56,7 @@ export function files(open: Driver['open']): void {
       assert.ok(Buffer.concat(pieces).equals(bytes))
     })
 
-    test('the same bytes are kept once in a project, also when they come at once', async (t) => {
+    test('the same bytes are stored once per project, also when uploaded concurrently', async (t) => {
       const db = await open(t)
       const [project, other] = [newProject(), newProject()]
       const bytes = Buffer.alloc(2 * pieceBytes + 1, 'x')
@@ -82,7 +82,7 @@ export function files(open: Driver['open']): void {
       assert.deepEqual(await counts(db, project), [0, 0, 0])
     })
 
-    test('an upload that stood still is swept in steps; one that goes on and files are kept', async (t) => {
+    test('a stalled upload is swept in steps, and active uploads and files are kept', async (t) => {
       const db = await open(t)
       const project = newProject()
       const memory = new SharedArrayBuffer(everyByte.length)

@@ -9,7 +9,7 @@ import type { Database } from '../../../src/storage/database.ts'
 import { endPart, newProject, startedAt, startPart, storedRows, wholePart } from '../../support/call-parts.ts'
 import type { Driver } from '../../support/drivers.ts'
 
-/** A row as the rules say it, without a database: parts are applied one after the other. */
+/** The expected row, without a database: parts are applied one after the other. */
 type Row = Record<string, unknown>
 
 function rowOf(rows: Map<string, Row>, { project_id, id }: { project_id: string; id: string }): Row {
@@ -100,7 +100,7 @@ const message = fc.record({
   renames: fc.array(rename, { maxLength: 1 }),
 })
 
-/** Each call once, as the store wants it. */
+/** Each call once, as the store requires. */
 function onePartOfEach(parts: readonly CallPart[]): CallPart[] {
   return [...new Map(parts.map((one) => [one.id, one])).values()]
 }
@@ -114,8 +114,8 @@ async function sameAs(db: Database, project: string, rows: ReadonlyMap<string, R
 }
 
 export function mergingProperties(open: Driver['open']): void {
-  describe('parts of calls at random', () => {
-    test('one after the other, they end as a merge in memory says', async (t) => {
+  describe('random parts of calls', () => {
+    test('sequential parts give the same rows as a merge in memory', async (t) => {
       const db = await open(t)
       await fc.assert(
         fc.asyncProperty(fc.array(message, { minLength: 1, maxLength: 8 }), async (messages) => {
@@ -136,7 +136,7 @@ export function mergingProperties(open: Driver['open']): void {
       )
     })
 
-    test('all at once, one start and one end of each call end the same in any order', async (t) => {
+    test('concurrent starts and ends of calls give the same rows in any order', async (t) => {
       const db = await open(t)
       const both = fc.record({ start, startName: name, end, endName: name })
       await fc.assert(

@@ -17,7 +17,7 @@ import type { Driver } from '../../support/drivers.ts'
 
 const call = '0194c1a0-0000-7000-8000-000000000001'
 
-/** A start with every field given, and an end likewise. */
+/** A start and an end with every field set. */
 const fullStart = {
   trace_id: 'trace',
   parent_id: 'parent',
@@ -60,7 +60,7 @@ export function merging(open: Driver['open']): void {
   const read = (db: Database, project: string, id = call) => readCall(db, project, id, false, startedAt)
 
   describe('parts of a call', () => {
-    test('a start and an end meet in any order, apart, together and sent again', async (t) => {
+    test('a start and an end merge in any order, separately, together and repeated', async (t) => {
       const db = await open(t)
       const orders = {
         'start, end': ['start', 'end'],
@@ -83,7 +83,7 @@ export function merging(open: Driver['open']): void {
       }
     })
 
-    test('a start that is sent again replaces its own part and leaves the end alone', async (t) => {
+    test('a start that is sent again replaces its own part and keeps the end', async (t) => {
       const db = await open(t)
       const project = newProject()
       await db.write('upsertCalls', [wholePart(project, call, fullStart, fullEnd)])
@@ -93,13 +93,13 @@ export function merging(open: Driver['open']): void {
       const row = await read(db, project)
       assert.equal(row?.inputs, '{"n":2}')
       assert.equal(row?.parent_id, null)
-      assert.equal(row?.user_id, 'alice', 'a call belongs to who started it')
+      assert.equal(row?.user_id, 'alice', 'a call belongs to the user who started it')
       assert.equal(row?.output, fullEnd.output)
       assert.equal(row?.run_step_end, 8)
       assert.equal(row?.storage_size, 39)
     })
 
-    test('a call that was only ended or only named is not there', async (t) => {
+    test('a call that was only ended or only named is not visible', async (t) => {
       const db = await open(t)
       const project = newProject()
       await db.write('upsertCalls', [endPart(project, call)])
@@ -119,7 +119,7 @@ export function merging(open: Driver['open']): void {
     })
 
     for (const count of [1, 15, 16, 17, 33, 1000]) {
-      test(`a batch of ${count} is stored whole`, async (t) => {
+      test(`a batch of ${count} is stored completely`, async (t) => {
         const db = await open(t)
         const project = newProject()
         const ids = Array.from({ length: count }, (_, i) => `call-${String(i).padStart(5, '0')}`)
@@ -139,7 +139,7 @@ export function merging(open: Driver['open']): void {
       })
     }
 
-    test('one batch may hold starts, ends, whole calls and names', async (t) => {
+    test('starts, ends, complete calls and names can be mixed', async (t) => {
       const db = await open(t)
       const project = newProject()
       await db.write('upsertCalls', [startPart(project, 'b'), endPart(project, 'd')])
@@ -187,21 +187,24 @@ export function merging(open: Driver['open']): void {
         db.write('renameCall', { project_id: project, id: call, name })
 
     const cases = {
-      'a start brings one': [[start('a')], 'a'],
+      'a start sets one': [[start('a')], 'a'],
       'an end replaces the one of its start': [[start('a'), end('b')], 'b'],
-      'whichever arrives first': [[end('b'), start('a')], 'b'],
+      'also when the end arrives first': [[end('b'), start('a')], 'b'],
       'an end without a name leaves it': [[start('a'), end(null)], 'a'],
       'a start without a name leaves it': [[end('b'), start(null)], 'b'],
-      'a rename wins over what was there': [[start('a'), end('b'), rename('c')], 'c'],
-      'and over parts that are sent again': [[start('a'), end('b'), rename('c'), start('a'), end('b')], 'c'],
-      'also over a whole call that is sent again': [[whole('a'), rename('c'), whole('a')], 'c'],
-      'a rename may come before its call': [[rename('c'), start('a')], 'c'],
-      'also before the whole of it': [[rename('c'), whole('a')], 'c'],
+      'a rename takes precedence over both': [[start('a'), end('b'), rename('c')], 'c'],
+      'and over parts that are sent again later': [
+        [start('a'), end('b'), rename('c'), start('a'), end('b')],
+        'c',
+      ],
+      'and over a complete call that is sent again': [[whole('a'), rename('c'), whole('a')], 'c'],
+      'a rename may arrive before its call': [[rename('c'), start('a')], 'c'],
+      'also before a complete call': [[rename('c'), whole('a')], 'c'],
       'also before its end': [[rename('c'), end('b'), start('a')], 'c'],
       'the last rename wins': [[start('a'), rename('c'), rename('d')], 'd'],
-      'the empty name takes it away': [[start('a'), rename('')], ''],
+      'the empty name removes it': [[start('a'), rename('')], ''],
       'a rename between its start and its end stays': [[start('a'), rename('c'), end('a')], 'c'],
-      'and over both parts sent again as one': [[start('a'), rename('c'), end('a'), whole('a')], 'c'],
+      'also when both parts are sent again as one': [[start('a'), rename('c'), end('a'), whole('a')], 'c'],
     } as const
     for (const [what, [parts, expected]] of Object.entries(cases)) {
       test(what, async (t) => {

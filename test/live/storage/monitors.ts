@@ -16,7 +16,7 @@ import { refusedWith } from '../../support/refusals.ts'
 
 const noon = 1_767_268_800_000_000
 const day = '2026-01-01'
-/** Later than the clock of the test, by which judgements are noted. */
+/** Later than the clock of the test, which dates judgements. */
 const later = 4_000_000_000_000_000
 
 function monitorRow(project_id: string, fields: Partial<Monitor> = {}): Monitor {
@@ -104,7 +104,7 @@ export function monitors(open: Driver['open']): void {
       }
     }
 
-    test('are kept as they were made, changed in what is given, and end', async (t) => {
+    test('are stored as created, changed in the given fields, and deleted', async (t) => {
       const { db, project, key } = await opened(t)
       const row = monitorRow(project)
       assert.deepEqual({ ...(await findMonitor(db, key)) }, row)
@@ -122,7 +122,7 @@ export function monitors(open: Driver['open']): void {
       await assert.rejects(db.write('changeMonitor', { ...key, user: 'alice', change, now: noon }), gone)
     })
 
-    test('note a call when it has ended, once for each scorer', async (t) => {
+    test('create a judgement for each scorer when a call ends', async (t) => {
       const { db, project, take, write } = await opened(t)
       await db.write('upsertCalls', [startPart(project, 'a')])
       assert.deepEqual(await take('one'), [])
@@ -135,7 +135,7 @@ export function monitors(open: Driver['open']): void {
       assert.deepEqual(await taken('check'), ['a short', 'b short'])
     })
 
-    test('note nothing of other projects, while paused, of judges, and beyond the sample', async (t) => {
+    test('create no judgement for other projects, while paused, for calls of judges, or outside the sample', async (t) => {
       const { db, project, key, atWork, write } = await opened(t, { sampling_rate: 0 })
       await write('a')
       await db.write('changeMonitor', {
@@ -154,7 +154,7 @@ export function monitors(open: Driver['open']): void {
       assert.equal(await atWork(), 1)
     })
 
-    test('give each judgement to one holder, until it is not heard of', async (t) => {
+    test('give each judgement to one holder, until the holder stops renewing it', async (t) => {
       const { db, key, take, write } = await opened(t)
       await write('a', 'b', 'c')
       const taken = await Promise.all(
@@ -181,7 +181,7 @@ export function monitors(open: Driver['open']): void {
       assert.deepEqual(next.map(({ call_id }) => call_id).sort(), ['b', 'c'])
     })
 
-    test('write the score, the call and the tokens together, and once', async (t) => {
+    test('write the score, the call and the tokens together and only once', async (t) => {
       const { db, project, key, take, settle, atWork, write } = await opened(t)
       await write('a')
       await take('one')
@@ -193,7 +193,7 @@ export function monitors(open: Driver['open']): void {
         call: wholePart(project, 'judge call', { op_name: 'heddle.judge' }),
         feedback: feedbackRow(project, 'a'),
       })
-      // Whoever does not have it writes nothing.
+      // A holder without the judgement writes nothing.
       await settle('two', [settled()])
       assert.equal(await tokensOfDay(db, key, day), 0)
       assert.equal(await readCall(db, project, 'judge call', false, noon), undefined)
@@ -202,12 +202,12 @@ export function monitors(open: Driver['open']): void {
       assert.equal(await tokensOfDay(db, key, day), 7)
       assert.ok(await readCall(db, project, 'judge call', false, noon))
       assert.equal(await atWork(), 0)
-      // To write the call again brings it back no more.
+      // Writing the call again does not create it again.
       await write('a')
       assert.equal(await atWork(), 0)
     })
 
-    test('say nothing about a call that is gone, and count what was used', async (t) => {
+    test('store no score for a deleted call, but count its tokens', async (t) => {
       const { db, project, key, take, settle, write } = await opened(t)
       await write('a')
       await take('one')
@@ -220,7 +220,7 @@ export function monitors(open: Driver['open']): void {
       ])
     })
 
-    test('wait, are forgotten, and say why they wait', async (t) => {
+    test('can wait, and report why they wait', async (t) => {
       const { db, key, take, settle, atWork, write } = await opened(t)
       await write('a', 'b')
       await take('one')
@@ -242,7 +242,7 @@ export function monitors(open: Driver['open']): void {
       assert.equal((await findMonitor(db, key))?.waits, null)
     })
 
-    test('forget what became of a call when the call is forgotten', async (t) => {
+    test('forget the judgements of a call when the call is forgotten', async (t) => {
       const { db, project, key, take, settle, write } = await opened(t)
       await write('a', 'b')
       await take('one')
@@ -265,7 +265,7 @@ export function monitors(open: Driver['open']): void {
       assert.deepEqual(await known(), ['good failed 1', 'short pending 1'])
     })
 
-    test('stop with their user, and run as whoever resumes them', async (t) => {
+    test('stop with their user, and run as the user who resumes them', async (t) => {
       const { db, project, key, atWork, write } = await opened(t, { runs_as: newProject() })
       const before = (await findMonitor(db, key)) as Monitor
       await write('a')
@@ -283,7 +283,7 @@ export function monitors(open: Driver['open']): void {
       const resumed = await change('bob', { active: 1 })
       assert.deepEqual([resumed.active, resumed.stopped, resumed.runs_as], [1, null, 'bob'])
       assert.deepEqual({ ...(await findMonitor(db, key)) }, { ...resumed })
-      // Who resumes what somebody had only paused does not take it over.
+      // Resuming a monitor that was only paused does not change its user.
       await change('carol', { active: 0 })
       assert.equal((await change('carol', { active: 1 })).runs_as, 'bob')
       assert.equal(await atWork(), 1)
@@ -300,11 +300,11 @@ export function monitors(open: Driver['open']): void {
           })
         ).map(({ call_id }) => call_id),
         ['a'],
-        `what ended while ${project} was stopped is not noted`,
+        `calls that ended while the monitor of ${project} was stopped have no judgement`,
       )
     })
 
-    test('when deleted write nothing more, and what was noted goes', async (t) => {
+    test('when deleted write nothing more, and their judgements are removed', async (t) => {
       const { db, project, key, take, settle, atWork, write } = await opened(t)
       await write('a', 'b', 'c')
       await take('one')

@@ -54,7 +54,7 @@ export function objects(open: Driver['open']): void {
   ) => db.write('deleteObjects', { project_id, object_id: 'o', only, versions, now: startedAt + 1 })
 
   describe('objects', () => {
-    test('a version comes back as it was given', async (t) => {
+    test('a version is read as it was written', async (t) => {
       const db = await open(t)
       const project = newProject()
       const val = '{"a":1.0,"b":"é\\u0000"}'
@@ -79,7 +79,7 @@ export function objects(open: Driver['open']): void {
       )
     })
 
-    test('numbers grow, and what is given again is the latest', async (t) => {
+    test('version numbers grow, and a repeated value becomes the latest', async (t) => {
       const db = await open(t)
       const project = newProject()
       for (const digest of ['a', 'b', 'c', 'b']) await keep(db, project, digest)
@@ -89,7 +89,7 @@ export function objects(open: Driver['open']): void {
       assert.deepEqual(await shown(db, project), ['a 0 0', 'a 0 1', 'b 1 1', 'c 2 0'])
     })
 
-    test('a value stays as it was first written, until it is deleted', async (t) => {
+    test('a value keeps its first form until it is deleted', async (t) => {
       const db = await open(t)
       const project = newProject()
       const give = (val: string) => keep(db, project, 'a', { val, size: val.length })
@@ -105,7 +105,7 @@ export function objects(open: Driver['open']): void {
       assert.deepEqual(await values(), ['[1e5000] 8', '{"digest":"b"} 14'])
     })
 
-    test('many at once have one number each and one latest', async (t) => {
+    test('concurrent versions have one number each and a single latest one', async (t) => {
       const db = await open(t)
       const project = newProject()
       const digests = Array.from({ length: 20 }, (_, n) => `d${n}`)
@@ -118,7 +118,7 @@ export function objects(open: Driver['open']): void {
       assert.equal(rows.filter((row) => row.is_latest === 1).length, 1)
     })
 
-    test('a name with two classes is a conflict, of live versions only', async (t) => {
+    test('two classes under one name conflict, but only among live versions', async (t) => {
       const db = await open(t)
       const project = newProject()
       const of = (base: string) => ({ base_object_class: base })
@@ -129,7 +129,7 @@ export function objects(open: Driver['open']): void {
       assert.deepEqual(await keep(db, project, 'b', of('Dataset')), { version_index: 2 })
     })
 
-    test('deleting empties versions, and the most recent of the others is the latest', async (t) => {
+    test('deleting empties versions, and the newest remaining one becomes the latest', async (t) => {
       const db = await open(t)
       const project = newProject()
       for (const digest of ['a', 'b', 'c', 'a', 'd']) await keep(db, project, digest)
@@ -147,7 +147,7 @@ export function objects(open: Driver['open']): void {
       assert.deepEqual(await shown(db, project), ['d 3 0', 'e 4 1'])
     })
 
-    test('of several kinds under one name only those of the kind that is asked for are deleted', async (t) => {
+    test('of several kinds under one name only versions of the requested kind are deleted', async (t) => {
       const db = await open(t)
       const project = newProject()
       await keep(db, project, 'op', { kind: 'op' })
@@ -164,7 +164,7 @@ export function objects(open: Driver['open']): void {
       assert.deepEqual(await shown(db, project), ['plain 1 1'])
     })
 
-    test('times follow the numbers of the versions, whatever the clock said', async (t) => {
+    test('times are in the order of version numbers, even if the clock goes backwards', async (t) => {
       const db = await open(t)
       const project = newProject()
       for (const [n, digest] of ['a', 'b', 'c', 'd'].entries()) {
@@ -178,7 +178,7 @@ export function objects(open: Driver['open']): void {
       )
     })
 
-    test('many are read by their digests', async (t) => {
+    test('several versions are read by their digests', async (t) => {
       const db = await open(t)
       const project = newProject()
       for (const name of ['x', 'y'])
@@ -219,7 +219,7 @@ export function objects(open: Driver['open']): void {
       assert.deepEqual(await readLabels(db, project, []), [])
     })
 
-    test('tags stay with a version, an alias moves', async (t) => {
+    test('tags stay with a version, and an alias moves', async (t) => {
       const db = await open(t)
       const project = newProject()
       for (const digest of ['a', 'b']) await keep(db, project, digest)
@@ -246,7 +246,7 @@ export function objects(open: Driver['open']): void {
       assert.equal(await tag('b', ['t']), false)
     })
 
-    test('a digest wins over an alias that looks like it', async (t) => {
+    test('a digest takes precedence over an equal alias', async (t) => {
       const db = await open(t)
       const project = newProject()
       for (const digest of ['a', 'b']) await keep(db, project, digest)

@@ -14,7 +14,7 @@ const add = (db: Database, user: User, key = user.name) =>
 
 export function people(open: Driver['open']): void {
   describe('users and keys', () => {
-    test('a user comes with a key that leads to it', async (t) => {
+    test('a user is created with a key, and found by it', async (t) => {
       const db = await open(t)
       assert.equal(await add(db, bob), true)
       assert.equal(await add(db, alice), true)
@@ -23,7 +23,7 @@ export function people(open: Driver['open']): void {
       assert.equal(await userOfKey(db, 'hash of nobody'), undefined)
     })
 
-    test('a name is given once', async (t) => {
+    test('a name can be used once', async (t) => {
       const db = await open(t)
       await add(db, alice)
       assert.equal(await add(db, { ...bob, name: 'alice' }, 'other'), false)
@@ -31,7 +31,7 @@ export function people(open: Driver['open']): void {
       assert.equal(await userOfKey(db, 'hash of other'), undefined)
     })
 
-    test('only one of many first users is made', async (t) => {
+    test('only one of several concurrent first users is created', async (t) => {
       const db = await open(t)
       const made = await Promise.all(
         ['a', 'b', 'c', 'd', 'e', 'f'].map((name) =>
@@ -42,7 +42,7 @@ export function people(open: Driver['open']): void {
       assert.equal((await listUsers(db)).length, 1)
     })
 
-    test('keys are added, listed, and dead when they are revoked', async (t) => {
+    test('keys are added and listed, and stop working when they are revoked', async (t) => {
       const db = await open(t)
       await add(db, alice)
       const second = { id: 'second', hash: 'hash 2', user: 'alice', now: startedAt + 1 }
@@ -73,7 +73,7 @@ export function people(open: Driver['open']): void {
       assert.deepEqual(await listed(), [first, { ...added, revoked_at: startedAt + 2 }])
     })
 
-    test('what is set for a key comes with its user, until it is taken away', async (t) => {
+    test('settings of a key are read with its user until they are removed', async (t) => {
       const db = await open(t)
       await add(db, alice)
       const quiet = {
@@ -94,10 +94,10 @@ export function people(open: Driver['open']): void {
       assert.deepEqual((await userOfKey(db, 'hash of alice'))?.key, { record: 'off' })
       assert.equal(await set('nobody', 'off'), undefined)
       await db.write('revokeKey', { id: 'quiet', now: startedAt })
-      assert.equal(await set('quiet', 'off'), undefined, 'it was revoked')
+      assert.equal(await set('quiet', 'off'), undefined, 'the key was revoked')
     })
 
-    test('two keys are never the same', async (t) => {
+    test('two keys cannot have the same hash', async (t) => {
       const db = await open(t)
       await add(db, alice)
       const twin = { id: 'twin', hash: 'hash of alice', user: 'alice', now: startedAt }
@@ -105,7 +105,7 @@ export function people(open: Driver['open']): void {
       assert.equal((await listKeys(db, 'alice')).length, 1)
     })
 
-    test('the keys of a user go with it', async (t) => {
+    test('the keys of a user are removed with the user', async (t) => {
       const db = await open(t)
       await add(db, alice)
       await add(db, bob)
@@ -118,7 +118,7 @@ export function people(open: Driver['open']): void {
       assert.deepEqual(await listUsers(db), [bob])
     })
 
-    test('what is set for a user is kept until it is taken away, or the user is', async (t) => {
+    test('settings of a user are kept until they or the user are removed', async (t) => {
       const db = await open(t)
       await add(db, alice)
       await add(db, bob)
@@ -141,7 +141,7 @@ export function people(open: Driver['open']): void {
       assert.equal(await readUserSettings(db, 'alice'), undefined)
     })
 
-    test('two changes at once are both kept', async (t) => {
+    test('concurrent changes are both kept', async (t) => {
       const db = await open(t)
       await add(db, alice)
       const set = (change: SettingsChange) =>

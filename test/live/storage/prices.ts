@@ -33,7 +33,7 @@ async function idsOf(db: Database, project: string, page: { limit?: number; offs
 
 export function prices(open: Driver['open']): void {
   describe('prices', () => {
-    test('come back as they were given, with every digit of their costs', async (t) => {
+    test('are read as they were written, with every digit', async (t) => {
       const db = await open(t)
       const project = newProject()
       const price = priceOf(project)
@@ -44,7 +44,7 @@ export function prices(open: Driver['open']): void {
       )
     })
 
-    test('of some models are those of the project, and no others', async (t) => {
+    test('of models are those of the project, and no others', async (t) => {
       const db = await open(t)
       const [one, other] = [newProject(), newProject()]
       const models = ['a', "b'", 'c', 'é', 'a']
@@ -57,7 +57,7 @@ export function prices(open: Driver['open']): void {
       assert.deepEqual(await pricesOfModels(db, one, []), [])
     })
 
-    test('are found by conditions, in order, by pages', async (t) => {
+    test('are found by conditions, in order and in pages', async (t) => {
       const db = await open(t)
       const project = newProject()
       const ids = ['a', 'b', 'c', 'd', 'e']

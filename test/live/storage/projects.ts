@@ -27,10 +27,10 @@ const tablesWithProjects = {
     WHERE table_schema = current_schema() AND column_name = 'project_id'`,
 }
 
-/** What outlives a project: that it was there and was deleted. */
+/** Tables that outlive a project, to show that it existed and was deleted. */
 const outliving = ['audit', 'projects']
 
-/** Something in every table that has projects. */
+/** Writes something to every table with a project column. */
 async function fill(t: Parameters<typeof openApp>[0], db: Database, project: string): Promise<void> {
   const opened = await openApp(t, { database: db, backend: scriptedBackend() })
   const things = await storeOneOfEach(opened, project, keys.root)
@@ -46,7 +46,7 @@ async function fill(t: Parameters<typeof openApp>[0], db: Database, project: str
     project_id: project,
     pick: { kind: 'scores', below: 1 },
   })
-  // Its call is yet to come.
+  // Its call does not exist yet.
   await post('/feedback/create', {
     project_id: project,
     svc_ref: `weave:///${project}/call/${newId()}`,
@@ -106,7 +106,7 @@ async function rowsOf(db: Database, project: string): Promise<Record<string, num
 
 export function projects(open: Driver['open']): void {
   describe('projects', () => {
-    test('keep what is set for them until it is taken away', async (t) => {
+    test('keep their settings until these are removed', async (t) => {
       const db = await open(t)
       const set = (project_id: string, change: Change<ProjectSettings>) =>
         db.write('changeProjectSettings', { project_id, change })
@@ -120,7 +120,7 @@ export function projects(open: Driver['open']): void {
       assert.deepEqual(await readProjectSettings(db, 'acme/qa'), {})
     })
 
-    test('are listed by their names, of some entities or of all, in pages', async (t) => {
+    test('are listed by name, for some entities or for all, in pages', async (t) => {
       const db = await open(t)
       const names = [
         'a/x',
@@ -176,21 +176,21 @@ export function projects(open: Driver['open']): void {
       assert.deepEqual(first, { project: 'acme/1', settings: { retention_days: 1 }, isBeingDeleted: false })
     })
 
-    test('are known to every table that has things of them', async (t) => {
+    test('the list of their tables has every table with a project column', async (t) => {
       const db = await open(t)
       const found = await db.all<{ name: string }>(trusted(tablesWithProjects[db.dialect.engine]))
       const known = [...projectTables.map(({ table }) => table), ...outliving]
       assert.deepEqual(found.map(({ name }) => name).sort(), known.sort())
     })
 
-    test('are deleted with everything that is theirs, and with nothing of others', async (t) => {
+    test('are deleted with everything in them, and with nothing of others', async (t) => {
       const db = await open(t)
       const projects = ['acme/qa', 'acme/q', 'acme/qa2', 'globex/qa']
       for (const project of projects) await fill(t, db, project)
-      // Projects take turns: a few calls of each are read for the search, and others wait.
+      // Projects take turns: a few calls of each are indexed, and others wait.
       for (const _ of projects) await db.write('indexCalls', { limit: 3, characters: 1 << 20 })
       for (const [table, rows] of Object.entries(await rowsOf(db, 'acme/qa'))) {
-        assert.ok(rows > 0, `there is something in ${table}`)
+        assert.ok(rows > 0, `${table} has rows`)
       }
       const counts = await countProject(db, 'acme/qa', untilTheEnd)
       const others = await dumpOf(db, (project) => project === 'acme/qa')
@@ -219,7 +219,7 @@ export function projects(open: Driver['open']): void {
       )
     })
 
-    test('that are deleted are deleted to the end, when whoever asked for it has left', async (t) => {
+    test('are deleted completely even if the client that asked for it disconnects', async (t) => {
       const db = await open(t)
       await fill(t, db, 'acme/qa')
       const counts = await countProject(db, 'acme/qa', untilTheEnd)
@@ -230,7 +230,7 @@ export function projects(open: Driver['open']): void {
       assert.deepEqual([listed?.project, listed?.isBeingDeleted], ['acme/qa', true])
       const later = (leftBefore: number) =>
         db.write('continueProjectDeletion', { now: now + 100, leftBefore })
-      assert.equal(await later(now + 3), false, 'it has not been left yet')
+      assert.equal(await later(now + 3), false, 'the deletion is still in progress')
       while (await later(now + 4));
       assert.deepEqual(await listProjects(db, { entities: null, after: '', limit: 9 }, untilTheEnd), [])
       const deed = await db.get<{ details: string }>(
@@ -239,7 +239,7 @@ export function projects(open: Driver['open']): void {
       assert.deepEqual(JSON.parse(deed?.details ?? ''), counts)
     })
 
-    test('two who delete the same project do it together', async (t) => {
+    test('concurrent deletions of the same project cooperate', async (t) => {
       const db = await open(t)
       await fill(t, db, 'acme/qa')
       const remove = async () => {

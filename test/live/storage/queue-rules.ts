@@ -67,7 +67,7 @@ function scored(project_id: string, id: string, call_id: string, output: unknown
 
 export function queueRules(open: Driver['open']): void {
   describe('rules of annotation queues', () => {
-    test('queue what ends, with the rule and whose it is', async (t) => {
+    test('queue calls that end, with the rule and its owner', async (t) => {
       const db = await open(t)
       const { project, items, queued } = await openRuled(db, { kind: 'all' })
       await db.write('upsertCalls', [wholePart(project, 'b'), startPart(project, 'c'), endPart(project, 'd')])
@@ -85,7 +85,7 @@ export function queueRules(open: Driver['open']): void {
       )
     })
 
-    test('queue nothing of what is deleted or expired', async (t) => {
+    test('queue no deleted or expired calls', async (t) => {
       const db = await open(t)
       const { project, queued } = await openRuled(db, { kind: 'errors' })
       await db.write('upsertCalls', [startPart(project, 'deleted')])
@@ -99,7 +99,7 @@ export function queueRules(open: Driver['open']): void {
       assert.deepEqual(await queued(), ['failed'])
     })
 
-    test('count every call once, whoever writes it and however often', async (t) => {
+    test('count every call once, however often it is written', async (t) => {
       const db = await open(t)
       const { project, queued, counted, addRule } = await openRuled(db, { kind: 'every_nth', n: 4 })
       await addRule('other', { kind: 'every_nth', n: 1000 })
@@ -120,7 +120,7 @@ export function queueRules(open: Driver['open']): void {
       assert.deepEqual(await counted(), [60, 60])
     })
 
-    test('look at models where they are told, and read odd names as they are', async (t) => {
+    test('read models from the usage and the inputs, and match odd names exactly', async (t) => {
       const db = await open(t)
       const { project, queued } = await openRuled(db, { kind: 'all' }, ["it's \\ \u{1f9ea} 100%"])
       const usage = (name: string) => ({ summary: JSON.stringify({ usage: { [name]: {} } }) })
@@ -133,7 +133,7 @@ export function queueRules(open: Driver['open']): void {
       assert.deepEqual(await queued(), ['a', 'c'])
     })
 
-    test('queue by a score with the feedback, or with the end that comes behind it', async (t) => {
+    test('queue by a score when the feedback arrives, or when the call ends after it', async (t) => {
       const db = await open(t)
       const { project, queued, key } = await openRuled(db, scores({ below: 0.5 }, 'a\\.b.0'))
       const say = (id: string, call: string, value: unknown) =>
@@ -181,7 +181,7 @@ export function queueRules(open: Driver['open']): void {
       assert.deepEqual(await queued(), [])
     })
 
-    test('miss nothing when scores and ends come at the same time', async (t) => {
+    test('miss nothing when scores and ends arrive at the same time', async (t) => {
       const db = await open(t)
       const { project, queued } = await openRuled(db, scores({ above: 0 }))
       const ids = Array.from({ length: 40 }, (_, n) => `call-${n}`)
@@ -194,7 +194,7 @@ export function queueRules(open: Driver['open']): void {
       assert.deepEqual((await queued()).sort(), ids.toSorted())
     })
 
-    test('a queue that goes takes its rules along, while calls end', async (t) => {
+    test('deleting a queue deletes its rules, even while calls end', async (t) => {
       const db = await open(t)
       const { project, key } = await openRuled(db, { kind: 'all' })
       const ids = Array.from({ length: 20 }, (_, n) => `call-${n}`)

@@ -15,7 +15,7 @@ import { collected, viewIn } from '../../support/views.ts'
 
 const never = new AbortController().signal
 
-/** What became of a race: the values of those that were taken, the refusals of the others. */
+/** The outcomes of a race: the values of the writes that succeeded, and the refusals of the others. */
 async function outcomes<Value>(attempts: Promise<Value>[]): Promise<{ taken: Value[]; refused: Refusal[] }> {
   const settled = await Promise.allSettled(attempts)
   const refused = settled.flatMap((one) => (one.status === 'rejected' ? [one.reason as Refusal] : []))
@@ -27,7 +27,7 @@ const positions = async (queue: StoredQueue) => (await queue.items()).map((item)
 
 export function queues(open: Driver['open']): void {
   describe('annotation queues', () => {
-    test('are kept as they were made, changed in what is given, and end', async (t) => {
+    test('are stored as created, changed in the given fields, and deleted', async (t) => {
       const db = await open(t)
       const project = newProject()
       const queue = queueRow(project, { name: 'Größe \u{1f9ea}', description: 'x'.repeat(60_000) })
@@ -48,7 +48,7 @@ export function queues(open: Driver['open']): void {
       await assert.rejects(db.write('changeQueue', change), gone)
     })
 
-    test('are found by a part of the name, in order, by pages, in their project', async (t) => {
+    test('are found by part of their name, in order, in pages and within their project', async (t) => {
       const db = await open(t)
       const project = newProject()
       for (const [n, name] of ['Ähre', 'beta', 'BETÄ'].entries()) {
@@ -64,7 +64,7 @@ export function queues(open: Driver['open']): void {
       assert.deepEqual(await found('', { offset: 2 }), ['0'])
     })
 
-    test('take live calls once and count the rest', async (t) => {
+    test('accept live calls once and count the rest', async (t) => {
       const db = await open(t)
       const queue = await openQueue(db, 2)
       const { project } = queue
@@ -118,7 +118,7 @@ export function queues(open: Driver['open']): void {
       await assert.rejects(queue.add(['live']), refusedWith('annotation_queue_not_found'))
     })
 
-    test('say which calls are in them', async (t) => {
+    test('can be used to filter calls', async (t) => {
       const db = await open(t)
       const { project } = await openQueue(db, 3)
       await db.write('upsertCalls', [wholePart(project, 'outside')])
@@ -168,7 +168,7 @@ export function queues(open: Driver['open']): void {
       const second = await queue.next('bob', { now: noon + minute })
       assert.deepEqual([second.item?.leased_by, second.item?.leased_until], ['bob', noon + 2 * minute])
       assert.deepEqual(await queue.next('alice', { now: noon + minute }), { item: null, leased: 1 })
-      // Whoever finishes what another holds leaves the lease alone; the holder gives it back.
+      // Finishing an item does not end the lease of another annotator; only its holder releases it.
       await queue.say('alice call-000', 'alice', 'completed', noon + minute)
       const [finished] = await queue.items()
       assert.equal(finished?.leased_by, 'bob')
@@ -176,7 +176,7 @@ export function queues(open: Driver['open']): void {
       assert.deepEqual([last.leased_by, last.leased_until, last.finished_by], [null, null, 2])
     })
 
-    test('are worked off in the order of the queue, what is held and what is begun first', async (t) => {
+    test('give out leased and begun items first, then the others in order', async (t) => {
       const db = await open(t)
       const queue = await openQueue(db, 4)
       const taken = async (annotator: string, annotators = 1) =>
@@ -193,8 +193,8 @@ export function queues(open: Driver['open']): void {
     })
   })
 
-  describe('annotation queues under races', () => {
-    test('who has finished everything is done until there is more', async (t) => {
+  describe('annotation queues under concurrency', () => {
+    test('an annotator who has finished everything gets nothing until calls are added', async (t) => {
       const db = await open(t)
       const queue = await openQueue(db, 3)
       const asked = async (annotator: string) => {
@@ -217,7 +217,7 @@ export function queues(open: Driver['open']): void {
       assert.deepEqual(await asked('alice'), [null, 0])
     })
 
-    test('one annotator against itself: one of the two ends wins, and stays', async (t) => {
+    test('of concurrent final states of one annotator one wins and stays', async (t) => {
       const db = await open(t)
       const queue = await openQueue(db, 10)
       const states = ['completed', 'skipped', 'in_progress'] as const
@@ -243,7 +243,7 @@ export function queues(open: Driver['open']): void {
       }
     })
 
-    test('two annotators on one item: each has an end of its own, and the item shows one of them', async (t) => {
+    test('two annotators on one item each have a final state, and the item shows one of them', async (t) => {
       const db = await open(t)
       const queue = await openQueue(db, 1)
       const attempts = Array.from({ length: 60 }, (_, n) => ({
@@ -266,7 +266,7 @@ export function queues(open: Driver['open']): void {
       assert.equal(counts.filter(({ annotator }) => annotator !== null).length, 2)
     })
 
-    test('many reviewers at once are never given the same item', async (t) => {
+    test('concurrent reviewers never get the same item', async (t) => {
       const db = await open(t)
       const queue = await openQueue(db, 20)
       const reviewers = Array.from({ length: 30 }, (_, n) => `reviewer ${n}`)
@@ -284,7 +284,7 @@ export function queues(open: Driver['open']): void {
       for (const { item, leased } of handed) if (item === null) assert.equal(leased, 20)
     })
 
-    test('leases that have ended are given to one reviewer each', async (t) => {
+    test('items with expired leases go to one reviewer each', async (t) => {
       const db = await open(t)
       const queue = await openQueue(db, 10)
       const early = Array.from({ length: 10 }, (_, n) => queue.next(`early ${n}`))
@@ -295,7 +295,7 @@ export function queues(open: Driver['open']): void {
       assert.equal(new Set(items).size, 10)
     })
 
-    test('reviewers who work a queue off together do each item once', async (t) => {
+    test('reviewers who work on a queue together finish each item once', async (t) => {
       const db = await open(t)
       const queue = await openQueue(db, 40)
       const done: string[] = []
@@ -316,7 +316,7 @@ export function queues(open: Driver['open']): void {
       for (const item of await queue.items()) assert.equal(item.finished_by, 1)
     })
 
-    test('calls that are added by several at once are added once, at places without gaps', async (t) => {
+    test('calls that several users add at once are added once, at positions without gaps', async (t) => {
       const db = await open(t)
       const queue = await openQueue(db, 0)
       const ids = Array.from({ length: 60 }, (_, n) => `call-${n}`)
@@ -339,7 +339,7 @@ export function queues(open: Driver['open']): void {
       )
     })
 
-    test('work on a queue that is being deleted is done before, or refused', async (t) => {
+    test('work on a queue that is being deleted either completes first or is refused', async (t) => {
       const db = await open(t)
       const queue = await openQueue(db, 10)
       const key = { project_id: queue.project, queue_id: 'queue' }

@@ -16,7 +16,7 @@ import type { Driver } from '../../support/drivers.ts'
 
 const never = new AbortController().signal
 
-/** Ids in the order of their starts. */
+/** Writes calls; returns their ids in the order of their starts. */
 async function writeMany(db: Database, project: string, count: number): Promise<string[]> {
   const ids = Array.from({ length: count }, (_, i) => `call-${String(i).padStart(5, '0')}`)
   await db.write(
@@ -28,7 +28,7 @@ async function writeMany(db: Database, project: string, count: number): Promise<
 
 export function reading(open: Driver['open']): void {
   describe('reading', () => {
-    test('one call, with what its trace weighs when it is the root', async (t) => {
+    test('one call, with the size of its trace if it is the root', async (t) => {
       const db = await open(t)
       const project = newProject()
       await db.write('upsertCalls', [
@@ -54,7 +54,7 @@ export function reading(open: Driver['open']): void {
       assert.deepEqual([first?.id, first?.total_storage_size], ['root', 116])
     })
 
-    test('nothing for a call of another project or of nobody', async (t) => {
+    test('nothing for a call of another project or a missing call', async (t) => {
       const db = await open(t)
       const project = newProject()
       await db.write('upsertCalls', [startPart(project, 'mine')])
@@ -63,7 +63,7 @@ export function reading(open: Driver['open']): void {
       assert.equal(await db.get(sql`SELECT id FROM calls WHERE id = ${'nobody'}`), undefined)
     })
 
-    test('columns that are not asked for are null', async (t) => {
+    test('columns that are not requested are null', async (t) => {
       const db = await open(t)
       const project = newProject()
       await db.write('upsertCalls', [
@@ -76,7 +76,7 @@ export function reading(open: Driver['open']): void {
       )
     })
 
-    test('pages fit together, whatever their size', async (t) => {
+    test('pages of any size are complete and do not overlap', async (t) => {
       const db = await open(t)
       const project = newProject()
       const ids = await writeMany(db, project, 45)
@@ -98,7 +98,7 @@ export function reading(open: Driver['open']): void {
       assert.deepEqual(await visibleCalls(db, project, { limit: 5, offset: 45 }), [])
     })
 
-    test('counts are of what the page holds', async (t) => {
+    test('counts are those of the page', async (t) => {
       const db = await open(t)
       const project = newProject()
       await writeMany(db, project, 20)
@@ -113,7 +113,7 @@ export function reading(open: Driver['open']): void {
       assert.deepEqual(await count(6), [{ count: 6, bytes: 24 }])
     })
 
-    test('numbers are numbers and texts are texts', async (t) => {
+    test('numbers and texts are read exactly', async (t) => {
       const db = await open(t)
       const project = newProject()
       const inputs = '{"big":9007199254740993,"one":1.0,"s":"\\u0000 \\ud800 ½ 🐟 \'\\""}'
@@ -132,7 +132,7 @@ export function reading(open: Driver['open']): void {
   })
 
   describe('streams', () => {
-    test('bring every row once, in chunks of the size that was asked for', async (t) => {
+    test('return every row once, in chunks of the requested size', async (t) => {
       const db = await open(t)
       const project = newProject()
       const ids = await writeMany(db, project, 450)
@@ -146,7 +146,7 @@ export function reading(open: Driver['open']): void {
       }
     })
 
-    test('show the record as it was when they began', async (t) => {
+    test('show the record as it was at their start', async (t) => {
       const db = await open(t)
       const project = newProject()
       const ids = await writeMany(db, project, 30)
@@ -162,7 +162,7 @@ export function reading(open: Driver['open']): void {
       assert.equal((await visibleCalls(db, project)).length, 30 - 1 + 3)
     })
 
-    test('that are left early give everything back', async (t) => {
+    test('release everything when their reader stops early', async (t) => {
       const db = await open(t)
       const project = newProject()
       await writeMany(db, project, 50)
@@ -175,7 +175,7 @@ export function reading(open: Driver['open']): void {
       assert.equal((await visibleCalls(db, project)).length, 50)
     })
 
-    test('end when their signal says so', async (t) => {
+    test('end when their signal aborts', async (t) => {
       const db = await open(t)
       const project = newProject()
       await writeMany(db, project, 50)
@@ -196,7 +196,7 @@ export function reading(open: Driver['open']): void {
       assert.equal((await visibleCalls(db, project)).length, 50)
     })
 
-    test('more than there are seats for are all served', async (t) => {
+    test('are all served, even if there are more than readers', async (t) => {
       const db = await open(t)
       const project = newProject()
       await writeMany(db, project, 50)
@@ -204,7 +204,7 @@ export function reading(open: Driver['open']): void {
       assert.ok(all.every((rows) => rows.length === 50))
     })
 
-    test('that fail say why', async (t) => {
+    test('report why they fail', async (t) => {
       const db = await open(t)
       const stream = db.stream(sql`SELECT id FROM nowhere`, { signal: never })
       await assert.rejects(async () => {

@@ -19,7 +19,7 @@ interface Given {
   previous_id?: string | null
   earlier?: string[]
   until?: number | null
-  /** What the retention of the project says of its call. */
+  /** When its call expires by the retention of the project. */
   retained?: number | null
   inputs?: string
   output?: string
@@ -89,7 +89,7 @@ const find = (db: Database, id: string, at = now, user = 'alice') =>
 const callOf = (db: Database, id: string, at = now) =>
   readCall(db, project, callIds.get(id) as string, false, at)
 
-/** The rows that are left, whether anybody sees them or not. */
+/** The remaining rows, visible or not. */
 async function rowsOf(db: Database, id: string) {
   const [responses, details] = [
     await db.all(sql`SELECT id FROM responses WHERE id = ${id}`),
@@ -100,7 +100,7 @@ async function rowsOf(db: Database, id: string) {
 
 export function responses(open: Driver['open']): void {
   describe('responses', () => {
-    test('are read from their calls, by their user alone', async (t) => {
+    test('are read from their calls, by their user only', async (t) => {
       const db = await open(t)
       const given = responseOf()
       const { id } = given
@@ -122,11 +122,11 @@ export function responses(open: Driver['open']): void {
       assert.equal(await find(db, id, now, 'bob'), undefined)
       const again = responseOf({ id })
       assert.equal(await db.write('keepResponse', again), false)
-      assert.equal(await callOf(db, id), undefined, 'one that is refused is no call')
+      assert.equal(await callOf(db, id), undefined, 'a refused response has no call')
       assert.equal(await db.write('keepResponse', responseOf({ id, user_name: 'bob' })), true)
     })
 
-    test('are continued, the latest first, as far as there is one', async (t) => {
+    test('of a conversation are read from the latest back to the first that exists', async (t) => {
       const db = await open(t)
       const ids = Array.from({ length: 50 }, () => `resp_${randomUUID()}`)
       for (const [index, id] of ids.entries()) {
@@ -143,7 +143,7 @@ export function responses(open: Driver['open']): void {
       assert.deepEqual(await conversationOf(db, ids[49] as string), ids.slice(21).reverse())
     })
 
-    test('go with their calls, and the calls with them', async (t) => {
+    test('are deleted with their calls, and the calls with them', async (t) => {
       const db = await open(t)
       const [one, other, third] = [responseOf(), responseOf(), responseOf()]
       for (const given of [one, other, third]) await db.write('keepResponse', given)
@@ -155,7 +155,7 @@ export function responses(open: Driver['open']): void {
       assert.ok((await find(db, third.id)) && (await callOf(db, third.id)))
     })
 
-    test('that are deleted from both sides at once are deleted once', async (t) => {
+    test('that are deleted along with their calls at once are deleted once', async (t) => {
       const db = await open(t)
       const given = Array.from({ length: 20 }, () => responseOf())
       for (const one of given) await db.write('keepResponse', one)
@@ -173,7 +173,7 @@ export function responses(open: Driver['open']): void {
       }
     })
 
-    test('whose ids are free again may be used again', async (t) => {
+    test('can use an id again that was deleted or has expired', async (t) => {
       const db = await open(t)
       const given = responseOf()
       await db.write('keepResponse', given)
@@ -185,7 +185,7 @@ export function responses(open: Driver['open']): void {
       assert.ok(await find(db, expired.id, now + day))
     })
 
-    test('that continue each other in a circle do not go on for ever', async (t) => {
+    test('that continue each other in a circle end at a bound', async (t) => {
       const db = await open(t)
       const [one, other] = [`resp_${randomUUID()}`, `resp_${randomUUID()}`]
       await db.write('keepResponse', responseOf({ id: one, previous_id: other }))
@@ -193,7 +193,7 @@ export function responses(open: Driver['open']): void {
       assert.equal((await conversationOf(db, one)).length, 10_000)
     })
 
-    test('expire with their calls, and live as long as what continues them', async (t) => {
+    test('expire with their calls, and are kept as long as the responses that continue them', async (t) => {
       const db = await open(t)
       const first = responseOf({ until: now + 2 * day })
       await db.write('keepResponse', first)
@@ -230,13 +230,13 @@ export function responses(open: Driver['open']): void {
       assert.equal(await find(db, short.id, now + 7 * day), undefined)
       assert.ok(await find(db, long.id, at + 30 * day - 1))
       assert.equal(await find(db, long.id, at + 30 * day), undefined)
-      // Without a limit of answers the retention of calls is the only one.
+      // Without a limit for responses only the retention of calls applies.
       await db.write('keepResponse', responseOf({ at, previous_id: long.id, earlier }))
       assert.ok(await find(db, long.id, now + 90 * day - 1))
       assert.equal(await find(db, long.id, now + 90 * day), undefined)
     })
 
-    test('of one conversation may be written at the same time', async (t) => {
+    test('of one conversation can be written at the same time', async (t) => {
       const db = await open(t)
       const first = responseOf({ until: now + day })
       const second = responseOf({ until: now + day, previous_id: first.id })
@@ -253,7 +253,7 @@ export function responses(open: Driver['open']): void {
       for (const { id } of forks) assert.equal((await conversationOf(db, id, now + 9 * day)).length, 3)
     })
 
-    test('are gone with their user, and their calls stay', async (t) => {
+    test('are removed with their user, and their calls stay', async (t) => {
       const db = await open(t)
       const user = { name: 'carol', role: 'member' as const, entities: ['*'], created_at: now }
       await db.write('addUser', { user, key: { id: 'carol-1', hash: 'x' } })
@@ -266,7 +266,7 @@ export function responses(open: Driver['open']): void {
       assert.deepEqual(await rowsOf(db, own.id), [0, 0])
     })
 
-    test('are sealed with one key, whoever brings the first', async (t) => {
+    test('are sealed with one key, whichever process stores it first', async (t) => {
       const db = await open(t)
       const values = Array.from({ length: 10 }, (_, n) => `value ${n}`)
       const got = await Promise.all(values.map((value) => db.write('secretOf', { name: 'reasoning', value })))

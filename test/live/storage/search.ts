@@ -38,7 +38,7 @@ const said = (answer: string) => ({ output: JSON.stringify({ answer }) })
 
 export function search(open: Driver['open']): void {
   describe('search', () => {
-    test('words are found wherever they are, whole or begun, as a phrase, and left out', async (t) => {
+    test('words are found anywhere, whole or by prefix, as a phrase, or excluded', async (t) => {
       const db = await open(t)
       const project = newProject()
       await db.write('upsertCalls', [
@@ -79,7 +79,7 @@ export function search(open: Driver['open']): void {
       assert.deepEqual(await found(db, project, 'refund', { filters: [{ call_ids: ['b'] }] }), ['b'])
     })
 
-    test('any text is a search, and none of it a statement', async (t) => {
+    test('any text is a valid search, and none of it is executed as SQL', async (t) => {
       const db = await open(t)
       const project = newProject()
       await db.write('upsertCalls', [
@@ -107,7 +107,7 @@ export function search(open: Driver['open']): void {
       assert.deepEqual(await found(db, project, '"<-> near("'), ['a'])
     })
 
-    test('what has changed is found as it is now, and what is gone is not', async (t) => {
+    test('changed calls are found by their current words, and deleted ones are not found', async (t) => {
       const db = await open(t)
       const project = newProject()
       await db.write('upsertCalls', [startPart(project, 'a', asked('first'))])
@@ -133,7 +133,7 @@ export function search(open: Driver['open']): void {
       assert.equal(await countFindable(db, project, signal), 0)
     })
 
-    test('a mark that is larger than a step is worked off, and projects take turns', async (t) => {
+    test('a batch of calls larger than a step is indexed in steps, and projects take turns', async (t) => {
       const db = await open(t)
       const [one, other] = [newProject(), newProject()]
       const ids = Array.from({ length: 120 }, (_, n) => `call-${n}`)
@@ -150,7 +150,7 @@ export function search(open: Driver['open']): void {
       assert.equal((await found(db, one, 'much', { limit: 1_000 })).length, ids.length)
     })
 
-    test('switched off it forgets, and switched on it reads everything again', async (t) => {
+    test('switching search off drops the index, and switching it on indexes everything again', async (t) => {
       const db = await open(t)
       const project = newProject()
       await db.write('upsertCalls', [wholePart(project, 'a', asked('word'))])
@@ -166,7 +166,7 @@ export function search(open: Driver['open']): void {
       assert.deepEqual(await found(db, project, 'word'), ['b', 'a'])
     })
 
-    test('a project that is deleted leaves nothing', async (t) => {
+    test('a deleted project leaves nothing', async (t) => {
       const db = await open(t)
       const project = newProject()
       await db.write('upsertCalls', [wholePart(project, 'a', asked('word'))])

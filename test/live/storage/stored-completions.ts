@@ -62,7 +62,7 @@ export function storedCompletions(shared: Driver['shared']): void {
       return found
     }
 
-    test('are listed in the order of their times, those of one time in one order, page by page', async () => {
+    test('are listed by time, with a stable order among equal times, page by page', async () => {
       const db = await shared()
       const project = newProject()
       const ids = ['a', 'b', 'c', 'd', 'e', 'f']
@@ -85,7 +85,7 @@ export function storedCompletions(shared: Driver['shared']): void {
       }
     })
 
-    test('are found by model and by each entry of their metadata', async () => {
+    test('are found by model and by entries of their metadata', async () => {
       const db = await shared()
       const project = newProject()
       await record(db, project, 'call-a', 'a', { metadata: '{"run":"1","0":"zero"}' })
@@ -103,7 +103,7 @@ export function storedCompletions(shared: Driver['shared']): void {
       assert.deepEqual(await list(db, { ...page(project), model: 'large' }), ['b'])
     })
 
-    test('are there as long as their call is, whole and without an error', async () => {
+    test('exist as long as their call does, complete and without an error', async () => {
       const db = await shared()
       const project = newProject()
       await record(db, project, 'call-failed', 'failed', { exception: 'client disconnected' })
@@ -119,7 +119,7 @@ export function storedCompletions(shared: Driver['shared']): void {
       assert.equal((await callOfCompletion(db, project, 'failed', now))?.callId, 'call-failed')
     })
 
-    test('keep every digit when their metadata changes, on the call too', async () => {
+    test('keep every digit when their metadata changes, on the call as well', async () => {
       const db = await shared()
       const project = newProject()
       await record(db, project, 'call-a', 'a')

@@ -29,7 +29,7 @@ export function sweeping(open: Driver['open']): void {
     const sweep = (db: Database, now: number, { forgetBefore = 0, limit = 200, bytes = 1e9 } = {}) =>
       db.write('sweepCalls', { now, forgetBefore, limit, bytes })
 
-    test('a call is gone at the moment it expires, before any sweep', async (t) => {
+    test('a call disappears the moment it expires, before any sweep', async (t) => {
       const db = await open(t)
       const project = newProject()
       await db.write('upsertCalls', [
@@ -42,7 +42,7 @@ export function sweeping(open: Driver['open']): void {
       assert.equal(await readCall(db, project, 'brief', false, later), undefined)
     })
 
-    test('empties what expired, then forgets it, and leaves the rest', async (t) => {
+    test('empties expired calls, then forgets them, and keeps the rest', async (t) => {
       const db = await open(t)
       const project = newProject()
       await db.write('upsertCalls', [
@@ -58,7 +58,7 @@ export function sweeping(open: Driver['open']): void {
       assert.equal(Number(brief?.start_bytes) + Number(brief?.end_bytes), 0)
       assert.equal(brief?.deleted_at, later)
       assert.equal(kept?.inputs, '{}')
-      assert.equal(await sweep(db, later), 0, 'there is no more to do')
+      assert.equal(await sweep(db, later), 0, 'there is nothing left to do')
       assert.equal(await sweep(db, later, { forgetBefore: later }), 0, 'it is still remembered')
       assert.equal(await sweep(db, later, { forgetBefore: later + 1 }), 1)
       assert.deepEqual(
@@ -78,7 +78,7 @@ export function sweeping(open: Driver['open']): void {
       assert.equal(
         await sweep(db, later + 1, { forgetBefore: later + 1 }),
         1,
-        'not forgotten yet: it came late',
+        'not forgotten yet, because a part came late',
       )
       const [row] = await storedRows(db, project)
       assert.equal(row?.output, null)
@@ -87,7 +87,7 @@ export function sweeping(open: Driver['open']): void {
       assert.deepEqual(await storedRows(db, project), [])
     })
 
-    test('takes a few at a time', async (t) => {
+    test('processes a few calls at a time', async (t) => {
       const db = await open(t)
       const project = newProject()
       const ids = Array.from({ length: 25 }, (_, i) => `call-${i}`)
@@ -103,7 +103,7 @@ export function sweeping(open: Driver['open']): void {
       assert.equal(await emptied(), 25)
     })
 
-    test('takes few of those that are large, but one at least', async (t) => {
+    test('processes fewer large calls at a time, but at least one', async (t) => {
       const db = await open(t)
       const project = newProject()
       const sizes = [300, 300, 300, 5_000, 300]
@@ -114,11 +114,11 @@ export function sweeping(open: Driver['open']): void {
       const emptied: number[] = []
       while ((await sweep(db, later, { bytes: 500 })) > 0)
         emptied.push((await storedRows(db, project)).filter((row) => row.swept_at !== null).length)
-      // Each step is full when the row that reaches the bound is in it.
+      // A step ends with the row that reaches the bound.
       assert.deepEqual(emptied, [2, 4, 5])
     })
 
-    test('gives space back without being in the way', async (t) => {
+    test('releases space without blocking writes', async (t) => {
       const db = await open(t)
       const project = newProject()
       const inputs = `{"text":"${'x'.repeat(20_000)}"}`
@@ -131,7 +131,7 @@ export function sweeping(open: Driver['open']): void {
       await sweep(db, later)
       let steps = 1
       while (await db.reclaim()) steps++
-      // 2 MB are more than one step; PostgreSQL does it by itself.
+      // 2 MB need more than one step; PostgreSQL reclaims space by itself.
       if (db.dialect.engine === 'sqlite') {
         assert.ok(steps > 1, `${steps} steps`)
         assert.deepEqual(await db.get(trusted('PRAGMA freelist_count')), { freelist_count: 0 })

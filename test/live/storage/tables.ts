@@ -40,7 +40,7 @@ export function tables(open: Driver['open']): void {
   describe('tables', () => {
     const vals = ['{"x":2}', '{"x":10}', '{"x":2}', '{}', '{"x":"é"}', '{"x":2}']
 
-    test('keep the order and the duplicates', async (t) => {
+    test('keep order and duplicates', async (t) => {
       const db = await open(t)
       const project = newProject()
       await keep(db, project, 't', vals)
@@ -56,7 +56,7 @@ export function tables(open: Driver['open']): void {
       )
     })
 
-    test('are read by pages, conditions and paths', async (t) => {
+    test('are read in pages, by row digests, and sorted by paths', async (t) => {
       const db = await open(t)
       const project = newProject()
       await keep(db, project, 't', vals)
@@ -73,7 +73,7 @@ export function tables(open: Driver['open']): void {
       }
     })
 
-    test('are not seen before they are whole, nor in another project', async (t) => {
+    test('are not visible before they are complete, nor in another project', async (t) => {
       const db = await open(t)
       const [project, other] = [newProject(), newProject()]
       await db.write('keepRows', { project_id: project, rows: [{ digest: 'r', val: '{}' }] })
@@ -88,7 +88,7 @@ export function tables(open: Driver['open']): void {
       assert.deepEqual(await missingRows(db, project, ['r', 's']), ['s'])
     })
 
-    test('of the same rows may be written by many at once', async (t) => {
+    test('with the same rows can be written concurrently', async (t) => {
       const db = await open(t)
       const project = newProject()
       const many = Array.from({ length: 200 }, (_, n) => `{"n":${n}}`)
@@ -111,7 +111,7 @@ export function tables(open: Driver['open']): void {
       )
     })
 
-    test('know their sizes in bytes', async (t) => {
+    test('have their sizes in bytes', async (t) => {
       const db = await open(t)
       const project = newProject()
       await keep(db, project, 't', vals)

@@ -51,7 +51,7 @@ export function usageAndAudit(open: Driver['open']): void {
   })
 
   describe('the audit log', () => {
-    test('says who did what, and nothing of what was not done', async (t) => {
+    test('records who did what, and nothing that was not done', async (t) => {
       const db = await open(t)
       const user = { name: 'bob', role: 'member' as const, entities: ['acme'], created_at: 1 }
       const terminal = { via: 'command line' as const, name: 'root' }

@@ -12,8 +12,8 @@ import { priceOf } from './prices.ts'
 
 export function writing(open: Driver['open']): void {
   describe('writes', () => {
-    // More than one transaction of any engine, and fewer than may wait: what is beyond that is the next test's.
-    test('600 at once are each readable when they are answered', async (t) => {
+    // More than one transaction of any engine, and fewer than may wait; the next test exceeds that.
+    test('600 concurrent ones are each readable once they are acknowledged', async (t) => {
       const db = await open(t)
       const project = newProject()
       const ids = Array.from({ length: 600 }, (_, i) => `call-${String(i).padStart(5, '0')}`)
@@ -29,7 +29,7 @@ export function writing(open: Driver['open']): void {
       assert.equal((await visibleCalls(db, project)).length, 600)
     })
 
-    test('beyond what may wait they are refused, and only what was taken is stored', async (t) => {
+    test('beyond the queue are refused, and only accepted ones are stored', async (t) => {
       const db = await open(t)
       const project = newProject()
       const ids = Array.from({ length: 12_000 }, (_, i) => `call-${String(i).padStart(5, '0')}`)
@@ -47,12 +47,12 @@ export function writing(open: Driver['open']): void {
       )
     })
 
-    test('one that fails leaves nothing of itself and nothing of its neighbours out', async (t) => {
+    test('one that fails leaves nothing, and its neighbours are stored completely', async (t) => {
       const db = await open(t)
       const project = newProject()
       const taken = priceOf(project, { id: 'taken' })
       await db.write('addPrices', [taken])
-      // In one turn of the loop, so that they share a transaction where the driver shares them.
+      // In one turn of the event loop, so that they share a transaction where the driver groups commits.
       const results = await Promise.allSettled([
         db.write('upsertCalls', [startPart(project, 'before')]),
         db.write('addPrices', [priceOf(project, { id: 'fresh' }), taken]),
@@ -75,7 +75,7 @@ export function writing(open: Driver['open']): void {
       )
     })
 
-    test('one that fails alone leaves the next one alone', async (t) => {
+    test('one that fails alone does not affect the next one', async (t) => {
       const db = await open(t)
       const project = newProject()
       const price = priceOf(project)
@@ -85,7 +85,7 @@ export function writing(open: Driver['open']): void {
       assert.equal((await storedRows(db, project)).length, 1)
     })
 
-    test('one without a name is a fault of ours and harms nobody', async (t) => {
+    test('an unknown command is an error of the program and harms no other write', async (t) => {
       const db = await open(t)
       const project = newProject()
       const wrong = db.write('nothing' as 'probe', { at: 1 })

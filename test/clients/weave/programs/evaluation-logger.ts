@@ -18,7 +18,7 @@ for (const [country, capital, guess] of [
   await prediction.logScore('judge', { passed: guess === capital, note: 'naïve – “très” bien' })
   await prediction.finish()
 }
-// Nobody waits for these: they are done by the time the summary is.
+// These are not awaited: they are done by the time the summary is.
 const last = logger.logPrediction({ country: 'Italy', capital: 'Rome' }, null)
 last.logScore('exact', false)
 last.finish()

@@ -1,6 +1,6 @@
 import * as weave from 'weave'
 
-/** The client that is generated from the trace server's own description, as it hangs off the SDK's client. */
+/** The client that is generated from the trace server's description, as exposed by the SDK's client. */
 const project_id = process.env.PROJECT as string
 const { traceServerApi: api } = await weave.init(project_id)
 
@@ -20,7 +20,7 @@ await api.call.callEndCallEndPost({
     project_id,
     id: started.id,
     ended_at: '2026-03-01T12:00:01.250Z',
-    // The generated type knows no other output.
+    // The generated type allows no other output.
     output: "N'Djamena" as unknown as null,
     summary: {
       usage: { 'tiny-llm': { prompt_tokens: 100, completion_tokens: 10, total_tokens: 110, requests: 1 } },

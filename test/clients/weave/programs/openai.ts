@@ -4,12 +4,12 @@ import * as weave from 'weave'
 
 const client = await weave.init(process.env.PROJECT as string)
 
-// Where the model answers; the OpenAI SDK reads the address from OPENAI_BASE_URL.
+// The OpenAI SDK reads the address of the model from OPENAI_BASE_URL.
 const settings = { apiKey: 'no-secret', maxRetries: 0 }
-// The type that is asked for is of version 4, and `beta.chat` is gone since.
+// The expected type is that of version 4, whose `beta.chat` later versions lack.
 type Wrappable = Parameters<typeof weave.wrapOpenAI>[0]
 const wrapped = weave.wrapOpenAI(new OpenAI(settings) as unknown as Wrappable) as unknown as OpenAI
-// Whoever loads it after the SDK gets it wrapped.
+// Code that loads the package after the Weave SDK gets it wrapped.
 const { OpenAI: Patched } = createRequire(import.meta.url)('openai') as { OpenAI: typeof OpenAI }
 const patched = new Patched(settings)
 

@@ -3,12 +3,12 @@ import * as weave from 'weave'
 const project = process.env.PROJECT as string
 const client = await weave.init(project)
 
-/** A picture of one pixel. */
+/** An image of one pixel. */
 const png = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
   'base64',
 )
-/** Silence, and every byte there is. */
+/** Silence, and every possible byte. */
 const wav = Buffer.concat([Buffer.from('RIFF'), Buffer.from(Array.from({ length: 256 }, (_, byte) => byte))])
 
 const dataset = new weave.Dataset({

@@ -99,7 +99,7 @@ await rootCall.setDisplayName('the whole of it')
 
 const greet = weave.op((name: string) => `hello ${name}`, { name: 'greet' })
 const [, early] = await greet.invoke('you')
-// At once: this request overtakes the batch that brings the call.
+// Without waiting: this request overtakes the batch that contains the call.
 await early.setDisplayName('renamed before it was sent')
 
 await client.waitForBatchProcessing()
