@@ -270,7 +270,7 @@ test('P6: another tenant gets the same 403 whether the project exists or not', a
     assert.equal(status, 403, `${url} ${text}`)
     assert.match(
       text,
-      /^\{"reason":"Your key does not reach the entity of [\w.]+: \\"globex\/secret\\"\.","code":"entity_forbidden"\}$/,
+      /^\{"reason":"Your key has no access to the entity of [\w.]+: \\"globex\/secret\\"\.","code":"entity_forbidden"\}$/,
     )
   }
   const call = completeOf({ project_id: 'globex/secret' })

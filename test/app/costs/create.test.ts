@@ -56,7 +56,7 @@ test('cost/create: refusals in order', async (t) => {
   assert.deepEqual(whole(await post('/cost/create', pricesOf({ m: {} }, 'globex/qa'))), {
     status: 403,
     body: {
-      reason: 'Your key does not reach the entity of project_id: "globex/qa".',
+      reason: 'Your key has no access to the entity of project_id: "globex/qa".',
       code: 'entity_forbidden',
     },
   })

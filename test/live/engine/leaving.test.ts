@@ -95,7 +95,7 @@ test('the line has an end, and goes by priority, then by arrival', async (t) => 
   await assert.rejects(engine.generate(generationOf('one more'), t.signal), {
     code: 'engine_queue_full',
     status: 429,
-    message: 'The model is busy and 3 requests wait already; try again shortly.',
+    message: 'The model is busy and 3 requests are already waiting; try again shortly.',
   })
   first.abort(new Error('gone'))
   await Promise.all(waiting)
