@@ -21,7 +21,7 @@ async function recordAnswers(server: RunningServer): Promise<void> {
 
 for (const [signal, why] of [
   ['SIGKILL', /ended by SIGKILL/],
-  ['SIGSTOP', /did not answer any more/],
+  ['SIGSTOP', /stopped answering/],
 ] as const) {
   test(`an engine that gets ${signal} costs those who were in it, who are told, and nobody else`, async (t) => {
     const server = await startChatServer(t, {

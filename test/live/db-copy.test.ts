@@ -94,12 +94,12 @@ test('a copy that was cut off is no record yet, and goes on where it was', async
   await once(child, 'exit')
   const served = await runHeddle(['db', 'check'], { HEDDLE_DATA: to })
   assert.equal(served.code, 3)
-  assert.match(served.err, /only a part of a copy of .*heddle-test-.* Give the same `heddle db copy` again/)
+  assert.match(served.err, /only a part of a copy of .*heddle-test-.* Run the same `heddle db copy` again/)
   const another = await newFolder(t)
   await fill(sqliteIn(another), 0)
   const mixed = await runHeddle(['db', 'copy', to], { HEDDLE_DATA: another })
   assert.equal(mixed.code, 3)
-  assert.match(mixed.err, /a part of a copy of .*, not of /)
+  assert.match(mixed.err, /part of a copy of .*, not of /)
   const again = await runHeddle(['db', 'copy', to], { HEDDLE_DATA: from })
   assert.equal(again.code, 0, again.err)
   assert.deepEqual(await contents(await open(t, sqliteIn(to))), await contents(await open(t, sqliteIn(from))))
@@ -134,7 +134,7 @@ test('a copy fills an empty record, and no other', async (t) => {
   assert.equal(refused.code, 3)
   assert.match(
     refused.err,
-    /There is a record already: its table \w+ has rows\. A copy fills an empty record\./,
+    /The target already has a record: its table \w+ has rows\. A copy needs an empty record\./,
   )
   assert.deepEqual(await contents(await open(t, sqliteIn(to))), before)
   const onto = await runHeddle(['db', 'copy', join(from, '.')], { HEDDLE_DATA: from })

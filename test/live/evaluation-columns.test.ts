@@ -219,7 +219,7 @@ for (const driver of allDrivers()) {
       })
       assert.match(
         (await checked()).join(),
-        /^the columns of evaluation e1 in .* are not those of its trials$/,
+        /^the columns of evaluation e1 in .* do not match its trials$/,
       )
 
       // A header that cannot be read is said to be damaged.
