@@ -291,22 +291,25 @@ function startBackground(
   const { db } = operations
   return [
     startSweep(db, logging(app, 'the sweep could not free space')),
-    startBackfill(db, logging(app, 'older calls could not be prepared for lists; the next attempt continues')),
+    startBackfill(
+      db,
+      logging(app, 'older calls could not be prepared for lists; the next attempt continues'),
+    ),
     startIndexing(
       db,
       config.search,
       logging(app, 'calls could not be indexed for the search; the next attempt continues'),
     ),
-    startDeriving(
-      db,
-      logging(app, 'evaluation results could not be derived; their next read tries again'),
-    ),
+    startDeriving(db, logging(app, 'evaluation results could not be derived; their next read tries again')),
     startKeepingColumns(
       db,
       logging(app, 'columns of evaluations could not be stored; until they are, queries read the trials'),
     ),
     startSharingLimits(db, limits, logging(app, 'limits could not be counted together with other servers')),
     startRuns(db, logging(app, 'old calls for monitors could not be found; the next attempt continues')),
-    ...startJudging(operations, logging(app, 'judgements could not be made; they stay pending and are tried again')),
+    ...startJudging(
+      operations,
+      logging(app, 'judgements could not be made; they stay pending and are tried again'),
+    ),
   ]
 }

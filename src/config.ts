@@ -170,9 +170,7 @@ const adapters = z.string().transform((text, context): { name: string; path: str
   })
   const isGood = found.every(({ name, path }) => name !== '' && !path.includes('\0'))
   if (isGood && new Set(found.map(({ name }) => name)).size === found.length) return found
-  context.addIssue(
-    'expected adapters as name=path, comma-separated, with different names without spaces',
-  )
+  context.addIssue('expected adapters as name=path, comma-separated, with different names without spaces')
   return z.NEVER
 })
 
@@ -421,7 +419,11 @@ export const settings = {
     '256',
     'Requests that may wait for the engine; beyond that they get 429. One caller may fill seven eighths of it.',
   ),
-  priority: setting(onOff, 'off', 'Lets requests set their `priority`; off refuses any value but 0: on or off.'),
+  priority: setting(
+    onOff,
+    'off',
+    'Lets requests set their `priority`; off refuses any value but 0: on or off.',
+  ),
   request_templates: setting(
     onOff,
     'on',

@@ -44,7 +44,9 @@ export function listenFailure(error: unknown, { host, port }: Config): unknown {
     case 'EAI_AGAIN':
       return new CommandError(`${hostSetting}, a name that has no address (${code}); ${anyHost}.`)
     default:
-      return new CommandError(`${hostSetting}: the server cannot listen on it (${error.message}); ${anyHost}.`)
+      return new CommandError(
+        `${hostSetting}: the server cannot listen on it (${error.message}); ${anyHost}.`,
+      )
   }
 }
 

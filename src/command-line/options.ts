@@ -7,7 +7,9 @@ export function unknownOption(given: string): CommandError {
   const shown = given.replace(/=.*$/s, '')
   if (Object.hasOwn(settings, name)) {
     const variable = variableOf(name)
-    return wrong(`${shown} is not an option: settings are environment variables, and this one is ${variable}.`)
+    return wrong(
+      `${shown} is not an option: settings are environment variables, and this one is ${variable}.`,
+    )
   }
   const meant = variableMeant(name)
   return wrong(

@@ -88,7 +88,8 @@ export const refusals = {
   },
   too_many_keys: {
     status: 409,
-    message: 'The user {name} already has {limit} keys, which is the maximum: revoke those that are not used.',
+    message:
+      'The user {name} already has {limit} keys, which is the maximum: revoke those that are not used.',
     help: 'Revoked keys do not count.',
   },
   route_not_found: {
@@ -144,8 +145,7 @@ export const refusals = {
   },
   feedback_of_other_user: {
     status: 409,
-    message:
-      '{field}: the same feedback {given} already exists in project {project}, from the user {user}.',
+    message: '{field}: the same feedback {given} already exists in project {project}, from the user {user}.',
     help: 'Feedback belongs to the user who sent it first, and only that user can send it again. Leave the id out, or use another.',
   },
   invalid_payload: {
@@ -220,7 +220,8 @@ export const refusals = {
   },
   too_many_queue_rules: {
     status: 409,
-    message: 'The project {project} already has {limit} rules for its annotation queues, which is the maximum.',
+    message:
+      'The project {project} already has {limit} rules for its annotation queues, which is the maximum.',
     help: 'Paused rules count too. Delete one, or add ops or models to an existing one.',
   },
   annotation_state_conflict: {

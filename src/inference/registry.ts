@@ -134,6 +134,7 @@ function lacks({ served }: FoundModel, all: readonly FoundModel[], task: Task) {
     field: 'model',
     model: JSON.stringify(served.names[0]),
     why: taskSaid[task],
-    accepted: namesOf(all.filter((one) => doesTask(one.served, task))) || 'none, because no model here does that',
+    accepted:
+      namesOf(all.filter((one) => doesTask(one.served, task))) || 'none, because no model here does that',
   })
 }

@@ -15,7 +15,8 @@ const refusals = {
     'This server needs credentials: Basic with user name "api" and a key as password, Bearer with a key, or a key in x-api-key or api-key.',
   wrong_credentials:
     'These credentials are not accepted: the user name and the key do not belong together, or the key is unknown or revoked.',
-  malformed_credentials: 'The Authorization header cannot be read: Basic must be followed by the base64 of name:key.',
+  malformed_credentials:
+    'The Authorization header cannot be read: Basic must be followed by the base64 of name:key.',
 }
 
 const revoked = 'revoked-secret-key'

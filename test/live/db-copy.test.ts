@@ -69,7 +69,10 @@ test('a record goes from SQLite to PostgreSQL and back, whole', async (t) => {
   const there = await runHeddle(['db', 'copy', url], environment)
   assert.equal(there.code, 0, there.err)
   assert.match(there.out, /^calls: 301 rows$/m)
-  assert.match(there.out, /^PostgreSQL at 127\.0\.0\.1:\d+\/heddle_\d+ now contains everything from .*: \d+ rows\.$/m)
+  assert.match(
+    there.out,
+    /^PostgreSQL at 127\.0\.0\.1:\d+\/heddle_\d+ now contains everything from .*: \d+ rows\.$/m,
+  )
   assert.doesNotMatch(there.out, new RegExp(new URL(url).password), 'without the password')
   const back = await runHeddle(['db', 'copy', last], { HEDDLE_DATABASE_URL: url })
   assert.equal(back.code, 0, back.err)

@@ -107,7 +107,11 @@ test('no line of the log shows a credential, whatever is asked and however much 
     }
   }
   // A probe that only looks at what was logged must see that something was.
-  for (const said of ['starting multipart parsing', 'This is not an HTTP/1.1 request', 'refused credentials']) {
+  for (const said of [
+    'starting multipart parsing',
+    'This is not an HTTP/1.1 request',
+    'refused credentials',
+  ]) {
     await until(`the log says ${said}`, () => server.log.some((line) => line.includes(said)))
   }
   assert.equal(await server.end('SIGTERM'), 0)

@@ -35,7 +35,9 @@ const Key = z
         .meta({ description: 'The environment variable that has the key.' }),
       file: text('the path of a file')
         .optional()
-        .meta({ description: 'The file that has the key; a relative path starts at the folder of this file.' }),
+        .meta({
+          description: 'The file that has the key; a relative path starts at the folder of this file.',
+        }),
     },
     { error: issueOfKey },
   )
@@ -64,7 +66,9 @@ const Address = z.strictObject({
     .max(1000, { error: 'a number above 0, at most 1000' })
     .optional()
     .meta({ description: 'Its share of the requests, relative to the other addresses; 1 by default.' }),
-  key: Key.optional().meta({ description: 'The key for this address, where it differs from that of the upstream.' }),
+  key: Key.optional().meta({
+    description: 'The key for this address, where it differs from that of the upstream.',
+  }),
 })
 
 const upstreamKinds = ['auto', 'heddle', 'vllm', 'llama-server', 'openai'] as const
@@ -84,7 +88,9 @@ const Upstream = z.strictObject({
       description:
         'Where the same models are served. A prompt goes to the address that computed its beginning before, or to the one with the least load.',
     }),
-  key: Key.optional().meta({ description: 'The key that is sent to the server. The keys of callers are never sent there.' }),
+  key: Key.optional().meta({
+    description: 'The key that is sent to the server. The keys of callers are never sent there.',
+  }),
   kind: z.enum(upstreamKinds, oneOf(upstreamKinds)).optional().meta({
     description:
       'The kind of the server, which decides what fields are passed on or refused. `auto`, which is the default, asks the server.',

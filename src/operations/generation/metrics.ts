@@ -72,10 +72,7 @@ export function registerGenerationMetrics(registry: Registry, models: Models): G
   if (models.list !== undefined) registerLoads(registers, models, models.list)
   const promptTokens = counter('prompt_tokens_total', 'Tokens of prompts, computed or found in the cache.')
   const generatedTokens = counter('generation_tokens_total', 'Tokens of answers.')
-  const queries = counter(
-    'prefix_cache_queries_total',
-    'Tokens of prompts that were looked up in the cache.',
-  )
+  const queries = counter('prefix_cache_queries_total', 'Tokens of prompts that were looked up in the cache.')
   const hits = counter('prefix_cache_hits_total', 'Tokens of prompts that were found in the cache.')
   const finished = new Counter({
     name: 'heddle_request_success_total',
@@ -89,11 +86,23 @@ export function registerGenerationMetrics(registry: Registry, models: Models): G
     labelNames: ['outcome'] as const,
     registers,
   })
-  const firstToken = histogram('time_to_first_token_seconds', 'Time from the request to its first token.', long)
+  const firstToken = histogram(
+    'time_to_first_token_seconds',
+    'Time from the request to its first token.',
+    long,
+  )
   const between = histogram('inter_token_latency_seconds', 'Time between two tokens of an answer.', short)
-  const whole = histogram('e2e_request_latency_seconds', 'Time from the request to the end of its answer.', long)
+  const whole = histogram(
+    'e2e_request_latency_seconds',
+    'Time from the request to the end of its answer.',
+    long,
+  )
   const queued = histogram('request_queue_time_seconds', 'Time in the queue of the engine.', long)
-  const prefill = histogram('request_prefill_time_seconds', 'Time from the queue to the end of the prompt.', long)
+  const prefill = histogram(
+    'request_prefill_time_seconds',
+    'Time from the queue to the end of the prompt.',
+    long,
+  )
   const decode = histogram(
     'request_decode_time_seconds',
     'Time from the end of the prompt to the end of the answer.',

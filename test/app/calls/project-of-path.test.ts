@@ -49,7 +49,10 @@ test('v2 call/start and call/end: the project of the path counts, and the body h
     })
     assert.deepEqual(whole(await post(url.replace('acme', 'globex'), body)), {
       status: 403,
-      body: { reason: 'Your key has no access to the entity of path: "globex/qa".', code: 'entity_forbidden' },
+      body: {
+        reason: 'Your key has no access to the entity of path: "globex/qa".',
+        code: 'entity_forbidden',
+      },
     })
   }
   assert.equal((await post('/call/read', { project_id: 'acme/other', id: start.id })).status, 404)

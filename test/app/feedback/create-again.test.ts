@@ -73,8 +73,7 @@ test('feedback/create: the same content by another user names the user who has i
   assert.deepEqual(whole(await post('/feedback/create', body, keys.root)), {
     status: 409,
     body: {
-      reason:
-        'id: the same feedback "mine" already exists in project "acme/qa", from the user "alice".',
+      reason: 'id: the same feedback "mine" already exists in project "acme/qa", from the user "alice".',
       code: 'feedback_of_other_user',
     },
   })

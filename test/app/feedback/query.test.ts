@@ -27,7 +27,10 @@ test('feedback/query: refusals in order', async (t) => {
     [
       { project_id: 'globex/qa', fields: ['colour'] },
       403,
-      { reason: 'Your key has no access to the entity of project_id: "globex/qa".', code: 'entity_forbidden' },
+      {
+        reason: 'Your key has no access to the entity of project_id: "globex/qa".',
+        code: 'entity_forbidden',
+      },
     ],
     [
       { fields: ['id', 'colour'] },

@@ -98,7 +98,11 @@ function evaluated(base: SchemaNode, bases: readonly SchemaNode[]): SchemaNode['
     schema.if !== undefined ||
     others.some((one) => evaluating.some((name) => name in one.schema))
   ) {
-    throw new SchemaError('unevaluatedItems', path, 'which items are evaluated depends on other schemas as well')
+    throw new SchemaError(
+      'unevaluatedItems',
+      path,
+      'which items are evaluated depends on other schemas as well',
+    )
   }
   if (Array.isArray(schema.items)) return { additionalItems: rest, ...schema }
   return { items: rest, ...schema }

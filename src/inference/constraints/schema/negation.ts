@@ -166,7 +166,11 @@ function twiceNegated(node: SchemaNode, document: SchemaDocument): SchemaNode {
   if (node.never || !document.saysUnevaluated) return node
   const combining = applicators.find((keyword) => node.schema[keyword] !== undefined)
   if (combining !== undefined) {
-    throw new SchemaError(combining, node.path, 'it cannot be negated twice with unevaluated members or items')
+    throw new SchemaError(
+      combining,
+      node.path,
+      'it cannot be negated twice with unevaluated members or items',
+    )
   }
   return document.derive(node.schema, node.path)
 }

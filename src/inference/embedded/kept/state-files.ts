@@ -147,7 +147,8 @@ export function createStateFiles({ context, folder, fingerprint, say }: StateFil
         const sum = trailer && (await sumOf(file.path, trailer.bytes))
         if (trailer?.fingerprint !== fingerprint || sum?.crc !== trailer.crc) throw new Error('it is broken')
         await context.load(file.path, to, tokens)
-        if (count < tokens && !context.forget(to, count)) throw new Error('it cannot be shortened to the part that is needed')
+        if (count < tokens && !context.forget(to, count))
+          throw new Error('it cannot be shortened to the part that is needed')
         utimesSync(file.path, new Date(), new Date())
         return true
       } catch (error) {

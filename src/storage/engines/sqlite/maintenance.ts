@@ -14,7 +14,9 @@ export function backupSqlite(file: string, copy: string): void {
       handle.prepare('VACUUM INTO ?').run(copy)
     } catch (error) {
       if (fresh) rmSync(copy, { force: true })
-      throw aboutCopy(error) ? openFailure(copy, error, 'Name a file in a folder that can be written.') : error
+      throw aboutCopy(error)
+        ? openFailure(copy, error, 'Name a file in a folder that can be written.')
+        : error
     }
   })
 }
