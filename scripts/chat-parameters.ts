@@ -82,8 +82,8 @@ ${fieldTable(ChatBody)}
 |---|---|
 | \`choices[].finish_reason\` | \`stop\`, \`length\` (the limit of tokens, or the end of the context) or \`repetition\` |
 | \`choices[].stop_reason\` | the stop text or the stop token that ended the answer, \`repetition_detected\`, or null |
-| \`usage.prompt_tokens_details.cached_tokens\` | how many tokens of the prompt were cached from an earlier request |
-| \`usage.completion_tokens_details.accepted_prediction_tokens\`, \`rejected_prediction_tokens\` | tokens of \`prediction\` that came in the answer when they were to come next, and all its others; of several choices together. Unlike those of OpenAI, rejected ones are not part of \`completion_tokens\` |
+| \`usage.prompt_tokens_details.cached_tokens\` | tokens of the prompt that were cached from an earlier request |
+| \`usage.completion_tokens_details.accepted_prediction_tokens\`, \`rejected_prediction_tokens\` | tokens of \`prediction\` that the answer has where they were predicted, and all other tokens of \`prediction\`; summed over the choices. Unlike at OpenAI, rejected tokens are not part of \`completion_tokens\` |
 | \`bytes\` of a log-probability | the exact bytes of the token. A token that is part of a character has an empty \`token\` and its bytes here |
 
 ## Streams
@@ -104,11 +104,11 @@ A request is refused for the first of these that fails. A stream is checked in t
 | fields that contradict each other | 400 |
 | a model is loaded | 503 |
 | the model has this name | 404 |
-| fields that this server does not offer | 400 |
+| fields that this server does not support | 400 |
 | constraint, messages and template | 400 |
 | a text far too long for the context | 400 |
 | room in the queue | 429 |
-| what only the model knows: prompt length, token ids | 400 |
+| what depends on the model: prompt length, token ids | 400 |
 `
 }
 

@@ -94,17 +94,17 @@ export function formatsPage(templates: readonly PublicTemplate[]): string {
 
 <!-- Written by \`node scripts/chat-templates.ts\`. -->
 
-How a model writes calls of tools and thoughts is found by rendering its chat template with probes, when it is loaded. These
-are the ${found.length} templates of public models that the engine's repository collects, and what is found for each:
+When a model is loaded, the format of its tool calls and thoughts is found by rendering its chat template with probes. These are the
+${found.length} templates of public models that the engine's repository collects, with the format found for each:
 
 - **proven** (${count('proven')}): random calls, with texts that are hard to tell from the marks around them, were rendered by the
   template and read back as the same calls.
-- **own** (${count('own')}): the format is not data and Heddle has code for it, or the template shows no calls and it is known
-  how its models write them.
+- **own** (${count('own')}): the format cannot be described by data and Heddle has code for it, or the template shows no calls and the format
+  of its models is known.
 - **generic** (${count('generic')}): the template shows no calls, or none that can be read back. Tools are described in the system
-  message, calls are written between \`<tool_call>\` marks, and results are what the user says.
+  message, calls are written between \`<tool_call>\` marks, and results are messages of the user.
 
-The server says which it is: in its log when the model is loaded, and as \`tools\` in \`/v1/models\`.
+The server reports which one applies: in its log when the model is loaded, and as \`tools\` in \`/v1/models\`.
 
 | template | calls | first call begins | thought |
 | --- | --- | --- | --- |

@@ -8,8 +8,8 @@ export function messagesPage(): string {
 
 # Messages
 
-\`POST /v1/messages\` answers as Anthropic's API does, and \`POST /v1/messages/count_tokens\` counts: whole or streamed, with tools,
-thoughts and structured output. Anthropic's SDKs, \`@ai-sdk/anthropic\` and Claude Code talk to a local model through it.
+\`POST /v1/messages\` answers like Anthropic's API, whole or streamed, with tools, thoughts and structured output.
+\`POST /v1/messages/count_tokens\` counts tokens. Anthropic's SDKs, \`@ai-sdk/anthropic\` and Claude Code can use a local model this way.
 
 \`\`\`sh
 curl -s localhost:8080/v1/messages -H "x-api-key: $KEY" -H 'content-type: application/json' -d '{
@@ -17,7 +17,7 @@ curl -s localhost:8080/v1/messages -H "x-api-key: $KEY" -H 'content-type: applic
 \`\`\`
 
 The base URL of the SDKs is the address of the server without \`/v1\`. The key goes into \`x-api-key\` or \`Authorization: Bearer\`.
-\`anthropic-version\` and \`anthropic-beta\` may be there and change nothing.
+\`anthropic-version\` and \`anthropic-beta\` are accepted and have no effect.
 
 ## Claude Code
 
@@ -28,17 +28,17 @@ export ANTHROPIC_MODEL=qwen   # a name that GET /v1/models lists
 claude
 \`\`\`
 
-Claude Code asks a smaller model for titles and the like. \`ANTHROPIC_DEFAULT_HAIKU_MODEL\` names it, or a further name of the model
-does: \`HEDDLE_MODEL_NAME=qwen,claude-haiku-4-5\`. Its system message and its tools take 20,000 tokens and more, so
-\`HEDDLE_CONTEXT\` should be at least 32768. What one request has read is not read again by the next: the line of its system
-message that differs each time is taken out.
+Claude Code uses a smaller model for titles and similar tasks. Set \`ANTHROPIC_DEFAULT_HAIKU_MODEL\`, or give the model another name:
+\`HEDDLE_MODEL_NAME=qwen,claude-haiku-4-5\`. Its system message and its tools take 20,000 tokens and more, so \`HEDDLE_CONTEXT\` should be
+at least 32768. What one request has computed is not computed again for the next: the line of the system message that differs each
+time is removed.
 
-The tests send what Claude Code sends; the program itself is not run in them. By hand, version 2.1.330 (\`claude -p\`,
-12 tools, a request of 50,000 characters) read a file with its \`Bash\` tool and said what was in it, against a model that plays its part.
+The tests send the requests that Claude Code sends, but do not run the program itself. In a test by hand, version 2.1.330 (\`claude -p\`,
+12 tools, a request of 50,000 characters) read a file with its \`Bash\` tool and reported its contents, with a scripted model.
 
 ## Fields
 
-Every answer is a call of the record, \`heddle.messages\`, unless somebody said that it should not be ([Recording](recording.md)). The
+Every answer is a call of the record, \`heddle.messages\`, unless recording is turned off for it ([Recording](recording.md)). The
 header \`x-heddle-call-id\` names it.
 
 Every field is honoured, or refused by name with a 400 before the first byte of the answer. A field that can have no effect here is
@@ -46,36 +46,36 @@ marked **No effect**, and one that is not in the table is ignored.
 
 ${fieldTable(MessagesBody)}
 
-\`count_tokens\` takes the fields from \`model\` to \`cache_control\`.
+\`count_tokens\` accepts the fields from \`model\` to \`cache_control\`.
 
 ## What is different
 
 | Here | At Anthropic |
 |---|---|
-| \`cache_control\` has no effect anywhere: the beginnings of prompts are always found again. \`cache_read_input_tokens\` says how much, \`cache_creation_input_tokens\` is 0 | marks what is cached |
-| Without \`thinking\` a model does not think, where its template has a switch. One that thinks all the same answers with blocks of type \`thinking\` | depends on the model |
-| The signature of a thought is no secret. A thought of this server that comes back changed is refused; one of another server is taken as it is, so a conversation can move here | only its own thoughts |
+| \`cache_control\` has no effect: the beginnings of prompts are always cached. \`cache_read_input_tokens\` is the number of cached tokens, \`cache_creation_input_tokens\` is 0 | marks what is cached |
+| Without \`thinking\` a model does not think, if its template has a switch for it. A model that thinks anyway answers with blocks of type \`thinking\` | depends on the model |
+| The signature of a thought is not secret. A thought of this server that was changed is refused; one of another server is accepted as it is, so a conversation can move here | only its own thoughts |
 | \`redacted_thinking\` has no effect, because only Anthropic can read it | is read |
-| Results of tools may stand behind text; the model sees them first. An error (\`is_error\`) is shown to it as \`Error: …\` | must come first |
-| Images, documents and what servers run are refused by their type. Tools of another type than \`custom\` are left out, and \`x-heddle-skipped-tools\` names them | are offered |
-| Arguments fit the schema of their tool, \`strict\` or not; what of a schema cannot be kept is named in \`x-heddle-widened\` | with \`strict\` |
+| Tool results may come after text; the model sees them first. It sees an error (\`is_error\`) as \`Error: …\` | must come first |
+| Blocks of images, documents and server tools are refused by their type. Tools of a type other than \`custom\` are left out, and \`x-heddle-skipped-tools\` names them | are supported |
+| Arguments fit the schema of their tool, \`strict\` or not; parts of a schema that cannot be enforced are named in \`x-heddle-widened\` | with \`strict\` |
 
 ## Answers
 
 | Field | Value |
 |---|---|
 | \`stop_reason\` | \`end_turn\`, \`tool_use\`, \`stop_sequence\`, \`max_tokens\`, or \`model_context_window_exceeded\` when the context is full before \`max_tokens\` |
-| \`usage.input_tokens\` | tokens of the prompt that were read; those that were known are in \`cache_read_input_tokens\` |
-| \`usage.output_tokens_details.thinking_tokens\` | tokens of thoughts, which \`output_tokens\` counts too |
+| \`usage.input_tokens\` | tokens of the prompt that were computed; cached ones are in \`cache_read_input_tokens\` |
+| \`usage.output_tokens_details.thinking_tokens\` | tokens of thoughts, which are part of \`output_tokens\` |
 
-The input of a call that was cut off is what is complete of it; a stream has its text.
+The input of a call that was cut off has only its complete part; a stream has all of its text.
 
-A stream begins with \`message_start\` at once, before the prompt is read: the usage in \`message_delta\` is the true one. A \`ping\` comes
+A stream begins with \`message_start\` at once, before the prompt is computed: only the usage in \`message_delta\` is final. A \`ping\` comes
 every 15 seconds while there is nothing else to send. A failure in the middle is an \`error\` event.
 
 ## Refusals
 
 \`{"type": "error", "error": {"type", "message", "details": {"error_code"}}, "request_id"}\`, with Anthropic's types; \`error_code\` is one of
-[the codes](errors.md). What is busy is 429 \`rate_limit_error\` or 503 \`overloaded_error\` with \`Retry-After\`, which the SDKs try again.
+[the codes](errors.md). When the server is busy, it answers 429 \`rate_limit_error\` or 503 \`overloaded_error\` with \`Retry-After\`, and the SDKs retry.
 `
 }

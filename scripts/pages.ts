@@ -21,10 +21,10 @@ export function configurationPage(): string {
 
 Every setting of the server, its default and its meaning. Settings are environment variables.
 
-- A variable that begins with \`HEDDLE_\` and is not in the table stops the server with a line that names it, and the setting
-  that was probably meant.
-- \`HOST\`, \`PORT\`, \`HF_ENDPOINT\` and \`HF_TOKEN\` work without the prefix too; the names with the prefix win.
-- Variables that Kubernetes sets for services (\`HEDDLE_SERVICE_HOST\`, \`HEDDLE_PORT=tcp://…\`) are ignored, and the log says so.
+- The server refuses to start with a variable that begins with \`HEDDLE_\` and is not in the table. The error names the variable, and
+  the setting that was probably meant.
+- \`HOST\`, \`PORT\`, \`HF_ENDPOINT\` and \`HF_TOKEN\` work without the prefix too; the names with the prefix take precedence.
+- Variables that Kubernetes sets for services (\`HEDDLE_SERVICE_HOST\`, \`HEDDLE_PORT=tcp://…\`) are ignored, which is logged.
 
 | Variable | Default | Meaning |
 |---|---|---|
@@ -43,7 +43,7 @@ export function errorsPage(): string {
 # Errors
 
 Every refusal: its status, its code, its message, its cause and what to do. Match on the code, not on the text. A message names the
-field, what was given and what would be accepted; \`{…}\` is filled in. Every answer has an \`x-request-id\`, which the log repeats.
+field, what was given and what would be accepted; \`{…}\` stands for such a value. Every answer has an \`x-request-id\`, which the log repeats.
 
 | Routes | Form of a refusal |
 |---|---|

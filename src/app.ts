@@ -226,7 +226,7 @@ function openOperations(
   const { database, models, limits, usage } = parts
   const schemas = createSchemaChecks()
   const constraints = createCompiling({ unknownKeywords: config.unknown_keywords })
-  const flushing = startFlushing(usage, logging(app, 'usage could not be stored; the next try adds it'))
+  const flushing = startFlushing(usage, logging(app, 'usage could not be stored; the next attempt adds it'))
   const projects = createProjects(database, { retentionDays: config.retention_days })
   const events = recordingEvents(
     models.all.length > 0 ? registry : new Registry(),
@@ -291,22 +291,25 @@ function startBackground(
   const { db } = operations
   return [
     startSweep(db, logging(app, 'the sweep could not free space')),
-    startBackfill(db, logging(app, 'older calls could not be read for lists; the next try goes on')),
+    startBackfill(
+      db,
+      logging(app, 'older calls could not be prepared for lists; the next attempt continues'),
+    ),
     startIndexing(
       db,
       config.search,
-      logging(app, 'calls could not be read for the search; the next try goes on'),
+      logging(app, 'calls could not be indexed for the search; the next attempt continues'),
     ),
-    startDeriving(
-      db,
-      logging(app, 'evaluation results could not be derived; the next read of them tries again'),
-    ),
+    startDeriving(db, logging(app, 'evaluation results could not be derived; their next read tries again')),
     startKeepingColumns(
       db,
-      logging(app, 'columns of evaluations could not be kept; queries read the trials until they are'),
+      logging(app, 'columns of evaluations could not be stored; until they are, queries read the trials'),
     ),
-    startSharingLimits(db, limits, logging(app, 'limits could not be counted with those of other servers')),
-    startRuns(db, logging(app, 'old calls could not be looked for; the next try goes on')),
-    ...startJudging(operations, logging(app, 'judgements could not be made; they stay and are tried again')),
+    startSharingLimits(db, limits, logging(app, 'limits could not be counted together with other servers')),
+    startRuns(db, logging(app, 'old calls for monitors could not be found; the next attempt continues')),
+    ...startJudging(
+      operations,
+      logging(app, 'judgements could not be made; they stay pending and are tried again'),
+    ),
   ]
 }

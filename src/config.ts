@@ -64,7 +64,7 @@ const users = z.string().transform((text, context): ConfiguredUser[] => {
     const reached = entities.split('+')
     if (!reached.every((entity) => entityName.safeParse(entity).success)) {
       return refused(
-        `entry ${found.length + 1}: expected the names of entities behind the key of ${name}, with + between them, or * for all`,
+        `entry ${found.length + 1}: expected the names of entities after the key of ${name}, with + between them, or * for all`,
       )
     }
     found.push({ name, key, entities: reached })
@@ -170,9 +170,7 @@ const adapters = z.string().transform((text, context): { name: string; path: str
   })
   const isGood = found.every(({ name, path }) => name !== '' && !path.includes('\0'))
   if (isGood && new Set(found.map(({ name }) => name)).size === found.length) return found
-  context.addIssue(
-    'expected name=path of adapters, comma-separated, each with a name of its own without spaces',
-  )
+  context.addIssue('expected adapters as name=path, comma-separated, with different names without spaces')
   return z.NEVER
 })
 
@@ -197,7 +195,7 @@ export const settings = {
   port: setting(
     wholeNumber(0, 65535),
     '8080',
-    'The port to listen on; 0 picks a free one. The log line `listening` carries the address.',
+    'The port to listen on; 0 picks a free one. The log line `listening` has the address.',
   ),
   data: setting(z.string().min(1), './data', 'The folder of the database and the files.'),
   database_url: setting(
@@ -209,56 +207,56 @@ export const settings = {
   users: setting(
     users,
     '',
-    'Users that exist from the start, comma-separated: `name:key` is an admin with access to every entity, `name:key:entity+entity` has access to those alone. A key has at least 20 characters.',
+    'Users that exist from the start, comma-separated: `name:key` is an admin with access to every entity, `name:key:entity+entity` has access to those entities only. A key has at least 20 characters.',
     'none',
   ),
   cors_origins: setting(
     corsOrigins,
     '',
-    'The origins whose pages may ask this server from a browser, comma-separated: `https://app.example.com`, `http://localhost:3000`, or `*` for all. They send a key; no cookie counts.',
+    'The origins whose pages may send requests to this server from a browser, comma-separated: `https://app.example.com`, `http://localhost:3000`, or `*` for all. They send a key; cookies are not accepted.',
     'none',
   ),
   wrong_keys: setting(
     wholeNumber(0, 100_000),
     '30',
-    'Wrong keys that an address may send in a minute (of IPv6, a /64). From a third of them on each answer takes longer, up to 2 s; beyond them it is 429 with Retry-After. Right keys are always served. 0 is no limit.',
+    'Wrong keys that an address (in IPv6, a /64) may send per minute. From a third of that number on, each answer is delayed, by up to 2 s; beyond it the answer is 429 with Retry-After. Valid keys are always served. 0 means no limit.',
   ),
   trust_proxy: setting(
     trustedProxies,
     '',
-    'The reverse proxies whose X-Forwarded-For is believed: how many there are, or their addresses, comma-separated (`10.0.0.7`, `10.0.0.0/8`, `loopback`, `private`). Wrong keys are not counted when such a proxy forwards no address.',
+    'The reverse proxies whose X-Forwarded-For is trusted: how many there are, or their addresses, comma-separated (`10.0.0.7`, `10.0.0.0/8`, `loopback`, `private`). Wrong keys are not counted when such a proxy forwards no address.',
     'none',
   ),
   log_level: setting(
     z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']),
     'info',
-    'How much the log says: trace, debug, info, warn, error, fatal or silent.',
+    'How much is logged: trace, debug, info, warn, error, fatal or silent.',
   ),
   log_format: setting(
     z.enum(['auto', 'json', 'pretty']),
     'auto',
-    'How the log is written: `json` is a JSON text a line, `pretty` is for reading, `auto` is pretty on a terminal and JSON elsewhere.',
+    'How the log is written: `json` is one JSON object per line, `pretty` is for reading, `auto` is pretty on a terminal and JSON elsewhere.',
   ),
   body_limit: setting(
     wholeNumber(1024, 1 << 30),
     String(32 * 1024 * 1024),
-    'The largest body in bytes, on routes that write values; others take no more than 4 MiB.',
+    'The largest body in bytes, on routes that write values; others accept at most 4 MiB.',
   ),
   file_limit: setting(wholeNumber(1024, 2 ** 34), String(256 * 1024 * 1024), 'The largest file in bytes.'),
   body_budget: setting(
     wholeNumber(1024, 2 ** 34),
     String(256 * 1024 * 1024),
-    'Bytes of request bodies that are held at once, counted as they arrive; a request beyond that gets 429 with Retry-After. A user may hold three quarters.',
+    'Bytes of request bodies in memory at once, counted as they arrive; a request beyond that gets 429 with Retry-After. One user may use three quarters of it.',
   ),
   connection_timeout: setting(
     wholeNumber(0, 3_600_000),
     '0',
-    'Milliseconds without traffic after which a connection is closed; 0 is never, because an answer may take long to come.',
+    'Milliseconds without traffic after which a connection is closed; 0 means never, because an answer may take a long time.',
   ),
   request_timeout: setting(
     wholeNumber(0, 3_600_000),
     '120000',
-    'Milliseconds that a client may take to send its request; 0 is no limit.',
+    'Milliseconds that a client may take to send its request; 0 means no limit.',
   ),
   headers_timeout: setting(
     wholeNumber(1000, 3_600_000),
@@ -268,7 +266,7 @@ export const settings = {
   keep_alive_timeout: setting(
     wholeNumber(0, 3_600_000),
     '72000',
-    'Milliseconds that an idle connection is kept. Longer than the 60 s of common load balancers, so that they close first.',
+    'Milliseconds that an idle connection is kept open. Longer than the 60 s of common load balancers, so that they close first.',
   ),
   query_timeout: setting(
     wholeNumber(1, 3_600_000),
@@ -278,48 +276,48 @@ export const settings = {
   max_loop_delay: setting(
     wholeNumber(0, 60_000),
     '1000',
-    'Milliseconds that the event loop may be late before requests get 503; 0 never refuses.',
+    'Milliseconds that the event loop may lag before requests get 503; with 0 none is refused.',
   ),
   grace: setting(
     wholeNumber(0, 600_000),
     '10000',
-    'Milliseconds that running requests get to finish when the server stops.',
+    'Milliseconds that running requests have to finish when the server stops.',
   ),
   record: setting(
     z.enum(['all', 'asked', 'off'], 'expected all, asked or off'),
     'all',
-    'Which answers of the model become calls of the record: `all` but those whose request says `"store": false`, those that are `asked` for with `"store": true`, or none with `off` (docs/recording.md).',
+    'Which answers of the model become calls of the record: `all` except those whose request has `"store": false`, with `asked` only those whose request has `"store": true`, with `off` none (docs/recording.md).',
   ),
   retention_days: setting(
     wholeNumber(0, 36_500),
     '0',
-    'Days after its start when a call expires, unless it has an expire_at of its own; 0 keeps calls for ever.',
+    'Days from its start until a call expires, unless it has its own expire_at; 0 keeps calls for ever.',
   ),
   response_days: setting(
     wholeNumber(0, 36_500),
     '0',
-    'Days after which answers of the Responses API expire, and their calls with them, where these would stay longer. A conversation that goes on is kept as a whole, as far as the retention of calls lets it. 0 keeps an answer as long as the record keeps its call.',
+    'Days after which answers of the Responses API expire together with their calls, where these would be kept longer. A conversation that continues is kept as a whole, as far as the retention of calls allows. 0 keeps an answer as long as the record keeps its call.',
   ),
   ref_scheme: setting(
     z.string().regex(/^[a-z][a-z0-9+.-]*$/, 'expected the name of a scheme, in lower case'),
     'weave',
-    'The scheme of the references that the server makes; it reads any.',
+    'The scheme of the references that the server makes; it accepts any.',
   ),
   model: setting(
     model,
     'builtin',
-    'The model: `builtin`, the path of a .gguf file, `hf:<org>/<repo>[:<quant or file>]` to download one, `https://<host>/v1` to pass requests on to another server that speaks the wire of OpenAI (docs/gateway.md), or `none` to serve the record alone (docs/models.md).',
+    'The model: `builtin`, the path of a .gguf file, `hf:<org>/<repo>[:<quant or file>]` to download one, `https://<host>/v1` to pass requests on to another server with the OpenAI API (docs/gateway.md), or `none` to serve only the record (docs/models.md).',
   ),
   models: setting(
     z.string(),
     '',
-    'A JSON file with several models: local ones, which are loaded when they are asked, and those of other servers, with aliases, fallbacks and a default (docs/many-models.md). It stands in place of HEDDLE_MODEL.',
+    'A JSON file with several models: local ones, which are loaded on demand, and those of other servers, with aliases, fallbacks and a default (docs/many-models.md). It replaces HEDDLE_MODEL.',
     'none',
   ),
   models_memory: setting(
     memorySize,
     '0',
-    'The memory that the local models of HEDDLE_MODELS may take together, such as `24GiB`: beyond it, the one that was asked longest ago is unloaded.',
+    'The memory that the local models of HEDDLE_MODELS may use together, such as `24GiB`: beyond it, the least recently used one is unloaded.',
     '80 % of what is free at the start',
   ),
   model_name: setting(
@@ -331,18 +329,18 @@ export const settings = {
   upstream_key: setting(
     z.string().regex(/^[\x21-\x7e]*$/, 'expected a key without spaces'),
     '',
-    'The key that goes to the server of HEDDLE_MODEL, where that is an address. The keys of callers never do.',
+    'The key that is sent to the server of HEDDLE_MODEL, where that is an address. The keys of callers are never sent there.',
     'none',
   ),
   upstream_kind: setting(
     z.enum(['auto', 'heddle', 'vllm', 'llama-server', 'openai']),
     'auto',
-    'What the server of HEDDLE_MODEL is, by which fields are passed on or refused: heddle, vllm, llama-server or openai; `auto` asks it.',
+    'The kind of the server of HEDDLE_MODEL, which decides what fields are passed on or refused: heddle, vllm, llama-server or openai; `auto` asks the server.',
   ),
   upstream_timeout: setting(
     wholeNumber(100, 3_600_000),
     '300000',
-    'Milliseconds that a server behind a model may say nothing, before its answer and between two pieces of it.',
+    'Milliseconds that a server behind a model may send nothing, before its answer and between two parts of it.',
   ),
   context: setting(
     chosen(64, 16_777_216),
@@ -354,12 +352,12 @@ export const settings = {
     shorterVectors,
     '',
     'Lengths that the vectors of an embedding model may be cut to on request: numbers, comma-separated, or `any`. Only for a model that was trained for it (Matryoshka), which its file does not say (docs/embeddings.md).',
-    'none but their own',
+    'only the full length',
   ),
   parallel: setting(
     chosen(1, 256),
     '0',
-    'Answers that are generated at once; the others wait.',
+    'Answers that are generated at the same time; the others wait.',
     'from model and memory',
   ),
   threads: setting(chosen(1, 1024), '0', 'Threads of the engine.', 'physical cores, 1 for tiny models'),
@@ -372,12 +370,12 @@ export const settings = {
   speculation: setting(
     onOff,
     'on',
-    'Guesses tokens ahead, from what the text has said before and what its constraint leaves, and checks several in one step, where that changes no answer (docs/speculation.md): on or off.',
+    'Guesses tokens ahead, from earlier text and from what the constraint allows, and checks several in one step, where that changes no answer (docs/speculation.md): on or off.',
   ),
   gpu: setting(
     z.enum(['auto', 'off', 'cuda', 'vulkan', 'metal']),
     'auto',
-    'The GPU build that runs the model: cuda, vulkan or metal; `auto` takes one that is installed and finds a device, else the CPU; `off` is the CPU (docs/models.md).',
+    'The GPU build that runs the model: cuda, vulkan or metal; `auto` uses an installed build that finds a device, else the CPU; `off` is the CPU (docs/models.md).',
   ),
   gpu_layers: setting(
     z
@@ -390,52 +388,56 @@ export const settings = {
   lora: setting(
     adapters,
     '',
-    'LoRA adapters of the model, GGUF files: `name=path,name=path`. Each is served as a model of that name beside the one without (docs/models.md).',
+    'LoRA adapters of the model, GGUF files: `name=path,name=path`. Each is served as a model of that name, next to the model without adapters (docs/models.md).',
     'none',
   ),
   prompt_cache: setting(
     sizeBy(cacheSizeOf, acceptedCacheSize),
     'auto',
-    'Memory for what was read of prompts and had to make room for others, such as `4GiB`: a conversation that comes back goes on from there. `off` keeps nothing, `auto` takes twice what the sequences take, at most a quarter of the memory that is left (docs/models.md).',
+    'Memory for computed prompts whose sequence was needed for others, such as `4GiB`: a conversation that comes back continues from there. `off` keeps nothing, `auto` uses twice as much as the sequences, at most a quarter of the memory that is left (docs/models.md).',
     'from model and memory',
   ),
   prompt_cache_disk: setting(
     sizeBy(diskSizeOf, acceptedDiskSize),
     'off',
-    'The same on disk, for each model in a folder of HEDDLE_DATA/prompts, such as `20GiB`: conversations go on after a restart. What was said can be read from these files, whatever is recorded (docs/models.md).',
+    'The same on disk, for each model in a folder of HEDDLE_DATA/prompts, such as `20GiB`: conversations continue from there after a restart. The text of conversations can be read from these files, whatever is recorded (docs/models.md).',
   ),
   kv_keys: setting(
     kvType,
     'auto',
-    'The numbers by which sequences remember keys: f32, f16, bf16, q8_0, q5_1, q5_0, q4_1, q4_0, or `auto`, which is f16 but for the built-in model (docs/models.md). Smaller ones take less memory, and answers become others.',
+    'The number type of the keys that sequences store (the KV cache): f32, f16, bf16, q8_0, q5_1, q5_0, q4_1, q4_0, or `auto`, which is f16 except for the built-in model (docs/models.md). Smaller types use less memory, and change the answers.',
   ),
-  kv_values: setting(kvType, 'auto', 'The same for values; the quantized ones need flash attention.'),
+  kv_values: setting(kvType, 'auto', 'The same for values; quantized types need flash attention.'),
   flash_attention: setting(
     z.enum(['auto', 'on', 'off']),
     'auto',
-    'Computes attention in pieces, in less memory: on, off, or `auto`, which leaves it where it saves little, because answers repeat better without (docs/models.md).',
+    'Computes attention in pieces, in less memory: on, off, or `auto`, which leaves it off where it saves little, because answers are more repeatable without it (docs/models.md).',
   ),
   memory_check: setting(onOff, 'on', 'Refuses a model that is larger than the free memory: on or off.'),
   queue: setting(
     wholeNumber(0, 100_000),
     '256',
-    'Requests that may wait for the engine; beyond that they get 429. One caller alone may fill seven eighths of it.',
+    'Requests that may wait for the engine; beyond that they get 429. One caller may fill seven eighths of it.',
   ),
-  priority: setting(onOff, 'off', 'Lets requests say their `priority`; off refuses any but 0: on or off.'),
+  priority: setting(
+    onOff,
+    'off',
+    'Lets requests set their `priority`; off refuses any value but 0: on or off.',
+  ),
   request_templates: setting(
     onOff,
     'on',
-    'Lets requests bring a `chat_template` of their own, which is rendered within bounds of time and size: on or off.',
+    'Lets requests send their own `chat_template`, which is rendered within limits of time and size: on or off.',
   ),
   tool_choice: setting(
     z.enum(['auto', 'none'], 'expected auto or none'),
     'auto',
-    'What a request with tools and without `tool_choice` means. `none` lets no model call tools: any other `tool_choice` is refused, as the specification has it.',
+    'What a request with tools and without `tool_choice` means. `none` lets no model call tools: any other `tool_choice` is refused, as the specification says.',
   ),
   unknown_keywords: setting(
     z.enum(['annotate', 'refuse'], 'expected annotate or refuse'),
     'annotate',
-    'What becomes of names in schemas that are not keywords: `annotate` reads past them, as the standard has it, and names those that look like a slip in `x-heddle-schema-notes`; `refuse` refuses them.',
+    'What happens to names in schemas that are not keywords: `annotate` ignores them, as the standard says, and lists those that look like typing errors in `x-heddle-schema-notes`; `refuse` refuses them.',
   ),
   hf_endpoint: setting(
     z
@@ -443,7 +445,7 @@ export const settings = {
       .regex(/^https?:\/\/[^\s?#]+$/, 'expected https://…')
       .transform((url) => url.replace(/\/+$/, '')),
     'https://huggingface.co',
-    'Where `hf:` models come from; a mirror speaks the same protocol.',
+    'Where `hf:` models come from: the hub, or a mirror with the same protocol.',
   ),
   hf_token: setting(
     z.string().regex(/^[\x21-\x7e]*$/, 'expected a token without spaces'),
@@ -454,7 +456,7 @@ export const settings = {
   search: setting(
     onOff,
     'on',
-    'Keeps an index of the words of calls, which the search of the page and POST /views/search read: on or off. Off frees its space.',
+    'Keeps an index of the words of calls, which the search of the page and POST /views/search use: on or off. Off frees its space.',
   ),
   page: setting(
     onOff,
@@ -562,7 +564,7 @@ export function readConfig(environment: Environment): Config {
     const variable = variableInUse(name, environment)
     if (environment[variable])
       wrong.push(
-        `${variable}: given beside HEDDLE_MODELS, which says it of each model; accepted: one of both`,
+        `${variable}: given together with HEDDLE_MODELS, which sets it for each model; accepted: only one of the two`,
       )
   }
   const known = new Set(Object.keys(settings).map(variableOf))

@@ -67,9 +67,9 @@ export async function startServer(
 
 /** The first lines of the log say whether and where answers are recorded. */
 const recordingSaid: Record<Config['record'], string> = {
-  all: 'every answer of the model is recorded as a call, unless its request says not; HEDDLE_RECORD=asked or off changes that',
-  asked: 'answers are recorded as calls where their request says "store": true',
-  off: 'no answer is recorded',
+  all: 'every answer of the model is recorded as a call, unless its request opts out; HEDDLE_RECORD=asked or off changes that',
+  asked: 'answers are recorded as calls when their request has "store": true',
+  off: 'no answers are recorded',
 }
 
 /** The most requests at a time; these servers have queues of their own. */

@@ -50,11 +50,11 @@ export function casesOf(source: string): { cases: ChatCase[]; unread: number } {
     const found = resolve(value)
     if (found?.kind === 'text') return found.text
     if (found?.kind === 'list' && found.items.length === 0) return ''
-    throw new Error('this is no text')
+    throw new Error('this is not a text')
   }
   const itemsOf = (value: Value | undefined): Value[] => {
     const found = resolve(value)
-    if (found?.kind !== 'list') throw new Error('this is no list')
+    if (found?.kind !== 'list') throw new Error('this is not a list')
     return found.items
   }
 
@@ -70,7 +70,7 @@ export function casesOf(source: string): { cases: ChatCase[]; unread: number } {
 
   function messageOf(value: Value | undefined): Message {
     const found = resolve(value)
-    if (found?.kind !== 'call') throw new Error('this is no message')
+    if (found?.kind !== 'call') throw new Error('this is not a message')
     const args = found.args
     const [a = '', b = '', c = '', d = ''] = args.map((one) =>
       resolve(one)?.kind === 'text' ? textOf(one) : '',
@@ -90,7 +90,7 @@ export function casesOf(source: string): { cases: ChatCase[]; unread: number } {
       case 'message_with_reasoning_content_and_multiple_tool_calls':
         return { content: b, reasoning: a, calls: itemsOf(args[2]).map(callOf) }
       default:
-        throw new Error(`${found.name} makes no message`)
+        throw new Error(`${found.name} does not make a message`)
     }
   }
 
@@ -127,7 +127,7 @@ export function casesOf(source: string): { cases: ChatCase[]; unread: number } {
       else if (
         !['run', 'messages', 'add_generation_prompt', 'json_schema', 'expect_reconstruction'].includes(name)
       ) {
-        throw new Error(`nobody knows ${name}`)
+        throw new Error(`${name} is unknown`)
       }
     }
     return made

@@ -44,7 +44,7 @@ export function createReader(tokens: readonly Token[], position: number) {
     while (!is(end)) {
       items.push(value())
       if (is(',')) at++
-      else if (!is(end)) throw new Error(`there is no end of a list at ${tokens[at]?.text}`)
+      else if (!is(end)) throw new Error(`expected the end of a list at ${tokens[at]?.text}`)
     }
     at++
     return items
@@ -55,7 +55,7 @@ export function createReader(tokens: readonly Token[], position: number) {
     while (is('+')) {
       at++
       const other = single()
-      if (found.kind !== 'text' || other.kind !== 'text') throw new Error('only texts are added')
+      if (found.kind !== 'text' || other.kind !== 'text') throw new Error('only texts can be added')
       found = { kind: 'text', text: found.text + other.text }
     }
     return found

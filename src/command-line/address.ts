@@ -34,7 +34,7 @@ export function listenFailure(error: unknown, { host, port }: Config): unknown {
       )
     case 'EACCES':
       return new CommandError(
-        `${portSetting}, but this user may not open it (${code}); accepted: a port from 1024 on, or 0 to have one chosen.`,
+        `${portSetting}, but this user is not allowed to open it (${code}); accepted: a port from 1024 on, or 0 to have one chosen.`,
       )
     case 'EADDRNOTAVAIL':
       return new CommandError(
@@ -44,7 +44,9 @@ export function listenFailure(error: unknown, { host, port }: Config): unknown {
     case 'EAI_AGAIN':
       return new CommandError(`${hostSetting}, a name that has no address (${code}); ${anyHost}.`)
     default:
-      return new CommandError(`${hostSetting}: it cannot be listened on (${error.message}); ${anyHost}.`)
+      return new CommandError(
+        `${hostSetting}: the server cannot listen on it (${error.message}); ${anyHost}.`,
+      )
   }
 }
 

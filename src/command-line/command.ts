@@ -61,7 +61,7 @@ export async function withRecord<T>(
     const setting =
       config.database_url === '' ? 'HEDDLE_DATA to the folder' : 'HEDDLE_DATABASE_URL to the database'
     throw new CommandError(
-      `${error.message} Set ${setting} of your server, or make a new record with \`heddle user add NAME --new\`.`,
+      `${error.message} Set ${setting} of your server, or create a new record with \`heddle user add NAME --new\`.`,
       exitCodes.record,
     )
   })

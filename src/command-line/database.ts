@@ -14,8 +14,8 @@ import { type Command, CommandError, exitCodes, onlyArgument, print, withRecord 
 export const databaseCommands: Record<string, Command> = {
   'db migrate': {
     usage: '',
-    summary: 'Bring the record to the schema of this version',
-    more: 'Serving does this too. A file that already holds a record is copied aside before it is changed.',
+    summary: 'Migrate the record to the schema of this version',
+    more: 'The server does this too when it starts. A file that already contains a record is copied before it is changed.',
     async run(_args, config) {
       await withRecord(config, (db) => db.probe(), { mayMake: true })
       print('The record has the schema of this version.')
@@ -23,8 +23,8 @@ export const databaseCommands: Record<string, Command> = {
   },
   'db backup': {
     usage: 'FILE',
-    summary: 'Write a copy of the record as of this moment, also while a server runs',
-    more: 'The copy is a file of SQLite, also of a record in PostgreSQL. It is served as heddle.db in a folder of HEDDLE_DATA; `heddle db copy postgres://…` from there puts it into an empty database.',
+    summary: 'Write a copy of the record as it is now, even while a server runs',
+    more: 'The copy is an SQLite file, even of a record in PostgreSQL. To serve it, put it into a folder as heddle.db and set HEDDLE_DATA to that folder; `heddle db copy postgres://…` then puts it into an empty database.',
     async run(args, config) {
       const copy = onlyArgument(args, 'the file to write')
       if (existsSync(copy)) throw new CommandError(`${copy} exists already; a backup never replaces a file.`)
@@ -37,14 +37,14 @@ export const databaseCommands: Record<string, Command> = {
   'db copy': {
     usage: 'TO',
     summary: 'Copy the whole record into an empty one: between SQLite and PostgreSQL, either way',
-    more: 'TO is a folder or postgres://…. Stop the servers of both first. Given again after it was cut off it goes on where it was. Counts and hashes of every table are compared.',
+    more: 'TO is a folder or postgres://…. Stop the servers of both first. If the copy is interrupted, the same command continues where it stopped. Counts and hashes of every table are compared.',
     run: copyTo,
   },
   'db check': {
     usage: '[--rebuild]',
     summary:
-      'Look for damage, and for evaluation results that are not what the calls say; ends with 1 when there is any',
-    more: '--rebuild derives the results of every evaluation again from its calls. Best while no server writes: an evaluation is one transaction.',
+      'Look for damage, and for evaluation results that do not match their calls; exits with 1 if it finds any',
+    more: '--rebuild derives the results of every evaluation again from its calls. Best run while no server writes: each evaluation is one transaction.',
     async run(args, config) {
       const { values } = parseArgs({ args: [...args], options: { rebuild: { type: 'boolean' } } })
       if (config.database_url === '') {
@@ -60,7 +60,7 @@ export const databaseCommands: Record<string, Command> = {
       print(
         config.database_url === ''
           ? 'The record is sound.'
-          : 'What is derived is what the calls say. For damage PostgreSQL has a tool of its own: pg_amcheck.',
+          : 'The derived results match the calls. To look for damage, use the tool of PostgreSQL: pg_amcheck.',
       )
     },
   },
@@ -73,9 +73,9 @@ function refuseNowhere(copy: string): void {
     accessSync(folder, constants.W_OK)
   } catch (error) {
     const why =
-      (error as NodeJS.ErrnoException).code === 'ENOENT' ? 'it is not there' : (error as Error).message
+      (error as NodeJS.ErrnoException).code === 'ENOENT' ? 'it does not exist' : (error as Error).message
     throw new CommandError(
-      `FILE: ${copy} cannot be written, because its folder ${folder} cannot: ${why}. Make the folder first, or name another file.`,
+      `FILE: ${copy} cannot be written, because of its folder ${folder}: ${why}. Create the folder first, or name another file.`,
       exitCodes.usage,
     )
   }
@@ -128,7 +128,7 @@ async function copyTo(args: readonly string[], config: Config): Promise<void> {
         signal: untilTheEnd,
         report: (table, count) => print(`${table}: ${count} rows`),
       })
-      print(`${there} holds what ${here} holds: ${rows} rows.`)
+      print(`${there} now contains everything from ${here}: ${rows} rows.`)
     } finally {
       await target.close()
     }

@@ -22,13 +22,13 @@ export const exportCommands: Record<string, Command> = {
   export: {
     usage: 'PROJECT [--to FILE] [--kinds LIST] [--format parquet]',
     summary: 'Write a project as JSON Lines or Parquet: files, tables, objects, calls, feedback',
-    more: 'To the standard output, or to a FILE that is not there yet. With --format parquet, --to is a folder that is not there yet, which gets a file of each kind; one kind alone can go to the standard output. --kinds is a comma-separated list of files, tables, objects, calls, feedback; all of them when it is absent. A server may run meanwhile: what is written during the export may be in it or not. The last line counts what there was. `heddle import` reads it.',
+    more: 'Writes to the standard output, or to a new FILE. With --format parquet, --to is a new folder, which gets a file of each kind; a single kind can also go to the standard output. --kinds is a comma-separated list of files, tables, objects, calls, feedback; all of them by default. A server may run meanwhile: what is written during the export may be in it or not. The last line has the counts. `heddle import` reads the export.',
     run: exportProject,
   },
   import: {
     usage: 'FILE [--project PROJECT]',
-    summary: 'Write what an export holds into the record, and print what became of it',
-    more: 'FILE has JSON Lines, where - is the standard input, or Parquet; or it is a folder of Parquet, one file a kind. It goes to the project that was exported, or to --project. What is there under the same id stays as it is, so the same command goes on where it was cut off; what was deleted here stays deleted. Users and times stay as they were. References in calls and objects are left as they are.',
+    summary: 'Write the contents of an export into the record, and print the result',
+    more: 'FILE is JSON Lines (- is the standard input), Parquet, or a folder of Parquet with one file per kind. It goes to the project that was exported, or to --project. What already exists under the same id stays as it is, so after an interruption the same command continues where it stopped; what was deleted here stays deleted. Users and times stay as they were. References in calls and objects are not changed.',
     run: importFile,
   },
 }
@@ -149,7 +149,7 @@ async function importFile(args: readonly string[], config: Config): Promise<void
       await importing.end()
       print(JSON.stringify(importing.outcomes))
       throw new CommandError(
-        `${source.at()}: ${error.message} What stands before it was taken; mend it and give the same command again.`,
+        `${source.at()}: ${error.message} Everything before that was imported; correct it and run the same command again.`,
       )
     } finally {
       const details = { ...importing.outcomes, lines: number }
@@ -159,7 +159,7 @@ async function importFile(args: readonly string[], config: Config): Promise<void
     print(JSON.stringify(importing.outcomes))
     if (!importing.isWhole) {
       throw new CommandError(
-        `${file} has no ${source.missing()}: the export was cut off, and holds only a part. What it holds was taken.`,
+        `${file} has no ${source.missing()}: the export was cut off and is only a part. What it contains was imported.`,
       )
     }
   })

@@ -14,7 +14,7 @@ export const keyCommands: Record<string, Command> = {
   'key add': {
     usage: 'USER [--record off]',
     summary: 'Make another key for a user and print it, once',
-    more: '--record off: what models answer to this key is not recorded, for callers that record by themselves.',
+    more: '--record off: answers of models to this key are not recorded, for callers that record them themselves.',
     async run(args, config) {
       const { values, positionals } = parseArgs({
         args: [...args],
@@ -33,7 +33,7 @@ export const keyCommands: Record<string, Command> = {
   },
   'key set': {
     usage: 'ID --record off|on',
-    summary: 'Say whether what models answer to a key is recorded, and print what is set',
+    summary: 'Set whether answers of models to a key are recorded, and print its settings',
     async run(args, config) {
       const { values, positionals } = parseArgs({
         args: [...args],
@@ -54,7 +54,7 @@ export const keyCommands: Record<string, Command> = {
   },
   'key list': {
     usage: 'USER',
-    summary: 'List the keys of a user by their ids, one JSON text a line',
+    summary: 'List the keys of a user by their ids, one JSON object per line',
     async run(args, config) {
       const user = nameGiven(args)
       const keys = await withRecord(config, async (db) =>
@@ -69,7 +69,7 @@ export const keyCommands: Record<string, Command> = {
   },
   'key revoke': {
     usage: 'ID',
-    summary: 'End a key at once',
+    summary: 'Revoke a key at once',
     async run(args, config) {
       const id = onlyArgument(args, 'the id of one key')
       if (!(await withRecord(config, (db) => db.write('revokeKey', { id, now: now(), by: operator() })))) {

@@ -8,7 +8,7 @@ export const modelsFileCommands: Record<string, Command> = {
   'model reload': {
     usage: '',
     summary: 'Check the file of HEDDLE_MODELS, and have running servers read it again',
-    more: 'What is wrong with the file is told, and nothing changes. Give the command the HEDDLE_MODELS of the server, and the variables with keys that the file names. Servers look at the file every second, so this is needed only when nothing in it has changed, such as after a model file was copied.',
+    more: 'Errors in the file are reported, and then nothing changes. The command needs the HEDDLE_MODELS of the server, and the variables with keys that the file names. Servers check the file for changes every second, so this is needed only when nothing in it has changed, such as after a model file was copied.',
     async run(args, config) {
       if (args.length > 0) {
         throw new CommandError(`model reload takes no arguments, given ${args.join(' ')}.`, exitCodes.usage)
@@ -22,7 +22,7 @@ export const modelsFileCommands: Record<string, Command> = {
       const now = new Date()
       await utimes(file, now, now).catch((error: unknown) => {
         throw new CommandError(
-          `${file} is right, but servers cannot be told to read it again: ${reasonOf(error)}.`,
+          `${file} is valid, but servers cannot be told to read it again: ${reasonOf(error)}.`,
         )
       })
       print(

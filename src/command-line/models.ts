@@ -11,8 +11,8 @@ import { showProgress } from './progress.ts'
 export const modelCommands: Record<string, Command> = {
   'model pull': {
     usage: 'hf:ORG/REPOSITORY[:QUANT or FILE]',
-    summary: 'Download a model and print where it lies; what was broken off goes on',
-    more: 'HF_TOKEN opens private and gated repositories, HF_ENDPOINT names a mirror. Serving downloads a model too.',
+    summary: 'Download a model and print its path; an interrupted download is resumed',
+    more: 'HF_TOKEN opens private and gated repositories, HF_ENDPOINT names a mirror. The server downloads its model too.',
     async run(args, config) {
       const [given = '', ...rest] = args
       const source = sourceOf(given)
@@ -34,8 +34,8 @@ export const modelCommands: Record<string, Command> = {
   },
   'model list': {
     usage: '',
-    summary: 'List the models that are here and how this machine would run them, one JSON text a line',
-    more: 'Sizes follow the settings: HEDDLE_CONTEXT, HEDDLE_PARALLEL, HEDDLE_THREADS, HEDDLE_BATCH, HEDDLE_GPU, HEDDLE_GPU_LAYERS. With HEDDLE_MODELS the models of that file come first, each with its state: its file is read and planned, and the servers behind it are asked; nothing is loaded or downloaded. What a running server has loaded, its GET /v1/models says.',
+    summary: 'List the models on this machine and how it would run them, one JSON object per line',
+    more: 'Sizes follow the settings: HEDDLE_CONTEXT, HEDDLE_PARALLEL, HEDDLE_THREADS, HEDDLE_BATCH, HEDDLE_GPU, HEDDLE_GPU_LAYERS. With HEDDLE_MODELS the models of that file come first, each with its state: the files of models are read and planned, and the servers behind models are asked; nothing is loaded or downloaded. GET /v1/models of a running server lists what it has loaded.',
     async run(args, config) {
       if (args.length > 0) {
         throw new CommandError(`model list takes no arguments, given ${args.join(' ')}.`, exitCodes.usage)

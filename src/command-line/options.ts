@@ -7,12 +7,14 @@ export function unknownOption(given: string): CommandError {
   const shown = given.replace(/=.*$/s, '')
   if (Object.hasOwn(settings, name)) {
     const variable = variableOf(name)
-    return wrong(`${shown} is no option: settings are environment variables, and this one is ${variable}.`)
+    return wrong(
+      `${shown} is not an option: settings are environment variables, and this one is ${variable}.`,
+    )
   }
   const meant = variableMeant(name)
   return wrong(
     meant === undefined
-      ? `There is no option ${shown}. \`--help\` behind a command explains it; settings are environment variables: docs/configuration.md.`
+      ? `There is no option ${shown}. \`--help\` after a command explains it; settings are environment variables: docs/configuration.md.`
       : `There is no option ${shown}. Settings are environment variables; did you mean ${meant}?`,
   )
 }

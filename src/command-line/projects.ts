@@ -20,8 +20,8 @@ export const projectCommands: Record<string, Command> = {
   'project set': {
     usage: 'PROJECT --retention-days N',
     summary:
-      'Say how many days calls of a project are kept, and print what is set; none takes the setting away',
-    more: 'PROJECT is <entity>/<project>, such as acme/qa. It holds within a second on a running server, for calls that are written from then on and that have no expire_at of their own. 0 keeps them for ever; without a setting HEDDLE_RETENTION_DAYS holds.',
+      'Set how many days calls of a project are kept, and print its settings; none removes the setting',
+    more: 'PROJECT is <entity>/<project>, such as acme/qa. It takes effect within a second on a running server, for calls that are written from then on without an expire_at. 0 keeps them for ever; without a setting HEDDLE_RETENTION_DAYS applies.',
     async run(args, config) {
       const { values, positionals } = parseArgs({
         args: [...args],
@@ -40,7 +40,7 @@ export const projectCommands: Record<string, Command> = {
   },
   'project list': {
     usage: '',
-    summary: 'List the projects, one JSON text a line',
+    summary: 'List the projects, one JSON object per line',
     async run(args, config) {
       if (args.length > 0) throw new CommandError('project list takes no arguments.', exitCodes.usage)
       await withRecord(config, async (db) => {
@@ -57,7 +57,7 @@ export const projectCommands: Record<string, Command> = {
   },
   'project show': {
     usage: 'PROJECT',
-    summary: 'Say what is set for a project and how much there is of it, as one JSON text',
+    summary: 'Print the settings of a project and how much it contains, as one JSON object',
     async run(args, config) {
       const project = onlyProject(args)
       await withRecord(config, async (db) => {
@@ -69,8 +69,8 @@ export const projectCommands: Record<string, Command> = {
   },
   'project delete': {
     usage: 'PROJECT [--yes]',
-    summary: 'Delete everything of a project, and print how much there was',
-    more: 'Calls, feedback, queues, objects, tables, files, evaluation results, prices, monitors and settings: there is no way back. It asks for the name of the project unless --yes is given. A server may run meanwhile; what clients write to the project while it is deleted may go with it. When the command is interrupted, a running server goes on with the deletion, or the next one that starts, or the same command again. The audit log keeps that it was deleted.',
+    summary: 'Delete everything of a project, and print how much was deleted',
+    more: 'Calls, feedback, queues, objects, tables, files, evaluation results, prices, monitors and settings: this cannot be undone. It asks for the name of the project unless --yes is given. A server may run meanwhile; what clients write to the project during the deletion may be deleted too. If the command is interrupted, a running server, the next one that starts, or the same command finishes the deletion. The audit log has an entry of it.',
     async run(args, config) {
       const { values, positionals } = parseArgs({
         args: [...args],
@@ -94,13 +94,13 @@ async function requireProject(db: Database, project: string): Promise<void> {
 
 async function confirm(project: string, counts: Counts): Promise<void> {
   if (!process.stdin.isTTY) {
-    throw new CommandError('There is nobody to ask: give --yes to delete it.', exitCodes.usage)
+    throw new CommandError('There is no terminal to ask on: give --yes to delete it.', exitCodes.usage)
   }
   const all = Object.entries(counts).map(([name, count]) => `${count} ${name.replace('_', ' ')}`)
   const asking = createInterface({ input: process.stdin, output: process.stderr })
   try {
     const typed = await asking.question(
-      `This deletes ${project} for ever: ${all.join(', ')}.\nType its name to go on: `,
+      `This deletes ${project} for ever: ${all.join(', ')}.\nType its name to continue: `,
     )
     if (typed.trim() !== project) throw new CommandError('Nothing was deleted.')
   } finally {

@@ -12,8 +12,8 @@ const day = /^\d{4}-\d\d-\d\d$/
 export const reportCommands: Record<string, Command> = {
   usage: {
     usage: '[--user NAME] [--from DAY] [--to DAY] [--json]',
-    summary: 'What users asked for, by the day of UTC, the latest first',
-    more: 'A running server adds what it counts every few seconds. --json prints one JSON text a line.',
+    summary: 'Show the usage of users by UTC day, the latest first',
+    more: 'A running server adds its counts every few seconds. --json prints one JSON object per line.',
     async run(args, config) {
       const { user, json, ...times } = optionsOf(args, { user: { type: 'string' } })
       const { from, to } = times
@@ -28,8 +28,8 @@ export const reportCommands: Record<string, Command> = {
   },
   audit: {
     usage: '[--from DAY] [--to DAY] [--json]',
-    summary: 'What was done with users, keys and settings, and what was deleted, the earliest first',
-    more: 'The log only grows: the database refuses to change it. --json prints one JSON text a line.',
+    summary: 'Show what was done with users, keys and settings, and what was deleted, the earliest first',
+    more: 'The log only grows: the database refuses to change it. --json prints one JSON object per line.',
     async run(args, config) {
       const { from, to, json } = optionsOf(args, {})
       const times = { from: dayOf('from', from) ?? 0, until: (dayOf('to', to) ?? lastDay) + dayMicros - 1 }
@@ -58,7 +58,7 @@ function dayOf(option: string, given: string | undefined): number | undefined {
   const time = day.test(given) ? parseTime(given) : undefined
   if (time !== undefined) return time
   throw new CommandError(
-    `--${option}: given ${given}; accepted: a day of UTC such as 2026-11-22.`,
+    `--${option}: given ${given}; accepted: a UTC day such as 2026-11-22.`,
     exitCodes.usage,
   )
 }

@@ -25,8 +25,8 @@ const crashes = ['SIGILL', 'SIGTRAP', 'SIGABRT', 'SIGBUS', 'SIGFPE', 'SIGSEGV'] 
 
 export const serveCommand: Command = {
   usage: '',
-  summary: 'Serve; this is what happens without a command',
-  more: 'SIGINT, SIGTERM, SIGQUIT and SIGHUP stop it: running requests finish, everything is flushed. A second signal ends it at once. SIGUSR2 has no effect.',
+  summary: 'Run the server; this is the default without a command',
+  more: 'SIGINT, SIGTERM, SIGQUIT and SIGHUP stop it: running requests finish, and everything is flushed. A second signal ends it at once. SIGUSR2 has no effect.',
   async run(args, config) {
     const [first] = args
     if (first?.startsWith('-')) throw unknownOption(first)
@@ -37,12 +37,12 @@ export const serveCommand: Command = {
     const logger = await createLogger(config)
     const ignored = serviceLinks(process.env)
     if (ignored.length > 0)
-      logger.info({ ignored, port: config.port }, 'variables about services of Kubernetes are no settings')
+      logger.info({ ignored, port: config.port }, 'variables of Kubernetes services are ignored')
     const report = (error: Error) =>
       logger.warn({ err: error }, 'an idle connection to the database was lost')
     const onLost = (text: string) =>
       logger.fatal(
-        `${text}. Nothing is read or written any more, and requests get 503. Put the record of HEDDLE_DATA back, then restart the server.`,
+        `${text}. Nothing is read or written from now on, and requests get 503. Put the record of HEDDLE_DATA back, then restart the server.`,
       )
     await checkAddress(config)
     const database = await openRecord({ ...recordOptions(config), report, onLost })
@@ -54,7 +54,7 @@ export const serveCommand: Command = {
         details: { version, settings: settingsShown(config) },
         by: operator('start'),
       })
-      .catch((err: unknown) => logger.error({ err }, 'the start could not be noted in the audit log'))
+      .catch((err: unknown) => logger.error({ err }, 'the start could not be written to the audit log'))
     const server = await startServer(config, database, logger).catch((error: unknown) => {
       throw listenFailure(error, config)
     })

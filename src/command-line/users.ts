@@ -16,7 +16,7 @@ export const userCommands: Record<string, Command> = {
   'user add': {
     usage: 'NAME [--entities A,B] [--role ROLE] [--new]',
     summary: 'Add a user and print its first key, once',
-    more: 'Without --entities the user reaches every entity. ROLE is member (default) or admin, who may also read /metrics. --new makes the record where there is none yet.',
+    more: 'Without --entities the user has access to every entity. ROLE is member (default) or admin, who may also read /metrics. --new creates the record if there is none yet.',
     async run(args, config) {
       const { values, positionals } = parseArgs({
         args: [...args],
@@ -56,7 +56,7 @@ export const userCommands: Record<string, Command> = {
   },
   'user list': {
     usage: '',
-    summary: 'List the users, one JSON text a line',
+    summary: 'List the users, one JSON object per line',
     async run(_args, config) {
       for (const user of await withRecord(config, listUsers)) {
         const { name, role, entities, created_at, settings } = user
@@ -68,8 +68,8 @@ export const userCommands: Record<string, Command> = {
     usage:
       'NAME [--requests-per-minute N] [--tokens-per-minute N] [--at-once N] [--default-project P] [--models A,B]',
     summary:
-      'Limit what a user may ask for, say where its answers go, and print what is set; none takes a setting away',
-    more: 'It holds on a running server at once. Tokens are those of prompts and answers under /v1, charged when they are known. --default-project acme/qa is where answers of models are recorded when a request names no project; the user has to have access to it. --models names the models that the user may ask, comma-separated; the others are not there for it. NAME may also be a user of HEDDLE_USERS, for whom it holds within a second; give the command the same HEDDLE_USERS as the server.',
+      'Set the limits of a user and where its answers go, and print its settings; none removes a setting',
+    more: 'It takes effect on a running server at once. Tokens are those of prompts and answers under /v1, charged when they are known. --default-project acme/qa is where answers of models are recorded when a request names no project; the user needs access to it. --models names the models that the user may use, comma-separated; for this user the others do not exist. NAME may also be a user of HEDDLE_USERS, for whom it takes effect within a second; give the command the same HEDDLE_USERS as the server.',
     async run(args, config) {
       const { values, positionals } = parseArgs({
         args: [...args],
@@ -103,7 +103,7 @@ export const userCommands: Record<string, Command> = {
   },
   'user remove': {
     usage: 'NAME',
-    summary: 'Remove a user and its keys, and stop its monitors; what it wrote stays',
+    summary: 'Remove a user and its keys, and stop its monitors; what the user wrote stays',
     async run(args, config) {
       const name = nameGiven(args)
       const isConfigured = config.users.some((user) => user.name === name)

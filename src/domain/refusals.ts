@@ -7,7 +7,7 @@ export const refusals = {
     status: 401,
     message:
       'This server needs credentials: Basic with user name "api" and a key as password, Bearer with a key, or a key in x-api-key or api-key.',
-    help: 'There is neither an Authorization header of a known scheme nor x-api-key nor api-key.',
+    help: 'The request has no Authorization header of a known scheme, no x-api-key and no api-key.',
   },
   wrong_credentials: {
     status: 401,
@@ -22,38 +22,38 @@ export const refusals = {
   },
   too_many_wrong_keys: {
     status: 429,
-    message: 'Too many wrong keys came from your address. Try again in {seconds} s, or send a right key now.',
-    help: 'HEDDLE_WRONG_KEYS sets how many are answered in a minute. A right key is never refused for this. Behind a reverse proxy, HEDDLE_TRUST_PROXY tells its clients apart.',
+    message: 'Too many wrong keys came from your address. Try again in {seconds} s, or send a valid key now.',
+    help: 'HEDDLE_WRONG_KEYS sets how many are answered in a minute. A valid key is never refused for this. Behind a reverse proxy, HEDDLE_TRUST_PROXY tells its clients apart.',
   },
   rate_limit_exceeded: {
     status: 429,
     message: 'The user {user} is limited to {limit} {what}. Try again in {seconds} s.',
-    help: '`heddle user set` sets requests per minute, tokens per minute and requests at once for a user. The headers `x-ratelimit-…` and `Retry-After` say what is left and when there is more.',
+    help: '`heddle user set` sets requests per minute, tokens per minute and requests at once for a user. The headers `x-ratelimit-…` and `Retry-After` report what is left and when more is available.',
   },
   too_many_streams: {
     status: 429,
-    message: 'The user {user} has {limit} streams of events open already; close one of them.',
-    help: 'Whoever has several pages or programs can let them share one stream.',
+    message: 'The user {user} already has {limit} event streams open; close one of them.',
+    help: 'A user with several pages or programs can let them share one stream.',
   },
   too_many_exports: {
     status: 429,
-    message: 'The user {user} has {limit} exports under way already: read one to its end, or close it.',
-    help: 'An export that nobody reads holds memory until its client leaves or is cut off.',
+    message: 'The user {user} already has {limit} exports running: read one to its end, or close it.',
+    help: 'An export that is not read occupies memory until its client disconnects or is cut off.',
   },
   entity_forbidden: {
     status: 403,
-    message: 'Your key does not reach the entity of {field}: {given}.',
-    help: 'The text is the same whether the project exists or not. `heddle user add` and HEDDLE_USERS say which entities a user reaches.',
+    message: 'Your key has no access to the entity of {field}: {given}.',
+    help: 'The answer is the same whether the project exists or not. `heddle user add` and HEDDLE_USERS set which entities a user has access to.',
   },
   session_ended: {
     status: 401,
     message: 'This session of the page has ended: sign in again.',
-    help: 'Sessions end 12 hours after they were last used, with a sign-out, and with their key. A cookie without the half that the page holds is not a session.',
+    help: 'A session ends 12 hours after its last use, when its user signs out, or when its key is no longer valid. The cookie is not a session without the half that the page keeps.',
   },
   page_cross_site: {
     status: 403,
     message:
-      'A session of the page can be used by the page itself only, and this request comes from another site.',
+      'A session of the page can be used only by the page itself, but this request comes from another site.',
     help: 'Programs send their key and need no session.',
   },
   role_forbidden: {
@@ -69,32 +69,33 @@ export const refusals = {
   user_exists: {
     status: 409,
     message: 'name: there is already a user {name}.',
-    help: 'Names are those of the record and of HEDDLE_USERS together. `POST /keys` makes another key for a user.',
+    help: 'The users of the record and of HEDDLE_USERS share one set of names. `POST /keys` makes another key for a user.',
   },
   user_configured: {
     status: 409,
-    message: 'The user {name} stands in HEDDLE_USERS: its key is changed there, and it is removed there.',
-    help: 'Users that are made with `heddle user add` or `POST /users` have keys in the record.',
+    message: 'The user {name} is set in HEDDLE_USERS: change its key or remove it there.',
+    help: 'Users added with `heddle user add` or `POST /users` have their keys in the record.',
   },
   own_user_stays: {
     status: 409,
     message: 'name: {name} is you. Another admin can remove you; accepted: another user.',
-    help: 'So that somebody is left who can come in.',
+    help: 'This makes sure that at least one admin remains.',
   },
   key_not_found: {
     status: 404,
-    message: 'id: there is no key {id} that you may revoke, or it was revoked before.',
-    help: 'The answer is the same for the key of somebody else. Admins may revoke the keys of all.',
+    message: 'id: there is no key {id} that you may revoke, or it is already revoked.',
+    help: 'The answer is the same for the key of another user. Admins may revoke the keys of all users.',
   },
   too_many_keys: {
     status: 409,
-    message: 'The user {name} has {limit} keys, and cannot have more: revoke those that nobody uses.',
-    help: 'Keys that were revoked do not count.',
+    message:
+      'The user {name} already has {limit} keys, which is the maximum: revoke those that are not used.',
+    help: 'Revoked keys do not count.',
   },
   route_not_found: {
     status: 404,
     message: 'There is no route {method} {path}. GET /openapi.json lists them.',
-    help: 'The path is wrong, or the route is one of a newer version.',
+    help: 'The path is wrong, or the route exists only in a newer version.',
   },
   call_not_found: {
     status: 404,
@@ -124,7 +125,7 @@ export const refusals = {
   file_not_found: {
     status: 404,
     message: 'digest: there is no file {digest} in project {project}.',
-    help: 'A project reads the files that were stored in it.',
+    help: 'A project can read only the files that were stored in it.',
   },
   digest_differs: {
     status: 409,
@@ -139,19 +140,18 @@ export const refusals = {
   },
   feedback_conflict: {
     status: 409,
-    message: '{field}: there is a feedback {given} in project {project} already, and it says something else.',
+    message: '{field}: the feedback {given} already exists in project {project}, with different content.',
     help: 'Sending the same content again under its id is accepted. Leave the id out, use another, or use /feedback/replace.',
   },
   feedback_of_other_user: {
     status: 409,
-    message:
-      '{field}: the same feedback {given} in project {project} is there already, and it is by the user {user}.',
-    help: 'A record is by the user who sent it first, and only that user can send it again. Leave the id out, or use another.',
+    message: '{field}: the same feedback {given} already exists in project {project}, from the user {user}.',
+    help: 'Feedback belongs to the user who sent it first, and only that user can send it again. Leave the id out, or use another.',
   },
   invalid_payload: {
     status: 400,
-    message: '{field}: {given}; feedback of type {type} takes {accepted}.',
-    help: 'Reactions, notes, annotations and runnables have a payload of their own; docs/feedback.md has the table.',
+    message: '{field}: {given}; feedback of type {type} accepts {accepted}.',
+    help: 'Reactions, notes, annotations and runnables each have their own form of payload; docs/feedback.md has the table.',
   },
   payload_too_large: {
     status: 400,
@@ -160,7 +160,7 @@ export const refusals = {
   },
   invalid_annotation_spec: {
     status: 400,
-    message: '{field}: {given} is no annotation spec: {why}.',
+    message: '{field}: {given} is not an annotation spec: {why}.',
     help: 'The object must be an annotation spec whose field_schema is a JSON Schema of draft 2020-12 or draft-07 that refers to nothing outside itself.',
   },
   annotation_mismatch: {
@@ -181,7 +181,7 @@ export const refusals = {
   project_not_found: {
     status: 404,
     message: 'path: there is nothing in project {project}.',
-    help: 'The first write makes a project; deleting it leaves nothing.',
+    help: 'The first write creates a project; deleting it leaves nothing.',
   },
   annotation_queue_not_found: {
     status: 404,
@@ -200,7 +200,7 @@ export const refusals = {
   },
   monitor_run_going: {
     status: 409,
-    message: '{field}: the monitor {monitor} goes over old calls already, in its run {run}.',
+    message: '{field}: the monitor {monitor} is already going over old calls, in its run {run}.',
     help: 'One run at a time. Wait until it is done, or cancel it.',
   },
   scorer_not_runnable: {
@@ -220,8 +220,9 @@ export const refusals = {
   },
   too_many_queue_rules: {
     status: 409,
-    message: 'The project {project} has {limit} rules for its annotation queues, and no more are accepted.',
-    help: 'Paused rules count. Delete one, or name more ops or models in one that there is.',
+    message:
+      'The project {project} already has {limit} rules for its annotation queues, which is the maximum.',
+    help: 'Paused rules count too. Delete one, or add ops or models to an existing one.',
   },
   annotation_state_conflict: {
     status: 409,
@@ -245,17 +246,17 @@ export const refusals = {
   },
   call_conflict: {
     status: 409,
-    message: '{field}: there is a call {given} in project {project} already, and it is another.',
-    help: 'Sending the same content again under its id is accepted. Leave the id out, or use another; the id of a deleted call is not free again.',
+    message: '{field}: the call {given} already exists in project {project}, with different content.',
+    help: 'Sending the same content again under its id is accepted. Leave the id out, or use another; the id of a deleted call cannot be used again.',
   },
   evaluation_run_ended: {
     status: 409,
-    message: '{field}: the evaluation run {run} has ended already, {how}.',
+    message: '{field}: the evaluation run {run} has already ended, {how}.',
     help: 'A run ends once. Finishing it again with the same summary is accepted and changes nothing.',
   },
   schema_unsupported: {
     status: 400,
-    message: '{field}: the keyword {keyword} at {path} cannot be kept: {why}.',
+    message: '{field}: the keyword {keyword} at {path} cannot be enforced: {why}.',
     help: 'An answer always fits its schema, so a keyword that no grammar can express is refused. docs/structured-output.md lists the keywords.',
   },
   schema_invalid: {
@@ -270,12 +271,12 @@ export const refusals = {
   },
   constraint_unsupported: {
     status: 400,
-    message: '{field}: it cannot be kept: {why}.',
-    help: 'An answer always fits its constraint, so what no grammar can express is refused. docs/structured-output.md says what is accepted.',
+    message: '{field}: it cannot be enforced: {why}.',
+    help: 'An answer always fits its constraint, so what no grammar can express is refused. docs/structured-output.md lists what is accepted.',
   },
   constraint_too_large: {
     status: 400,
-    message: '{field}: it is too large or too entangled to be kept: {why}.',
+    message: '{field}: it is too large or too complex: {why}.',
     help: 'Branches that multiply, long counted repetitions and large patterns make grammars that would slow every token down. Simplify the constraint.',
   },
   constraint_impossible: {
@@ -292,8 +293,8 @@ export const refusals = {
   continued_text_unfit: {
     status: 400,
     message:
-      '{field}: the answer continues it, and both together are to fit {constraint}: {given} at character {at}; accepted there: {accepted}.',
-    help: 'What the last message has is the beginning of what the constraint is about. Leave that message out, or let it begin what fits.',
+      '{field}: the answer continues it, and the two together must fit {constraint}: {given} at character {at}; accepted there: {accepted}.',
+    help: 'The constraint applies to the last message and the answer together. Leave that message out, or let it begin a text that fits.',
   },
   no_token_possible: {
     status: 400,
@@ -308,7 +309,7 @@ export const refusals = {
   body_too_large: {
     status: 413,
     message: 'The body is larger than {limit} bytes. Send a batch in smaller parts.',
-    help: 'HEDDLE_BODY_LIMIT raises the limit of routes that write values; others take 4 MiB, whatever it says.',
+    help: 'HEDDLE_BODY_LIMIT raises the limit of routes that write values; others always accept at most 4 MiB.',
   },
   body_too_deep: {
     status: 413,
@@ -318,7 +319,7 @@ export const refusals = {
   body_too_costly: {
     status: 413,
     message: 'The body takes more than {limit} to read.',
-    help: 'Its values take far more room than its text. Send it in several requests.',
+    help: 'Its values take far more memory than its text. Send it in several requests.',
   },
   too_many_ids: {
     status: 413,
@@ -333,7 +334,7 @@ export const refusals = {
   unsupported_encoding: {
     status: 415,
     message: 'Content-Encoding {given} is not accepted here; accepted: {accepted}.',
-    help: 'Only POST /otel/v1/traces and /v1/traces take gzip and deflate; send other bodies uncompressed.',
+    help: 'Only POST /otel/v1/traces and /v1/traces accept gzip and deflate; send other bodies uncompressed.',
   },
   malformed_encoding: {
     status: 400,
@@ -347,18 +348,18 @@ export const refusals = {
   },
   malformed_http: {
     status: 400,
-    message: 'This is no HTTP/1.1 request: {why}.',
-    help: 'The connection is closed, because the start of its next request is unknown. Often TLS is sent to the plain port, or a proxy is in between.',
+    message: 'This is not an HTTP/1.1 request: {why}.',
+    help: 'The connection is closed, because it is unknown where its next request starts. Common causes are TLS sent to the plain port, or a proxy in between.',
   },
   request_too_slow: {
     status: 408,
     message: 'The request did not arrive in time. The connection is closed.',
-    help: 'HEDDLE_HEADERS_TIMEOUT and HEDDLE_REQUEST_TIMEOUT raise the limits. A body of less than 16 KiB a second is also refused when others need its room (HEDDLE_BODY_BUDGET).',
+    help: 'HEDDLE_HEADERS_TIMEOUT and HEDDLE_REQUEST_TIMEOUT raise the limits. A body that arrives at less than 16 KiB per second is also refused when others need its share of HEDDLE_BODY_BUDGET.',
   },
   unknown_expectation: {
     status: 417,
     message: 'Expect {given} is not understood; accepted: 100-continue.',
-    help: 'The Expect header asks for something before the body is sent.',
+    help: 'The Expect header asks for something else before the body is sent.',
   },
   headers_too_large: {
     status: 431,
@@ -428,12 +429,12 @@ export const refusals = {
   model_lacks: {
     status: 400,
     message: 'model: the model {model} {why}; accepted: {accepted}.',
-    help: 'A model writes text, gives embeddings or ranks documents. GET /v1/models says of each what it does.',
+    help: 'A model writes text, gives embeddings or ranks documents. GET /v1/models lists what each can do.',
   },
   model_not_ready: {
     status: 503,
     message: 'The model is not ready: {why}.',
-    help: 'It is being loaded, it cannot be loaded, or HEDDLE_MODEL is `none`. GET /ready says which.',
+    help: 'It is being loaded, it cannot be loaded, or HEDDLE_MODEL is `none`. GET /ready reports which.',
   },
   completion_not_found: {
     status: 404,
@@ -443,28 +444,28 @@ export const refusals = {
   response_not_found: {
     status: 404,
     message: "Response with id '{id}' not found.",
-    help: 'Unknown, deleted, expired, made with `"store": false`, not completed, or of another user: the answer is the same. docs/responses.md says what is kept.',
+    help: 'Unknown, deleted, expired, made with `"store": false`, not completed, or of another user: the answer is the same. docs/responses.md describes what is kept.',
   },
   recording_off: {
     status: 400,
-    message: '{field}: {given}, but {why}, so that no answer is recorded; accepted: null, or nothing.',
-    help: 'HEDDLE_RECORD, the header x-heddle-record or a setting of the key says that answers do not become calls of the record.',
+    message: '{field}: {given}, but {why}, so no answer is recorded; accepted: null, or no value.',
+    help: 'HEDDLE_RECORD, the header x-heddle-record or a setting of the key keeps answers from becoming calls of the record.',
   },
   parent_not_found: {
     status: 404,
     message:
-      '{field}: there is no call {id} in project {project}. A parent that is not written yet is taken together with its trace, in the header {trace}.',
+      '{field}: there is no call {id} in project {project}. A parent that is not written yet is accepted together with its trace, in the header {trace}.',
     help: 'Unknown, deleted, expired, never started, or in another project: the answer is the same. The header x-heddle-project names the project.',
   },
   previous_response_not_found: {
     status: 400,
     message: "Previous response with id '{id}' not found.",
-    help: 'It, or one that it continues, is unknown, deleted, expired, was made with `"store": false`, or is of another user: the answer is the same. Send the whole conversation as `input`.',
+    help: 'The response, or one that it continues, is unknown, deleted or expired, was made with `"store": false`, or belongs to another user: the answer is the same. Send the whole conversation as `input`.',
   },
   response_item_not_found: {
     status: 404,
     message: "{field}: Item with id '{id}' not found. Items of answers made with `store` false are not kept.",
-    help: 'Unknown, or of an answer that was deleted, has expired, was not kept, or is of another user: the answer is the same. Send the item itself.',
+    help: 'Unknown, or of an answer that was deleted, has expired, was not kept, or belongs to another user: the answer is the same. Send the item itself.',
   },
   response_exists: {
     status: 409,
@@ -485,13 +486,13 @@ export const refusals = {
   not_available: {
     status: 400,
     message: '{field}: {given} is not available in this version; accepted: {accepted}.',
-    help: 'The field is known, and is refused rather than ignored. docs/chat-parameters.md says which values work.',
+    help: 'The field is known, and is refused rather than ignored. docs/chat-parameters.md lists the values that work.',
   },
   thread_unsupported_request: {
     status: 400,
     message:
       '{field}: {given} is not available in this version; accepted: null, and the whole conversation in messages.',
-    help: 'No conversation is held between requests of /v1/messages. The tool runner of Anthropic’s SDK knows the code, and sends the whole conversation from then on.',
+    help: 'No conversation is kept between requests of /v1/messages. The tool runner of Anthropic’s SDK recognises the code, and sends the whole conversation from then on.',
   },
   priority_off: {
     status: 400,
@@ -501,17 +502,17 @@ export const refusals = {
   tool_choice_off: {
     status: 400,
     message:
-      '{field}: {given}, but calls of tools are switched off on this server; accepted: "none", or nothing.',
+      '{field}: {given}, but tool calls are switched off on this server; accepted: "none", or no value.',
     help: 'HEDDLE_TOOL_CHOICE=auto lets models call tools.',
   },
   request_templates_off: {
     status: 400,
-    message: '{field}: templates of requests are switched off on this server; accepted: nothing.',
+    message: '{field}: templates in requests are switched off on this server; accepted: none.',
     help: 'HEDDLE_REQUEST_TEMPLATES=on accepts them.',
   },
   no_chat_template: {
     status: 400,
-    message: 'chat_template: the model has no chat template of its own, and the request brings none.',
+    message: 'chat_template: the model has no chat template of its own, and the request has none.',
     help: 'Send `chat_template`, or use POST /v1/completions with a finished prompt.',
   },
   template_failed: {
@@ -522,12 +523,12 @@ export const refusals = {
   template_too_costly: {
     status: 400,
     message: '{field}: rendering the template takes more than {limit}.',
-    help: 'A template gets one second and a bounded size of texts and lists.',
+    help: 'Rendering is limited to one second, and its texts and lists to a bounded size.',
   },
   saved_view_not_found: {
     status: 404,
-    message: '{field}: you see no saved view {view} in project {project}.',
-    help: 'Unknown, deleted, or kept by somebody else for themselves: the answer is the same.',
+    message: '{field}: there is no saved view {view} in project {project} that you may see.',
+    help: 'Unknown, deleted, or private to another user: the answer is the same.',
   },
   saved_view_of_other: {
     status: 403,
@@ -536,19 +537,19 @@ export const refusals = {
   },
   saved_view_exists: {
     status: 409,
-    message: '{field}: you have a view {given} of this screen already: {view}.',
+    message: '{field}: you already have a view {given} of this screen: {view}.',
     help: 'PUT /views/saved/{id} replaces what it shows.',
   },
   too_many_saved_views: {
     status: 409,
-    message: 'You have {limit} saved views in project {project} already, which is the most.',
-    help: 'Delete those that nobody needs any more.',
+    message: 'You already have {limit} saved views in project {project}, which is the maximum.',
+    help: 'Delete those that are no longer needed.',
   },
   search_off: {
     status: 400,
     message:
-      'This server keeps no index of words, so /views/search has nothing to search. $contains of a query reads the calls themselves.',
-    help: 'HEDDLE_SEARCH=on keeps one; calls that are there already are read for it behind the writes.',
+      'This server keeps no index of words, so /views/search has nothing to search. $contains in a query reads the calls themselves.',
+    help: 'HEDDLE_SEARCH=on keeps one; existing calls are then indexed in the background.',
   },
   query_too_slow: {
     status: 504,
@@ -559,7 +560,7 @@ export const refusals = {
   row_too_large: {
     status: 413,
     message:
-      'A row of {given} characters is too large to be judged by this query; accepted: at most {limit}. Leave it out by id, time or op.',
+      'A row of {given} characters is too large to be evaluated by this query; accepted: at most {limit}. Leave it out by id, time or op.',
     help: 'Such a row can be stored only with a HEDDLE_BODY_LIMIT far above its default.',
   },
   context_length_exceeded: {
@@ -581,55 +582,55 @@ export const refusals = {
   },
   engine_queue_full: {
     status: 429,
-    message: 'The model is busy and {limit} requests wait already; try again shortly.',
+    message: 'The model is busy and {limit} requests are already waiting; try again shortly.',
     help: 'HEDDLE_QUEUE sets how many may wait. Retry-After says when to try again.',
   },
   engine_share_full: {
     status: 429,
     message:
-      'The model is busy and {own} of your requests run or wait already; the places that are left are for others. Try again shortly.',
+      'The model is busy and {own} of your requests are already running or waiting; the remaining places in the queue are for others. Try again shortly.',
     help: 'As the queue fills, what is left of it is shared: a caller may have seven times as many waiting requests as there are free slots. Retry-After says when to try again.',
   },
   upstream_lacks: {
     status: 400,
-    message: '{field}: the server behind this model does not take {given}; accepted: {accepted}.',
-    help: 'The model runs on another server, which has no such field. docs/gateway.md says what each kind of server takes; nothing is left out in silence.',
+    message: '{field}: the server behind this model does not accept {given}; accepted: {accepted}.',
+    help: 'The model runs on another server, which has no such field. docs/gateway.md lists what each kind of server accepts; no field is dropped silently.',
   },
   upstream_refused: {
     status: 400,
     message: 'The server behind this model refuses the request: {why}.',
-    help: 'What it said, in its own words. `param` is the field that it named.',
+    help: 'The reason is given in the words of that server. `param` is the field that it named.',
   },
   upstream_busy: {
     status: 429,
     message: 'The server behind this model is busy; try again shortly.',
-    help: 'It answered 429, and so did each other address of the model. Retry-After is its own, where it sent one.',
+    help: 'It answered 429, and so did every other address of the model. Retry-After is passed on if it sent one.',
   },
   upstream_unavailable: {
     status: 503,
-    message: 'The server behind this model cannot be asked: {why}.',
-    help: 'No address of it took the request, and nothing was answered. GET /v1/models has the state of each model; the log has the addresses.',
+    message: 'The server behind this model is not available: {why}.',
+    help: 'None of its addresses accepted the request, and nothing was answered. GET /v1/models has the state of each model; the log has the addresses.',
   },
   upstream_failed: {
     status: 502,
     message: 'The server behind this model failed: {why}.',
-    help: 'It refused the key of this server, answered what cannot be read, or ended in the middle of the answer. What had come by then is in the record.',
+    help: 'It refused the key of this server, sent an answer that cannot be read, or broke off in the middle of one. What had arrived by then is in the record.',
   },
   upstream_timeout: {
     status: 504,
-    message: 'The server behind this model said nothing for {seconds} s.',
-    help: 'HEDDLE_UPSTREAM_TIMEOUT sets how long it may be silent, before the answer and between two pieces of it.',
+    message: 'The server behind this model sent nothing for {seconds} s.',
+    help: 'HEDDLE_UPSTREAM_TIMEOUT sets how long it may send nothing, before the answer and between two parts of it.',
   },
   engine_failed: {
     status: 503,
     message: 'The engine of the model failed in the middle of this request: {why}.',
-    help: 'The engine is started again, and the record is not affected. Send the request again; the log has the last messages of the engine.',
+    help: 'The engine is restarted, and the record is not affected. Send the request again; the log has the last messages of the engine.',
   },
   record_refuses_writes: {
     status: 503,
     message:
-      'The record takes no writes now, and answers are recorded: {why} Try again shortly, or leave this answer out with the header x-heddle-record: off.',
-    help: 'Nothing was generated. Answers that ended before are kept in memory and written as soon as the record takes writes again. A lookup of such an answer is refused in the same way.',
+      'The record accepts no writes now, and answers are recorded: {why} Try again shortly, or send the header x-heddle-record: off to leave this answer unrecorded.',
+    help: 'Nothing was generated. Answers that ended before are kept in memory and written as soon as the record accepts writes again. A lookup of such an answer is refused in the same way.',
   },
   storage_full: {
     status: 503,
@@ -639,7 +640,7 @@ export const refusals = {
   storage_busy: {
     status: 503,
     message: 'The record is locked by another process: nothing of this request was stored.',
-    help: 'Another program holds the database file.',
+    help: 'Another program has locked the database file.',
   },
   storage_read_only: {
     status: 503,
@@ -648,14 +649,14 @@ export const refusals = {
   },
   storage_corrupt: {
     status: 503,
-    message: 'The record is damaged; `heddle db check` says where.',
+    message: 'The record is damaged; `heddle db check` reports where.',
     help: 'SQLite found a page that it cannot trust. Restore a backup.',
   },
   storage_replaced: {
     status: 503,
     message:
-      'The files of the record were removed or replaced while the server runs. It reads and writes nothing until it is restarted.',
-    help: 'The data folder, the database or its -wal or -shm file was removed, renamed or replaced; the log says which. Put the right files there, then restart the server. A write that was under way may be lost; none that was answered 2xx before is.',
+      'The files of the record were removed or replaced while the server was running. It reads and writes nothing until it is restarted.',
+    help: 'The data folder, the database or its -wal or -shm file was removed, renamed or replaced; the log says which. Put the right files back, then restart the server. A write in progress may be lost; writes that were answered with 2xx are not.',
   },
   storage_failed: {
     status: 503,

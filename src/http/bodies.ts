@@ -132,7 +132,7 @@ function received(request: FastifyRequest, payload: Readable, longest: number): 
     const end = () => {
       leave()
       if (length !== declared && !Number.isNaN(declared)) {
-        reject(refuse('malformed_json', { why: 'its length is not the Content-Length' }))
+        reject(refuse('malformed_json', { why: 'its length differs from the Content-Length' }))
       } else resolve(large?.body() ?? Buffer.concat(chunks, length))
     }
     const fail = (cause: unknown) => {

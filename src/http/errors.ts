@@ -91,9 +91,9 @@ export function asRefusal(error: unknown, request: FastifyRequest): Refusal {
     case 'FST_ERR_CTP_EMPTY_TYPE':
       return unsupported(request)
     case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
-      return refuse('malformed_json', { why: 'its length is not the Content-Length' })
+      return refuse('malformed_json', { why: 'its length differs from the Content-Length' })
     case 'FST_BASIC_AUTH_MISSING_OR_BAD_AUTHORIZATION_HEADER':
-      return refuse('malformed_credentials', { why: 'after Basic comes the base64 of name:key' })
+      return refuse('malformed_credentials', { why: 'Basic must be followed by the base64 of name:key' })
     case 'FST_BEARER_AUTH_INVALID_AUTHORIZATION_HEADER':
     case 'FST_BEARER_AUTH_MISSING_AUTHORIZATION_HEADER':
       return refuse('wrong_credentials')

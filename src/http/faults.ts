@@ -41,12 +41,12 @@ export function refuseOddRequests(app: FastifyInstance): void {
     const { host, expect } = raw.headers
     if (host === undefined && raw.httpVersion === '1.1') {
       reply.header('connection', 'close')
-      throw refuse('malformed_http', { why: 'it has no Host' })
+      throw refuse('malformed_http', { why: 'it has no Host header' })
     }
     // Node uses the first Host, and a proxy in front may have used another (RFC 9112, section 3.2).
     if (hasSecondHost(raw.rawHeaders)) {
       reply.header('connection', 'close')
-      throw refuse('malformed_http', { why: 'it has more than one Host' })
+      throw refuse('malformed_http', { why: 'it has more than one Host header' })
     }
     if (expect !== undefined && !/^100-continue$/i.test(expect))
       throw refuse('unknown_expectation', { given: JSON.stringify(expect.slice(0, 100)) })

@@ -55,7 +55,7 @@ export function limitGuesses(
     try {
       await delay(verdict.delayMs, undefined, { signal: disconnectSignal(reply) })
     } catch {
-      request.log.debug('the client left before it heard that its key is wrong')
+      request.log.debug('the client left before it was told that its key is wrong')
     } finally {
       delayed--
     }

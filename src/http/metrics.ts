@@ -26,7 +26,7 @@ export function measure(app: App): Metrics {
   })
   const running = new Gauge({
     name: 'heddle_http_requests_running',
-    help: 'Requests in work.',
+    help: 'Requests being processed.',
     registers: [registry],
   })
 

@@ -196,7 +196,7 @@ export function noteUnknownFields(contract: z.ZodObject): preValidationHookHandl
   return ({ body, log }, _reply, done) => {
     if (typeof body === 'object' && body !== null && !Array.isArray(body)) {
       const fields = Object.keys(body).filter((name) => !known.has(name))
-      if (fields.length > 0) log.debug({ fields: fields.slice(0, 20) }, 'fields that are ignored')
+      if (fields.length > 0) log.debug({ fields: fields.slice(0, 20) }, 'ignored fields')
     }
     done()
   }

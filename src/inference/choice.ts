@@ -234,6 +234,6 @@ export function noTokenPossible({ sampling, ending, constraint }: Generation, to
     tokens < ending.minTokens && 'min_tokens',
   ].filter((field) => typeof field === 'string')
   // Without any of them, the model returned no number to draw by.
-  if (fields.length === 0) return new Error('The logits of the model are no numbers.')
+  if (fields.length === 0) return new Error('The logits of the model are not numbers.')
   return refuse('no_token_possible', { field: fields[0] ?? '', fields: fields.join(', '), tokens })
 }

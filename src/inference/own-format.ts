@@ -28,7 +28,7 @@ export function createOwnFormat(engine: Backend, prompts: Prompts, log?: FormatL
     const format = await find()
     if (format === undefined) return
     const { proof, note, reasoning } = format
-    say({ tools: proof, note, thinks: reasoning !== undefined }, `calls of tools: ${proof}`)
+    say({ tools: proof, note, thinks: reasoning !== undefined }, `tool calls: ${proof}`)
   }
 
   // A failure here happens again for the request that needs the format, which reports it.
@@ -36,7 +36,7 @@ export function createOwnFormat(engine: Backend, prompts: Prompts, log?: FormatL
   return {
     find,
     async close() {
-      closing.abort(new Error('the server stops'))
+      closing.abort(new Error('the server is stopping'))
       await announced
     },
   }

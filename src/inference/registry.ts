@@ -106,7 +106,7 @@ export function createModels(
       throw refuse('model_not_found', {
         field: 'model',
         model: JSON.stringify(name || null),
-        accepted: namesOf(loaded) || 'none, none may be asked by you',
+        accepted: namesOf(loaded) || 'none, because you may use no model',
       })
     },
     async close() {
@@ -134,6 +134,7 @@ function lacks({ served }: FoundModel, all: readonly FoundModel[], task: Task) {
     field: 'model',
     model: JSON.stringify(served.names[0]),
     why: taskSaid[task],
-    accepted: namesOf(all.filter((one) => doesTask(one.served, task))) || 'none, no model here does that',
+    accepted:
+      namesOf(all.filter((one) => doesTask(one.served, task))) || 'none, because no model here does that',
   })
 }

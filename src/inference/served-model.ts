@@ -108,7 +108,7 @@ export function bringModel(
     status: () => before,
     looked: looked.promise,
     async close() {
-      closing.abort(new Error('the server stops'))
+      closing.abort(new Error('the server is stopping'))
       await brought
     },
   }

@@ -149,7 +149,7 @@ function thinkingOf(
   if (budget.field === undefined) return undefined
   throw refuse('not_available', {
     field: budget.field,
-    given: `${budget.tokens} for a template that shows no thoughts`,
+    given: `${budget.tokens} for a template without thoughts`,
     accepted: 'nothing',
   })
 }

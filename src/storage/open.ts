@@ -36,7 +36,7 @@ export async function openRecord({ mayBePart = false, ...place }: RecordPlace): 
   await db.close()
   throw new StorageRefusal(
     'foreign',
-    `The record is only a part of a copy of ${from}. Give the same \`heddle db copy\` again: it goes on where it was.`,
+    `The record is only a part of a copy of ${from}. Run the same \`heddle db copy\` again: it continues where it stopped.`,
   )
 }
 

@@ -7,6 +7,6 @@ export const secretOf: Command<{ name: string; value: string }, string> = async 
     sql`INSERT INTO secrets (name, value) VALUES (${name}, ${value}) ON CONFLICT (name) DO NOTHING`,
   )
   const row = await tx.get<{ value: string }>(sql`SELECT value FROM secrets WHERE name = ${name}`)
-  if (row === undefined) throw new Error(`the secret ${name} is not there after it was written`)
+  if (row === undefined) throw new Error(`the secret ${name} is missing after it was written`)
   return row.value
 }

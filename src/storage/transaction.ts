@@ -26,7 +26,7 @@ export interface LongReader extends Reader {
 /** The only row of a long query, such as a count. */
 export async function onlyRow<T>(db: LongReader, query: Sql, signal: AbortSignal): Promise<T> {
   for await (const [row] of db.stream<T>(query, { signal })) if (row !== undefined) return row
-  throw new Error('the query should answer one row')
+  throw new Error('the query should return one row')
 }
 
 /** All rows of a long query that returns few. */

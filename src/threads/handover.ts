@@ -116,5 +116,5 @@ export async function unpack({ pieces, texts, lists }: Handover, yieldToLoop: Yi
     const pause = yieldToLoop()
     if (pause) await pause
   }
-  throw new Error('a value was handed over without its last piece')
+  throw new Error('a value arrived without its last piece')
 }

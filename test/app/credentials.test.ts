@@ -15,7 +15,8 @@ const refusals = {
     'This server needs credentials: Basic with user name "api" and a key as password, Bearer with a key, or a key in x-api-key or api-key.',
   wrong_credentials:
     'These credentials are not accepted: the user name and the key do not belong together, or the key is unknown or revoked.',
-  malformed_credentials: 'The Authorization header cannot be read: after Basic comes the base64 of name:key.',
+  malformed_credentials:
+    'The Authorization header cannot be read: Basic must be followed by the base64 of name:key.',
 }
 
 const revoked = 'revoked-secret-key'
@@ -270,7 +271,7 @@ test('P6: another tenant gets the same 403 whether the project exists or not', a
     assert.equal(status, 403, `${url} ${text}`)
     assert.match(
       text,
-      /^\{"reason":"Your key does not reach the entity of [\w.]+: \\"globex\/secret\\"\.","code":"entity_forbidden"\}$/,
+      /^\{"reason":"Your key has no access to the entity of [\w.]+: \\"globex\/secret\\"\.","code":"entity_forbidden"\}$/,
     )
   }
   const call = completeOf({ project_id: 'globex/secret' })

@@ -42,7 +42,7 @@ for (const [name, headers, payload, status, reason, code] of [
     { ...json, 'content-length': '3' },
     '{"start":1}',
     400,
-    /^The body is not JSON: its length is not the Content-Length\.$/,
+    /^The body is not JSON: its length differs from the Content-Length\.$/,
     'malformed_json',
   ],
   [

@@ -49,7 +49,7 @@ test('too many wrong keys from one address are a 429 that says when to try again
   assert.equal(headers['retry-after'], '20')
   assert.equal(headers['www-authenticate'], undefined)
   assert.deepEqual(json, {
-    reason: 'Too many wrong keys came from your address. Try again in 20 s, or send a right key now.',
+    reason: 'Too many wrong keys came from your address. Try again in 20 s, or send a valid key now.',
     code: 'too_many_wrong_keys',
   })
   const underV1 = await ask({ url: '/v1/models' })

@@ -275,7 +275,7 @@ test('an exporter without permission to write is told why', async (t) => {
     await assert.rejects(provider.forceFlush(), ([error]: [{ code: number; data: string }]) => {
       assert.equal(error.code, 403)
       assert.deepEqual(JSON.parse(error.data), {
-        reason: 'Your key does not reach the entity of project_id: "acme/qa".',
+        reason: 'Your key has no access to the entity of project_id: "acme/qa".',
         code: 'entity_forbidden',
       })
       return true

@@ -21,7 +21,7 @@ async function recordAnswers(server: RunningServer): Promise<void> {
 
 for (const [signal, why] of [
   ['SIGKILL', /ended by SIGKILL/],
-  ['SIGSTOP', /did not answer any more/],
+  ['SIGSTOP', /stopped answering/],
 ] as const) {
   test(`an engine that gets ${signal} fails the requests in it with an error, and nothing else`, async (t) => {
     const server = await startChatServer(t, {

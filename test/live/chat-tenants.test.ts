@@ -33,7 +33,7 @@ test('a tenant that fills the queue does not shut out others, who take turns wit
   const { error } = (await refused.json()) as { error: object }
   assert.deepEqual(error, {
     message:
-      'The model is busy and 15 of your requests run or wait already; the places that are left are for others. Try again shortly.',
+      'The model is busy and 15 of your requests are already running or waiting; the remaining places in the queue are for others. Try again shortly.',
     type: 'rate_limit_error',
     param: null,
     code: 'engine_share_full',

@@ -375,9 +375,9 @@ describe('the database', () => {
     const missing = await run(`db backup ${nowhere}`, 2)
     assert.match(
       missing.err,
-      /^FILE: .*where cannot be written, because its folder .*no cannot: it is not there\./,
+      /^FILE: .*where cannot be written, because of its folder .*no: it does not exist\./,
     )
-    assert.match((await run(`db backup ${join(taken, 'x')}`, 2)).err, /^FILE: .*taken cannot: it is a file\./)
+    assert.match((await run(`db backup ${join(taken, 'x')}`, 2)).err, /^FILE: .*taken: it is a file\./)
     await run('db backup', 2)
     await run('db backup a b', 2)
   })
@@ -467,10 +467,10 @@ test('a typo gets a suggestion', async (t) => {
   for (const [line, says] of [
     ['usr add ann', /^There is no command usr add\. Did you mean user add\?/],
     ['sevre', /Did you mean serve\?/],
-    ['--port 9000', /^--port is no option: .*HEDDLE_PORT\.$/m],
-    ['serve --log-level=debug', /^--log-level is no option: .*HEDDLE_LOG_LEVEL\.$/m],
+    ['--port 9000', /^--port is not an option: .*HEDDLE_PORT\.$/m],
+    ['serve --log-level=debug', /^--log-level is not an option: .*HEDDLE_LOG_LEVEL\.$/m],
     ['--prot=9000', /^There is no option --prot\. .*did you mean HEDDLE_PORT\?$/m],
-    ['user add ann --data /elsewhere', /^--data is no option: .*HEDDLE_DATA\.$/m],
+    ['user add ann --data /elsewhere', /^--data is not an option: .*HEDDLE_DATA\.$/m],
     ['user add ann --colour red', /^There is no option --colour\./],
   ] as const) {
     assert.match((await run(line, 2)).err, says)

@@ -69,7 +69,10 @@ test('a record is copied from SQLite to PostgreSQL and back without loss', async
   const there = await runHeddle(['db', 'copy', url], environment)
   assert.equal(there.code, 0, there.err)
   assert.match(there.out, /^calls: 301 rows$/m)
-  assert.match(there.out, /^PostgreSQL at 127\.0\.0\.1:\d+\/heddle_\d+ holds what .* holds: \d+ rows\.$/m)
+  assert.match(
+    there.out,
+    /^PostgreSQL at 127\.0\.0\.1:\d+\/heddle_\d+ now contains everything from .*: \d+ rows\.$/m,
+  )
   assert.doesNotMatch(there.out, new RegExp(new URL(url).password), 'without the password')
   const back = await runHeddle(['db', 'copy', last], { HEDDLE_DATABASE_URL: url })
   assert.equal(back.code, 0, back.err)
@@ -97,12 +100,12 @@ test('an interrupted copy is not a record yet, and continues where it stopped', 
   await once(child, 'exit')
   const served = await runHeddle(['db', 'check'], { HEDDLE_DATA: to })
   assert.equal(served.code, 3)
-  assert.match(served.err, /only a part of a copy of .*heddle-test-.* Give the same `heddle db copy` again/)
+  assert.match(served.err, /only a part of a copy of .*heddle-test-.* Run the same `heddle db copy` again/)
   const another = await newFolder(t)
   await fill(sqliteIn(another), 0)
   const mixed = await runHeddle(['db', 'copy', to], { HEDDLE_DATA: another })
   assert.equal(mixed.code, 3)
-  assert.match(mixed.err, /a part of a copy of .*, not of /)
+  assert.match(mixed.err, /part of a copy of .*, not of /)
   const again = await runHeddle(['db', 'copy', to], { HEDDLE_DATA: from })
   assert.equal(again.code, 0, again.err)
   assert.deepEqual(await contents(await open(t, sqliteIn(to))), await contents(await open(t, sqliteIn(from))))
@@ -137,7 +140,7 @@ test('a copy only writes into an empty record', async (t) => {
   assert.equal(refused.code, 3)
   assert.match(
     refused.err,
-    /There is a record already: its table \w+ has rows\. A copy fills an empty record\./,
+    /The target already has a record: its table \w+ has rows\. A copy needs an empty record\./,
   )
   assert.deepEqual(await contents(await open(t, sqliteIn(to))), before)
   const onto = await runHeddle(['db', 'copy', join(from, '.')], { HEDDLE_DATA: from })

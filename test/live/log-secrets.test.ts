@@ -107,7 +107,11 @@ test('no log line shows a credential, for any request and log level', async (t) 
     }
   }
   // The check below means nothing unless these lines were logged.
-  for (const said of ['starting multipart parsing', 'This is no HTTP/1.1 request', 'refused credentials']) {
+  for (const said of [
+    'starting multipart parsing',
+    'This is not an HTTP/1.1 request',
+    'refused credentials',
+  ]) {
     await until(`the log says ${said}`, () => server.log.some((line) => line.includes(said)))
   }
   assert.equal(await server.end('SIGTERM'), 0)

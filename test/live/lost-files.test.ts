@@ -103,7 +103,7 @@ test('the data folder is replaced: the new one is neither written nor read', asy
   renameSync(folder, `${folder}-moved`)
   renameSync(other, folder)
   await written
-  await refusesAll(server, first(acknowledged), /heddle\.db is another file now/)
+  await refusesAll(server, first(acknowledged), /heddle\.db is now a different file/)
   assert.equal(await server.end('SIGTERM'), 0)
   assert.deepEqual(readdirSync(folder), ['heddle.db'])
   assert.deepEqual(readFileSync(sqliteFile(folder)), bytes)
@@ -116,7 +116,7 @@ test('a backup replaces the database', async (t) => {
   copyFileSync(sqliteFile(folder), copy)
   renameSync(copy, sqliteFile(folder))
   await written
-  await refusesAll(server, first(acknowledged), /heddle\.db is another file now/)
+  await refusesAll(server, first(acknowledged), /heddle\.db is now a different file/)
   assert.equal(await server.end('SIGTERM'), 0)
 })
 

@@ -120,15 +120,15 @@ test('an invalid list written while requests run loses none of them, and the rea
   const withKey = (key: object) =>
     JSON.stringify({ upstreams: [{ name: 'a', serves: 'all', addresses: [far.url], key }] })
   for (const [hostile, says] of [
-    ['', /it is no JSON/],
+    ['', /it is not JSON/],
     ['[]', /the file: given /],
-    [`{"models": ${'['.repeat(100_000)}`, /it is no JSON/],
+    [`{"models": ${'['.repeat(100_000)}`, /it is not JSON/],
     [`{"models": [${'1,'.repeat(900_000)}1]}`, /models: given 900001 entries; accepted: at most 256/],
     [' '.repeat(5 * 1024 * 1024), /it has 5242880 bytes/],
-    ['{"__proto__": {"models": []}, "constructor": 1}', /constructor: given a field that is not known/],
+    ['{"__proto__": {"models": []}, "constructor": 1}', /constructor: given an unknown field/],
     [withKey({ file: secret }), /key\.file: given a file that is not a key/],
-    [withKey({ file: folder }), /key\.file: given .*it is no file/],
-    [withKey({ file: '/dev/zero' }), /key\.file: given .*it is no file/],
+    [withKey({ file: folder }), /key\.file: given .*it is not a file/],
+    [withKey({ file: '/dev/zero' }), /key\.file: given .*it is not a file/],
   ] as const) {
     await writeFile(list, hostile)
     await until('the reason is told', async () => says.test(await trouble()))
@@ -139,10 +139,10 @@ test('an invalid list written while requests run loses none of them, and the rea
   for (const odd of [...(pipe.status === 0 ? [join(folder, 'pipe')] : []), folder, '/dev/zero']) {
     await rm(list)
     await symlink(odd, list)
-    await until('it is no file', async () => /it is no file/.test(await trouble()))
+    await until('it is no file', async () => /it is not a file/.test(await trouble()))
   }
   await rm(list)
-  await until('it is gone', async () => /it is not there/.test(await trouble()))
+  await until('it is gone', async () => /it does not exist/.test(await trouble()))
   await writeFile(list, right)
   await until('it is right again', async () => (await trouble()) === '')
   isOver = true

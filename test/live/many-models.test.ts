@@ -366,7 +366,7 @@ test('a server does not start with an invalid file, and says what is wrong', asy
   )
   const both = await runHeddle(['serve'], { ...settings, HEDDLE_MODEL: 'builtin' })
   assert.deepEqual(
-    [both.code, /HEDDLE_MODEL: given beside HEDDLE_MODELS/.test(both.err)],
+    [both.code, /HEDDLE_MODEL: given together with HEDDLE_MODELS/.test(both.err)],
     [2, true],
     both.err,
   )

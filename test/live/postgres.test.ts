@@ -317,7 +317,7 @@ describe('writes', () => {
         await tx.run(sql`INSERT INTO things (id, n) VALUES ('a', 2)`).catch(() => undefined)
         return 'stored'
       })
-      await assert.rejects(write, /after a statement of it had failed/)
+      await assert.rejects(write, /after one of its statements had failed/)
       assert.deepEqual(await store.all(sql`SELECT id FROM things`), [])
     })
   })
@@ -581,7 +581,7 @@ describe('a record that is opened by its settings', () => {
   test('is not created when it must already exist', async () => {
     const databaseUrl = await server.createDatabase()
     const place = { databaseUrl, folder: '', queryTimeoutMs: 60_000, mustExist: true }
-    await assert.rejects(openRecord(place), /^StorageRefusal: PostgreSQL at .* holds no record\.$/)
+    await assert.rejects(openRecord(place), /^StorageRefusal: PostgreSQL at .* has no record\.$/)
     await (await openRecord({ ...place, mustExist: false })).close()
     await (await openRecord(place)).close()
   })

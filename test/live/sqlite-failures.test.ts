@@ -220,20 +220,20 @@ describe('a file that is not ours to open', () => {
     other.exec("UPDATE heddle_migrations SET checksum = 'other' WHERE version = 1")
     other.close()
     const before = readFileSync(file)
-    await failsInOneLine(folder, /another history/)
+    await failsInOneLine(folder, /a different history/)
     assert.deepEqual(readFileSync(file), before)
   })
 
   test('a folder that is a file: one line', async (t) => {
     const folder = join(await newFolder(t), 'taken')
     writeFileSync(folder, '')
-    await failsInOneLine(folder, /cannot be made/)
+    await failsInOneLine(folder, /cannot be created/)
   })
 
   test('a folder that cannot be created, also deep inside another: one line', async (t) => {
     if (process.platform !== 'linux') return t.skip('/proc is of Linux')
     for (const folder of ['/proc/heddle', '/proc/heddle/data/record'])
-      await failsInOneLine(folder, /cannot be made/)
+      await failsInOneLine(folder, /cannot be created/)
   })
 
   test('a folder without permission to write: one line', async (t) => {
@@ -249,7 +249,7 @@ describe('a file that is not ours to open', () => {
     try {
       await failsInOneLine(folder, /cannot be opened or written/, someone)
       await failsInOneLine(empty, /cannot be opened or written/, someone)
-      await failsInOneLine(join(folder, 'new'), /cannot be made/, someone)
+      await failsInOneLine(join(folder, 'new'), /cannot be created/, someone)
     } finally {
       for (const path of [folder, empty]) chmodSync(path, 0o755)
     }

@@ -384,7 +384,7 @@ test('the playground works with an upstream that counts tokens only at the end',
   }
   await page.getByLabel('top_k', { exact: true }).fill('')
   await page.keyboard.press('Control+Enter')
-  await page.getByText('The server behind this model cannot be asked: it answered 500.').waitFor()
+  await page.getByText('The server behind this model is not available: it answered 500.').waitFor()
   await page.getByRole('link', { name: 'Engine', exact: true }).first().click()
   await page.getByText('0 answers in progress, none waiting').waitFor()
 })

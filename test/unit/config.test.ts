@@ -202,7 +202,7 @@ test('the environment variable of a setting', () => {
 for (const [users, message] of [
   ...['acme+', '..', 'acme+.', 'a/b'].map((entities) => [
     `a:a-long-enough-secret:${entities}`,
-    'entry 1: expected the names of entities behind the key of a, with + between them, or * for all',
+    'entry 1: expected the names of entities after the key of a, with + between them, or * for all',
   ]),
   [
     'a:a-long-enough-secret,b:another-long-enough-secret,a:the-third-long-secret',

@@ -64,7 +64,7 @@ export function servePage(app: App): void {
       .code(200)
       .headers(pageHeaders)
       .type('text/plain; charset=utf-8')
-      .send('Heddle is running. Its page was not built: `npm run build:ui` makes it.\n')
+      .send('Heddle is running. Its page was not built: `npm run build:ui` builds it.\n')
   }
   for (const url of ['/', '/ui', '/ui/', ...links]) app.get(url, route, home)
   app.get('/ui/*', route, (request, reply) => {

@@ -165,7 +165,7 @@ export function answerSessions(app: App, { db, sessions, version, signIn }: Sess
       schema: {
         summary: 'Sign out of the page',
         tags: ['page'],
-        response: { 200: answer('There is no session any more.', {}), ...refusing() },
+        response: { 200: answer('The session has ended.', {}), ...refusing() },
       },
     },
     async (request, reply) => {

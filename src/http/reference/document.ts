@@ -9,8 +9,8 @@ import Fastify, {
 import { createJsonSchemaTransform } from 'fastify-type-provider-zod'
 import { showDefault } from '../../domain/fields.ts'
 
-const about = `One process with a local model behind the OpenAI wire and the record around it.
-Every route takes HTTP Basic (user name \`api\`, a key as password), Bearer (a key) or the header \`x-api-key\` (or \`api-key\`).
+const about = `One process with a local model behind the OpenAI API, and a record of every call.
+Every route accepts HTTP Basic (user name \`api\`, a key as password), Bearer (a key) or the header \`x-api-key\` (or \`api-key\`).
 docs/errors.md lists every code of a refusal.`
 
 const transform = createJsonSchemaTransform({
@@ -26,7 +26,7 @@ const refusals: Record<string, string> = {
   413: 'The body is too large.',
   415: 'The media type of the body is not accepted.',
   422: 'The request does not fit its schema.',
-  429: 'A queue is full, a limit of the user is reached, or too many wrong keys came. `Retry-After` says when to try again.',
+  429: 'A queue is full, a limit of the user is reached, or too many wrong keys were sent. `Retry-After` says when to try again.',
   500: 'The server failed.',
   503: 'The server is not ready, or too busy. `Retry-After` says when to try again.',
   502: 'The server behind the model failed.',

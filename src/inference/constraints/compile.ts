@@ -171,7 +171,7 @@ class ToolError extends Error {
   readonly outcome: Outcome
 
   constructor(tool: string, outcome: Outcome) {
-    super(`the schema of ${tool} cannot be kept`)
+    super(`the schema of ${tool} cannot be enforced`)
     this.outcome = outcome
   }
 }
@@ -233,7 +233,7 @@ function settingsOf(
     const space = compileRegex(pattern, { search: false, budget })
     const automaton = automatonOf(space, budget)
     if (isEmpty(automaton) || !isEmpty(difference(automaton, automatonOf(jsonSpace, budget), budget))) {
-      throw refused('it matches other characters than space, tab and the ends of lines')
+      throw refused('it matches characters other than space, tab and line breaks')
     }
     return { space, gap: space, ...said }
   } catch (error) {

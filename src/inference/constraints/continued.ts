@@ -47,7 +47,7 @@ export function readContinued<At>(
     const point = character.codePointAt(0) as number
     count++
     if (count + steps() > mostSteps) {
-      const why = `the ${count} first characters of what the answer continues take too many steps to read`
+      const why = `the first ${count} characters of the text that the answer continues take too many steps to read`
       throw refuse('constraint_too_large', { field, why })
     }
     let next = reader.after(at, point)

@@ -188,9 +188,7 @@ export function bindingOf(llama: object): Binding {
       .map((method) => `${name}.${method}`)
   })
   if (missing.length > 0) {
-    throw new Error(
-      `the binding of node-llama-cpp has another shape than that of version 3.22.1: no ${missing}`,
-    )
+    throw new Error(`the binding of node-llama-cpp differs from that of version 3.22.1: it has no ${missing}`)
   }
   return binding
 }

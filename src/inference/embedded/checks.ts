@@ -27,7 +27,7 @@ export function checkGeneration(
     throw refuse('invalid_value', {
       field: 'n',
       given: `${generation.choices} with use_beam_search`,
-      accepted: `1 to ${parallel}, because all beams go on at once`,
+      accepted: `1 to ${parallel}, because all beams run at once`,
     })
   }
   const { sampling, ending, prompt, text, thinking } = generation
@@ -94,7 +94,7 @@ function tooFewLeft(minTokens: number, room: number): Error {
   return refuse('invalid_value', {
     field: 'min_tokens',
     given: String(minTokens),
-    accepted: `0 to ${room}: the context has no room for more beside the prompt`,
+    accepted: `0 to ${room}: the context has no room for more after the prompt`,
   })
 }
 

@@ -111,7 +111,7 @@ function refuse(id: number, reason: unknown): void {
     return
   }
   console.error(reason)
-  say({ kind: 'refused', id, code: 'engine_failed', values: { why: 'an error that the log has' } })
+  say({ kind: 'refused', id, code: 'engine_failed', values: { why: 'an error, which is in the log' } })
 }
 
 function answer(question: Question): void {

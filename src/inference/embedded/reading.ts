@@ -132,7 +132,7 @@ export function createReading(
     return {
       async best() {
         const token = await context.sampleToken(place, samplers.greedy())
-        if (token < 0) throw new Error('the model gives no token')
+        if (token < 0) throw new Error('the model returned no token')
         return token
       },
       async top(count) {

@@ -59,7 +59,7 @@ export function createSequenceMemory({ context, kept, doOthersWrite }: MemoryPar
       return sequence.tokens.length
     },
     async restore(found: FoundPrompt | undefined, to: Sequence): Promise<void> {
-      if (found === undefined) throw new Error('nothing was found to restore')
+      if (found === undefined) throw new Error('there is no kept prompt to restore')
       if (noted.from.has(to) || noted.to.has(to)) {
         // The prompt is read anew: reading writes after the noted copies, but restoring would write before them.
         context.forget(to.id, 0)

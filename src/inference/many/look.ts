@@ -52,7 +52,7 @@ export async function lookAtModels(spec: ModelsSpec, settings: LookSettings): Pr
 
   function behind(entry: ModelEntry): SeenModel {
     const server = servers.find(({ seen }) => seen.name === entry.upstream)
-    if (server === undefined) throw new Error(`the list has no upstream ${entry.upstream}`)
+    if (server === undefined) throw new Error(`the file has no upstream ${entry.upstream}`)
     const model = entry.model ?? entry.name
     return { ...namesOf(entry), ...server.model(model, entry.context) }
   }

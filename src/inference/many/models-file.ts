@@ -35,7 +35,9 @@ const Key = z
         .meta({ description: 'The environment variable that has the key.' }),
       file: text('the path of a file')
         .optional()
-        .meta({ description: 'The file that has the key; a path is looked for beside this file.' }),
+        .meta({
+          description: 'The file that has the key; a relative path starts at the folder of this file.',
+        }),
     },
     { error: issueOfKey },
   )
@@ -47,7 +49,7 @@ const Key = z
 /** A key written in the file itself is refused without being shown. */
 function issueOfKey({ code }: { code?: string }): string | undefined {
   return code === 'invalid_type'
-    ? '{"env": "NAME"} or {"file": "path"}; no key stands in this file'
+    ? '{"env": "NAME"} or {"file": "path"}; keys are not written in this file'
     : undefined
 }
 
@@ -63,14 +65,16 @@ const Address = z.strictObject({
     .positive({ error: 'a number above 0, at most 1000' })
     .max(1000, { error: 'a number above 0, at most 1000' })
     .optional()
-    .meta({ description: 'Its share of the requests, against the other addresses: 1 unless said.' }),
-  key: Key.optional().meta({ description: 'Where it is another than that of the upstream.' }),
+    .meta({ description: 'Its share of the requests, relative to the other addresses; 1 by default.' }),
+  key: Key.optional().meta({
+    description: 'The key for this address, where it differs from that of the upstream.',
+  }),
 })
 
 const upstreamKinds = ['auto', 'heddle', 'vllm', 'llama-server', 'openai'] as const
 
 const Upstream = z.strictObject({
-  name: name.meta({ description: 'By which models of this file name it.' }),
+  name: name.meta({ description: 'The name by which models of this file refer to it.' }),
   addresses: z
     .array(
       z.union([url, Address], { error: 'an address such as https://host/v1, or {"url", "weight", "key"}' }),
@@ -82,12 +86,14 @@ const Upstream = z.strictObject({
     .max(64, { error: 'a list of 1 to 64 addresses' })
     .meta({
       description:
-        'Where the same models are served. A prompt goes where its beginning was read before, or where there is least to do.',
+        'Where the same models are served. A prompt goes to the address that computed its beginning before, or to the one with the least load.',
     }),
-  key: Key.optional().meta({ description: 'What goes there as its credentials. Keys of callers never do.' }),
+  key: Key.optional().meta({
+    description: 'The key that is sent to the server. The keys of callers are never sent there.',
+  }),
   kind: z.enum(upstreamKinds, oneOf(upstreamKinds)).optional().meta({
     description:
-      'What the server is, by which fields are passed on or refused. `auto`, which is the default, asks it.',
+      'The kind of the server, which decides what fields are passed on or refused. `auto`, which is the default, asks the server.',
   }),
   serves: z
     .enum(['named', 'all'], oneOf(['named', 'all']))
@@ -97,16 +103,16 @@ const Upstream = z.strictObject({
         '`all`: every model that it lists is served under its own name. `named`, which is the default: those that `models` names.',
     }),
   timeout: whole(100, 3_600_000).optional().meta({
-    description: 'Milliseconds that it may say nothing; HEDDLE_UPSTREAM_TIMEOUT unless said.',
+    description: 'Milliseconds that it may send nothing; HEDDLE_UPSTREAM_TIMEOUT by default.',
   }),
   parallel: whole(1, 4096)
     .optional()
-    .meta({ description: 'Requests that it is given at once: 256 unless said.' }),
+    .meta({ description: 'Requests that are sent to it at once; 256 by default.' }),
   queue: whole(0, 100_000)
     .optional()
-    .meta({ description: 'Requests that may wait; HEDDLE_QUEUE unless said.' }),
+    .meta({ description: 'Requests that may wait; HEDDLE_QUEUE by default.' }),
   context: whole(64, 16_777_216).optional().meta({
-    description: 'Tokens that fit into a conversation, where the server does not say it.',
+    description: 'Tokens that fit into a conversation, where the server does not report it.',
   }),
 })
 
@@ -116,19 +122,19 @@ const size = (read: (text: string) => unknown, error: string) =>
 const flashAttention = ['auto', 'on', 'off'] as const
 
 const Model = z.strictObject({
-  name: name.meta({ description: 'What `model` in a request is, and what answers carry.' }),
+  name: name.meta({ description: 'The value of `model` in requests and answers.' }),
   aliases: z
     .array(name, { error: 'a list of at most 64 names' })
     .max(64, { error: 'a list of at most 64 names' })
     .optional()
-    .meta({ description: 'Other names of it.' }),
+    .meta({ description: 'Other names of the model.' }),
   fallbacks: z
     .array(name, { error: 'a list of at most 16 names of models' })
     .max(16, { error: 'a list of at most 16 names of models' })
     .optional()
     .meta({
       description:
-        'Models that answer in its place, in this order, when it fails before its answer has begun.',
+        'Models that answer instead, in this order, when this one fails before its answer has begun.',
     }),
   file: z
     .string({ error: modelFiles() })
@@ -136,10 +142,10 @@ const Model = z.strictObject({
     .optional()
     .meta({
       description:
-        'A model of this machine: `builtin`, `hf:<org>/<repo>[:<quant or file>]`, or the path of a .gguf file, which is looked for beside this file. It is loaded when it is asked.',
+        'A model of this machine: `builtin`, `hf:<org>/<repo>[:<quant or file>]`, or the path of a .gguf file; a relative path starts at the folder of this file. It is loaded on demand.',
     }),
   context: whole(64, 16_777_216).optional().meta({
-    description: 'Tokens that fit into a conversation; of a model with `file`, HEDDLE_CONTEXT unless said.',
+    description: 'Tokens that fit into a conversation; for a model with `file`, HEDDLE_CONTEXT by default.',
   }),
   parallel: whole(1, 256).optional().meta({ description: 'With `file`: as HEDDLE_PARALLEL.' }),
   threads: whole(1, 1024).optional().meta({ description: 'With `file`: as HEDDLE_THREADS.' }),
@@ -149,7 +155,7 @@ const Model = z.strictObject({
     .optional()
     .meta({
       description:
-        'With `file`: LoRA adapters, by the names under which they are served; a path is looked for beside this file.',
+        'With `file`: LoRA adapters, by the names under which they are served; a relative path starts at the folder of this file.',
     }),
   speculation: z.boolean({ error: 'true or false' }).optional().meta({
     description: 'With `file`: whether tokens are guessed ahead, as HEDDLE_SPECULATION.',
@@ -173,20 +179,20 @@ const Model = z.strictObject({
     .optional()
     .meta({ description: 'With `file`: as HEDDLE_FLASH_ATTENTION.' }),
   preload: z.boolean({ error: 'true or false' }).optional().meta({
-    description: 'With `file`: loaded when the server starts, as far as there is memory.',
+    description: 'With `file`: loaded when the server starts, as far as memory allows.',
   }),
   upstream: name
     .optional()
     .meta({ description: 'A model of another server: the name of one of `upstreams`.' }),
   model: text('the name of the model on that server', 512).optional().meta({
-    description: 'With `upstream`: its name there, where that is another.',
+    description: 'With `upstream`: its name there, where that differs.',
   }),
 })
 
 const ModelsFile = z.strictObject({
   $schema: z.string().optional(),
   default: name.optional().meta({
-    description: 'The model of requests that name none; the first of `models` unless said.',
+    description: 'The model of requests that name none; the first of `models` by default.',
   }),
   models: z
     .array(Model, { error: `a list of at most ${mostModels} models` })
@@ -211,7 +217,7 @@ export function checkModels(value: unknown): { file: ModelsFile } | { wrong: str
     const { issues } = result.error
     const wrong = issues.slice(0, mostTold).map((issue) => lineOf(issue, value))
     const more = issues.length - mostTold
-    return { wrong: more > 0 ? [...wrong, `and ${more} more that are wrong.`] : wrong }
+    return { wrong: more > 0 ? [...wrong, `and ${more} more errors.`] : wrong }
   }
   const wrong = checkTogether(result.data)
   return wrong.length > 0 ? { wrong } : { file: result.data }
@@ -270,7 +276,7 @@ function lineOf(issue: z.core.$ZodIssue, value: unknown): string {
       .map((key) => {
         const meant = nearestName(key, known)
         const advice = meant === undefined ? known.join(', ') : `${meant}, if that is meant`
-        return wrongLine(pathText([...issue.path, key]), 'a field that is not known', advice)
+        return wrongLine(pathText([...issue.path, key]), 'an unknown field', advice)
       })
       .join('\n')
   }
@@ -334,15 +340,15 @@ function checkTogether({ models = [], upstreams = [], default: usual }: ModelsFi
       continue
     }
     if (model.file !== undefined && model.model !== undefined) {
-      say(`${path}.model`, described(model.model), 'nothing beside file')
+      say(`${path}.model`, described(model.model), 'nothing together with file')
     }
     if (model.upstream === undefined) continue
     for (const field of ofFile) {
       if (model[field] !== undefined)
-        say(`${path}.${field}`, described(model[field]), 'nothing beside upstream')
+        say(`${path}.${field}`, described(model[field]), 'nothing together with upstream')
     }
     if (!servers.has(model.upstream)) {
-      const known = [...servers.keys()].map((one) => JSON.stringify(one)).join(', ') || 'none is in this file'
+      const known = [...servers.keys()].map((one) => JSON.stringify(one)).join(', ') || 'this file has none'
       say(`${path}.upstream`, JSON.stringify(model.upstream), `a name of upstreams: ${known}`)
     }
   }

@@ -54,7 +54,7 @@ export function createOnDemandModel(entry: LocalEntry, parts: OnDemandParts): Li
   const bringing = bringModel(
     sourceOf(entry.file) as LocalSource,
     settings,
-    { ...bringParts, prepare, saying: 'the model is here; it is loaded when it is asked' },
+    { ...bringParts, prepare, saying: 'the model is available; it is loaded on demand' },
     (path, found) => {
       file = path
       know(found)
@@ -68,7 +68,7 @@ export function createOnDemandModel(entry: LocalEntry, parts: OnDemandParts): Li
   }
 
   async function plan(): Promise<Load<LoadedModel>> {
-    if (file === undefined || prepared === undefined) throw new ModelError('it is not here yet')
+    if (file === undefined || prepared === undefined) throw new ModelError('it is not downloaded yet')
     if ((await stampOf(file)) !== stamp) know(await prepare(file, settings))
     const { plan: options, header } = prepared
     const { machine, device } = memoryNeed(header, options)
@@ -185,13 +185,13 @@ export function createOnDemandModel(entry: LocalEntry, parts: OnDemandParts): Li
       using('', signal, (model) => model.detokenize(tokens, options, signal)),
     isStuck: () => statusNow().state === 'failed',
     async retire() {
-      closing.abort(new Error('the model was taken out of the list'))
+      closing.abort(new Error('the model was removed from the list'))
       await bringing.close()
       await resident.retire()
-      log.info({ model: entry.name }, 'a model that is not in the list any more has ended')
+      log.info({ model: entry.name }, 'a model that is no longer in the list has ended')
     },
     async close() {
-      closing.abort(new Error('the server stops'))
+      closing.abort(new Error('the server is stopping'))
       await bringing.close()
     },
   }

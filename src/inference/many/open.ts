@@ -75,7 +75,7 @@ export async function openModels(settings: ManySettings, parts: ManyParts): Prom
     {
       loaded(model, ms) {
         countsOf(model).loaded++
-        log.info({ model, ms: Math.round(ms), ...memory() }, 'a model was loaded, as it is asked')
+        log.info({ model, ms: Math.round(ms), ...memory() }, 'a model was loaded on demand')
       },
       unloaded(model) {
         countsOf(model).unloaded++
@@ -161,7 +161,7 @@ export async function openModels(settings: ManySettings, parts: ManyParts): Prom
   function retire(retired: Promise<void>): void {
     const ended: Promise<void> = retired
       .catch((err: unknown) =>
-        log.error({ err }, 'a model that was taken out of the list could not be ended'),
+        log.error({ err }, 'a model that was removed from the list could not be stopped'),
       )
       .finally(() => retiring.delete(ended))
     retiring.add(ended)
@@ -203,7 +203,7 @@ export async function openModels(settings: ManySettings, parts: ManyParts): Prom
   use(first, serversOf(first))
   const watching = watchFiles(() => spec.files, reload, { everyMs: watchMs, signal: closing.signal })
   const models = createModels(all, async () => {
-    closing.abort(new Error('the server stops'))
+    closing.abort(new Error('the server is stopping'))
     await watching
     await room.close()
     await Promise.all(servers.map(({ server }) => server.close()))

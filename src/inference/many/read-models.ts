@@ -32,8 +32,8 @@ async function textOf(path: string, most: number): Promise<string> {
   const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK)
   try {
     const found = await file.stat()
-    if (!found.isFile()) throw new Error('it is no file')
-    if (found.size > most) throw new Error(`it has ${found.size} bytes, and at most ${most} are read`)
+    if (!found.isFile()) throw new Error('it is not a file')
+    if (found.size > most) throw new Error(`it has ${found.size} bytes, at most ${most} are accepted`)
     return await file.readFile('utf8')
   } finally {
     await file.close()
@@ -111,7 +111,7 @@ function jsonOf(text: string, failed: (lines: string[]) => Error): unknown {
   } catch (error) {
     // Without the excerpt that the parser shows: it may contain a key.
     const why = (error as Error).message.replace(/, (\.\.\.)?".*$/s, '')
-    throw failed([`it is no JSON: ${why}; accepted: a JSON object.`])
+    throw failed([`it is not JSON: ${why}; accepted: a JSON object.`])
   }
 }
 

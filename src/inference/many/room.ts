@@ -197,7 +197,8 @@ export function createRoom<Thing>(
 
   /** Background work is admitted when no caller waits, into memory that callers have not used for a while. */
   async function checkBackground(one: Inside<Thing>): Promise<void> {
-    const busy = () => refuse('model_not_ready', { why: 'it is not loaded, and callers use the memory' })
+    const busy = () =>
+      refuse('model_not_ready', { why: 'it is not loaded, and callers are using the memory' })
     if (line.length > 0) throw busy()
     if (one.phase !== 'out') return
     const { need } = await one.plan().catch((error: unknown) => {
@@ -276,7 +277,7 @@ export function createRoom<Thing>(
       clearTimeout(alarm)
       for (const one of all) {
         turnAway(one, () => refuse('stopping'))
-        one.cancel?.abort(new Error('the server stops'))
+        one.cancel?.abort(new Error('the server is stopping'))
       }
       await Promise.all([...all].map(({ work }) => work))
       await Promise.all([...all].map(({ loaded }) => loaded?.close()))

@@ -14,7 +14,7 @@ export async function checkAdapters(
     const refused = (why: string, accepted: string) =>
       new ModelError(`HEDDLE_LORA: given ${name}=${path}, ${why}; accepted: ${accepted}.`)
     if (model.names.includes(name)) {
-      throw refused(`and ${model.shownName} is served under that name`, 'another name')
+      throw refused(`and ${model.shownName} already has that name`, 'another name')
     }
     if (model.pooling !== undefined) throw refused(`and ${model.shownName} pools`, 'models that write text')
     const header = await readGgufHeader(path)

@@ -77,7 +77,7 @@ export async function download(
         if (transfer.hash.digest('hex') !== expected) {
           await rm(partial, { force: true })
           throw new ModelError(
-            `${remote.path} of ${repository} arrived damaged: its SHA-256 is not ${expected}. It was thrown away.`,
+            `${remote.path} of ${repository} arrived damaged: its SHA-256 is not ${expected}. It was deleted.`,
             { mayPass: true },
           )
         }
@@ -139,7 +139,7 @@ async function checkRoom(folder: string, path: string, missing: number): Promise
   const { bavail, bsize } = await statfs(folder)
   if (missing === 0 || bavail * bsize >= missing + reservedBytes) return
   throw new ModelError(
-    `${path} takes ${shownBytes(missing)} more and the disk of ${folder} has ${shownBytes(bavail * bsize)} free, of which ${shownBytes(reservedBytes)} are left to the record.`,
+    `${path} takes ${shownBytes(missing)} more and the disk of ${folder} has ${shownBytes(bavail * bsize)} free, of which ${shownBytes(reservedBytes)} are reserved for the record.`,
     { mayPass: true },
   )
 }
@@ -179,7 +179,7 @@ async function attempt(transfer: Transfer, watch: DownloadWatch): Promise<string
     const expected = remote.sha256 ?? answer.sha256
     if (expected === undefined || (answer.sha256 ?? expected) !== expected) {
       await answer.response.body?.cancel()
-      const why = expected === undefined ? 'no SHA-256 of it' : 'two different sums of it'
+      const why = expected === undefined ? 'no SHA-256' : 'two different checksums'
       throw new ModelError(`The hub names ${why}: ${remote.path} of ${repository} cannot be checked.`)
     }
     const start = startOf(answer.response, transfer.length)
@@ -205,7 +205,7 @@ async function attempt(transfer: Transfer, watch: DownloadWatch): Promise<string
     return expected
   } catch (error) {
     if (error instanceof ModelError || watch.signal.aborted || isOfDisk(error)) throw error
-    throw new ModelError(`The download of ${remote.path} broke off: ${shortReason(error)}.`, {
+    throw new ModelError(`The download of ${remote.path} was interrupted: ${shortReason(error)}.`, {
       mayPass: true,
       cause: error,
     })

@@ -44,10 +44,10 @@ export async function readGgufHeader(path: string): Promise<GgufHeader> {
 
 async function readHeader(path: string, file: FileHandle, size: number) {
   const refused = (why: string) => new ModelError(`${path} is ${why}.`)
-  if (size < 24) throw refused('no GGUF file: it is too short')
+  if (size < 24) throw refused('not a GGUF file: it is too short')
   const bytes = fileBytes(file, Math.min(size, largestHeader))
   const magic = (await bytes.take(4)).toString('latin1')
-  if (magic !== 'GGUF') throw refused(`no GGUF file: it begins with ${JSON.stringify(magic)}`)
+  if (magic !== 'GGUF') throw refused(`not a GGUF file: it begins with ${JSON.stringify(magic)}`)
   const version = await bytes.u32()
   if (version > 0xffff) throw refused('a GGUF file for big-endian machines; accepted: little-endian')
   if (version < 2 || version > newest) {

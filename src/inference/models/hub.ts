@@ -119,7 +119,7 @@ async function ask(
     await response.body?.cancel()
     throw refusalOf(response.status, repository, hub.hf_token !== '')
   }
-  throw new ModelError(`The hub sends requests for ${repository} around in a circle.`, { mayPass: true })
+  throw new ModelError(`The hub redirects requests for ${repository} in a circle.`, { mayPass: true })
 }
 
 async function send(url: URL, init: RequestInit): Promise<Response> {

@@ -13,8 +13,8 @@ export class ModelError extends Error {
 }
 
 const meanings: Record<string, string> = {
-  ENOENT: 'it is not there',
-  ENOTDIR: 'it is not there',
+  ENOENT: 'it does not exist',
+  ENOTDIR: 'it does not exist',
   EACCES: 'it may not be read',
   EPERM: 'it may not be read',
   EISDIR: 'it is a folder',

@@ -63,7 +63,7 @@ export async function prepareModel(
   const onGpu = gpu && `${gpu}: ${device?.names.join(', ')}, ${gpuLayers} of ${layersOf(header)} layers`
   const where = onGpu || 'cpu'
   if (task === 'answers' && header.template === undefined) {
-    warnings.push('the model has no chat template: chat requests must bring one')
+    warnings.push('the model has no chat template: chat requests must send one')
   }
   const { flash_attention: flashAttention = 'auto', speculation = true } = settings
   const how = { ...sizes, gpu, gpuLayers, flashAttention, adapters, drafts: speculation }
@@ -131,12 +131,12 @@ export function checkFitness(shownName: string, header: GgufHeader): ModelTask {
   const task = taskOf(header)
   if (task === undefined) {
     throw refused(
-      `its architecture ${architecture} writes no text, and it does not say how it pools`,
-      `files that say it (${architecture}.pooling_type: 1 mean, 2 cls, 3 last, 4 rank)`,
+      `its architecture ${architecture} writes no text, and the file does not say how it pools`,
+      `files with that setting (${architecture}.pooling_type: 1 mean, 2 cls, 3 last, 4 rank)`,
     )
   }
   if (task === 'ranking' && labels > 1 && pairTemplate === undefined) {
-    throw refused(`it sorts texts into ${labels} kinds`, 'models that score a document for a query')
+    throw refused(`it classifies texts into ${labels} labels`, 'models that score a document for a query')
   }
   if (tokenizer === undefined || tokenizer === 'none' || vocabulary === 0) {
     throw refused('it has no tokenizer', 'files with the tokenizer in their metadata')

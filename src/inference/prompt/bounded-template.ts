@@ -54,7 +54,7 @@ class BoundedInterpreter extends PythonInterpreter {
 
 function range(start: number, end?: number, step = 1): number[] {
   const [from, to] = end === undefined ? [0, start] : [start, end]
-  if (!(Math.abs(step) >= 1)) throw new Error('range() takes a step that is not zero')
+  if (!(Math.abs(step) >= 1)) throw new Error('range() needs a step that is not zero')
   const length = Math.max(0, Math.ceil((to - from) / step))
   if (length > longestRange) throw new BudgetExceededError(`${longestRange} entries of range()`)
   return Array.from({ length }, (_, index) => from + index * step)
@@ -95,7 +95,7 @@ const builtIn = {
   range,
   strftime_now: (format: string) => strftime(new Date(), String(format)),
   raise_exception(message: unknown) {
-    throw new Error(String(message ?? '') || 'it raises an exception and does not say why')
+    throw new Error(String(message ?? '') || 'it raises an exception without a message')
   },
 }
 

@@ -86,7 +86,7 @@ function selected(value: Held, { positional: [name, other] }: Given, wanted: boo
   const word =
     name && isText(name) ? (name.value === '==' || name.value === 'eq' ? 'equalto' : name.value) : undefined
   const test = word === undefined ? (entry: Held) => isTrue(entry) : tests[word]
-  if (test === undefined) throw new Error(`select() knows no test ${word}`)
+  if (test === undefined) throw new Error(`select() has no test ${word}`)
   return list(value.value.filter((entry) => test(entry, other) === wanted))
 }
 

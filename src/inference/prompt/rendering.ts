@@ -126,14 +126,14 @@ function parsed(text: string): Node {
   try {
     return new Template(text).parsed
   } catch (error) {
-    if (error instanceof TypeError) throw new Error('it ends where something has to follow', { cause: error })
+    if (error instanceof TypeError) throw new Error('it ends where more is expected', { cause: error })
     throw error
   }
 }
 
 function reasonOf(error: Error): string {
-  if (error instanceof TypeError) return 'it uses a value that is not there'
-  return error.message.replace(/\.+$/, '') || `${error.name} outside of a loop`
+  if (error instanceof TypeError) return 'it uses a value that does not exist'
+  return error.message.replace(/\.+$/, '') || `${error.name} outside a loop`
 }
 
 /**

@@ -110,7 +110,7 @@ export function watchAddresses(
       wakes.get(address)?.abort()
     },
     async close() {
-      closing.abort(new Error('the server stops'))
+      closing.abort(new Error('the server is stopping'))
       await Promise.all(watched)
     },
   }

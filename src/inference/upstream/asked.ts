@@ -39,7 +39,7 @@ export function askedOf(request: AnswerRequest, { kind: name, model }: Target): 
     refuseLacking(
       given.prompt_logprobs == null ? 'echo' : 'prompt_logprobs',
       'it',
-      'nothing: it tells nothing of prompts',
+      'nothing: it reports nothing about prompts',
     )
   }
   checkRunningUsage(given, kind)
@@ -123,7 +123,7 @@ function constraintOf({ constraint, given = {} }: AnswerRequest) {
 
 function promptsOf(inputs: readonly Input[], kind: KindOfUpstream): unknown {
   const prompts = inputs.map((input, index) => {
-    if ('conversation' in input) throw new Error('a conversation among texts')
+    if ('conversation' in input) throw new Error('a conversation in a list of texts')
     if ('text' in input) return input.text
     if (kind.tellsTokens) return input.tokens
     return refuseLacking(inputs.length === 1 ? 'prompt' : `prompt.${index}`, 'tokens', 'texts')

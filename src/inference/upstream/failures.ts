@@ -80,6 +80,6 @@ function secondsOf(retryAfter: string | undefined): number {
 export function unreadable(answer: IncomingMessage): Refusal {
   const type = answer.headers['content-type'] ?? 'nothing'
   return refuse('upstream_failed', {
-    why: `it answered ${JSON.stringify(type.slice(0, 100))} in the place of an answer`,
+    why: `it answered ${JSON.stringify(type.slice(0, 100))} instead of an answer`,
   })
 }

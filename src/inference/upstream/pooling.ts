@@ -107,7 +107,7 @@ function answerOf(text: string): Record<string, unknown> {
   } catch {
     // Reported below.
   }
-  throw failed('it sent what is no answer')
+  throw failed('it sent something that is not an answer')
 }
 
 /** The values in the order of the inputs, whatever order they arrive in. */
@@ -139,7 +139,7 @@ function vectorsOf({ data }: Record<string, unknown>, count: number): Float32Arr
 function vectorOf(embedding: unknown): Float32Array {
   const vector = typeof embedding === 'string' ? ofBase64(embedding) : ofNumbers(embedding)
   if (vector.length === 0 || !vector.every(Number.isFinite))
-    throw failed('it sent a vector that has no numbers')
+    throw failed('it sent a vector that is empty or not all finite numbers')
   return vector
 }
 

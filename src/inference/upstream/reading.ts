@@ -158,7 +158,7 @@ function parsed(data: string): Told {
   try {
     value = JSON.parse(data)
   } catch {
-    throw garbage('what is no JSON')
+    throw garbage('something that is not JSON')
   }
   if (typeof value !== 'object' || value === null) throw garbage('JSON that is not an object')
   return value
@@ -219,7 +219,7 @@ function addCall(parts: Part[], { calls }: OpenChoice, call: ToldCall): void {
   const told = call.index === undefined ? (id ?? calls.at(-1)?.told ?? '0') : String(call.index)
   let index = calls.findIndex((one) => one.told === told)
   if (index === -1) {
-    if (typeof name !== 'string' || name === '') throw garbage('a call of a tool without its name')
+    if (typeof name !== 'string' || name === '') throw garbage('a tool call without a name')
     if (calls.length > 0) parts.push({ kind: 'callEnd', index: calls.length - 1 })
     index = calls.push({ told, arguments: '' }) - 1
     parts.push({ kind: 'call', index, id: id ?? `call_${randomUUID().replaceAll('-', '')}`, name })

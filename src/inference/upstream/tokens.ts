@@ -18,7 +18,7 @@ export function createTokens(
       throw refuse('upstream_lacks', {
         field: 'model',
         given: 'questions about its tokens',
-        accepted: 'a model of this machine, or of a server that tokenizes',
+        accepted: 'a model of this machine, or of a server that can tokenize',
       })
     }
     const question = { path: `../${path}`, body: writeJson({ model, ...body }), kind, beginning: '' }
@@ -31,7 +31,7 @@ export function createTokens(
     } finally {
       done()
     }
-    throw refuse('upstream_failed', { why: `it sent what is no answer to /${path}` })
+    throw refuse('upstream_failed', { why: `it sent something that is not an answer to /${path}` })
   }
 
   return {

@@ -218,7 +218,7 @@ export function createUpstreamModel(server: UpstreamServer, settings: UpstreamMo
   }
 }
 
-const cutOff = () => refuse('upstream_failed', { why: 'it ended in the middle of the answer' })
+const cutOff = () => refuse('upstream_failed', { why: 'it broke off in the middle of the answer' })
 
 function checkEnd(reader: AnswerReader): void {
   if (!reader.isComplete()) throw cutOff()

@@ -47,7 +47,7 @@ export function registerGenerationMetrics(registry: Registry, models: Models): G
     new Histogram({ name: `heddle_${name}`, help, buckets, registers })
   for (const state of ['running', 'waiting'] as const) {
     const help =
-      state === 'running' ? 'Requests that the engine works on.' : 'Requests that wait for the engine.'
+      state === 'running' ? 'Requests that the engine is processing.' : 'Requests waiting for the engine.'
     new Gauge({
       name: `heddle_num_requests_${state}`,
       help,
@@ -60,7 +60,7 @@ export function registerGenerationMetrics(registry: Registry, models: Models): G
   }
   new Gauge({
     name: 'heddle_model_ready',
-    help: '1 while every model answers, or would be loaded for it.',
+    help: '1 while every model is ready, or can be loaded on demand.',
     registers,
     collect() {
       const canBeAsked = ({ state }: BackendStatus) => state === 'ready' || state === 'unloaded'
@@ -70,33 +70,42 @@ export function registerGenerationMetrics(registry: Registry, models: Models): G
   registerPromptCache(registers, models)
   registerDrafts(registers, models)
   if (models.list !== undefined) registerLoads(registers, models, models.list)
-  const promptTokens = counter('prompt_tokens_total', 'Tokens of prompts that were read or found again.')
+  const promptTokens = counter('prompt_tokens_total', 'Tokens of prompts, computed or found in the cache.')
   const generatedTokens = counter('generation_tokens_total', 'Tokens of answers.')
-  const queries = counter(
-    'prefix_cache_queries_total',
-    'Tokens of prompts that were looked for in the cache.',
-  )
+  const queries = counter('prefix_cache_queries_total', 'Tokens of prompts that were looked up in the cache.')
   const hits = counter('prefix_cache_hits_total', 'Tokens of prompts that were found in the cache.')
   const finished = new Counter({
     name: 'heddle_request_success_total',
-    help: 'Answers that came to their end, by its reason.',
+    help: 'Completed answers, by their finish reason.',
     labelNames: ['finished_reason'] as const,
     registers,
   })
   const outcomes = new Counter({
     name: 'heddle_completions_total',
-    help: 'Completions: answered, left by their client, failed.',
+    help: 'Completions by outcome: answered, left by their client, or failed.',
     labelNames: ['outcome'] as const,
     registers,
   })
-  const firstToken = histogram('time_to_first_token_seconds', 'From the request to its first token.', long)
-  const between = histogram('inter_token_latency_seconds', 'Between two tokens of an answer.', short)
-  const whole = histogram('e2e_request_latency_seconds', 'From the request to the end of its answer.', long)
-  const queued = histogram('request_queue_time_seconds', 'In the queue of the engine.', long)
-  const prefill = histogram('request_prefill_time_seconds', 'From the queue to the end of the prompt.', long)
+  const firstToken = histogram(
+    'time_to_first_token_seconds',
+    'Time from the request to its first token.',
+    long,
+  )
+  const between = histogram('inter_token_latency_seconds', 'Time between two tokens of an answer.', short)
+  const whole = histogram(
+    'e2e_request_latency_seconds',
+    'Time from the request to the end of its answer.',
+    long,
+  )
+  const queued = histogram('request_queue_time_seconds', 'Time in the queue of the engine.', long)
+  const prefill = histogram(
+    'request_prefill_time_seconds',
+    'Time from the queue to the end of the prompt.',
+    long,
+  )
   const decode = histogram(
     'request_decode_time_seconds',
-    'From the end of the prompt to that of the answer.',
+    'Time from the end of the prompt to the end of the answer.',
     long,
   )
   const promptSizes = histogram('request_prompt_tokens', 'Tokens of a prompt.', counts)
@@ -105,13 +114,13 @@ export function registerGenerationMetrics(registry: Registry, models: Models): G
   const behind = {
     tokens: new Counter({
       name: 'heddle_background_tokens_total',
-      help: 'Tokens of background work: of prompts and of answers. They are counted nowhere else.',
+      help: 'Tokens of background work, of prompts and of answers. They are not counted anywhere else.',
       labelNames: ['of'] as const,
       registers,
     }),
     outcomes: new Counter({
       name: 'heddle_background_completions_total',
-      help: 'Completions of background work: answered, left, failed.',
+      help: 'Completions of background work by outcome: answered, left, or failed.',
       labelNames: ['outcome'] as const,
       registers,
     }),
@@ -161,8 +170,8 @@ export function registerGenerationMetrics(registry: Registry, models: Models): G
 /** Counts of drafted tokens, under vLLM's names. */
 function registerDrafts(registers: Registry[], models: Models): void {
   for (const [name, of, help] of [
-    ['draft', 'checked', 'Tokens that were guessed ahead and checked.'],
-    ['accepted', 'right', 'Of the tokens that were guessed ahead, those that were right.'],
+    ['draft', 'checked', 'Guessed tokens that were checked.'],
+    ['accepted', 'right', 'Guessed tokens that were right.'],
   ] as const) {
     new Counter({
       name: `heddle_spec_decode_num_${name}_tokens_total`,
@@ -190,7 +199,7 @@ function registerPromptCache(registers: Registry[], models: Models): void {
   const onDisk = (of: keyof DiskCacheLoad) => loads().reduce((all, { disk }) => all + (disk?.[of] ?? 0), 0)
   new Gauge({
     name: 'heddle_prompt_cache_bytes',
-    help: 'Memory of prompts that are kept after their sequence was needed for another, and what it may be.',
+    help: 'Memory of prompts that are kept after their sequence was needed for another, and its limit.',
     labelNames: ['of'] as const,
     registers,
     collect() {
@@ -208,7 +217,7 @@ function registerPromptCache(registers: Registry[], models: Models): void {
   })
   new Counter({
     name: 'heddle_prompt_cache_events_total',
-    help: 'What became of them: kept, restored, dropped for others, or not kept because it would not have paid.',
+    help: 'Kept prompts by event: kept, restored, dropped for others, or skipped because keeping would not have paid off.',
     labelNames: ['event'] as const,
     registers,
     collect() {
@@ -218,7 +227,7 @@ function registerPromptCache(registers: Registry[], models: Models): void {
   })
   new Gauge({
     name: 'heddle_prompt_cache_disk_bytes',
-    help: 'Bytes of prompts that are kept on disk, and what they may be.',
+    help: 'Bytes of prompts that are kept on disk, and their limit.',
     labelNames: ['of'] as const,
     registers,
     collect() {
@@ -228,7 +237,7 @@ function registerPromptCache(registers: Registry[], models: Models): void {
   })
   new Counter({
     name: 'heddle_prompt_cache_disk_events_total',
-    help: 'What became of prompts on disk: written, restored, removed for others, or failed to be written.',
+    help: 'Prompts on disk by event: written, restored, removed for others, or failed to be written.',
     labelNames: ['event'] as const,
     registers,
     collect() {
@@ -275,7 +284,7 @@ function registerLoads(registers: Registry[], models: Models, list: () => ModelL
   counted('failed', 'heddle_model_load_failures_total', 'How often a model could not be loaded.')
   new Gauge({
     name: 'heddle_models_memory_bytes',
-    help: 'What the loaded models were planned to take, and may take.',
+    help: 'Memory that the loaded models are planned to use, and its limit.',
     labelNames: ['of'] as const,
     registers,
     collect() {

@@ -52,13 +52,13 @@ async function claim(target: Database, from: string): Promise<void> {
   const begun = await unfinishedCopy(target)
   if (begun === from) return
   if (begun !== undefined) {
-    throw new StorageRefusal('foreign', `What is there is a part of a copy of ${begun}, not of ${from}.`)
+    throw new StorageRefusal('foreign', `The target is part of a copy of ${begun}, not of ${from}.`)
   }
   for (const table of ['users', ...projectTables.map(({ table }) => table)]) {
     if ((await target.get(sql`SELECT 1 AS one FROM ${trusted(table)} LIMIT 1`)) === undefined) continue
     throw new StorageRefusal(
       'foreign',
-      `There is a record already: its table ${table} has rows. A copy fills an empty record.`,
+      `The target already has a record: its table ${table} has rows. A copy needs an empty record.`,
     )
   }
   await target.write('beginCopy', { from })
@@ -108,6 +108,6 @@ async function compare(
 function changedMeanwhile(table: string): StorageRefusal {
   return new StorageRefusal(
     'locked',
-    `${table} changed while it was copied. Stop the servers of both records and give the command again: it goes on where it was.`,
+    `${table} changed while it was copied. Stop the servers of both records and run the command again: it continues where it stopped.`,
   )
 }

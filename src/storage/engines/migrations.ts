@@ -62,7 +62,7 @@ export function pendingMigrations(
     if (ours.checksum !== have.checksum) {
       throw new StorageRefusal(
         'foreign',
-        `The record has another history: its migration ${have.name} is not the one this version ships. Start the version that wrote it.`,
+        `The record has a different history: its migration ${have.name} is not the one of this version. Start the version that wrote it.`,
       )
     }
   }

@@ -72,7 +72,7 @@ export function createSpools(folder: string): { open(tenant: string): Spool } {
         if (length === undefined || file === undefined) return undefined
         const bytes = Buffer.allocUnsafe(length)
         const { bytesRead } = await file.read(bytes, 0, length, readAt)
-        if (bytesRead !== length) throw new Error('a spool lost what was written to it')
+        if (bytesRead !== length) throw new Error('data that was written to a spool is missing')
         readAt += length
         return deserialize(bytes)
       },

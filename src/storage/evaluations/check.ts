@@ -63,17 +63,17 @@ export async function checkEvaluation(
   )) {
     const ids = trials.filter(({ op_name }) => op_name === null || isTrialOp(op_name)).map(({ id }) => id)
     for (const id of await wrongTrials(db, of, ids, now, rows)) {
-      problems.push(`trial ${id} of evaluation ${evaluation} in ${project} is not what its calls say`)
+      problems.push(`trial ${id} of evaluation ${evaluation} in ${project} does not match its calls`)
     }
     if (problems.length >= mostProblems) return problems
   }
   const [set] = await readRowSets(db, project, [evaluation])
   const sum = [...rows].reduce((total, row) => sumOfRows(total, numberOfRow(row)), 0n).toString(16)
   if (Number(set?.row_count ?? 0) !== rows.size || (set?.row_sum ?? '0') !== sum) {
-    problems.push(`the rows of evaluation ${evaluation} in ${project} are not those of its trials`)
+    problems.push(`the rows of evaluation ${evaluation} in ${project} do not match its trials`)
   }
   if (problems.length === 0 && set !== undefined && !(await areColumnsRight(db, of, set, signal))) {
-    problems.push(`the columns of evaluation ${evaluation} in ${project} are not those of its trials`)
+    problems.push(`the columns of evaluation ${evaluation} in ${project} do not match its trials`)
   }
   return problems
 }

@@ -248,7 +248,7 @@ export function createCompiler(resolve: FieldResolver, dialect: Dialect): (expre
     if (++steps <= mostSteps) return
     throw refuse('invalid_expression', {
       field: place,
-      why: 'needs too many comparisons, with $in inside of $in',
+      why: 'needs too many comparisons, with $in inside $in',
       accepted: `at most ${mostSteps} comparisons`,
     })
   }

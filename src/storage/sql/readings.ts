@@ -57,7 +57,7 @@ export function boundReadings(readings: readonly FieldReading[], place = 'query'
     if (around <= mostAround) continue
     throw refuse('invalid_value', {
       field: place,
-      given: `a field that lies in ${around} others which are read too`,
+      given: `a field inside ${around} other fields that are read too`,
       accepted: `at most ${mostAround}`,
     })
   }

@@ -34,7 +34,7 @@ test('calls/complete: refuses invalid requests, checking in a fixed order', asyn
   }
   assert.deepEqual(whole(await post('/v2/globex/qa/calls/complete', { batch: [] })), {
     status: 403,
-    body: { reason: 'Your key does not reach the entity of path: "globex/qa".', code: 'entity_forbidden' },
+    body: { reason: 'Your key has no access to the entity of path: "globex/qa".', code: 'entity_forbidden' },
   })
   const call = completeOf()
   const batch = [call, completeOf({ project_id: 'acme/other' })]

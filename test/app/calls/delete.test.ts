@@ -32,7 +32,7 @@ test('calls/delete: refuses invalid requests, checking in a fixed order', async 
   assert.deepEqual(whole(await post('/calls/delete', { project_id: 'globex/qa', call_ids: [] })), {
     status: 403,
     body: {
-      reason: 'Your key does not reach the entity of project_id: "globex/qa".',
+      reason: 'Your key has no access to the entity of project_id: "globex/qa".',
       code: 'entity_forbidden',
     },
   })

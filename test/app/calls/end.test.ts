@@ -25,7 +25,7 @@ test('call/end: refuses invalid requests, checking in a fixed order', async (t) 
   assert.deepEqual(whole(await post('/call/end', { end: endOf(id, { project_id: 'globex/qa' }) })), {
     status: 403,
     body: {
-      reason: 'Your key does not reach the entity of end.project_id: "globex/qa".',
+      reason: 'Your key has no access to the entity of end.project_id: "globex/qa".',
       code: 'entity_forbidden',
     },
   })

@@ -49,7 +49,10 @@ test('v2 call/start and call/end: the project in the body must be the one in the
     })
     assert.deepEqual(whole(await post(url.replace('acme', 'globex'), body)), {
       status: 403,
-      body: { reason: 'Your key does not reach the entity of path: "globex/qa".', code: 'entity_forbidden' },
+      body: {
+        reason: 'Your key has no access to the entity of path: "globex/qa".',
+        code: 'entity_forbidden',
+      },
     })
   }
   assert.equal((await post('/call/read', { project_id: 'acme/other', id: start.id })).status, 404)

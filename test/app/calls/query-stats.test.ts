@@ -23,7 +23,7 @@ test('calls/query_stats: refuses invalid requests, checking in a fixed order', a
       { project_id: 'globex/qa' },
       403,
       {
-        reason: 'Your key does not reach the entity of project_id: "globex/qa".',
+        reason: 'Your key has no access to the entity of project_id: "globex/qa".',
         code: 'entity_forbidden',
       },
     ],

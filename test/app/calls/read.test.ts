@@ -27,7 +27,7 @@ test('call/read: refuses invalid requests, checking in a fixed order', async (t)
   assert.deepEqual(whole(await post('/call/read', { project_id: 'globex/qa', id })), {
     status: 403,
     body: {
-      reason: 'Your key does not reach the entity of project_id: "globex/qa".',
+      reason: 'Your key has no access to the entity of project_id: "globex/qa".',
       code: 'entity_forbidden',
     },
   })

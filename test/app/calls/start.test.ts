@@ -39,7 +39,7 @@ test('call/start: refuses invalid requests, checking in a fixed order', async (t
   assert.deepEqual(whole(await post('/call/start', { start: startOf({ project_id: 'globex/qa' }) })), {
     status: 403,
     body: {
-      reason: 'Your key does not reach the entity of start.project_id: "globex/qa".',
+      reason: 'Your key has no access to the entity of start.project_id: "globex/qa".',
       code: 'entity_forbidden',
     },
   })

@@ -41,7 +41,7 @@ test('calls/stream_query: refuses invalid requests, checking in a fixed order', 
       { project_id: 'globex/qa' },
       403,
       {
-        reason: 'Your key does not reach the entity of project_id: "globex/qa".',
+        reason: 'Your key has no access to the entity of project_id: "globex/qa".',
         code: 'entity_forbidden',
       },
     ],

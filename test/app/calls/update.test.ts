@@ -34,7 +34,7 @@ test('call/update: refuses invalid requests, checking in a fixed order', async (
   assert.deepEqual(whole(await post('/call/update', { ...body, project_id: 'globex/qa' })), {
     status: 403,
     body: {
-      reason: 'Your key does not reach the entity of project_id: "globex/qa".',
+      reason: 'Your key has no access to the entity of project_id: "globex/qa".',
       code: 'entity_forbidden',
     },
   })

@@ -34,14 +34,14 @@ test('call/upsert_batch: refuses invalid requests, checking in a fixed order', a
   assert.deepEqual(whole(await post('/call/upsert_batch', { batch: foreign })), {
     status: 403,
     body: {
-      reason: 'Your key does not reach the entity of batch.1.req.end.project_id: "globex/qa".',
+      reason: 'Your key has no access to the entity of batch.1.req.end.project_id: "globex/qa".',
       code: 'entity_forbidden',
     },
   })
   assert.deepEqual(whole(await post('/call/upsert_batch', { batch: [start({ project_id: 'globex/qa' })] })), {
     status: 403,
     body: {
-      reason: 'Your key does not reach the entity of batch.0.req.start.project_id: "globex/qa".',
+      reason: 'Your key has no access to the entity of batch.0.req.start.project_id: "globex/qa".',
       code: 'entity_forbidden',
     },
   })

@@ -101,7 +101,7 @@ test('a given text that can never fit is refused by field and character, streame
     assert.deepEqual([status, code, param], [400, 'continued_text_unfit', 'messages.1.content'])
     assert.equal(
       message,
-      'messages.1.content: the answer continues it, and both together are to fit ' +
+      'messages.1.content: the answer continues it, and the two together must fit ' +
         'response_format.json_schema.schema: "S" at character 1; accepted there: "{".',
     )
   }

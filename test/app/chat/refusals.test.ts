@@ -260,7 +260,7 @@ const refused: [fields: Record<string, unknown>, code: string, param: string, me
   [{ chat_template_kwargs: { chat_template: 'x' } }, 'invalid_value', 'chat_template_kwargs.chat_template'],
   [{ chat_template_kwargs: { tokenize: true } }, 'invalid_value', 'chat_template_kwargs.tokenize'],
   [{ chat_template: '{% if %}' }, 'template_failed', 'chat_template'],
-  [{ chat_template: '{{' }, 'template_failed', 'chat_template', /: it ends where something has to follow\.$/],
+  [{ chat_template: '{{' }, 'template_failed', 'chat_template', /: it ends where more is expected\.$/],
   [
     { repetition_detection: { max_pattern_size: 2, min_pattern_size: 3, min_count: 2 } },
     'invalid_value',

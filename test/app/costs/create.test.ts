@@ -56,7 +56,7 @@ test('cost/create: refuses invalid requests, checking in a fixed order', async (
   assert.deepEqual(whole(await post('/cost/create', pricesOf({ m: {} }, 'globex/qa'))), {
     status: 403,
     body: {
-      reason: 'Your key does not reach the entity of project_id: "globex/qa".',
+      reason: 'Your key has no access to the entity of project_id: "globex/qa".',
       code: 'entity_forbidden',
     },
   })

@@ -28,7 +28,7 @@ test('cost/query: refuses invalid requests, checking in a fixed order', async (t
       { project_id: 'globex/qa' },
       403,
       {
-        reason: 'Your key does not reach the entity of project_id: "globex/qa".',
+        reason: 'Your key has no access to the entity of project_id: "globex/qa".',
         code: 'entity_forbidden',
       },
     ],

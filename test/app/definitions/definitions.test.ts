@@ -77,7 +77,7 @@ for (const [path, kind] of Object.entries(kinds)) {
     const forbidden = {
       status: 403,
       body: {
-        reason: 'Your key does not reach the entity of path: "globex/qa".',
+        reason: 'Your key has no access to the entity of path: "globex/qa".',
         code: 'entity_forbidden',
       },
     }

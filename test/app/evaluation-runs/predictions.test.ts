@@ -20,7 +20,7 @@ const body = { model, inputs: { question: 'capital of Chad' }, output: "N'Djamen
 
 const forbidden = {
   status: 403,
-  body: { reason: 'Your key does not reach the entity of path: "globex/qa".', code: 'entity_forbidden' },
+  body: { reason: 'Your key has no access to the entity of path: "globex/qa".', code: 'entity_forbidden' },
 }
 
 const notFound = (id: string) => ({
@@ -187,7 +187,7 @@ test('predictions: a prediction that is sent again under its id is the same one,
     assert.deepEqual(whole(await post(url, given)), {
       status: 409,
       body: {
-        reason: `id: there is a call "${id}" in project "acme/qa" already, and it is another.`,
+        reason: `id: the call "${id}" already exists in project "acme/qa", with different content.`,
         code: 'call_conflict',
       },
     })

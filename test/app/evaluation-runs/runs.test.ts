@@ -11,7 +11,7 @@ const url = `${root}/evaluation_runs`
 
 const forbidden = {
   status: 403,
-  body: { reason: 'Your key does not reach the entity of path: "globex/qa".', code: 'entity_forbidden' },
+  body: { reason: 'Your key has no access to the entity of path: "globex/qa".', code: 'entity_forbidden' },
 }
 
 const notFound = (id: string) => ({
@@ -176,7 +176,7 @@ test('evaluation_runs: finishing again in the same way changes nothing, and othe
     assert.deepEqual(whole(await finishRun(id, body)), {
       status: 409,
       body: {
-        reason: `evaluation_run_id: the evaluation run "${id}" has ended already, with another summary.`,
+        reason: `evaluation_run_id: the evaluation run "${id}" has already ended, with another summary.`,
         code: 'evaluation_run_ended',
       },
     })
@@ -188,7 +188,7 @@ test('evaluation_runs: finishing again in the same way changes nothing, and othe
   await post('/call/end', { end: endOf(failed, { exception: 'Error: no model', output: null }) })
   assert.equal((await get(`${url}/${failed}`)).json.status, 'failed')
   assert.deepEqual((await finishRun(failed)).json, {
-    reason: `evaluation_run_id: the evaluation run "${failed}" has ended already, with an exception.`,
+    reason: `evaluation_run_id: the evaluation run "${failed}" has already ended, with an exception.`,
     code: 'evaluation_run_ended',
   })
 })
@@ -204,7 +204,7 @@ test('evaluation_runs: a run that is sent again under its id is the same run', a
   const conflict = {
     status: 409,
     body: {
-      reason: `id: there is a call "${id}" in project "acme/qa" already, and it is another.`,
+      reason: `id: the call "${id}" already exists in project "acme/qa", with different content.`,
       code: 'call_conflict',
     },
   }

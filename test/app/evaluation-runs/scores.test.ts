@@ -30,7 +30,7 @@ test('scores: every route refuses invalid requests', async (t) => {
   const { run, predict } = evaluationRunsOf(opened)
   const forbidden = {
     status: 403,
-    body: { reason: 'Your key does not reach the entity of path: "globex/qa".', code: 'entity_forbidden' },
+    body: { reason: 'Your key has no access to the entity of path: "globex/qa".', code: 'entity_forbidden' },
   }
   const theirs = '/v2/globex/qa/scores'
   assert.deepEqual(whole(await post(theirs, { prediction_id: 'x', scorer, value: 1 })), forbidden)
@@ -213,7 +213,7 @@ test('scores: a score that is sent again under its id is the same score', async 
   assert.deepEqual(whole(await post(url, given)), {
     status: 409,
     body: {
-      reason: `id: there is a call "${id}" in project "acme/qa" already, and it is another.`,
+      reason: `id: the call "${id}" already exists in project "acme/qa", with different content.`,
       code: 'call_conflict',
     },
   })

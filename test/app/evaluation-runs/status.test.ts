@@ -14,7 +14,7 @@ test('evaluations/status: refuses invalid requests', async (t) => {
   assert.deepEqual(whole(await post(url, { project_id: 'globex/qa', call_id: 'x' })), {
     status: 403,
     body: {
-      reason: 'Your key does not reach the entity of project_id: "globex/qa".',
+      reason: 'Your key has no access to the entity of project_id: "globex/qa".',
       code: 'entity_forbidden',
     },
   })

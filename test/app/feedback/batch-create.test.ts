@@ -29,13 +29,13 @@ test('feedback/batch/create: refuses invalid requests, checking in a fixed order
       feedbackOf({ project_id: 'globex/qa' }),
       403,
       'entity_forbidden',
-      'Your key does not reach the entity of batch.1.project_id: "globex/qa".',
+      'Your key has no access to the entity of batch.1.project_id: "globex/qa".',
     ],
     [
       feedbackOf({ feedback_type: 'wandb.note.1', payload: { note: '' } }),
       400,
       'invalid_payload',
-      'batch.1.payload.note: ""; feedback of type "wandb.note.1" takes a text of 1 to 1024 characters.',
+      'batch.1.payload.note: ""; feedback of type "wandb.note.1" accepts a text of 1 to 1024 characters.',
     ],
     [
       feedbackOf({
@@ -51,13 +51,13 @@ test('feedback/batch/create: refuses invalid requests, checking in a fixed order
       feedbackOf({ id: 'taken' }),
       409,
       'feedback_conflict',
-      'batch.1.id: there is a feedback "taken" in project "acme/qa" already, and it says something else.',
+      'batch.1.id: the feedback "taken" already exists in project "acme/qa", with different content.',
     ],
     [
       feedbackOf({ id: 'good', payload: { up: false } }),
       409,
       'feedback_conflict',
-      'batch.1.id: there is a feedback "good" in project "acme/qa" already, and it says something else.',
+      'batch.1.id: the feedback "good" already exists in project "acme/qa", with different content.',
     ],
   ] as const) {
     const { status: got, json } = await post(url, { batch: [good, bad, feedbackOf()] })

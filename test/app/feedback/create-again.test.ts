@@ -9,7 +9,7 @@ import { createQueue } from '../../support/queues.ts'
 const taken = {
   status: 409,
   body: {
-    reason: 'id: there is a feedback "mine" in project "acme/qa" already, and it says something else.',
+    reason: 'id: the feedback "mine" already exists in project "acme/qa", with different content.',
     code: 'feedback_conflict',
   },
 }
@@ -73,8 +73,7 @@ test('feedback/create: the same content of another user is refused, and that use
   assert.deepEqual(whole(await post('/feedback/create', body, keys.root)), {
     status: 409,
     body: {
-      reason:
-        'id: the same feedback "mine" in project "acme/qa" is there already, and it is by the user "alice".',
+      reason: 'id: the same feedback "mine" already exists in project "acme/qa", from the user "alice".',
       code: 'feedback_of_other_user',
     },
   })

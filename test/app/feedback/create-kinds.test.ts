@@ -53,31 +53,31 @@ const refused: [rule: string, body: object, code: string, reason: string][] = [
     '1: the payload of a reaction',
     { ...reaction(undefined), annotation_ref: 'x', queue_id: 'x' },
     'invalid_payload',
-    'payload.emoji: nothing; feedback of type "wandb.reaction.1" takes a text of one emoji.',
+    'payload.emoji: nothing; feedback of type "wandb.reaction.1" accepts a text of one emoji.',
   ],
   [
     '1: the payload of a reaction',
     reaction(5),
     'invalid_payload',
-    'payload.emoji: 5; feedback of type "wandb.reaction.1" takes a text of one emoji.',
+    'payload.emoji: 5; feedback of type "wandb.reaction.1" accepts a text of one emoji.',
   ],
   [
     '1: the payload of a note',
     { ...note(''), annotation_ref: 'x' },
     'invalid_payload',
-    'payload.note: ""; feedback of type "wandb.note.1" takes a text of 1 to 1024 characters.',
+    'payload.note: ""; feedback of type "wandb.note.1" accepts a text of 1 to 1024 characters.',
   ],
   [
     '1: the payload of a note',
     note('é'.repeat(1025)),
     'invalid_payload',
-    'payload.note: more than 1024 characters; feedback of type "wandb.note.1" takes a text of 1 to 1024 characters.',
+    'payload.note: more than 1024 characters; feedback of type "wandb.note.1" accepts a text of 1 to 1024 characters.',
   ],
   [
     '1: the payload of a note',
     note(null),
     'invalid_payload',
-    'payload.note: null; feedback of type "wandb.note.1" takes a text of 1 to 1024 characters.',
+    'payload.note: null; feedback of type "wandb.note.1" accepts a text of 1 to 1024 characters.',
   ],
   ...['wandb.annotation', 'wandb.annotation.', 'wandb.annotationX', 'wandb.annotation_x.y'].map(
     (feedback_type): (typeof refused)[number] => [
@@ -111,7 +111,7 @@ const refused: [rule: string, body: object, code: string, reason: string][] = [
     '2e: an annotation has a value',
     annotation({ payload: { Value: 1 }, annotation_ref: 'weave:///acme/other/object/quality:x' }),
     'invalid_payload',
-    'payload.value: nothing; feedback of type "wandb.annotation.quality" takes any value, null too.',
+    'payload.value: nothing; feedback of type "wandb.annotation.quality" accepts any value, null too.',
   ],
   ...[reaction('x'), note('x'), runnable({ runnable_ref: null }), monitor({ call_ref: null }), {}].map(
     (fields): (typeof refused)[number] => {
@@ -166,7 +166,7 @@ const refused: [rule: string, body: object, code: string, reason: string][] = [
     '4: a runnable has an output',
     runnable({ payload: {}, call_ref: 'x', queue_id: 'x' }),
     'invalid_payload',
-    'payload.output: nothing; feedback of type "wandb.runnable.judge" takes any value, null too.',
+    'payload.output: nothing; feedback of type "wandb.runnable.judge" accepts any value, null too.',
   ],
   ...(['runnable_ref', 'call_ref', 'trigger_ref'] as const).map((field): (typeof refused)[number] => [
     '5: an agent monitor has all three',
@@ -238,7 +238,7 @@ const refused: [rule: string, body: object, code: string, reason: string][] = [
       '10: one emoji',
       { ...reaction(emoji), payload: { emoji, filling: tooLong } },
       'invalid_payload',
-      `payload.emoji: ${JSON.stringify(emoji)}; feedback of type "wandb.reaction.1" takes exactly one emoji.`,
+      `payload.emoji: ${JSON.stringify(emoji)}; feedback of type "wandb.reaction.1" accepts exactly one emoji.`,
     ],
   ),
   [
@@ -371,7 +371,7 @@ test('feedback/create: an annotation must name an annotation spec', async () => 
     const annotation_ref = await createObject(post, 'quality', val)
     const { status, json } = await post('/feedback/create', feedbackOf(annotation({ annotation_ref })))
     assert.deepEqual([status, json.code], [400, 'invalid_annotation_spec'])
-    const start = `annotation_ref: ${JSON.stringify(annotation_ref)} is no annotation spec: ${why}`
+    const start = `annotation_ref: ${JSON.stringify(annotation_ref)} is not an annotation spec: ${why}`
     assert.ok(json.reason.startsWith(start), json.reason)
   }
   for (const val of [
@@ -397,7 +397,7 @@ test('feedback/create: annotations of a deleted annotation spec are refused', as
   assert.deepEqual(whole(await post('/feedback/create', feedbackOf(annotation({ annotation_ref })))), {
     status: 400,
     body: {
-      reason: `annotation_ref: "${annotation_ref}" is no annotation spec: it was deleted.`,
+      reason: `annotation_ref: "${annotation_ref}" is not an annotation spec: it was deleted.`,
       code: 'invalid_annotation_spec',
     },
   })

@@ -42,7 +42,7 @@ test('feedback/create: refuses invalid requests, checking in a fixed order', asy
     {
       status: 403,
       body: {
-        reason: 'Your key does not reach the entity of project_id: "globex/qa".',
+        reason: 'Your key has no access to the entity of project_id: "globex/qa".',
         code: 'entity_forbidden',
       },
     },

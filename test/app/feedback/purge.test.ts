@@ -22,7 +22,7 @@ test('feedback/purge: refuses invalid requests, checking in a fixed order', asyn
   assert.deepEqual(whole(await purge(post, isId('x', 'creator'), 'globex/qa')), {
     status: 403,
     body: {
-      reason: 'Your key does not reach the entity of project_id: "globex/qa".',
+      reason: 'Your key has no access to the entity of project_id: "globex/qa".',
       code: 'entity_forbidden',
     },
   })

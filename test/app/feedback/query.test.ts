@@ -27,7 +27,10 @@ test('feedback/query: refuses invalid requests, checking in a fixed order', asyn
     [
       { project_id: 'globex/qa', fields: ['colour'] },
       403,
-      { reason: 'Your key does not reach the entity of project_id: "globex/qa".', code: 'entity_forbidden' },
+      {
+        reason: 'Your key has no access to the entity of project_id: "globex/qa".',
+        code: 'entity_forbidden',
+      },
     ],
     [
       { fields: ['id', 'colour'] },

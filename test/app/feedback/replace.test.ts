@@ -21,13 +21,13 @@ test('feedback/replace: refuses invalid requests, checking in a fixed order, and
       'The body does not fit the schema: feedback_id: expected string, received null.',
     ],
     [{ wb_user_id: 'x' }, 422, 'invalid_request', 'The body does not fit the schema: svc_user_id: is set by'],
-    [{ project_id: 'globex/qa', queue_id: 'x' }, 403, 'entity_forbidden', 'Your key does not reach'],
+    [{ project_id: 'globex/qa', queue_id: 'x' }, 403, 'entity_forbidden', 'Your key has no access to'],
     [{ queue_id: 'x', id: 'taken' }, 400, 'invalid_value', 'queue_id: "x"; '],
     [
       { id: 'taken' },
       409,
       'feedback_conflict',
-      'id: there is a feedback "taken" in project "acme/qa" already',
+      'id: the feedback "taken" already exists in project "acme/qa"',
     ],
   ] as const) {
     const { status: got, json } = await post(url, replacing(fields))

@@ -85,7 +85,7 @@ test('file/create: refuses invalid requests, checking in a fixed order', async (
   assert.deepEqual(await refused(fileForm('globex/qa', 'x')), {
     status: 403,
     json: {
-      reason: 'Your key does not reach the entity of project_id: "globex/qa".',
+      reason: 'Your key has no access to the entity of project_id: "globex/qa".',
       code: 'entity_forbidden',
     },
   })

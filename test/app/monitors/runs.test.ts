@@ -94,7 +94,7 @@ test('a cancelled run judges no more calls, and a monitor has one run at a time'
   await until('both wait for a model', async () => (await read(started)).pending === 2)
   const again = await post(`/monitors/${id}/run`, { project_id: project })
   assert.equal(again.status, 409)
-  assert.match(again.json.reason, new RegExp(`goes over old calls already, in its run "${started.id}"`))
+  assert.match(again.json.reason, new RegExp(`is already going over old calls, in its run "${started.id}"`))
   const at = `/monitors/${id}/runs`
   const { json } = await post(`${at}/${started.id}/cancel`, { project_id: project })
   assert.deepEqual([json.run.state, json.run.found_calls, json.run.pending], ['cancelled', 2, 0])

@@ -37,7 +37,7 @@ test('obj/create: refuses invalid requests, checking in a fixed order', async (t
   assert.deepEqual(whole(await post('/obj/create', objectOf('a', 1, { project_id: 'globex/qa' }))), {
     status: 403,
     body: {
-      reason: 'Your key does not reach the entity of obj.project_id: "globex/qa".',
+      reason: 'Your key has no access to the entity of obj.project_id: "globex/qa".',
       code: 'entity_forbidden',
     },
   })

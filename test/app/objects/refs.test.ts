@@ -40,7 +40,7 @@ test('refs/read_batch: refuses invalid requests, checking in a fixed order', asy
   assert.deepEqual(whole(await post('/refs/read_batch', { refs: [ref('o:v0', 'globex/qa')] })), {
     status: 403,
     body: {
-      reason: 'Your key does not reach the entity of refs.0: "globex/qa".',
+      reason: 'Your key has no access to the entity of refs.0: "globex/qa".',
       code: 'entity_forbidden',
     },
   })

@@ -237,12 +237,12 @@ for (const [name, headers, encode] of encodings) {
       refusal(
         403,
         'entity_forbidden',
-        'Your key does not reach the entity of resourceSpans.1.resource: "globex/qa".',
+        'Your key has no access to the entity of resourceSpans.1.resource: "globex/qa".',
       ),
     )
     assert.deepEqual(
       await send(opened, { ...headers, project_id: 'globex/qa' }, encode(exportOf([spanOf()]))),
-      refusal(403, 'entity_forbidden', 'Your key does not reach the entity of project_id: "globex/qa".'),
+      refusal(403, 'entity_forbidden', 'Your key has no access to the entity of project_id: "globex/qa".'),
     )
     assert.deepEqual(await storedIds(opened), [])
 
@@ -508,7 +508,7 @@ test('traces: other tenants see nothing of a span', async (t) => {
     {
       status: 403,
       body: {
-        reason: 'Your key does not reach the entity of project_id: "acme/qa".',
+        reason: 'Your key has no access to the entity of project_id: "acme/qa".',
         code: 'entity_forbidden',
       },
     },

@@ -59,7 +59,7 @@ test('progress: refuses invalid requests, checking in a fixed order', async (t) 
   assert.deepEqual(whole(await post(nowhere, { ...valid, project_id: 'globex/qa' })), {
     status: 403,
     body: {
-      reason: 'Your key does not reach the entity of project_id: "globex/qa".',
+      reason: 'Your key has no access to the entity of project_id: "globex/qa".',
       code: 'entity_forbidden',
     },
   })

@@ -9,7 +9,7 @@ import { createQueue, fillQueue, queueOf } from '../../support/queues.ts'
 const forbidden = {
   status: 403,
   body: {
-    reason: 'Your key does not reach the entity of project_id: "globex/qa".',
+    reason: 'Your key has no access to the entity of project_id: "globex/qa".',
     code: 'entity_forbidden',
   },
 }

@@ -38,7 +38,7 @@ test('table/create: refuses invalid requests, checking in a fixed order', async 
   assert.deepEqual(whole(await post('/table/create', tableOf([], { project_id: 'globex/qa' }))), {
     status: 403,
     body: {
-      reason: 'Your key does not reach the entity of table.project_id: "globex/qa".',
+      reason: 'Your key has no access to the entity of table.project_id: "globex/qa".',
       code: 'entity_forbidden',
     },
   })

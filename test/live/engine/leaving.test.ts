@@ -95,7 +95,7 @@ test('the queue is bounded, and ordered by priority, then by arrival', async (t)
   await assert.rejects(engine.generate(generationOf('one more'), t.signal), {
     code: 'engine_queue_full',
     status: 429,
-    message: 'The model is busy and 3 requests wait already; try again shortly.',
+    message: 'The model is busy and 3 requests are already waiting; try again shortly.',
   })
   first.abort(new Error('gone'))
   await Promise.all(waiting)

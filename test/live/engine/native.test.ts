@@ -49,7 +49,7 @@ test('the installed binding has the expected shape, and another is refused with 
   const sampler = { prototype: { applyConfig() {} } }
   assert.throws(() => bindingOf({ _bindings: { ...bindingOf(llama), AddonSampler: sampler } }), {
     message:
-      'the binding of node-llama-cpp has another shape than that of version 3.22.1: no AddonSampler.dispose',
+      'the binding of node-llama-cpp differs from that of version 3.22.1: it has no AddonSampler.dispose',
   })
   assert.throws(
     () => bindingOf({}),

@@ -149,7 +149,7 @@ test('min_tokens that do not fit into the context are refused by name, also with
     await assert.rejects(engine.generate(generation, t.signal), {
       code: 'invalid_value',
       field: 'min_tokens',
-      message: `min_tokens: ${minTokens}; accepted: 0 to ${room}: the context has no room for more beside the prompt.`,
+      message: `min_tokens: ${minTokens}; accepted: 0 to ${room}: the context has no room for more after the prompt.`,
     })
   }
   const generation = generationOf('a'.repeat(300), { truncate: -1, ending: { minTokens: 200 } })

@@ -89,7 +89,7 @@ test('a beam search gives as many distinct answers as requested, and frees its s
   assert.equal((await generate(engine, word, { choices: 4 })).tokens.length, 4)
   await assert.rejects(generate(engine, word, { ...setting, choices: 5 }), {
     code: 'invalid_value',
-    message: 'n: 5 with use_beam_search; accepted: 1 to 4, because all beams go on at once.',
+    message: 'n: 5 with use_beam_search; accepted: 1 to 4, because all beams run at once.',
   })
 })
 

@@ -93,7 +93,7 @@ test('model list shows the downloaded models and how they would be run', async (
     threads: 1,
     device: 'cpu',
     tools: 'generic',
-    tools_note: 'the template shows no calls of tools',
+    tools_note: 'the template shows no tool calls',
     reasoning: false,
   }
   assert.deepEqual(await list(), [entry])
@@ -106,7 +106,7 @@ test('model list shows the downloaded models and how they would be run', async (
   await writeFile(join(data, 'models', 'own', 'own.gguf'), bytes)
   const own = join(data, 'models', 'own', 'own.gguf')
   assert.deepEqual(await list({ HEDDLE_MODEL: broken }), [
-    { model: broken, file: broken, trouble: `${broken} is no GGUF file: it begins with "not ".` },
+    { model: broken, file: broken, trouble: `${broken} is not a GGUF file: it begins with "not ".` },
     entry,
     { ...entry, model: own, file: own },
   ])

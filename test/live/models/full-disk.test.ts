@@ -36,7 +36,7 @@ test('model pull says how much space is missing before it begins', async (t) => 
   assert.deepEqual([code, out], [1, ''])
   assert.match(
     err,
-    /^Downloading acme\/tiny:m-Q4_0\.gguf\nm-Q4_0\.gguf takes [\d.]+ MiB more and the disk of .+ has \d+ KiB free, of which 64 MiB are left to the record\.\n$/,
+    /^Downloading acme\/tiny:m-Q4_0\.gguf\nm-Q4_0\.gguf takes [\d.]+ MiB more and the disk of .+ has \d+ KiB free, of which 64 MiB are reserved for the record\.\n$/,
   )
   assert.deepEqual(
     hub.asked.filter((line) => line.startsWith('GET bytes')),
@@ -77,7 +77,7 @@ test('without space for the model a server serves the record, says what is missi
   await until('the model cannot be served', () => trouble() !== undefined)
   assert.match(
     trouble().msg,
-    /takes [\d.]+ MiB more and the disk of .+ has [\d.]+ MiB free, of which 64 MiB are left to the record/,
+    /takes [\d.]+ MiB more and the disk of .+ has [\d.]+ MiB free, of which 64 MiB are reserved for the record/,
   )
   assert.ok(trouble().again_in_ms > 0)
   assert.equal((await server.post('/call/start', { start: startOf({ project_id: project }) })).status, 200)

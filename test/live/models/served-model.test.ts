@@ -123,7 +123,7 @@ test('a model that cannot be served fails with one log line, and is not tried ag
   const { served, state, plans, log } = await openServed(t, { HEDDLE_MODEL: '/nowhere/m.gguf' })
   await until('it has failed', () => state() === 'failed')
   const reasonOf = (model: string) =>
-    `The model ${model} cannot be read: it is not there; accepted: builtin, the path of a .gguf file, hf:<org>/<repo>[:<quant or file>], none.`
+    `The model ${model} cannot be read: it does not exist; accepted: builtin, the path of a .gguf file, hf:<org>/<repo>[:<quant or file>], none.`
   const reason = reasonOf('m.gguf')
   assert.deepEqual(served.status(), { state: 'failed', reason })
   const inLog = reasonOf('/nowhere/m.gguf')

@@ -99,7 +99,7 @@ describe('a structural tag as a grammar', () => {
       { format: { type: 'triggered_tags', triggers: ['<b>'], tags: [tag] } },
       'invalid',
       '/format/tags/0/begin',
-      /no trigger/,
+      /begins with none of the triggers/,
     ],
     [
       { format: { type: 'triggered_tags', triggers: [''], tags: [tag] } },
@@ -111,9 +111,9 @@ describe('a structural tag as a grammar', () => {
       { format: { type: 'triggered_tags', triggers: ['<'], tags: [tag], at_least_one: 1 } },
       'invalid',
       '',
-      /at_least_one is true or false/,
+      /at_least_one must be true or false/,
     ],
-    [{ format: { type: 'tag', ...tag, end: 'x\0' } }, 'invalid', '/format/end', /no output can have/],
+    [{ format: { type: 'tag', ...tag, end: 'x\0' } }, 'invalid', '/format/end', /an answer cannot have/],
     [
       { format: { type: 'tag', ...tag, end: 'x'.repeat(1001) } },
       'unsupported',

@@ -64,7 +64,7 @@ for (const [what, value, line] of [
   [
     'a mistyped field',
     { models: [{ ...local, contxt: 1 }] },
-    'models[0].contxt: given a field that is not known; accepted: context',
+    'models[0].contxt: given an unknown field; accepted: context',
   ],
   [
     'a string for a number',
@@ -102,7 +102,7 @@ for (const [what, value, line] of [
       models: [{ name: 'a', upstream: 'b', flash_attention: 'on' }],
       upstreams: [{ name: 'b', addresses: ['https://x.example/v1'] }],
     },
-    'models[0].flash_attention: given "on"; accepted: nothing beside upstream.',
+    'models[0].flash_attention: given "on"; accepted: nothing together with upstream.',
   ],
   [
     'a name with a space',
@@ -137,7 +137,7 @@ for (const [what, value, line] of [
   [
     'an unknown server',
     { models: [{ name: 'a', upstream: 'x' }] },
-    'models[0].upstream: given "x"; accepted: a name of upstreams: none is in this file.',
+    'models[0].upstream: given "x"; accepted: a name of upstreams: this file has none.',
   ],
   ['an unknown default', { default: 'b', models: [local] }, 'default: given "b"; accepted: "small".'],
   [
@@ -220,11 +220,11 @@ test('keys come from variables and files, and paths are relative to the file', a
 
 test('a file that is missing or is not JSON is reported as such', async (t) => {
   const folder = await newFolder(t)
-  await assert.rejects(readModels(join(folder, 'none.json'), {}), /none\.json: it is not there; accepted: /)
+  await assert.rejects(readModels(join(folder, 'none.json'), {}), /none\.json: it does not exist; accepted: /)
   const path = join(folder, 'models.json')
   await writeFile(path, '{\n  "models": [{"name": sk-secret}]}')
   await assert.rejects(readModels(path, {}), (error: Error) => {
-    assert.match(error.message, /it is no JSON: Unexpected token 's'; accepted: a JSON object\./)
+    assert.match(error.message, /it is not JSON: Unexpected token 's'; accepted: a JSON object\./)
     return !error.message.includes('sk-secret')
   })
 })
@@ -245,7 +245,7 @@ test('a file of another kind is refused in one line and in little time', () => {
   const odd = { models: Array.from({ length: 200 }, () => ({ name: 'a b', file: 7 })) }
   const many = checkModels(odd)
   assert.ok('wrong' in many)
-  assert.deepEqual([many.wrong.length, many.wrong.at(-1)], [51, 'and 350 more that are wrong.'])
+  assert.deepEqual([many.wrong.length, many.wrong.at(-1)], [51, 'and 350 more errors.'])
   let deep: unknown = 1
   for (let i = 0; i < 5_000; i++) deep = [deep]
   assert.ok('wrong' in checkModels({ models: deep }))

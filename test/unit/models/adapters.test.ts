@@ -24,7 +24,7 @@ test('adapters are checked by their headers, and one that does not fit is refuse
   assert.equal(adapterBytes, (await readGgufHeader(at('poet'))).fileBytes)
   await assert.rejects(
     check('base', 'poet'),
-    /and base\.gguf is served under that name; accepted: another name\.$/,
+    /and base\.gguf already has that name; accepted: another name\.$/,
   )
   await assert.rejects(
     check('poet', 'base'),

@@ -91,15 +91,15 @@ for (const [what, make, message] of [
   [
     'a missing file',
     async () => join(folder, 'none.gguf'),
-    /none\.gguf cannot be read: it is not there; accepted: builtin, the path/,
+    /none\.gguf cannot be read: it does not exist; accepted: builtin, the path/,
   ],
   ['a folder', async () => folder, /is a folder; accepted: builtin, /],
   ['a device', async () => '/dev/null', /is not a file; accepted: /],
-  ['an empty file', () => written(Buffer.alloc(0)), /is no GGUF file: it is too short\.$/],
+  ['an empty file', () => written(Buffer.alloc(0)), /is not a GGUF file: it is too short\.$/],
   [
     'a text',
     () => written(Buffer.from('I am a text, and no model at all.')),
-    /is no GGUF file: it begins with "I am"\.$/,
+    /is not a GGUF file: it begins with "I am"\.$/,
   ],
   [
     'a cycle of links',
@@ -260,17 +260,17 @@ for (const [what, changes, message] of [
   [
     'an encoder',
     { 'llama.attention.causal': { bool: false } },
-    /: its architecture llama writes no text, and it does not say how it pools; accepted: files that say it \(llama\.pooling_type/,
+    /: its architecture llama writes no text, and the file does not say how it pools; accepted: files with that setting \(llama\.pooling_type/,
   ],
   [
     'an encoder that does not pool',
     { 'llama.attention.causal': { bool: false }, 'llama.pooling_type': { u32: 0 } },
-    /it does not say how it pools/,
+    /the file does not say how it pools/,
   ],
   [
     'labels of text classes',
     { 'llama.pooling_type': { u32: 4 }, 'llama.classifier.output_labels': { texts: ['good', 'bad'] } },
-    /: it sorts texts into 2 kinds; accepted: models that score a document for a query\.$/,
+    /: it classifies texts into 2 labels; accepted: models that score a document for a query\.$/,
   ],
 ] as const) {
   test(`a model with ${what} is refused`, async () => {

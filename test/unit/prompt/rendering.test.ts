@@ -82,12 +82,12 @@ test('an error of the template is the reason of the refusal', () => {
     ['{% if %}', /./],
     ['{{ messages | nonsense }}', /nonsense/],
     ['{{ nothing() }}', /./],
-    ['{% break %}', /outside of a loop/],
-    ['{{ raise_exception() }}', /does not say why/],
+    ['{% break %}', /outside a loop/],
+    ['{{ raise_exception() }}', /without a message/],
     ['{{ raise_exception("No.") }}', /^No$/],
-    ['{{', /^it ends where something has to follow$/],
-    ['{% filter upper %}', /^it ends where something has to follow$/],
-    ['{{ {} | items | first }}', /^it uses a value that is not there$/],
+    ['{{', /^it ends where more is expected$/],
+    ['{% filter upper %}', /^it ends where more is expected$/],
+    ['{{ {} | items | first }}', /^it uses a value that does not exist$/],
   ] as const) {
     const result = rendered(template, [user('a')])
     assert.ok(typeof result !== 'string' && result.kind === 'failed', template)

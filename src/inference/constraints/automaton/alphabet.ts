@@ -34,7 +34,7 @@ export function alphabetOf(expr: Expr, budget: Budget): Alphabet | undefined {
   return {
     numbersOf(of) {
       const own = asked.get(of) ?? numbers.get(of.join())
-      if (own === undefined) throw new Error('a class that is not of the expression')
+      if (own === undefined) throw new Error('a class that does not occur in the expression')
       asked.set(of, own)
       return own
     },

@@ -9,7 +9,7 @@ export function choiceGrammar(choices: readonly string[]): Grammar {
   for (const [at, choice] of choices.entries()) {
     if (choice.includes('\0')) throw new ConstraintError('invalid', 'it has a NUL character', `/${at}`)
     if (!choice.isWellFormed()) {
-      throw new ConstraintError('invalid', 'it has half of a surrogate pair, which is not text', `/${at}`)
+      throw new ConstraintError('invalid', 'it has a lone surrogate, which is not text', `/${at}`)
     }
   }
   const characters = choices.reduce((sum, choice) => sum + choice.length, 0)

@@ -51,7 +51,7 @@ function readRules(text: string, prefix: string): { rules: Map<string, Expr>; st
   if (!text.includes('::=')) {
     throw new ConstraintError(
       'unsupported',
-      'it has no rule with ::=; grammars are read as GBNF, those of Lark are not',
+      'it has no rule with ::=; grammars are read as GBNF, and Lark is not supported',
     )
   }
   const reader = createReader(text, createNames(prefix))
@@ -67,7 +67,7 @@ function readRules(text: string, prefix: string): { rules: Map<string, Expr>; st
   const missing = reader.references().find(({ name }) => !rules.has(name))
   if (missing) throw new ConstraintError('invalid', `there is no rule ${missing.given}`)
   const start = reader.nameOf('root')
-  if (!rules.has(start)) throw new ConstraintError('invalid', 'there is no rule root')
+  if (!rules.has(start)) throw new ConstraintError('invalid', 'there is no rule named root')
   return { rules, start }
 }
 
@@ -204,7 +204,7 @@ function createReader(text: string, nameOf: (given: string) => string) {
     }
     at += digits.length
     const value = Number.parseInt(digits, 16)
-    if (value > 0x10ffff) throw flawed(`\\${escaped}${digits} is no character of a text`)
+    if (value > 0x10ffff) throw flawed(`\\${escaped}${digits} is not a valid character`)
     return value
   }
 
@@ -214,7 +214,7 @@ function createReader(text: string, nameOf: (given: string) => string) {
     while (text[at] !== '"') {
       if (at >= text.length) throw flawed('a closing quote is missing')
       const one = point()
-      if (one === 0) throw flawed('NUL is no character of a text')
+      if (one === 0) throw flawed('NUL is not a valid character')
       points.push(one)
     }
     at++
@@ -247,7 +247,7 @@ function createReader(text: string, nameOf: (given: string) => string) {
     if (text[at] !== '{') return undefined
     const [, least = '', comma, most] =
       /^\{\s*(\d{1,9})\s*(?:(,)\s*(\d{1,9})?\s*)?\}/.exec(text.slice(at, at + 64)) ?? []
-    if (least === '') throw flawed('a count is {n}, {n,} or {n,m}')
+    if (least === '') throw flawed('a count must be {n}, {n,} or {n,m}')
     const min = Number(least)
     const max = comma === undefined ? min : most === undefined ? undefined : Number(most)
     if (Math.max(min, max ?? 0) > largestCount) {

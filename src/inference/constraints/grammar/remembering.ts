@@ -187,7 +187,7 @@ export function createRemembering(
   }
 
   const start = remembered([{ at: following.start, set: undefined }], [])
-  if (start === undefined) throw new Error('the grammar has no text')
+  if (start === undefined) throw new Error('the grammar accepts no text')
 
   function after(from: Remembered, point: number): Remembered | undefined {
     const ways: Way[] = []
@@ -229,13 +229,13 @@ export function createRemembering(
 /** What is remembered after a mark. */
 function passed(set: OpenSet | undefined, mark: Mark): OpenSet | undefined | 'repeated' {
   if (mark === 'open') return { seen: none, item: undefined, outer: set }
-  if (set === undefined) throw new Error(`the mark ${mark} stands in no set`)
+  if (set === undefined) throw new Error(`the mark ${mark} is in no set`)
   const { seen, item, outer } = set
   if (mark === 'close') return outer
   if (mark === 'item') {
     return { seen, item: { text: '', alike: seen, place: 'outside', loose: undefined }, outer }
   }
-  if (item === undefined) throw new Error(`the mark ${mark} stands in no item`)
+  if (item === undefined) throw new Error(`the mark ${mark} is in no item`)
   switch (mark) {
     case 'done':
       return item.alike.includes(item.text)

@@ -70,7 +70,7 @@ export function repeated(piece: Anchored, min: number, max: number): Anchored {
   if (max === 0) return free(emptyText)
   if (max === 1) return min === 0 ? either([piece, free(emptyText)]) : piece
   if (!isFree(piece)) {
-    throw new RegexError('unsupported', 'an anchor (^ or $) inside of a repetition is not supported')
+    throw new RegexError('unsupported', 'an anchor (^ or $) inside a repetition is not supported')
   }
   return free(repetition(piece[0], min, max))
 }

@@ -23,7 +23,7 @@ export function anyOrderExpr(parts: OrderedParts, emission: Emission): Expr {
     throw new SchemaError(
       'properties',
       path,
-      `any_order holds for objects of up to ${mostInAnyOrder} declared members`,
+      `any_order is supported for objects of up to ${mostInAnyOrder} declared members`,
     )
   }
   const comma = sequence(literal(','), emission.space)

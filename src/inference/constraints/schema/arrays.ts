@@ -71,13 +71,13 @@ export function arrayDemands(bases: readonly SchemaNode[], { document }: Emissio
     if (contained.min === 0 && contained.max === Number.POSITIVE_INFINITY) continue
     demands.contains.push(contained)
     if (demands.contains.length > mostContained) {
-      throw new SchemaError('contains', path, `more than ${mostContained} of them hold for the same array`)
+      throw new SchemaError('contains', path, `more than ${mostContained} of them apply to the same array`)
     }
   }
   for (const base of bases) {
     for (const value of excludedBy(base)) {
       if (!Array.isArray(value)) continue
-      if (value.length > 0) throw new SchemaError('enum', base.path, 'lists cannot be excluded')
+      if (value.length > 0) throw new SchemaError('enum', base.path, 'arrays cannot be excluded')
       demands.min = Math.max(demands.min, 1)
     }
   }
@@ -98,7 +98,11 @@ function evaluated(base: SchemaNode, bases: readonly SchemaNode[]): SchemaNode['
     schema.if !== undefined ||
     others.some((one) => evaluating.some((name) => name in one.schema))
   ) {
-    throw new SchemaError('unevaluatedItems', path, 'what is evaluated is said by other schemas as well')
+    throw new SchemaError(
+      'unevaluatedItems',
+      path,
+      'which items are evaluated depends on other schemas as well',
+    )
   }
   if (Array.isArray(schema.items)) return { additionalItems: rest, ...schema }
   return { items: rest, ...schema }
@@ -268,7 +272,7 @@ function rememberedExpr(demands: ArrayDemands, unique: SchemaNode, emission: Emi
   const { prefix, rest, min, max, contains } = demands
   const { path } = unique
   const refused = (why: string) => new SchemaError('uniqueItems', path, why)
-  if (contains.length > 0) throw refused('it cannot stand beside contains')
+  if (contains.length > 0) throw refused('it is not supported together with contains')
   const inside = emission.remembering({ keyword: 'uniqueItems', path })
   for (let place = 1; place < Math.min(min, max + 1); place++) {
     if (place >= prefix.length && place < min - 1) continue

@@ -122,12 +122,12 @@ export function createCases(
           throw new SchemaError(
             'oneOf',
             node.path,
-            `its branches ${first} and ${second} can hold together, and to keep them apart ${error.keyword} at ${error.path} would have to be negated: ${error.why}`,
+            `its branches ${first} and ${second} can both hold, and to separate them ${error.keyword} at ${error.path} would have to be negated: ${error.why}`,
           )
         }
         options = options.flatMap((option) => without.map((one) => [...option, one]))
         if (options.length > mostCases)
-          throw new BudgetExceededError('a oneOf has too many branches that can hold together')
+          throw new BudgetExceededError('a oneOf has too many branches that can hold at the same time')
       }
       return options
     })
@@ -146,7 +146,7 @@ export function createCases(
           throw new SchemaError(
             '$ref',
             node.path,
-            'it leads back to itself with nothing in between',
+            'it refers back to itself without anything in between',
             'invalid',
           )
         }

@@ -36,7 +36,7 @@ export function furtherMembers(further: Further, emission: Emission): (written: 
   const { others, min, max, names } = further
   if (further.asked.length > 0) {
     if (names !== undefined) {
-      const why = 'it needs members without a declared name beside those that a negation asks for'
+      const why = 'it needs members without a declared name in addition to those that a negation requires'
       throw new SchemaError('minProperties', further.asked[0]?.path ?? '#', why)
     }
     return askedMembers(further, emission)

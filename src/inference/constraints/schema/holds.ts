@@ -42,7 +42,12 @@ export function createHolds(document: SchemaDocument, texts: TextLanguages, budg
   const holds = (value: unknown, node: SchemaNode, chain = 0): boolean => {
     budget.spend(1)
     if (chain > longestChain) {
-      throw new SchemaError('$ref', node.path, 'it leads back to itself with nothing in between', 'invalid')
+      throw new SchemaError(
+        '$ref',
+        node.path,
+        'it refers back to itself without anything in between',
+        'invalid',
+      )
     }
     if (node.never) return false
     const { schema } = node
@@ -117,7 +122,11 @@ export function createHolds(document: SchemaDocument, texts: TextLanguages, budg
     const { schema } = node
     if (!counted(items.length, node, 'Items')) return false
     if (schema.unevaluatedItems !== undefined && schema.unevaluatedItems !== true) {
-      throw new SchemaError('unevaluatedItems', node.path, 'it cannot stand beside listed lists')
+      throw new SchemaError(
+        'unevaluatedItems',
+        node.path,
+        'it is not supported together with arrays in enum or const',
+      )
     }
     const { prefix, rest } = itemSchemas(schema)
     for (const [i, item] of items.entries()) {
@@ -140,7 +149,11 @@ export function createHolds(document: SchemaDocument, texts: TextLanguages, budg
   ): boolean => {
     const { schema, path } = node
     if (schema.unevaluatedProperties !== undefined && schema.unevaluatedProperties !== true) {
-      throw new SchemaError('unevaluatedProperties', path, 'it cannot stand beside listed objects')
+      throw new SchemaError(
+        'unevaluatedProperties',
+        path,
+        'it is not supported together with objects in enum or const',
+      )
     }
     if (!counted(Object.keys(record).length, node, 'Properties')) return false
     if (!requiredBy(node).every((name) => Object.hasOwn(record, name))) return false

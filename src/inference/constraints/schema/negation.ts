@@ -115,7 +115,7 @@ export function negations(
         break
       case 'items':
         if (Array.isArray(value) || schema.prefixItems !== undefined) {
-          if (!Array.isArray(value)) throw refused('it cannot be negated behind prefixItems')
+          if (!Array.isArray(value)) throw refused('it cannot be negated after prefixItems')
           for (const [i, part] of value.entries()) way(itemFailing(i, part))
         } else {
           way({ type: 'array', contains: { not: value } })
@@ -140,7 +140,7 @@ export function negations(
       case 'unevaluatedProperties':
         if (alwaysHolds(value)) break
         if (applicators.some((one) => schema[one] !== undefined)) {
-          throw refused('it cannot be negated beside other schemas')
+          throw refused('it cannot be negated together with other schemas')
         }
         if (schema.additionalProperties === undefined) {
           for (const raw of failingMembers(schema, keyword)) way(raw)
@@ -166,7 +166,11 @@ function twiceNegated(node: SchemaNode, document: SchemaDocument): SchemaNode {
   if (node.never || !document.saysUnevaluated) return node
   const combining = applicators.find((keyword) => node.schema[keyword] !== undefined)
   if (combining !== undefined) {
-    throw new SchemaError(combining, node.path, 'it cannot be negated twice where something is unevaluated')
+    throw new SchemaError(
+      combining,
+      node.path,
+      'it cannot be negated twice with unevaluated members or items',
+    )
   }
   return document.derive(node.schema, node.path)
 }

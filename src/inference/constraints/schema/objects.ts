@@ -58,7 +58,8 @@ export function objectExpr(bases: readonly SchemaNode[], asked: number, emission
   })
   if (alike !== undefined && found.some(({ parts }) => parts.others.length > 0)) {
     if (!found.every(({ way, parts }) => way.open.length === 0 && canAlwaysGrow(parts, emission))) {
-      const why = 'the order of members that are not declared is open, and there cannot always be one more'
+      const why =
+        'the order of members that are not declared is open, and it is not certain that there can be one more'
       throw new SchemaError('uniqueItems', bases[0]?.path ?? '#', why)
     }
     alike.loose = true
@@ -190,11 +191,7 @@ function undeclared({ bases, asked, closed }: Whole, emission: Emission): Schema
   for (const [i, { schema, path }] of bases.entries()) {
     if (schema.unevaluatedProperties === undefined || schema.unevaluatedProperties === true) continue
     if (i > 0 || asked > 1) {
-      throw new SchemaError(
-        'unevaluatedProperties',
-        path,
-        'it stands inside a branch or beside other schemas',
-      )
+      throw new SchemaError('unevaluatedProperties', path, 'it is inside a branch or next to other schemas')
     }
     nodes.push(document.node(schema.unevaluatedProperties, stepped(path, 'unevaluatedProperties')))
   }
@@ -217,7 +214,7 @@ function othersOf(
       patterns.set(source, texts.pattern(source, stepped(path, 'patternProperties')))
     }
     if (patterns.size > mostPatterns) {
-      throw new SchemaError('patternProperties', path, `more than ${mostPatterns} patterns hold together`)
+      throw new SchemaError('patternProperties', path, `more than ${mostPatterns} patterns apply at once`)
     }
   }
   const sources = [...patterns.keys()]

@@ -106,18 +106,18 @@ export function createResources(root: unknown): Resources {
     find(reference, from, { keyword, path }) {
       const refused = (why: string, fault?: 'invalid') => new SchemaError(keyword, path, why, fault)
       const whole = joined(reference, from.uri)
-      if (whole === undefined) throw refused(`${shown(reference)} is no reference`, 'invalid')
+      if (whole === undefined) throw refused(`${shown(reference)} is not a reference`, 'invalid')
       const [uri = '', ...fragments] = whole.split('#')
       let resource = resources.get(uri)
       if (resource === undefined) {
         const copy = publishedSchema(uri)
-        if (copy === undefined) throw refused(`${shown(reference)} is outside of the schema`)
+        if (copy === undefined) throw refused(`${shown(reference)} is outside the schema`)
         resource = { uri, schema: copy, path: uri, ...draftOf(copy) }
         include(resource)
       }
       const fragment = fragments.join('#')
       if (keyword !== '$ref' && (dynamic.get(fragment) ?? 0) > 1) {
-        throw refused(`what ${shown(reference)} means depends on where it is reached from`)
+        throw refused(`the meaning of ${shown(reference)} depends on where it is reached from`)
       }
       const within = (one: Resource) =>
         fragment === '' || fragment.startsWith('/')

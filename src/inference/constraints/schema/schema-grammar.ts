@@ -144,7 +144,7 @@ export function addWritten(
   const remembered: Remembered[] = []
   const remembering = (what: Remembered): Emission => {
     if (!settings.remembers) {
-      throw new SchemaError(what.keyword, what.path, 'what is written here is not remembered')
+      throw new SchemaError(what.keyword, what.path, 'the items written here are not remembered')
     }
     remembered.push(what)
     if (alike === undefined) {
@@ -157,7 +157,7 @@ export function addWritten(
         string: named('string', quoted(repetition(own, 0))),
         value: (nodes) => value(nodes, made),
         remembering(inner) {
-          const why = 'it stands within items that are remembered themselves'
+          const why = 'it is inside items that are themselves remembered'
           throw new SchemaError(inner.keyword, inner.path, why)
         },
       }

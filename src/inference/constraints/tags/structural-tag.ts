@@ -139,7 +139,7 @@ function createTags(grammar: Grammar, compileSchema: CompileSchema, budget: Budg
       if (text === '')
         throw new ConstraintError(
           'invalid',
-          'a trigger has at least one character',
+          'a trigger must have at least one character',
           `${paths.triggers}/${at}`,
         )
       return text
@@ -147,7 +147,7 @@ function createTags(grammar: Grammar, compileSchema: CompileSchema, budget: Budg
     const tags = tagsAt(fields.tags, paths.tags)
     const unheard = tags.find(({ begin }) => !triggers.some((trigger) => begin.startsWith(trigger)))
     if (unheard) {
-      throw new ConstraintError('invalid', 'no trigger is a beginning of it', `${unheard.path}/begin`)
+      throw new ConstraintError('invalid', 'it begins with none of the triggers', `${unheard.path}/begin`)
     }
     const prefix = newPrefix()
     const once = flagAt(fields.stop_after_first, 'stop_after_first')
@@ -269,7 +269,7 @@ function listAt(value: unknown, path: string): readonly unknown[] {
 function textAt(value: unknown, path: string): string {
   if (typeof value !== 'string') throw new ConstraintError('invalid', 'a text is expected', path)
   if (value.includes('\0') || !value.isWellFormed()) {
-    throw new ConstraintError('invalid', 'it has a character that no output can have', path)
+    throw new ConstraintError('invalid', 'it has a character that an answer cannot have', path)
   }
   if (value.length > longestText && !/\/(?:pattern|grammar|value)$/.test(path)) {
     throw new ConstraintError(
@@ -284,5 +284,5 @@ function textAt(value: unknown, path: string): string {
 function flagAt(value: unknown, name: string): boolean {
   if (value === undefined || value === null) return false
   if (typeof value === 'boolean') return value
-  throw new ConstraintError('invalid', `${name} is true or false`)
+  throw new ConstraintError('invalid', `${name} must be true or false`)
 }

@@ -169,11 +169,11 @@ function schemaOf(parameters: unknown): Record<string, unknown> {
   if (parameters === undefined || parameters === null) return none
   if (parameters === true) return { type: 'object' }
   if (!isRecord(parameters)) {
-    throw new SchemaError('type', '#', 'the arguments of a tool have a schema of objects', 'invalid')
+    throw new SchemaError('type', '#', 'the schema of the arguments of a tool must be an object', 'invalid')
   }
   const { type, properties } = parameters
   if (type !== undefined && ![type].flat().includes('object')) {
-    throw new SchemaError('type', '#', 'the arguments of a tool are an object', 'invalid')
+    throw new SchemaError('type', '#', 'the arguments of a tool must be an object', 'invalid')
   }
   const isEmpty = isRecord(properties) && Object.keys(properties).length === 0
   const saysMore = Object.keys(parameters).some((keyword) => !sayNothing.has(keyword))

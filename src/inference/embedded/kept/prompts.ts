@@ -283,7 +283,7 @@ export function createKeptPrompts({ context, bound, disk, least, readMs }: Keepi
       const since = performance.now()
       const restored =
         state?.restore(to.id, shared) ?? (file && disk?.files.load(file, kept.tokens.length, to.id, shared))
-      if (restored === undefined) throw new Error('what was found is kept nowhere')
+      if (restored === undefined) throw new Error('a found prompt is not stored anywhere')
       if (!(await restored)) {
         dropState(kept)
         dropFile(kept)

@@ -127,7 +127,7 @@ export function createStateFiles({ context, folder, fingerprint, say }: StateFil
         closeSync(openSync(part, 'w', 0o600))
         const bytes = await context.save(part, sequence, read)
         const sum = await sumOf(part, bytes)
-        if (sum === undefined || sum.length !== bytes) throw new Error('the file is not whole')
+        if (sum === undefined || sum.length !== bytes) throw new Error('the file is incomplete')
         const trailer: Trailer = { fingerprint, key, tokens: read.length, bytes, crc: sum.crc }
         const end = trailerBytes(trailer)
         appendFileSync(part, end)
@@ -147,7 +147,8 @@ export function createStateFiles({ context, folder, fingerprint, say }: StateFil
         const sum = trailer && (await sumOf(file.path, trailer.bytes))
         if (trailer?.fingerprint !== fingerprint || sum?.crc !== trailer.crc) throw new Error('it is broken')
         await context.load(file.path, to, tokens)
-        if (count < tokens && !context.forget(to, count)) throw new Error('a part of it cannot be had')
+        if (count < tokens && !context.forget(to, count))
+          throw new Error('it cannot be shortened to the part that is needed')
         utimesSync(file.path, new Date(), new Date())
         return true
       } catch (error) {

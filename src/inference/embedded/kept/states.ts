@@ -39,7 +39,7 @@ export async function lookAtCheckpoints(
     return { areWhole, bytesOfToken: checkpoint.size / tokens.length }
   } catch (error) {
     console.error(
-      `Nothing is kept of prompts that make room: no file can be written to ${tmpdir()} (${error})`,
+      `Prompts that make room for others are not kept: no file can be written to ${tmpdir()} (${error})`,
     )
     return undefined
   } finally {

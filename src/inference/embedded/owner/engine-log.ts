@@ -18,7 +18,7 @@ export function logLines(stream: Readable, logger: EngineLogger): () => string {
     last = line.slice(0, longestLine)
     if (performance.now() - since > 60_000) {
       if (lines > linesInMinute) {
-        logger.warn({ lines: lines - linesInMinute }, 'lines of the engine were left out')
+        logger.warn({ lines: lines - linesInMinute }, 'lines of the engine were dropped')
       }
       since = performance.now()
       lines = 0

@@ -88,7 +88,7 @@ export function superviseEngine({ plan, logger, supervision, changed, answered, 
 
   /** The supervision itself must not fail: if it does, that is a fault to be seen. */
   function fatal(error: unknown): void {
-    logger.error({ err: error }, 'the watch over the engine failed')
+    logger.error({ err: error }, 'watching the engine failed')
   }
 
   function ended(which: EngineProcess, reason: string): void {
@@ -103,7 +103,7 @@ export function superviseEngine({ plan, logger, supervision, changed, answered, 
     failedStarts = hasServed ? 0 : failedStarts + 1
     troubles = livedMs >= supervision.steadyMs ? 0 : troubles + 1
     if (failedStarts >= supervision.failedStarts && status.state !== 'failed') {
-      unservable(`the engine ends when it loads ${plan.file}: ${reason}`)
+      unservable(`the engine ended while loading ${plan.file}: ${reason}`)
     }
     if (status.state !== 'failed') status = { state: 'starting', doing: 'starting the engine again' }
     const longest = hasServed ? supervision.longestRestartMs : supervision.longestReloadMs
@@ -166,7 +166,7 @@ export function superviseEngine({ plan, logger, supervision, changed, answered, 
     // While it starts, it reads its code and the model file: it answers late, and no request waits for it yet.
     const mostSilent = status.state === 'ready' ? supervision.silentPings : 4 * supervision.silentPings
     if (unanswered >= mostSilent) {
-      engine.kill('it did not answer any more')
+      engine.kill('it stopped answering')
       return
     }
     if (load.batchMs > longestBatchMs) {

@@ -48,7 +48,7 @@ export async function openPooling(model: NativeModel, options: EngineOptions, li
 function direction(made: Float64Array): Float32Array {
   let squares = 0
   for (const value of made) squares += value * value
-  if (!Number.isFinite(squares)) throw new Error('the model makes a vector that has no numbers')
+  if (!Number.isFinite(squares)) throw new Error('the model returned a vector that is not all finite numbers')
   const length = Math.sqrt(squares) || 1
   return Float32Array.from(made, (value) => value / length)
 }
@@ -59,7 +59,7 @@ const toldAsProbability = new Set(['qwen3', 'qwen3vl'])
 /** From 0 to 1. With several labels, the first is the one for yes. */
 function scoreOf({ architecture }: NativeModel): (made: Float64Array) => Float32Array {
   return ([made = Number.NaN]) => {
-    if (!Number.isFinite(made)) throw new Error('the model gives a score that is not a number')
+    if (!Number.isFinite(made)) throw new Error('the model returned a score that is not a number')
     return Float32Array.of(toldAsProbability.has(architecture) ? made : 1 / (1 + Math.exp(-made)))
   }
 }

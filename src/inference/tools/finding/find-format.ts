@@ -36,20 +36,20 @@ export function findFormat({ render, template, hasTime }: Finding): AnswerFormat
   }
   const known = found ? undefined : knownCalls(probe.prompt({}) ?? '')
   if (known !== undefined) {
-    const note = 'the template shows no calls; it is known how its models write them'
+    const note = 'the template shows no calls; the format of its models is known'
     return { ...common, history: { ...history, showsCalls: false }, calls: known, proof: 'own', note }
   }
   if (own !== undefined) return { ...common, calls: { own }, proof: 'own' }
   const generic = (note: string): AnswerFormat => ({ ...common, calls: hermes, proof: 'generic', note })
-  if (found === undefined) return generic('the template shows no calls of tools')
-  if (!showsResults(probe, found.isText)) return generic('the template shows no results of tools')
+  if (found === undefined) return generic('the template shows no tool calls')
+  if (!showsResults(probe, found.isText)) return generic('the template shows no tool results')
   const wrong = disproof(probe, found, { names: probeNames, until: hasTime })
   if (wrong !== undefined) return generic(`the template shows calls that cannot be read back: ${wrong}`)
   const notes = [
     ...(history.showsTools ? [] : ['the template shows no tools: the system message describes them']),
     ...(found.hasPlainNesting
       ? []
-      : ['objects and lists inside arguments are JSON, which the template writes otherwise']),
+      : ['objects and lists inside arguments are JSON, which the template writes differently']),
   ]
   const note = notes.length > 0 && { note: notes.join('; ') }
   return { ...common, calls: found.format, proof: 'proven', ...note }

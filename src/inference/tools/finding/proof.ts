@@ -57,7 +57,7 @@ export function disproof(
       arguments: isText ? JSON.stringify(given) : given,
     }))
     const text = probe.callsOf(asked)
-    if (text === undefined) return 'it raises for a call that it should show'
+    if (text === undefined) return 'it raises an error for a call that it should show'
     const read = readBack(
       text,
       format,

@@ -79,7 +79,7 @@ export function createConnections(url: string, options: ConnectionOptions) {
       if (!before.some((answer) => unanswered.has(answer))) return refuse('queue_full')
       return new ConnectionLost(
         'unreachable',
-        new Error(`the server answers nothing within ${queryTimeoutMs} ms`),
+        new Error(`the server did not answer within ${queryTimeoutMs} ms`),
       )
     })
     try {

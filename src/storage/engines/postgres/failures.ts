@@ -59,7 +59,7 @@ export function postgresFailure(error: unknown, limits: Limits): unknown {
   // An index entry must fit on a third of a page; SQLite has no such bound.
   if (code === '54000') {
     const accepted = 'names, ids and references of at most 1000 bytes'
-    return unstorable('a text that is too long to be found again', accepted, error)
+    return unstorable('a text that is too long for an index', accepted, error)
   }
   const found = code === undefined ? undefined : codes.find(([prefix]) => code.startsWith(prefix))
   if (found !== undefined) return storageFailure(found[1], error)
@@ -105,11 +105,11 @@ export function endsConnection(error: unknown): boolean {
 const openFailures: [prefix: string, kind: StorageRefusal['kind'], says: (reason: string) => string][] = [
   ['28', 'unreachable', () => ' refuses the user or the password of HEDDLE_DATABASE_URL.'],
   ['3D000', 'unreachable', () => ' does not exist. Create the database first.'],
-  ['42501', 'read-only', (reason) => ` does not let this user make its tables (${reason}).`],
-  ['25006', 'read-only', (reason) => ` does not let this user make its tables (${reason}).`],
+  ['42501', 'read-only', (reason) => ` does not let this user create its tables (${reason}).`],
+  ['25006', 'read-only', (reason) => ` does not let this user create its tables (${reason}).`],
   ['53100', 'full', () => ': the disk is full. Free some space, then start again.'],
   ['55P03', 'locked', () => ' is being migrated by another process that does not finish.'],
-  ['53', 'unreachable', (reason) => ` does not take connections (${reason}).`],
+  ['53', 'unreachable', (reason) => ` accepts no connections (${reason}).`],
 ]
 
 /** The one line an operator gets when the record cannot be opened. */
@@ -122,10 +122,10 @@ export function openFailure(where: string, failure: unknown): unknown {
   if (error instanceof DatabaseError) {
     const found = openFailures.find(([prefix]) => error.code?.startsWith(prefix))
     if (found !== undefined) return refused(found[1], found[2](reason))
-    return endsConnection(error) ? refused('unreachable', ` does not take connections (${reason}).`) : failure
+    return endsConnection(error) ? refused('unreachable', ` accepts no connections (${reason}).`) : failure
   }
   if (!isNetworkFailure(error) && !(failure instanceof ConnectionLost)) return failure
-  const check = 'Check HEDDLE_DATABASE_URL, and that the server runs.'
+  const check = 'Check HEDDLE_DATABASE_URL, and that the database server is running.'
   return refused('unreachable', ` cannot be reached (${reason}). ${check}`)
 }
 

@@ -36,7 +36,7 @@ export async function migratePostgres(
     const done: Migration[] = []
     // A database that is up to date is only read, so that a read-only server can still be opened.
     const before = await applied(client)
-    if (mustExist && before.length === 0) throw new StorageRefusal('missing', `${where} holds no record.`)
+    if (mustExist && before.length === 0) throw new StorageRefusal('missing', `${where} has no record.`)
     if (pendingMigrations(known, before).length === 0) return done
     for (;;) {
       const migration = await applyNext(client, known)
@@ -101,7 +101,7 @@ async function refuseForeign(client: pg.Client, where: string): Promise<void> {
   if (server.number < oldestServer) {
     throw new StorageRefusal(
       'foreign',
-      `${where} is version ${server.version}; ${oldestServer / 10_000} is the oldest that works.`,
+      `${where} is version ${server.version}; ${oldestServer / 10_000} is the oldest version that works.`,
     )
   }
 }

@@ -46,7 +46,7 @@ export function createSession(client: pg.PoolClient, options: SessionOptions) {
 
   async function ask(statement: Statement | string): Promise<Answer> {
     if (lost !== undefined) throw new ConnectionLost('before-commit', lost)
-    if (back) throw new Error('a statement on a connection that was given back')
+    if (back) throw new Error('a statement was sent on a connection that is back in the pool')
     if (typeof statement !== 'string' && statement.name !== undefined) prepared.add(statement.name)
     const timer = setTimeout(() => {
       hangUp(new Error(`the server did not answer within ${options.answerTimeoutMs} ms`))

@@ -73,7 +73,7 @@ async function commit<Input, Output>(
   try {
     const { command: answer } = await session.query('COMMIT')
     // The server answers ROLLBACK, without an error, if a statement failed and the command continued anyway.
-    if (answer !== 'COMMIT') throw new Error('a command went on after a statement of it had failed')
+    if (answer !== 'COMMIT') throw new Error('a command continued after one of its statements had failed')
     if (changes.length > 0) changed(changes)
     return output
   } catch (error) {

@@ -91,7 +91,7 @@ const nothingStored: ReadonlySet<RefusalCode> = new Set([
 /** The failure of a list of which some items are already stored. */
 export function partlyStored(failure: JobFailure): JobFailure {
   if (failure.kind === 'fault' || !nothingStored.has(failure.code)) return failure
-  const cause = `some of a list was stored before: ${failure.cause ?? failure.code}`
+  const cause = `part of a list was stored before: ${failure.cause ?? failure.code}`
   return { kind: 'refusal', code: 'write_unconfirmed', values: {}, cause }
 }
 

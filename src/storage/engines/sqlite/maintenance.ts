@@ -14,7 +14,9 @@ export function backupSqlite(file: string, copy: string): void {
       handle.prepare('VACUUM INTO ?').run(copy)
     } catch (error) {
       if (fresh) rmSync(copy, { force: true })
-      throw aboutCopy(error) ? openFailure(copy, error, 'Name a file in a folder that takes one.') : error
+      throw aboutCopy(error)
+        ? openFailure(copy, error, 'Name a file in a folder that can be written.')
+        : error
     }
   })
 }
@@ -31,7 +33,7 @@ export function checkSqlite(file: string): string[] {
     // The contents of damaged pages cannot be checked further.
     if (problems.length > 0) return problems
     const orphans = handle.pragma('foreign_key_check') as { table: string }[]
-    for (const { table } of orphans) problems.push(`a row of ${table} points to nothing`)
+    for (const { table } of orphans) problems.push(`a row of ${table} refers to a row that does not exist`)
     const unreadable = handle
       .prepare(
         `SELECT project_id || ' ' || id FROM calls
@@ -40,7 +42,7 @@ export function checkSqlite(file: string): string[] {
       )
       .pluck()
       .all() as string[]
-    for (const call of unreadable) problems.push(`call ${call} holds text that is not JSON`)
+    for (const call of unreadable) problems.push(`call ${call} contains text that is not JSON`)
     return problems
   })
 }

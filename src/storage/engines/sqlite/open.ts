@@ -186,7 +186,7 @@ function makeFolder(folder: string): void {
   } catch (error) {
     throw new StorageRefusal(
       'read-only',
-      `The folder ${folder} cannot be made (${(error as Error).message}). Set HEDDLE_DATA to a folder that can be written.`,
+      `The folder ${folder} cannot be created (${(error as Error).message}). Set HEDDLE_DATA to a folder that can be written.`,
       { cause: error },
     )
   }

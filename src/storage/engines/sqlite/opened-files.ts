@@ -20,7 +20,8 @@ export function lossOf(file: string, opened: OpenedFiles): FileLoss | undefined 
     const path = `${file}${suffix}`
     const found = identityOf(path)
     if (found === opened[i] || found === 'unknown') continue
-    const what = found === undefined ? 'is gone: it was removed, or its folder was' : 'is another file now'
+    const what =
+      found === undefined ? 'is gone: it was removed, or its folder was' : 'is now a different file'
     return { text: `${path} ${what}`, isLogMissing: suffix !== '' && found === undefined }
   }
   return undefined

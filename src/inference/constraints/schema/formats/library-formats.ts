@@ -59,7 +59,7 @@ export function ofLibraries({ ipv4, ipv6, located }: AddressPatterns): Record<st
     jwt: {
       pattern: `(?:${headers()})\\.[A-Za-z0-9_\\-]+\\.[A-Za-z0-9_\\-]+`,
       standard: 'RFC 7519, signed',
-      bound: 'headers of `alg` and `typ`; what is claimed is not looked into',
+      bound: 'headers of `alg` and `typ`; the claims are not checked',
     },
     e164: { pattern: '\\+[1-9]\\d{6,14}', standard: 'ITU-T E.164' },
     cuid: { pattern: 'c[0-9a-z]{8,}', standard: 'as zod has it' },
