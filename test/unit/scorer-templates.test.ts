@@ -29,7 +29,7 @@ test('a brace without its partner and empty braces are mistakes, and where they 
     partsOf('{"score": {output}}'),
     'the "{" at character 1, "{\\"score\\": {output}}", has no partner',
   )
-  assert.equal(partsOf('{ }'), 'the braces at character 1 hold no name')
+  assert.equal(partsOf('{ }'), 'the braces at character 1 contain no name')
 })
 
 test('any text can be written, with its braces doubled', () => {

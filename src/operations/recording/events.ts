@@ -15,7 +15,7 @@ export function recordingEvents(
   const registers = [registry]
   const recorded = new Counter({
     name: 'heddle_recorded_total',
-    help: 'Answers that were to be recorded: written, or failed where the record could not take one.',
+    help: 'Answers to be recorded, by outcome: written, or failed if the record could not store the answer.',
     labelNames: ['outcome'] as const,
     registers,
   })
@@ -28,20 +28,24 @@ export function recordingEvents(
         this.set(value())
       },
     })
-  gauge('heddle_record_queue_answers', 'Answers that wait to be written.', () => waiting().count)
-  gauge('heddle_record_queue_bytes', 'What they hold.', () => waiting().bytes)
+  gauge('heddle_record_queue_answers', 'Answers that are waiting to be written.', () => waiting().count)
+  gauge(
+    'heddle_record_queue_bytes',
+    'Size in bytes of the answers that are waiting to be written.',
+    () => waiting().bytes,
+  )
   return {
     written: (answers) => recorded.inc({ outcome: 'written' }, answers),
     refused({ code, message }, count) {
       log.error(
         { code, waiting: count },
-        `the record takes no writes: answers wait, and requests whose answers are recorded get 503 (${message})`,
+        `the record accepts no writes: answers wait, and requests whose answers are recorded get 503 (${message})`,
       )
     },
-    recovered: () => log.info('the record takes writes again: what waited is written'),
+    recovered: () => log.info('the record accepts writes again: waiting answers are written'),
     failed(error, call) {
       recorded.inc({ outcome: 'failed' })
-      log.error({ err: error, call }, 'the record could not take an answer')
+      log.error({ err: error, call }, 'the record could not store an answer')
     },
     lost: (answers) => log.error({ answers }, 'answers could not be recorded before the server stopped'),
   }
