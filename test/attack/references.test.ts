@@ -26,7 +26,7 @@ test('a chain of refs that fan out is refused at the ninth', async (t) => {
   assert.deepEqual((await ask(8, 'a')).json.vals, Array(many).fill('here'))
   const { status, json } = await ask(9, 'h')
   assert.deepEqual([status, json.code], [400, 'invalid_value'])
-  assert.equal(json.reason, 'refs.0: leads through more than 8 references; accepted: at most 8.')
+  assert.equal(json.reason, 'refs.0: resolves through more than 8 references; accepted: at most 8.')
 })
 
 test('circular refs are refused, whichever way they lead', async (t) => {

@@ -29,7 +29,7 @@ test('unmatched and empty braces are refused with their position', () => {
     partsOf('{"score": {output}}'),
     'the "{" at character 1, "{\\"score\\": {output}}", has no partner',
   )
-  assert.equal(partsOf('{ }'), 'the braces at character 1 hold no name')
+  assert.equal(partsOf('{ }'), 'the braces at character 1 contain no name')
 })
 
 test('any text can be written by doubling its braces', () => {

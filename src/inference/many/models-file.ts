@@ -33,11 +33,9 @@ const Key = z
         .regex(/^[A-Za-z_][A-Za-z0-9_]{0,255}$/, { error: 'the name of an environment variable' })
         .optional()
         .meta({ description: 'The environment variable that has the key.' }),
-      file: text('the path of a file')
-        .optional()
-        .meta({
-          description: 'The file that has the key; a relative path starts at the folder of this file.',
-        }),
+      file: text('the path of a file').optional().meta({
+        description: 'The file that has the key; a relative path starts at the folder of this file.',
+      }),
     },
     { error: issueOfKey },
   )

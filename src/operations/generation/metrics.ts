@@ -47,7 +47,9 @@ export function registerGenerationMetrics(registry: Registry, models: Models): G
     new Histogram({ name: `heddle_${name}`, help, buckets, registers })
   for (const state of ['running', 'waiting'] as const) {
     const help =
-      state === 'running' ? 'Requests that the engine is processing.' : 'Requests waiting for the engine.'
+      state === 'running'
+        ? 'Requests that the engine is running.'
+        : 'Requests that are waiting for the engine.'
     new Gauge({
       name: `heddle_num_requests_${state}`,
       help,
@@ -60,7 +62,7 @@ export function registerGenerationMetrics(registry: Registry, models: Models): G
   }
   new Gauge({
     name: 'heddle_model_ready',
-    help: '1 while every model is ready, or can be loaded on demand.',
+    help: '1 while every model is ready or can be loaded on demand.',
     registers,
     collect() {
       const canBeAsked = ({ state }: BackendStatus) => state === 'ready' || state === 'unloaded'
@@ -70,19 +72,19 @@ export function registerGenerationMetrics(registry: Registry, models: Models): G
   registerPromptCache(registers, models)
   registerDrafts(registers, models)
   if (models.list !== undefined) registerLoads(registers, models, models.list)
-  const promptTokens = counter('prompt_tokens_total', 'Tokens of prompts, computed or found in the cache.')
-  const generatedTokens = counter('generation_tokens_total', 'Tokens of answers.')
-  const queries = counter('prefix_cache_queries_total', 'Tokens of prompts that were looked up in the cache.')
-  const hits = counter('prefix_cache_hits_total', 'Tokens of prompts that were found in the cache.')
+  const promptTokens = counter('prompt_tokens_total', 'Prompt tokens, computed or found in the cache.')
+  const generatedTokens = counter('generation_tokens_total', 'Generated tokens.')
+  const queries = counter('prefix_cache_queries_total', 'Prompt tokens that were looked up in the cache.')
+  const hits = counter('prefix_cache_hits_total', 'Prompt tokens that were found in the cache.')
   const finished = new Counter({
     name: 'heddle_request_success_total',
-    help: 'Completed answers, by their finish reason.',
+    help: 'Finished answers, by finish reason.',
     labelNames: ['finished_reason'] as const,
     registers,
   })
   const outcomes = new Counter({
     name: 'heddle_completions_total',
-    help: 'Completions by outcome: answered, left by their client, or failed.',
+    help: 'Completions by outcome: answered, left (the client disconnected), failed.',
     labelNames: ['outcome'] as const,
     registers,
   })
@@ -100,7 +102,7 @@ export function registerGenerationMetrics(registry: Registry, models: Models): G
   const queued = histogram('request_queue_time_seconds', 'Time in the queue of the engine.', long)
   const prefill = histogram(
     'request_prefill_time_seconds',
-    'Time from the queue to the end of the prompt.',
+    'Time from leaving the queue to the end of the prompt.',
     long,
   )
   const decode = histogram(
@@ -108,19 +110,19 @@ export function registerGenerationMetrics(registry: Registry, models: Models): G
     'Time from the end of the prompt to the end of the answer.',
     long,
   )
-  const promptSizes = histogram('request_prompt_tokens', 'Tokens of a prompt.', counts)
+  const promptSizes = histogram('request_prompt_tokens', 'Tokens per prompt.', counts)
   const answerSizes = histogram('request_generation_tokens', 'Tokens of all answers to a prompt.', counts)
 
   const behind = {
     tokens: new Counter({
       name: 'heddle_background_tokens_total',
-      help: 'Tokens of background work, of prompts and of answers. They are not counted anywhere else.',
+      help: 'Tokens of background work, in prompts and answers. No other metric counts them.',
       labelNames: ['of'] as const,
       registers,
     }),
     outcomes: new Counter({
       name: 'heddle_background_completions_total',
-      help: 'Completions of background work by outcome: answered, left, or failed.',
+      help: 'Completions of background work by outcome: answered, left, failed.',
       labelNames: ['outcome'] as const,
       registers,
     }),
@@ -170,8 +172,8 @@ export function registerGenerationMetrics(registry: Registry, models: Models): G
 /** Counts of drafted tokens, under vLLM's names. */
 function registerDrafts(registers: Registry[], models: Models): void {
   for (const [name, of, help] of [
-    ['draft', 'checked', 'Guessed tokens that were checked.'],
-    ['accepted', 'right', 'Guessed tokens that were right.'],
+    ['draft', 'checked', 'Drafted tokens that were checked.'],
+    ['accepted', 'right', 'Drafted tokens that were accepted.'],
   ] as const) {
     new Counter({
       name: `heddle_spec_decode_num_${name}_tokens_total`,
@@ -199,7 +201,7 @@ function registerPromptCache(registers: Registry[], models: Models): void {
   const onDisk = (of: keyof DiskCacheLoad) => loads().reduce((all, { disk }) => all + (disk?.[of] ?? 0), 0)
   new Gauge({
     name: 'heddle_prompt_cache_bytes',
-    help: 'Memory of prompts that are kept after their sequence was needed for another, and its limit.',
+    help: 'Memory used by prompts that are kept after their sequence was needed for another, and its limit.',
     labelNames: ['of'] as const,
     registers,
     collect() {
@@ -217,7 +219,7 @@ function registerPromptCache(registers: Registry[], models: Models): void {
   })
   new Counter({
     name: 'heddle_prompt_cache_events_total',
-    help: 'Kept prompts by event: kept, restored, dropped for others, or skipped because keeping would not have paid off.',
+    help: 'Events of the prompt cache: kept, restored, dropped for other prompts, or skipped because keeping would not pay off.',
     labelNames: ['event'] as const,
     registers,
     collect() {
@@ -237,7 +239,7 @@ function registerPromptCache(registers: Registry[], models: Models): void {
   })
   new Counter({
     name: 'heddle_prompt_cache_disk_events_total',
-    help: 'Prompts on disk by event: written, restored, removed for others, or failed to be written.',
+    help: 'Events of the prompt cache on disk: written, restored, removed for other prompts, or failed to be written.',
     labelNames: ['event'] as const,
     registers,
     collect() {
@@ -279,12 +281,12 @@ function registerLoads(registers: Registry[], models: Models, list: () => ModelL
         for (const [model, counts] of list().loads) this.inc({ model }, counts[what])
       },
     })
-  counted('loaded', 'heddle_model_loads_total', 'How often a model was loaded.')
-  counted('unloaded', 'heddle_model_unloads_total', 'How often a model was unloaded.')
-  counted('failed', 'heddle_model_load_failures_total', 'How often a model could not be loaded.')
+  counted('loaded', 'heddle_model_loads_total', 'Number of times that a model was loaded.')
+  counted('unloaded', 'heddle_model_unloads_total', 'Number of times that a model was unloaded.')
+  counted('failed', 'heddle_model_load_failures_total', 'Number of times that a model could not be loaded.')
   new Gauge({
     name: 'heddle_models_memory_bytes',
-    help: 'Memory that the loaded models are planned to use, and its limit.',
+    help: 'Memory planned for the loaded models, and its limit.',
     labelNames: ['of'] as const,
     registers,
     collect() {

@@ -15,7 +15,7 @@ export function recordingEvents(
   const registers = [registry]
   const recorded = new Counter({
     name: 'heddle_recorded_total',
-    help: 'Answers to be recorded, by outcome: written, or failed because the record could not store one.',
+    help: 'Answers to be recorded, by outcome: written, or failed if the record could not store the answer.',
     labelNames: ['outcome'] as const,
     registers,
   })
@@ -28,8 +28,12 @@ export function recordingEvents(
         this.set(value())
       },
     })
-  gauge('heddle_record_queue_answers', 'Answers waiting to be written.', () => waiting().count)
-  gauge('heddle_record_queue_bytes', 'Bytes of the answers waiting to be written.', () => waiting().bytes)
+  gauge('heddle_record_queue_answers', 'Answers that are waiting to be written.', () => waiting().count)
+  gauge(
+    'heddle_record_queue_bytes',
+    'Size in bytes of the answers that are waiting to be written.',
+    () => waiting().bytes,
+  )
   return {
     written: (answers) => recorded.inc({ outcome: 'written' }, answers),
     refused({ code, message }, count) {

@@ -51,7 +51,7 @@ test('feedback/create: refuses invalid requests, checking in a fixed order', asy
     status: 400,
     body: {
       reason:
-        'svc_ref: "weave:///acme/qa/"; accepted: <scheme>:///<entity>/<project>/<kind>/…, or a text that is not a reference.',
+        'svc_ref: "weave:///acme/qa/"; accepted: <scheme>:///<entity>/<project>/<kind>/…, or a string that is not a reference.',
       code: 'invalid_value',
     },
   })

@@ -43,7 +43,7 @@ test('feedback/query: refuses invalid requests, checking in a fixed order', asyn
     [
       { fields: ['count(*)', 'id'] },
       400,
-      { reason: 'fields: count(*) beside 1 other fields; accepted: count(*) alone.', code: 'invalid_value' },
+      { reason: 'fields: count(*) with 1 other fields; accepted: count(*) alone.', code: 'invalid_value' },
     ],
     [
       { query: { $expr: { $eq: [{ $getField: 'colour' }, { $literal: 'red' }] } } },
