@@ -147,14 +147,14 @@ export const mendedText = (longest: number) =>
     .string()
     .max(longest)
     .transform((text) => text.replaceAll('\0', '\ufffd').toWellFormed())
-    .meta({ description: 'U+0000 and halves of surrogate pairs are kept as U+FFFD.' })
+    .meta({ description: 'U+0000 and lone surrogates are replaced by U+FFFD.' })
 
 /** As a segment of a URL these mean the folder or its parent, so nothing with that name could be linked to. */
 export function isStep(name: string): boolean {
   return name === '.' || name === '..'
 }
 
-export const noSteps = 'expected names other than . and .., which no address can hold'
+export const noSteps = 'expected a name other than . and .., which cannot be part of a URL'
 
 /** One of the entities that a user may use; `*` means all of them. */
 export const entityName = z
@@ -165,7 +165,7 @@ export const entityName = z
     (name) => /^[^\s/,+:\0]*$/.test(name) && !isStep(name),
     'expected the name of an entity, or * for all',
   )
-  .meta({ description: '`*` is all of them.' })
+  .meta({ description: 'The name of an entity, or `*` for all.' })
 
 // Projects of W&B may have spaces within their names, and their clients send them as they are.
 const entityForm = /[^/\s\0]+/.source
@@ -180,7 +180,10 @@ export const projectId = z
   })
   .refine((id) => !id.split('/').some(isStep), noSteps)
   .refine((id) => id.isWellFormed(), 'expected text without lone surrogates')
-  .meta({ description: 'The project, as <entity>/<project>. The first write makes it.', example: 'acme/qa' })
+  .meta({
+    description: 'The project, as <entity>/<project>. It is created by the first write.',
+    example: 'acme/qa',
+  })
 
 const projectPart = (form: string, expected: string) =>
   z
@@ -207,12 +210,12 @@ export function projectOf({ entity, project }: z.output<typeof projectPath>): st
 export const callId = z
   .string()
   .regex(callIdPattern, 'expected a UUID or 16 hexadecimal digits')
-  .meta({ description: 'A UUID, or a span id of OpenTelemetry.' })
+  .meta({ description: 'A UUID or an OpenTelemetry span id.' })
 
 export const traceId = z
   .string()
   .regex(traceIdPattern, 'expected a UUID or 32 hexadecimal digits')
-  .meta({ description: 'A UUID, or a trace id of OpenTelemetry.' })
+  .meta({ description: 'A UUID or an OpenTelemetry trace id.' })
 
 const beyondMicroseconds = /:\d{2}[.,]\d{6}\d*[1-9]/
 
@@ -221,7 +224,7 @@ const [firstYear, lastYear] = [1684, 2255]
 
 function expectedTime(text: string): string {
   if (beyondMicroseconds.test(text))
-    return 'expected at most six digits behind the seconds (microseconds), and zeros behind those'
+    return 'expected at most six decimal places (microseconds); any further digits must be zeros'
   const year = Number(/^(\d{4})-/.exec(text)?.[1])
   if (year <= firstYear || year >= lastYear) return `expected a year from ${firstYear + 1} to ${lastYear - 1}`
   return 'expected a date-time such as 2026-01-31T12:00:00Z'
@@ -259,7 +262,7 @@ export function withAliases<Shape extends z.ZodType>(aliases: Record<string, str
       if (other == null) continue
       if (given[name] == null) given[name] = other
       else if (!isSame(other, given[name])) {
-        const message = `expected the value of ${name}, which is the same field, or none`
+        const message = `expected the same value as ${name}, which is another name of this field, or none`
         context.issues.push({ code: 'custom', input: other, path: [alias], message })
       }
     }

@@ -36,15 +36,15 @@ export type Routes<Options extends FastifyPluginOptions> = FastifyPluginAsync<
 export const RefusalBody = z.object({
   reason: z
     .string()
-    .meta({ description: 'What is wrong: the field, what was given, what would be accepted.' }),
-  code: z.string().meta({ description: 'Stable; docs/errors.md lists the codes.' }),
+    .meta({ description: 'What is wrong: the field, the value given, and what is accepted.' }),
+  code: z.string().meta({ description: 'A stable code; docs/errors.md lists all of them.' }),
   detail: z
     .array(z.object({ loc: z.array(z.union([z.string(), z.number()])), msg: z.string(), type: z.string() }))
     .optional(),
   deleted_at: z.iso
     .datetime()
     .optional()
-    .meta({ description: 'When it was deleted, with the code `object_deleted`.' }),
+    .meta({ description: 'When the object was deleted; only with the code `object_deleted`.' }),
 })
 
 /** The refusals, by status, that a route of the record may send besides its own answers, for the contract. */
@@ -56,7 +56,7 @@ export function refusing(...codes: RefusalCode[]): Record<number, z.ZodType> {
 /** An answer that is sent whole, or as server-sent events if the request has `"stream": true`. */
 export function wholeOrEvents(whole: z.ZodType, event: z.ZodType) {
   return {
-    description: `${whole.description} With \`"stream": true\` it comes in parts: each event is \`data: {…}\`, the last one \`data: [DONE]\`.`,
+    description: `${whole.description} With \`"stream": true\` it is sent in parts: each event is \`data: {…}\`, the last one \`data: [DONE]\`.`,
     content: { 'application/json': { schema: whole }, 'text/event-stream': { schema: event } },
   }
 }
@@ -66,8 +66,8 @@ const OpenAiRefusal = z.object({
   error: z.object({
     message: z.string(),
     type: z.string(),
-    param: z.string().nullable().meta({ description: 'The field, when it is about one.' }),
-    code: z.string().meta({ description: 'Stable; docs/errors.md lists the codes.' }),
+    param: z.string().nullable().meta({ description: 'The field that the error is about, if any.' }),
+    code: z.string().meta({ description: 'A stable code; docs/errors.md lists all of them.' }),
   }),
 })
 
@@ -78,7 +78,7 @@ const AnthropicRefusal = z.object({
     type: z.string(),
     message: z.string(),
     details: z.object({
-      error_code: z.string().meta({ description: 'Stable; docs/errors.md lists the codes.' }),
+      error_code: z.string().meta({ description: 'A stable code; docs/errors.md lists all of them.' }),
     }),
   }),
   request_id: z.string(),

@@ -5,7 +5,7 @@ import { jsonObject } from '../domain/fields.ts'
 
 export const query = jsonObject()
   .nullish()
-  .meta({ description: 'An expression: {"$expr": …}, see docs/queries.md.' })
+  .meta({ description: 'An expression: {"$expr": …}; see docs/queries.md.' })
 
 export const sortBy = (longestField = 1024) =>
   z

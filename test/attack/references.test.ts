@@ -26,7 +26,7 @@ test('references that fan out and lead on are refused at the ninth', async (t) =
   assert.deepEqual((await ask(8, 'a')).json.vals, Array(many).fill('here'))
   const { status, json } = await ask(9, 'h')
   assert.deepEqual([status, json.code], [400, 'invalid_value'])
-  assert.equal(json.reason, 'refs.0: leads through more than 8 references; accepted: at most 8.')
+  assert.equal(json.reason, 'refs.0: resolves through more than 8 references; accepted: at most 8.')
 })
 
 test('references in a ring end, whichever way they lead', async (t) => {

@@ -444,7 +444,7 @@ for (const driver of allDrivers()) {
       })
       const sorted = { sort_by: [{ field: 'inputs.n', direction: 'desc' }] }
       const warning = (rows: string) =>
-        `filters, sort_by: ${rows} to no table row that is there for you; inputs.… of it counts as missing.`
+        `filters, sort_by: ${rows} to no table row that you can read; inputs.… count as missing there.`
       const two = warning('2 rows refer')
       assert.deepEqual(await query({ ...above(1), ...sorted }, keys.alice), [[3, 2], [two]])
       assert.deepEqual(await query(sorted, keys.alice), [[3, 2, 1, null, null], [two]])

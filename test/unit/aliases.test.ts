@@ -24,6 +24,6 @@ test('two values for one field are refused, by the name of the alias', () => {
   const { issues } = schema.safeParse({ old: 'b', name: 'a' }).error ?? {}
   assert.deepEqual(
     issues?.map(({ path, message }) => [path, message]),
-    [[['old'], 'expected the value of name, which is the same field, or none']],
+    [[['old'], 'expected the same value as name, which is another name of this field, or none']],
   )
 })

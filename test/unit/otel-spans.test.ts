@@ -403,7 +403,11 @@ for (const [encoding, read] of Object.entries(encodings)) {
     [{ 'a.b': 1, a: 2 }, {}, 'attribute "a" conflicts with attribute "a.…"'],
     [{ a: 1, 'a.b.c': 2 }, {}, 'attribute "a.b.c" conflicts with attribute "a"'],
     [{ a: { kvlistValue: {} }, 'a.b': 2 }, {}, 'attribute "a.b" conflicts with attribute "a"'],
-    [{ 'otel_span.x': 1 }, {}, 'attribute "otel_span" conflicts with the place of the span itself'],
+    [
+      { 'otel_span.x': 1 },
+      {},
+      'attribute "otel_span" conflicts with the attribute that stores the span itself',
+    ],
     [{ [`${'a.'.repeat(100)}b`]: 1 }, {}, `attribute "${'a.'.repeat(50)}…" has more than 100 steps`],
     [{}, { attributes: [...attributesOf({ a: 1 }), ...attributesOf({ a: 1 })] }, 'the span has "a" twice'],
     [{}, { spanId: '' }, 'spanId: expected 8 bytes that are not all zero, received ""'],
@@ -524,7 +528,7 @@ test('ids in capitals are the same ids', () => {
 })
 
 for (const [fields, why] of [
-  [{ name: 5 }, 'name: expected a text, received 5'],
+  [{ name: 5 }, 'name: expected a string, received 5'],
   [{ kind: 'SPAN_KIND_CLIENT' }, 'kind: expected a number, received "SPAN_KIND_CLIENT"'],
   [
     { traceId: 'CvdlGRbNQ92ESOshHIAxnA==' },
@@ -554,7 +558,7 @@ for (const [fields, why] of [
     'doubleValue: expected a number, received "x"',
   ],
   [{ attributes: [{ key: 'a', value: { boolValue: 1 } }] }, 'boolValue: expected a boolean, received 1'],
-  [{ attributes: [{ key: 'a', value: { stringValue: 1 } }] }, 'stringValue: expected a text, received 1'],
+  [{ attributes: [{ key: 'a', value: { stringValue: 1 } }] }, 'stringValue: expected a string, received 1'],
   [{ droppedLinksCount: -1 }, 'droppedLinksCount: expected a whole number of 32 bits, received -1'],
   [{ status: 2 }, 'status: expected an object, received 2'],
 ] as const) {

@@ -36,7 +36,7 @@ test('a schema looks at a value, or at the JSON that a text holds', async () => 
   const parse = true
   assert.equal(await passes({ kind: 'json_schema', schema, parse }, '"{\\"a\\":1}"'), true)
   assert.deepEqual(await outcome({ kind: 'json_schema', schema, parse }, '"{"'), {
-    score: { passed: false, why: 'the text is no JSON' },
+    score: { passed: false, why: 'the text is not JSON' },
   })
 })
 

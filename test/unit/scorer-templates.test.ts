@@ -29,7 +29,7 @@ test('a brace without its partner and empty braces are mistakes, and where they 
     partsOf('{"score": {output}}'),
     'the "{" at character 1, "{\\"score\\": {output}}", has no partner',
   )
-  assert.equal(partsOf('{ }'), 'the braces at character 1 hold no name')
+  assert.equal(partsOf('{ }'), 'the braces at character 1 contain no name')
 })
 
 test('any text can be written, with its braces doubled', () => {
@@ -73,6 +73,6 @@ test('a path that leads to no field of a call has a flaw', () => {
     assert.equal(flawOfField(path), undefined, path)
   }
   for (const path of ['outputs.text', 'op_name.x', 'question', '__proto__', 'feedback.[x].payload']) {
-    assert.match(flawOfField(path)?.why ?? '', /is no field/, path)
+    assert.match(flawOfField(path)?.why ?? '', /is not a field/, path)
   }
 })

@@ -9,28 +9,28 @@ import Fastify, {
 import { createJsonSchemaTransform } from 'fastify-type-provider-zod'
 import { showDefault } from '../../domain/fields.ts'
 
-const about = `One process with a local model behind the OpenAI API, and a record of every call.
-Every route accepts HTTP Basic (user name \`api\`, a key as password), Bearer (a key) or the header \`x-api-key\` (or \`api-key\`).
-docs/errors.md lists every code of a refusal.`
+const about = `One process that serves a local model through the OpenAI API and keeps a record of its calls.
+Every route accepts HTTP Basic (user name \`api\`, a key as the password), Bearer (a key), or the header \`x-api-key\` (or \`api-key\`).
+docs/errors.md lists all error codes.`
 
 const transform = createJsonSchemaTransform({
   zodToJsonConfig: { unrepresentable: 'any', override: showDefault },
 })
 
 const refusals: Record<string, string> = {
-  400: 'The request contradicts itself or the record, or its body cannot be read.',
+  400: 'The request contradicts itself or what is stored, or its body cannot be read.',
   401: 'The credentials are missing or wrong.',
   403: 'The caller may not use the entity or the route.',
-  404: 'There is no such thing, or none that the caller may see.',
+  404: 'It does not exist, or the caller may not see it.',
   409: 'The request conflicts with what is stored.',
   413: 'The body is too large.',
-  415: 'The media type of the body is not accepted.',
-  422: 'The request does not fit its schema.',
+  415: 'The media type of the body is not supported.',
+  422: 'The request does not match its schema.',
   429: 'A queue is full, a limit of the user is reached, or too many wrong keys were sent. `Retry-After` says when to try again.',
   500: 'The server failed.',
-  503: 'The server is not ready, or too busy. `Retry-After` says when to try again.',
-  502: 'The server behind the model failed.',
-  504: 'It took too long: the query, or the server behind the model.',
+  503: 'The server is not ready or too busy. `Retry-After` says when to try again.',
+  502: 'The remote server that runs the model failed.',
+  504: 'The query, or the remote server that runs the model, took too long.',
 }
 
 /** Describes what the status of each refusal means here. */

@@ -55,8 +55,8 @@ function refuseLongChains(root: ExpandedColumns): void {
     if (depth > deepest) {
       throw refuse('invalid_value', {
         field: 'expand_columns',
-        given: `${JSON.stringify(branch.column)} lies below ${above} others`,
-        accepted: `at most ${deepest} below one another`,
+        given: `${JSON.stringify(branch.column)} is nested in ${above} others`,
+        accepted: `at most ${deepest} levels of nesting`,
       })
     }
     for (const next of branch.steps.values()) waiting.push({ branch: next, above: depth })
@@ -69,9 +69,9 @@ export function refuseExpanded(expanded: ExpandedColumns, field: string, place: 
   if (column === undefined) return
   throw refuse('invalid_value', {
     field: place,
-    given: `${JSON.stringify(field)} lies below ${JSON.stringify(column)} of expand_columns`,
+    given: `${JSON.stringify(field)} is below ${JSON.stringify(column)} of expand_columns`,
     accepted:
-      'fields of the calls themselves; what a reference leads to is shown, and neither filtered nor sorted by',
+      'fields of the calls themselves; values behind a reference are only returned, not filtered or sorted by',
   })
 }
 

@@ -53,7 +53,7 @@ export const callRoutes = family(
     rule: (options, { caller, body }) => endCall(options, caller, body.end),
   }),
   operation('POST', '/call/upsert_batch', {
-    summary: 'Start and end many calls, in any order; safe to re-send',
+    summary: 'Start and end many calls, in any order; safe to retry',
     tags,
     body: UpsertBatchBody,
     answer: UpsertBatchAnswer,
@@ -71,7 +71,7 @@ export const callRoutes = family(
     rule: (options, { caller, body, params }) => writeComplete(options, caller, projectOf(params), body),
   }),
   operation('POST', '/v2/:entity/:project/call/start', {
-    summary: 'Start a call, as /call/start; what clients send that write calls when they have ended',
+    summary: 'Start a call, like /call/start; for clients that write calls when they have ended',
     tags,
     params: projectPath,
     body: StartBody,
@@ -81,7 +81,7 @@ export const callRoutes = family(
     rule: (options, { caller, body, params }) => startCallOf(options, caller, projectOf(params), body.start),
   }),
   operation('POST', '/v2/:entity/:project/call/end', {
-    summary: 'End a call, as /call/end; also before its start has come',
+    summary: 'End a call, like /call/end; the start may arrive later',
     tags,
     params: projectPath,
     body: EndBody,
@@ -107,7 +107,7 @@ export const callRoutes = family(
     rule: (options, { caller, body }) => renameCall(options, caller, body),
   }),
   operation('POST', '/calls/delete', {
-    summary: 'Delete calls and what they called',
+    summary: 'Delete calls and their descendants',
     tags,
     body: DeleteBody,
     answer: DeleteAnswer,
@@ -115,7 +115,7 @@ export const callRoutes = family(
     rule: (options, { caller, body }) => deleteSomeCalls(options, caller, body),
   }),
   operation('POST', '/calls/stream_query', {
-    summary: 'Find calls, one JSON text a line',
+    summary: 'Find calls, as JSON Lines',
     tags,
     body: StreamQueryBody,
     answer: jsonLinesOf(CallRecord),

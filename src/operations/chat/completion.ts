@@ -76,10 +76,10 @@ function checkTogether(body: ChatBody, maxTokens: number | undefined): void {
   checkStream(body)
   checkMetadata(body.metadata)
   if (body.top_logprobs && !body.logprobs) {
-    throw wrong('top_logprobs', 'given without `logprobs`', 'with "logprobs": true only')
+    throw wrong('top_logprobs', 'given without `logprobs`', 'only with "logprobs": true')
   }
   if (body.use_beam_search && body.prediction != null) {
-    throw wrong('prediction', 'given with use_beam_search', 'one of both')
+    throw wrong('prediction', 'given with use_beam_search', 'only one of the two')
   }
   checkExtras('engine_xargs', body.engine_xargs)
   checkExtras('vllm_xargs', body.vllm_xargs)
@@ -116,13 +116,13 @@ function checkCalls(
   constraint: CompileQuestion | undefined,
 ): void {
   if (use_beam_search && thinking_token_budget != null) {
-    throw wrong('thinking_token_budget', 'given with use_beam_search', 'one of both')
+    throw wrong('thinking_token_budget', 'given with use_beam_search', 'only one of the two')
   }
   if (calls === undefined || calls.choice === 'auto') return
   const given = typeof calls.choice === 'string' ? JSON.stringify(calls.choice) : 'a tool by its name'
   if (use_beam_search) throw wrong('tool_choice', `${given} with use_beam_search`, '"auto" or "none" with it')
   if (typeof calls.choice === 'object' && constraint !== undefined) {
-    throw wrong(constraint.field, 'a constraint beside the name of a tool', 'one of both')
+    throw wrong(constraint.field, 'a constraint together with a named tool', 'only one of the two')
   }
 }
 
@@ -131,7 +131,7 @@ const isExtra = (value: unknown) => typeof value === 'string' || typeof value ==
 function checkExtras(field: string, extras: JsonText | null | undefined): void {
   for (const [name, value] of Object.entries((extras?.value ?? {}) as object)) {
     if (!isExtra(value) && !(Array.isArray(value) && value.every(isExtra))) {
-      throw wrong(`${field}.${name}`, 'another value', 'a text, a number, or a list of these')
+      throw wrong(`${field}.${name}`, 'another value', 'a string, a number, or a list of these')
     }
   }
 }

@@ -24,28 +24,28 @@ export const ChatBody = z.object({
 
   echo: documented(
     flag().optional(),
-    'Puts the last message in front of the answer when both have the same role. Without a stream, `prompt_logprobs` is added to the answer, as in vLLM.',
+    'Prepends the last message to the answer if both have the same role. Without a stream, `prompt_logprobs` is added to the answer, as in vLLM.',
     { initial: false },
   ),
   add_special_tokens: documented(
     flag().optional(),
-    'Adds the model’s beginning-of-text and similar tokens to what the template produced.',
+    'Adds the model’s beginning-of-text and similar tokens to the rendered template.',
     { initial: false },
   ),
   include_reasoning: documented(
     flag().optional(),
-    'When false, what the model thinks is left out of the answer, with its tokens and log-probabilities. It is counted all the same.',
+    'If false, thoughts of the model are left out of the answer, with their tokens and log-probabilities. They still count as usage.',
     { initial: true },
   ),
 
   thinking_token_budget: documented(
     integer(0).nullish(),
-    'The most tokens of a thought: when they are used up, the thought is ended. Needs a template with thoughts.',
+    'The maximum number of tokens of a thought, which is ended when they are used up. Needs a template with thoughts.',
   ),
 
   max_completion_tokens: documented(
     samplingFields.max_tokens,
-    'The most tokens of an answer. Without it, as many as the context leaves. More than that is refused.',
+    'The maximum number of tokens of an answer. If absent, as many as the context leaves. More than that is refused.',
   ),
   ...samplingFields,
 
@@ -55,11 +55,11 @@ export const ChatBody = z.object({
         type: z.literal('content'),
         content: z.union(
           [z.string(), z.array(z.object({ type: z.literal('text'), text: z.string() })).max(1_024)],
-          { error: 'expected a text or a list of at most 1024 text parts' },
+          { error: 'expected a string or a list of at most 1024 text parts' },
         ),
       })
       .nullish(),
-    'What the answer will be like, for instance the text that it edits: `{"type": "content", "content": …}`, a text or a list of text parts. Tokens are guessed from it (docs/speculation.md), which changes nothing of the answer. `usage` says how many of its tokens came. Not with `use_beam_search`.',
+    'The expected content of the answer, for instance the text that it edits: `{"type": "content", "content": …}`, a string or a list of text parts. Tokens are guessed from it (docs/speculation.md), which does not change the answer. `usage` reports how many of its tokens were right. Not allowed with `use_beam_search`.',
   ),
 
   logprobs: documented(
@@ -68,39 +68,39 @@ export const ChatBody = z.object({
   ),
   top_logprobs: documented(
     integer(0, mostLogprobs).nullish(),
-    'Returns this many of the likeliest tokens beside each token, likeliest first. Needs `logprobs`. Without a stream, `n` × `max_tokens` × (`top_logprobs` + 1) is at most 1000000.',
+    'Returns this many of the most likely tokens at each position, most likely first. Needs `logprobs`. Without a stream, `n` × `max_tokens` × (`top_logprobs` + 1) is at most 1000000.',
     { initial: 0 },
   ),
   prompt_logprobs: documented(
     integer(0, mostLogprobs).nullish(),
-    'The same for the tokens of the prompt. Not in a stream. The prompt is then not read from the cache.',
+    'The same for the tokens of the prompt. Not available in a stream. The prompt is then not taken from the cache.',
   ),
   return_token_ids: documented(
     optIn(),
-    'Returns the token ids of the prompt (in a stream in the first chunk) and of the answer.',
+    'Returns the token ids of the prompt (in the first chunk of a stream) and of the answer.',
   ),
   return_tokens_as_token_ids: documented(optIn(), 'Writes tokens in log-probabilities as `token_id:<id>`.'),
 
   stream: documented(optIn(), 'Sends the answer as server-sent events.'),
   stream_options: documented(
     z.object({ include_usage: optIn(), continuous_usage_stats: optIn() }).nullish(),
-    '`include_usage` adds a last chunk with the usage and no choices; `continuous_usage_stats` adds the usage so far to each chunk. Both are false by default. Needs `stream`.',
+    '`include_usage` adds a last chunk with the usage and no choices; `continuous_usage_stats` adds the usage so far to each chunk. Both default to false. Needs `stream`.',
   ),
   request_id: documented(
     plainText(256).min(1).optional(),
-    'The `id` of the answer is `chatcmpl-` and this. The header X-Request-Id wins. Without either it is random.',
+    'The `id` of the answer is `chatcmpl-` followed by this value. The header X-Request-Id takes precedence. Without either, the id is random.',
   ),
 
   tool_choice: documented(
     z
       .union([z.enum(['none', 'auto', 'required']), NamedTool, AllowedTools], {
-        error: 'expected "none", "auto", "required", a function by its name, or allowed_tools',
+        error: 'expected "none", "auto", "required", a function by name, or allowed_tools',
       })
       .nullish(),
-    'Whether the answer may call tools (`auto`), has to (`required`, or a function by its name, or `allowed_tools`), or does not (`none`). Without it `auto` where there are tools. HEDDLE_TOOL_CHOICE=none refuses all but `none`.',
+    'Whether the answer may call tools (`auto`), must (`required`, a function by name, or `allowed_tools`), or must not (`none`). Default: `auto` if there are tools. HEDDLE_TOOL_CHOICE=none refuses all but `none`.',
     { initial: 'none' },
   ),
-  parallel_tool_calls: documented(flag().nullish(), 'When false, the answer is over after its first call.', {
+  parallel_tool_calls: documented(flag().nullish(), 'If false, the answer ends after its first call.', {
     initial: true,
   }),
   functions: documented(
@@ -119,21 +119,21 @@ export const ChatBody = z.object({
 
   ...refusedChatFields,
 
-  user: documented(z.string().max(1_024).nullish(), 'The caller is known by its key.', none),
+  user: documented(z.string().max(1_024).nullish(), 'The caller is identified by its key.', none),
   store: documented(
     flag().nullish(),
-    'Whether the answer becomes a call of the record: `false` leaves it out, `true` asks for it under HEDDLE_RECORD=asked. It is a 400 where nothing is recorded.',
+    'Whether the answer is recorded as a call. `false` turns it off; `true` requests it under HEDDLE_RECORD=asked, and is a 400 where nothing is recorded.',
   ),
   metadata: documented(
     jsonObject().nullish(),
-    'Up to 16 texts of up to 512 characters, under names of up to 64. Kept with the recorded answer, in `attributes.heddle.metadata` of its call.',
+    'Up to 16 entries: names of up to 64 characters, with strings of up to 512. Stored with the recorded answer, in `attributes.heddle.metadata` of its call.',
   ),
-  service_tier: documented(z.string().max(64).nullish(), 'There is one tier.', none),
-  kv_transfer_params: documented(jsonObject().nullish(), 'For servers that read prompts elsewhere.', none),
-  mm_processor_kwargs: documented(jsonObject().nullish(), 'For models that read images.', none),
+  service_tier: documented(z.string().max(64).nullish(), 'There is only one tier.', none),
+  kv_transfer_params: documented(jsonObject().nullish(), 'For servers that compute prompts elsewhere.', none),
+  mm_processor_kwargs: documented(jsonObject().nullish(), 'For models that accept images.', none),
   engine_xargs: documented(
     jsonObject().nullish(),
-    'Texts, numbers and lists of these, for extensions; there are none.',
+    'Strings, numbers and lists of these, for extensions; there are none.',
     none,
   ),
   vllm_xargs: documented(jsonObject().nullish(), 'Another name of `engine_xargs`.', none),
@@ -185,7 +185,7 @@ const optionalMembers = {
     .optional(),
 }
 
-export const ChatAnswer = answer('The conversation goes on with this message.', {
+export const ChatAnswer = answer('The next message of the conversation.', {
   ...answerHead,
   object: z.literal('chat.completion'),
   choices: z.array(

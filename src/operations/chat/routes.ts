@@ -13,8 +13,8 @@ const chat: Writers<ChatBody, ChatCompletion> = { kind: 'chat', begin: beginChat
 
 const complete: Routes<GenerationParts> = async (app, parts) => {
   const schema = {
-    summary: 'Answer a conversation',
-    description: 'As OpenAI and vLLM have it; docs/chat-parameters.md says what each field does.',
+    summary: 'Create a chat completion',
+    description: 'Compatible with OpenAI and vLLM. docs/chat-parameters.md describes each field.',
     tags: ['chat'],
     body: ChatBody,
     response: { 200: wholeOrEvents(ChatAnswer, ChatChunk), ...generationRefusals },

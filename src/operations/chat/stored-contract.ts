@@ -5,9 +5,12 @@ import { ChatAnswer } from './contract.ts'
 export const CompletionPath = z.object({ completion_id: plainText(512).min(1) })
 
 const page = {
-  after: plainText(512).min(1).optional().meta({ description: 'The id of the last one of the page before.' }),
+  after: plainText(512)
+    .min(1)
+    .optional()
+    .meta({ description: 'The id of the last item of the previous page.' }),
   limit: z.coerce.number().int().min(1).max(100).default(20),
-  order: z.enum(['asc', 'desc']).default('asc').meta({ description: 'By time.' }),
+  order: z.enum(['asc', 'desc']).default('asc').meta({ description: 'Sort order by time.' }),
 }
 
 const longestGiven = 1_024
@@ -15,7 +18,7 @@ const longestGiven = 1_024
 export const ListQuery = z
   .object({ ...page, model: plainText(longestGiven).optional() })
   .catchall(plainText(longestGiven))
-  .meta({ description: '`metadata[name]=value` asks for those with this entry.' })
+  .meta({ description: '`metadata[name]=value` returns only completions with this entry.' })
 export type ListQuery = z.output<typeof ListQuery>
 
 export const MessagesQuery = z.object(page)
@@ -24,13 +27,13 @@ export type MessagesQuery = z.output<typeof MessagesQuery>
 const metadata = z.record(z.string(), z.string())
 
 export const StoredCompletion = ChatAnswer.extend({ metadata }).meta({
-  description: 'The answer as it was given, with its metadata.',
+  description: 'The answer as it was sent, with its metadata.',
 })
 
 export const UpdateBody = z.object({
   metadata: jsonObject()
     .nullable()
-    .meta({ description: 'Up to 16 texts of up to 512 characters, under names of up to 64.' }),
+    .meta({ description: 'Up to 16 entries: names of up to 64 characters, with strings of up to 512.' }),
 })
 export type UpdateBody = z.output<typeof UpdateBody>
 
@@ -55,7 +58,7 @@ export const MessageList = list(
   }),
 )
 
-export const Deleted = answer('It is gone, and its call with it.', {
+export const Deleted = answer('The completion and its call are deleted.', {
   object: z.literal('chat.completion.deleted'),
   id: z.string(),
   deleted: z.literal(true),

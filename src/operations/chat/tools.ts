@@ -23,7 +23,11 @@ export function callsOf(body: ChatBody, settings: GenerationSettings): CallsAske
   }
   if (tools != null || tool_choice != null) {
     const field = functions == null ? 'function_call' : 'functions'
-    throw wrong(field, `beside ${tools == null ? 'tool_choice' : 'tools'}`, 'one of both forms')
+    throw wrong(
+      field,
+      `together with ${tools == null ? 'tool_choice' : 'tools'}`,
+      'only one of the two forms',
+    )
   }
   return callsAsked(
     { tools: toolsOf(body), choice: function_call ?? undefined, isParallel: false },

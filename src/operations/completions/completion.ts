@@ -110,9 +110,9 @@ function checkTogether(body: CompletionBody, maxTokens: number | undefined): voi
 function refuseUnavailable({ suffix, best_of, n }: CompletionBody): void {
   const refused = (field: string, given: string, accepted: string) =>
     refuse('not_available', { field, given, accepted })
-  if (suffix) throw refused('suffix', 'a text', 'null')
+  if (suffix) throw refused('suffix', 'a string', 'null')
   if (best_of != null && best_of !== (n ?? 1)) {
-    throw refused('best_of', String(best_of), `${n ?? 1}, as \`n\` is`)
+    throw refused('best_of', String(best_of), `${n ?? 1}, the value of \`n\``)
   }
 }
 

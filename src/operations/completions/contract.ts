@@ -11,19 +11,19 @@ export const usualMaxTokens = 16
 
 export const CompletionBody = z.object({
   prompt: jsonValue().meta({
-    description: 'A text, a list of texts, a list of token ids, or a list of such lists.',
+    description: 'A string, a list of strings, a list of token ids, or a list of such lists.',
   }),
   model: z.string().max(256).nullish(),
-  suffix: z.string().nullish().meta({ description: 'Null or empty: this version inserts nothing.' }),
+  suffix: z.string().nullish().meta({ description: 'Must be null or empty: insertion is not supported.' }),
   echo: optIn(),
   add_special_tokens: flag().nullish().meta({ default: true }),
-  best_of: integer(1, mostChoices).nullish().meta({ description: 'Null, or as many as `n`.' }),
+  best_of: integer(1, mostChoices).nullish().meta({ description: 'Null, or the value of `n`.' }),
 
   ...samplingFields,
   max_tokens: integer(0, 2 ** 31 - 1)
     .nullish()
     .meta({
-      description: 'Null is as many as fit; 0 only together with `echo`.',
+      description: 'If null, as many as fit. 0 is allowed only with `echo`.',
       default: usualMaxTokens,
     }),
 
@@ -40,8 +40,8 @@ export const CompletionBody = z.object({
   user: z.string().max(1_024).nullish(),
   store: flag()
     .nullish()
-    .meta({ description: 'Whether the answer becomes a call of the record: `false` leaves it out.' }),
-  metadata: jsonObject().nullish().meta({ description: 'Kept with the recorded answer.' }),
+    .meta({ description: 'Whether the answer is recorded as a call; `false` turns it off.' }),
+  metadata: jsonObject().nullish().meta({ description: 'Stored with the recorded answer.' }),
 })
 export type CompletionBody = z.output<typeof CompletionBody>
 
@@ -63,7 +63,7 @@ const choice = {
 
 const head = { ...answerHead, object: z.literal('text_completion') }
 
-export const CompletionAnswer = answer('The text goes on with these.', {
+export const CompletionAnswer = answer('Continuations of the text.', {
   ...head,
   choices: z.array(
     z.object({

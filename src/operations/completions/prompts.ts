@@ -7,7 +7,7 @@ import type { CompletionBody } from './contract.ts'
 const mostPrompts = 128
 const mostTokens = 262_144
 
-const accepted = 'a text, a list of texts, a list of token ids, or a list of such lists'
+const accepted = 'a string, a list of strings, a list of token ids, or a list of such lists'
 
 /** The prompts of a request, in the four forms that clients send. */
 export function promptsOf({ prompt: { value }, add_special_tokens }: CompletionBody): Input[] {
@@ -21,7 +21,7 @@ export function promptsOf({ prompt: { value }, add_special_tokens }: CompletionB
     const path = `prompt.${index}`
     if (typeof one === 'string') return textInput(one)
     if (Array.isArray(one)) return { tokens: tokensOf(one, path) }
-    throw wrong(path, described(one), 'a text or a list of token ids')
+    throw wrong(path, described(one), 'a string or a list of token ids')
   })
 }
 

@@ -17,8 +17,8 @@ const completions: Writers<CompletionBody, Completion> = {
 
 const complete: Routes<GenerationParts> = async (app, parts) => {
   const schema = {
-    summary: 'Continue a text',
-    description: 'The operation that chat completions came after, as OpenAI and vLLM have it.',
+    summary: 'Create a completion',
+    description: 'The predecessor of chat completions, compatible with OpenAI and vLLM.',
     tags: ['completions'],
     body: CompletionBody,
     response: { 200: wholeOrEvents(CompletionAnswer, CompletionChunk), ...generationRefusals },

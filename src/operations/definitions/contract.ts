@@ -21,13 +21,13 @@ export const DeleteQuery = z.strictObject({
   digests: z
     .union([text, shortList(text, 100)])
     .optional()
-    .meta({ description: 'Given several times for several versions; without it all of them go.' }),
+    .meta({ description: 'May be repeated. If absent, all versions are deleted.' }),
 })
 export type DeleteQuery = z.output<typeof DeleteQuery>
 
 const name = plainText(512)
   .min(1)
-  .meta({ description: 'Its object id is the name in lower case, with "_" for spaces and slashes.' })
+  .meta({ description: 'The object id is this name in lower case, with "_" for spaces and slashes.' })
 const description = plainText(1 << 20).nullish()
 const code = z.string().refine((text) => text.isWellFormed(), 'expected text without lone surrogates')
 const ref = plainText(8192).min(1)
@@ -37,9 +37,11 @@ export const DatasetBody = z.object({ name: name.nullish(), description, rows: l
 export const ScorerBody = z.object({
   name,
   description,
-  op_source_code: code.nullish().meta({ description: 'The scorer runs where this code does.' }),
-  judge: judgeGiven.nullish().meta({ description: 'A model of this server scores: docs/judges.md.' }),
-  check: checkGiven.nullish().meta({ description: 'A check that needs no model: docs/judges.md.' }),
+  op_source_code: code.nullish().meta({ description: 'For a scorer that runs wherever its code runs.' }),
+  judge: judgeGiven
+    .nullish()
+    .meta({ description: 'Scores with a model of this server; see docs/judges.md.' }),
+  check: checkGiven.nullish().meta({ description: 'Scores without a model; see docs/judges.md.' }),
   fields: fieldMap().nullish(),
 })
 export const EvaluationBody = z.object({
@@ -60,7 +62,7 @@ export const ModelBody = z.object({
 
 /** The answer to creating a definition, with the fields that its kind adds. */
 export const createdWith = <Added extends z.ZodRawShape>(added: Added) =>
-  answer('The version that holds the definition, new or known.', {
+  answer('The version with this definition, new or existing.', {
     digest: z.string(),
     object_id: z.string(),
     version_index: z.number().int(),
@@ -75,7 +77,7 @@ const version = {
 }
 const textOrNull = z.string().nullable()
 const named = { ...version, name: textOrNull, description: textOrNull }
-const sourceCode = textOrNull.meta({ description: 'Null when it was not stored, or is larger than 4 MiB.' })
+const sourceCode = textOrNull.meta({ description: 'Null if it was not stored or is larger than 4 MiB.' })
 
 export const OpRecord = answer('The version of the op.', { ...version, code: sourceCode })
 export const DatasetRecord = answer('The version of the dataset.', { ...named, rows: z.unknown() })

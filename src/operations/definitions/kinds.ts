@@ -96,7 +96,7 @@ export const scorers = definitionKind({
   noun: 'scorer',
   filter: { base_object_classes: ['Scorer'] },
   body: ScorerBody,
-  created: createdWith({ scorer: z.string().meta({ description: 'The reference to it.' }) }),
+  created: createdWith({ scorer: z.string().meta({ description: 'A reference to the scorer.' }) }),
   record: ScorerRecord,
   async create(options, scope, body, signal) {
     const { name, description, op_source_code: code, judge, check, fields } = body
@@ -130,7 +130,7 @@ function requireOne(given: Record<string, unknown>): void {
   if (names.length === 1) return
   throw refuse('invalid_value', {
     field: names[1] ?? 'judge',
-    given: names.length === 0 ? 'nothing' : `a value beside ${names[0]}`,
+    given: names.length === 0 ? 'nothing' : `a value together with ${names[0]}`,
     accepted: `one of ${Object.keys(given).join(', ')}`,
   })
 }

@@ -30,7 +30,7 @@ function routesOf<Body extends z.ZodType>(kind: DefinitionKind<Body>): Operation
         kind.create(options, scopeOf(caller, params), body, options.signal),
     }),
     operation('GET', all, {
-      summary: `List the latest version of each ${noun}, one JSON text a line`,
+      summary: `List the latest version of each ${noun}, as JSON Lines`,
       tags,
       params: projectPath,
       querystring: ListQuery,

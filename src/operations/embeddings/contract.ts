@@ -7,46 +7,46 @@ import { PoolingUsage, poolingFields } from '../pooling/fields.ts'
 const refusedEmbeddingFields = {
   messages: refused('send the text as input'),
   normalize: z
-    .literal(true, { error: 'is not taken here; vectors always have the length 1' })
+    .literal(true, { error: 'is not supported here; vectors always have length 1' })
     .nullish()
-    .meta({ description: '`true` alone: vectors always have the length 1.', default: true }),
+    .meta({ description: 'Only `true`: vectors always have length 1.', default: true }),
   embed_dtype: z
-    .literal('float32', { error: 'is not taken here; numbers are float32' })
+    .literal('float32', { error: 'is not supported here; numbers are float32' })
     .nullish()
-    .meta({ description: '`float32` alone.' }),
+    .meta({ description: 'Only `float32`.' }),
   endianness: z
-    .enum(['native', 'little'], { error: 'is not taken here; numbers are little-endian' })
+    .enum(['native', 'little'], { error: 'is not supported here; numbers are little-endian' })
     .nullish()
-    .meta({ description: '`little`, which `native` is too.' }),
+    .meta({ description: '`little` or `native`, which are the same here.' }),
 }
 
 export const EmbeddingBody = z.object({
   input: jsonValue().meta({
-    description: 'A text, a list of texts, a list of token ids, or a list of such lists.',
+    description: 'A string, a list of strings, a list of token ids, or a list of such lists.',
   }),
   encoding_format: z
     .enum(['float', 'base64'])
     .nullish()
-    .meta({ description: '`base64` is the vector as little-endian float32.', default: 'float' }),
+    .meta({ description: '`base64` returns each vector as little-endian float32.', default: 'float' }),
   dimensions: integer(1, 2 ** 31 - 1)
     .nullish()
     .meta({
       description:
-        'Numbers of a vector: fewer than its own only where the model may be cut (HEDDLE_DIMENSIONS).',
+        'Length of the vectors. Shorter than those of the model only if they may be truncated (HEDDLE_DIMENSIONS).',
     }),
   add_special_tokens: flag()
     .nullish()
-    .meta({ description: 'Puts around a text what the model wants there.', default: true }),
+    .meta({ description: 'Adds the tokens that the model expects around a text.', default: true }),
   truncation_side: z
     .enum(['left', 'right'])
     .nullish()
-    .meta({ description: 'The end of an input that is cut off.', default: 'right' }),
+    .meta({ description: 'The side on which an input is truncated.', default: 'right' }),
   ...poolingFields,
   ...refusedEmbeddingFields,
 })
 export type EmbeddingBody = z.output<typeof EmbeddingBody>
 
-export const EmbeddingAnswer = answer('A vector for each input, in their order.', {
+export const EmbeddingAnswer = answer('A vector for each input, in order.', {
   id: z.string(),
   object: z.literal('list'),
   created: z.int(),

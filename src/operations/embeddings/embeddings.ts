@@ -14,7 +14,7 @@ const mostTokens = 1024 * 1024
 /** Numbers in all vectors of an answer: 2,048 vectors of 4,096. */
 const mostValues = 8 * 1024 * 1024
 
-const accepted = 'a text, a list of texts, a list of token ids, or a list of such lists'
+const accepted = 'a string, a list of strings, a list of token ids, or a list of such lists'
 
 export interface Embedded extends MadeOfInputs {
   format: 'float' | 'base64'
@@ -36,7 +36,7 @@ export async function embed(
     throw wrong(
       'input',
       `${values} numbers of vectors`,
-      `at most ${mostValues} in one answer: send fewer at once`,
+      `at most ${mostValues} in one answer: send fewer inputs`,
     )
   }
   const give = held.take(asking.caller.name, values)
@@ -73,12 +73,12 @@ function inputsOf({ input, add_special_tokens }: EmbeddingBody): { inputs: Pooli
     const path = `input.${index}`
     if (areTexts && typeof one === 'string') return textInput(one)
     if (areTexts || !Array.isArray(one)) {
-      throw wrong(path, described(one), areTexts ? 'a text, as the first is' : 'a list of token ids')
+      throw wrong(path, described(one), areTexts ? 'a string, like the first input' : 'a list of token ids')
     }
     tokens += one.length
     return { tokens: tokensOf(one, path) }
   })
-  if (tokens > mostTokens) throw wrong('input', `${tokens} tokens together`, `at most ${mostTokens}`)
+  if (tokens > mostTokens) throw wrong('input', `${tokens} tokens in all`, `at most ${mostTokens}`)
   return { inputs, isList: true }
 }
 

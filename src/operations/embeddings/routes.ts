@@ -52,8 +52,8 @@ function base64Of(vector: Float32Array): string {
 
 const makeVectors: Routes<GenerationParts> = async (app, parts) => {
   const schema = {
-    summary: 'Make vectors of texts',
-    description: 'As OpenAI and vLLM have it; docs/embeddings.md says what each field does.',
+    summary: 'Create embeddings',
+    description: 'Compatible with OpenAI and vLLM. docs/embeddings.md describes each field.',
     tags: ['embeddings'],
     body: EmbeddingBody,
     response: { 200: EmbeddingAnswer, ...poolingRefusals },

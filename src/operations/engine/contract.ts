@@ -6,70 +6,79 @@ const count = z.int().min(0)
 const ServedModel = z.object({
   names: z
     .array(z.string())
-    .meta({ description: 'What `model` in a request may be. Empty until it is loaded.' }),
+    .meta({ description: 'The names that requests may use as `model`. Empty until the model is loaded.' }),
   tasks: z
     .array(z.enum(['answers', 'embeddings', 'ranking']))
-    .meta({ description: 'What it can be asked for. Empty until it is loaded.' }),
+    .meta({ description: 'The tasks that the model can do. Empty until it is loaded.' }),
   state: z.enum(['starting', 'ready', 'failed', 'unloaded']),
   doing: z.string().nullable().meta({
     description:
-      'While it starts, what is done, such as the progress of a download; why it failed; else null.',
+      'While the model starts, the current step, such as the progress of a download; after a failure, the reason; otherwise null.',
   }),
   card: z
     .object({
-      context: count.meta({ description: 'Tokens that fit into one conversation.' }),
+      context: count.meta({ description: 'Maximum number of tokens of one conversation.' }),
       device: z.string(),
       threads: count,
       parameters: count,
       vocabulary: count,
-      model_bytes: count.meta({ description: 'Of its weights.' }),
-      created: count.meta({ description: 'Seconds since 1970 when it was loaded.' }),
+      model_bytes: count.meta({ description: 'Size of the weights in bytes.' }),
+      created: count.meta({ description: 'When the model was loaded, in seconds since 1970.' }),
     })
     .nullable()
     .meta({
       description:
-        'Null until it is loaded. How it calls tools and thinks is in its card under `/v1/models`.',
+        'Null until the model is loaded. Its card under `/v1/models` says how it calls tools and whether it thinks.',
     }),
   slots: z.object({ total: count, running: count, waiting: count }).nullable().meta({
-    description: 'Answers that are generated at once, and requests that wait. Null until it is loaded.',
+    description:
+      'Slots in total, answers that are being generated, and requests that wait. Null until the model is loaded.',
   }),
-  tokens_per_second: z.number().meta({ description: 'Of answers, over the last ten seconds.' }),
-  prompt_tokens: count.meta({ description: 'Since the server started.' }),
-  cached_tokens: count.meta({ description: 'Of these, those that were found in the cache.' }),
-  completion_tokens: count.meta({ description: 'Since the server started.' }),
+  tokens_per_second: z
+    .number()
+    .meta({ description: 'Tokens of answers per second, over the last ten seconds.' }),
+  prompt_tokens: count.meta({ description: 'Prompt tokens since the server started.' }),
+  cached_tokens: count.meta({ description: 'Number of these tokens that were found in the cache.' }),
+  completion_tokens: count.meta({ description: 'Tokens of answers since the server started.' }),
   prompt_cache: z
     .object({
       prompts: count,
       bytes: count,
-      bound: count.meta({ description: 'Bytes that it may have.' }),
-      restored: count.meta({ description: 'Prompts that went on from one that was kept.' }),
-      dropped: count.meta({ description: 'Of those that were kept: the room was needed for others.' }),
+      bound: count.meta({ description: 'Maximum size of the cache in bytes.' }),
+      restored: count.meta({ description: 'Number of prompts that continued from a kept one.' }),
+      dropped: count.meta({
+        description: 'Number of kept prompts that were evicted to make room for others.',
+      }),
       disk: z
         .object({
           prompts: count,
           bytes: count,
           bound: count,
-          failed: count.meta({ description: 'They could not be written; the log says why.' }),
+          failed: count.meta({
+            description: 'Number of prompts that could not be written; the log has the reasons.',
+          }),
         })
         .nullable()
-        .meta({ description: 'What of it is on disk. Null without HEDDLE_PROMPT_CACHE_DISK.' }),
+        .meta({ description: 'The part of the cache on disk. Null without HEDDLE_PROMPT_CACHE_DISK.' }),
     })
     .nullable()
     .meta({
       description:
-        'What was read of prompts and is kept after its sequence was needed for another. Null where nothing is kept.',
+        'Computed prompts that are kept after their sequence was needed for another prompt. Null if none are kept.',
     }),
-  engine_bytes: count.nullable().meta({ description: 'Memory of its engine; null where that is not known.' }),
+  engine_bytes: count.nullable().meta({ description: 'Memory of the engine in bytes; null if unknown.' }),
 })
 
 const RunningAnswer = z.object({
   model: z.string(),
-  user: z
-    .string()
-    .nullable()
-    .meta({ description: 'Null where it is somebody else, unless you are an admin.' }),
+  user: z.string().nullable().meta({
+    description:
+      'The user that sent the request. Only admins see other users; for everyone else they are null.',
+  }),
   state: z.enum(['waiting', 'writing']),
-  is_background: z.boolean().meta({ description: 'Nobody waits for it: a judge asks.' }),
+  is_background: z
+    .boolean()
+    .meta({ description: 'Background work: the request comes from a judge, and no client waits for it.' }),
   started_at: z.string(),
   tokens: count,
 })
@@ -77,30 +86,30 @@ const RunningAnswer = z.object({
 /** Most answers that are listed. */
 export const mostAnswers = 200
 
-export const EngineAnswer = answer('How the models are doing. It is at most a second old.', {
-  models: z.array(ServedModel).meta({ description: 'Empty where HEDDLE_MODEL is none.' }),
+export const EngineAnswer = answer('The state of the models, at most a second old.', {
+  models: z.array(ServedModel).meta({ description: 'Empty if HEDDLE_MODEL is none.' }),
   list: z
     .object({
       read_at: z.string(),
       trouble: z.string().nullable().meta({
         description:
-          'Why the file was not read again when it last changed; what stood in it before holds. For admins.',
+          'Why the file could not be reloaded when it last changed; its previous content stays in effect. For admins.',
       }),
     })
     .nullable()
-    .meta({ description: 'The file of HEDDLE_MODELS; null where there is none.' }),
+    .meta({ description: 'The file of HEDDLE_MODELS; null if there is none.' }),
   answers: z
     .array(RunningAnswer)
     .max(mostAnswers)
-    .meta({ description: `What is answered at the moment, the oldest first: at most ${mostAnswers}.` }),
+    .meta({ description: `Requests that are being answered, oldest first: at most ${mostAnswers}.` }),
   answers_in_all: count,
   recording: z.enum(['all', 'asked', 'off']).meta({
-    description: 'Which answers to you become calls of the record: all, those with `"store": true`, or none.',
+    description: 'Which of your answers are recorded as calls: all, those with `"store": true`, or none.',
   }),
   server: z.object({
     version: z.string(),
     started_at: z.string(),
-    memory_bytes: count.meta({ description: 'Of the server itself, without its engines.' }),
+    memory_bytes: count.meta({ description: 'Memory of the server itself, without its engines.' }),
   }),
 })
 export type EngineAnswer = z.output<typeof EngineAnswer>

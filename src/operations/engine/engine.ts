@@ -104,7 +104,7 @@ function listShown(list: ModelList | undefined, { role }: Caller): EngineAnswer[
   const { read_at, trouble } = list
   return {
     read_at,
-    trouble: role === 'admin' || trouble === null ? trouble : 'the file could not be read again',
+    trouble: role === 'admin' || trouble === null ? trouble : 'the file could not be reloaded',
   }
 }
 

@@ -5,7 +5,7 @@ import { createEngineView } from './engine.ts'
 export const engineRoutes: Operation = async (app, parts) => {
   const view = createEngineView(parts)
   const read = operation('GET', '/views/engine', {
-    summary: 'How the models are doing at the moment',
+    summary: 'Read the current state of the models',
     tags: ['models'],
     answer: EngineAnswer,
     rule: (_, { caller }) => view(caller),

@@ -74,7 +74,7 @@ const kinds = {
     list: PartList,
     listRefusals: [],
     missing: 'score_not_found',
-    removed: 'scores and what they said about their predictions',
+    removed: 'scores and their feedback on predictions',
   },
 } as const satisfies Record<Kind, unknown>
 
@@ -95,7 +95,7 @@ function routesOf(kind: Kind): Operation[] {
       },
     }),
     operation('GET', path, {
-      summary: `List ${noun}s, one JSON text a line`,
+      summary: `List ${noun}s, as JSON Lines`,
       tags,
       params: projectPath,
       querystring: list,
@@ -122,7 +122,7 @@ function routesOf(kind: Kind): Operation[] {
 
 export const evaluationRunRoutes = family(
   operation('POST', runs, {
-    summary: 'Begin an evaluation run',
+    summary: 'Start an evaluation run',
     tags: kinds.run.tags,
     params: projectPath,
     body: RunBody,
@@ -131,7 +131,7 @@ export const evaluationRunRoutes = family(
     rule: (options, { caller, body, params }) => createRun(options, scopeOf(caller, params), body),
   }),
   operation('POST', `${runs}/:evaluation_run_id/finish`, {
-    summary: 'End an evaluation run with the means of its trials',
+    summary: 'Finish an evaluation run with the means of its trials',
     tags: kinds.run.tags,
     params: RunPath,
     body: FinishBody,
@@ -145,7 +145,7 @@ export const evaluationRunRoutes = family(
   }),
   ...routesOf('run'),
   operation('POST', predictions, {
-    summary: 'Tell what a model answered',
+    summary: 'Create a prediction',
     tags: kinds.prediction.tags,
     params: projectPath,
     body: PredictionBody,
@@ -154,7 +154,7 @@ export const evaluationRunRoutes = family(
     rule: (options, { caller, body, params }) => createPrediction(options, scopeOf(caller, params), body),
   }),
   operation('POST', `${predictions}/:prediction_id/finish`, {
-    summary: 'End the trial of a prediction with its scores; a body is not needed',
+    summary: 'Finish the trial of a prediction with its scores; needs no body',
     tags: kinds.prediction.tags,
     params: PredictionPath,
     answer: Finished,
@@ -174,7 +174,7 @@ export const evaluationRunRoutes = family(
   }),
   ...routesOf('score'),
   operation('POST', '/evaluations/status', {
-    summary: 'How far an evaluation is',
+    summary: 'Read the progress of an evaluation',
     tags: kinds.run.tags,
     body: StatusBody,
     answer: StatusAnswer,

@@ -66,7 +66,9 @@ function checkRun(prediction: MarkedCall, given: string): void {
   throw refuse('invalid_value', {
     field: 'evaluation_run_id',
     given: JSON.stringify(given),
-    accepted: run ? `${JSON.stringify(run)}, the run of the prediction` : 'none: the prediction is of no run',
+    accepted: run
+      ? `${JSON.stringify(run)}, the run of the prediction`
+      : 'none: the prediction belongs to no run',
   })
 }
 

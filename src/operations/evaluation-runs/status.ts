@@ -28,7 +28,7 @@ export async function evaluationStatus(
     throw refuse('invalid_value', {
       field: 'call_id',
       given: `${JSON.stringify(call_id)} is a call of ${JSON.stringify(opNameOf(call.op_name).slice(0, 120))}`,
-      accepted: 'the root call of an evaluation, of "Evaluation.evaluate"',
+      accepted: 'the root call of an evaluation, with the op "Evaluation.evaluate"',
     })
   }
   if (call.exception) return { status: { code: 'failed', error: call.exception } }

@@ -57,7 +57,7 @@ export async function rawRowsOf(
     const ref = text === undefined ? undefined : parseRef(text)
     if (text === undefined) continue
     if (ref?.kind === 'object') named.push({ digest, text, ref })
-    else warn(unresolved(text, 'the project has no such table row'))
+    else warn(unresolved(text, 'the project does not have this table row'))
   }
   const values = await resolvedOrWhy(
     db,
@@ -67,7 +67,7 @@ export async function rawRowsOf(
   for (const [index, { digest, text }] of named.entries()) {
     const value = values[index]
     if (value instanceof JsonText) found.set(digest, value)
-    else warn(unresolved(text, value ?? 'it leads nowhere'))
+    else warn(unresolved(text, value ?? 'it refers to nothing'))
   }
   return found
 }
@@ -77,7 +77,7 @@ function unresolved(ref: string, why: string): string {
   return `raw_data_row: the dataset row reference ${shown} could not be resolved: ${why}.`
 }
 
-const unknown = 'there is no such object or row'
+const unknown = 'the object or row does not exist'
 
 /** The values, or why there is none. Reads one batch, and halves it when one of them refuses the whole batch. */
 async function resolvedOrWhy(

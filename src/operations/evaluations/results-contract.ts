@@ -11,7 +11,11 @@ const off = flag(false)
 /** Most rows of one page. */
 const mostRows = 10_000
 
-const scope = z.string().max(128).nullish().meta({ description: 'Only trials of this evaluation count.' })
+const scope = z
+  .string()
+  .max(128)
+  .nullish()
+  .meta({ description: 'Only trials of this evaluation are considered.' })
 
 export const RowFilter = z.strictObject({
   query: jsonObject().meta({
@@ -27,42 +31,43 @@ export const RowSort = z.strictObject({
   evaluation_call_id: scope,
   mode: z.enum(['value', 'difference']).nullish().meta({
     default: 'value',
-    description: 'difference: the largest minus the smallest of the means of the evaluations.',
+    description: 'difference: the largest minus the smallest mean among the evaluations.',
   }),
 })
 
 export const ResultsBody = z
   .strictObject({
-    evaluation_call_ids: ids.meta({ description: 'Ids of the root calls.' }),
-    evaluation_run_ids: ids.meta({ description: 'The same under another name; both lists count.' }),
+    evaluation_call_ids: ids.meta({ description: 'Ids of the root calls of the evaluations.' }),
+    evaluation_run_ids: ids.meta({
+      description: 'Another name of evaluation_call_ids; the two lists are combined.',
+    }),
     filters: z
       .array(RowFilter)
       .max(16)
       .nullish()
-      .meta({ description: 'Rows for which each holds on some trial.' }),
+      .meta({ description: 'Returns rows for which each filter holds for some trial.' }),
     filter_logic_operator: z.enum(['and', 'or']).nullish().meta({
       default: 'and',
-      description:
-        'or is accepted where it says the same: while the filters are all of one evaluation, or of none.',
+      description: 'or is accepted only if all filters name the same evaluation, or none does.',
     }),
-    include_costs: off.meta({ description: 'true is refused: trials have tokens here, and no costs.' }),
+    include_costs: off.meta({ description: 'true is refused: trials have tokens but no costs.' }),
     include_predict_and_score_children: flag(true),
     include_raw_data_rows: off,
     include_rows: flag(true),
     include_summary: off,
-    limit: z.int().min(0).max(mostRows).nullish().meta({ description: 'null is all rows.' }),
+    limit: z.int().min(0).max(mostRows).nullish().meta({ description: 'null returns all rows.' }),
     offset: z
       .int()
       .max(2 ** 40)
       .nullish()
       .meta({ default: 0 }),
     require_intersection: off,
-    resolve_row_refs: off.meta({ description: 'With include_raw_data_rows alone.' }),
+    resolve_row_refs: off.meta({ description: 'Only with include_raw_data_rows.' }),
     sort_by: z.array(RowSort).max(8).nullish(),
     summary_require_intersection: z
       .boolean()
       .nullish()
-      .meta({ description: 'As require_intersection unless given.' }),
+      .meta({ description: 'Defaults to require_intersection.' }),
   })
   .superRefine((body, context) => {
     if (body.evaluation_call_ids?.length || body.evaluation_run_ids?.length) return
@@ -105,7 +110,7 @@ const ScorerStats = z.object({
   missing_trial_count: z
     .number()
     .int()
-    .meta({ description: 'Trials of the evaluation that have no value for it.' }),
+    .meta({ description: 'Trials of the evaluation without a value of this scorer.' }),
   failed_trial_count: z.number().int().meta({ description: 'Trials of the evaluation that failed.' }),
 })
 
@@ -124,7 +129,7 @@ export type EvaluationSummary = z.output<typeof EvaluationSummary>
 export const Summary = z.object({ row_count: z.number().int(), evaluations: z.array(EvaluationSummary) })
 export type Summary = z.output<typeof Summary>
 
-export const ResultsAnswer = answer('The rows of the page and the summary, as far as they were asked for.', {
+export const ResultsAnswer = answer('The rows of the page and the summary, as requested.', {
   rows: z.array(Row),
   total_rows: z.number().int(),
   summary: Summary.nullable(),

@@ -6,7 +6,7 @@ import { ResultsAnswer, ResultsBody } from './results-contract.ts'
 
 export const evaluationResultRoutes = family(
   operation('POST', '/v2/:entity/:project/eval_results/query', {
-    summary: 'Compare evaluations: rows, trials, scores and what they add up to',
+    summary: 'Compare evaluations by rows, trials, scores and summaries',
     tags: ['evaluations'],
     params: projectPath,
     body: ResultsBody,

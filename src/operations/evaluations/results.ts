@@ -52,13 +52,13 @@ export async function queryResults(
   if (unread > 0) {
     const rows = unread === 1 ? '1 row refers' : `${unread} rows refer`
     warnings.push(
-      `filters, sort_by: ${rows} to no table row that is there for you; inputs.… of it counts as missing.`,
+      `filters, sort_by: ${rows} to no table row that you can read; inputs.… count as missing there.`,
     )
   }
   warnings.push(...(await emptyWarnings(results, view.evaluations)))
   const warn = (text: string) => {
     if (warnings.length < mostWarnings) warnings.push(text)
-    else if (warnings.length === mostWarnings) warnings.push('There are more warnings like these.')
+    else if (warnings.length === mostWarnings) warnings.push('More warnings like these were left out.')
   }
   return { rows: rowTexts(), others: { total_rows: page.total, summary, warnings } }
 
@@ -135,9 +135,7 @@ function withoutEffect(body: ResultsBody, evaluations: readonly string[]): strin
   for (const name of ['filters', 'sort_by'] as const) {
     for (const [index, { evaluation_call_id: id }] of (body[name] ?? []).entries()) {
       if (id != null && !evaluations.includes(id)) {
-        warnings.push(
-          `${name}.${index}.evaluation_call_id: ${id} is not one of the evaluations that were asked for.`,
-        )
+        warnings.push(`${name}.${index}.evaluation_call_id: ${id} is not one of the requested evaluations.`)
       }
     }
   }

@@ -6,12 +6,12 @@ import { mostEvaluations, RowFilter, RowSort } from './results-contract.ts'
 
 const ids = shortList(z.string().min(1).max(128), mostEvaluations)
   .min(1)
-  .meta({ description: 'Ids of the root calls.' })
+  .meta({ description: 'Ids of the root calls of the evaluations.' })
 
 const view = {
   project_id: projectId,
   evaluation_call_ids: ids,
-  filters: z.array(RowFilter).max(16).nullish().meta({ description: 'As in eval_results/query.' }),
+  filters: z.array(RowFilter).max(16).nullish().meta({ description: 'The same as in eval_results/query.' }),
   require_intersection: flag(false),
 }
 
@@ -46,10 +46,13 @@ export const ListAnswer = answer('The evaluations of the project that have trial
       row_count: count,
       trial_count: count,
       failed_trial_count: count,
-      mean_latency_seconds: z.number().nullable().meta({ description: 'Of the trials that tell it.' }),
+      mean_latency_seconds: z
+        .number()
+        .nullable()
+        .meta({ description: 'Mean over the trials that have a latency.' }),
       total_tokens: count
         .nullable()
-        .meta({ description: 'Of the trials that tell it; null when none does.' }),
+        .meta({ description: 'Sum over the trials that report tokens; null if none does.' }),
     }),
   ),
   total: count,
@@ -63,12 +66,12 @@ const bins = z.int().min(1).max(mostBins).nullish().meta({ default: usualBins })
 
 export const ScoresBody = z.strictObject({
   ...view,
-  field: z.string().min(1).max(1024).meta({ description: 'scores.…; booleans count 1 or 0.' }),
+  field: z.string().min(1).max(1024).meta({ description: 'scores.…; booleans count as 1 or 0.' }),
   baseline: z.string().max(128).nullish().meta({
-    description: 'What the others are compared with: one of the evaluations, the first unless given.',
+    description: 'The evaluation that the others are compared with. Default: the first one.',
   }),
   heat_for: z.string().max(128).nullish().meta({
-    description: 'The evaluation of which heat shows the rows against the baseline; null shows none.',
+    description: 'The evaluation that heat compares with the baseline row by row; null for none.',
   }),
   bins,
   heat_bins: bins,
@@ -81,42 +84,48 @@ const Interval = z.object({
   level: z.number(),
   method: z.enum(['bootstrap', 'normal']).meta({
     description:
-      'bootstrap: percentiles of 1,000 draws of the rows, the same for the same rows; normal: beyond 1,000 rows.',
+      'bootstrap: percentiles of 1,000 resamples of the rows, always the same for the same rows. normal: for more than 1,000 rows.',
   }),
 })
 
-export const ScoresAnswer = answer('How a score is distributed, and how it differs from row to row.', {
+export const ScoresAnswer = answer('The distribution of a score, and its differences row by row.', {
   field: z.string(),
   baseline: z.string(),
   least: z.number().nullable(),
   most: z.number().nullable(),
-  is_binary: z.boolean().meta({ description: 'All values are 0 or 1.' }),
+  is_binary: z.boolean().meta({ description: 'Whether all values are 0 or 1.' }),
   evaluations: z.array(
     z.object({
       evaluation_call_id: z.string(),
       trial_count: count,
-      value_count: count.meta({ description: 'Trials with a number or a boolean there.' }),
+      value_count: count.meta({ description: 'Trials with a number or a boolean in the field.' }),
       missing_trial_count: count,
       failed_trial_count: count,
       mean: z.number().nullable(),
-      counts: z.array(count).meta({ description: 'Trials in each bin from least to most.' }),
+      counts: z.array(count).meta({ description: 'Trials in each bin, from `least` to `most`.' }),
     }),
   ),
   pairs: z.array(
     z.object({
       evaluation_call_id: z.string(),
-      row_count: count.meta({ description: 'Rows with a value in both.' }),
+      row_count: count.meta({ description: 'Rows with a value in both evaluations.' }),
       wins: count.meta({ description: 'Rows whose mean is higher than that of the baseline.' }),
       ties: count,
       losses: count,
-      mean_difference: z.number().nullable().meta({ description: 'Of the means of each row.' }),
+      mean_difference: z
+        .number()
+        .nullable()
+        .meta({ description: 'Mean difference between the means of each row.' }),
       interval: Interval.nullable().meta({
-        description: 'Of the mean difference; null for less than two rows.',
+        description: 'Confidence interval of the mean difference; null for fewer than two rows.',
       }),
       agreement: z
         .object({ both: count, baseline_only: count, other_only: count, neither: count })
         .nullable()
-        .meta({ description: 'Rows that passed, when each row passed or failed in all of its trials.' }),
+        .meta({
+          description:
+            'Rows that passed in both, one or neither; null unless each row passed or failed in all of its trials.',
+        }),
     }),
   ),
   heat: z
@@ -124,7 +133,8 @@ export const ScoresAnswer = answer('How a score is distributed, and how it diffe
       evaluation_call_id: z.string(),
       bins: count,
       cells: z.array(z.tuple([count, count, count])).meta({
-        description: 'Bin of the baseline, bin of the other, rows. Cells without rows are left out.',
+        description:
+          'Bin of the baseline, bin of the other evaluation, number of rows. Empty cells are left out.',
       }),
     })
     .nullable(),
@@ -136,15 +146,15 @@ const mostNeighbours = 100
 export const RankBody = z.strictObject({
   ...view,
   row_digest: z.string().min(1).max(256),
-  sort_by: z.array(RowSort).max(8).nullish().meta({ description: 'As in eval_results/query.' }),
+  sort_by: z.array(RowSort).max(8).nullish().meta({ description: 'The same as in eval_results/query.' }),
   neighbours: z.int().min(0).max(mostNeighbours).nullish().meta({ default: 1 }),
 })
 export type RankBody = z.output<typeof RankBody>
 
-export const RankAnswer = answer('Where a row is in an order, and which rows are beside it.', {
-  rank: count.nullable().meta({ description: 'From 0; null when the row is not among them.' }),
+export const RankAnswer = answer('The rank of a row in an order, and its neighbours.', {
+  rank: count.nullable().meta({ description: 'Counts from 0; null if the row is not among the results.' }),
   total_rows: count,
-  before: z.array(z.string()).meta({ description: 'Digests of the rows before it, in their order.' }),
+  before: z.array(z.string()).meta({ description: 'Digests of the rows before it, in order.' }),
   after: z.array(z.string()),
 })
 export type RankAnswer = z.output<typeof RankAnswer>

@@ -16,7 +16,7 @@ export const evaluationViewRoutes = family(
     rule: ({ db, signal }, { caller, body }) => viewEvaluations(db, caller, body, signal),
   }),
   operation('POST', '/views/scores', {
-    summary: 'Compare the distributions of a score, and its differences from row to row',
+    summary: 'Compare the distributions of a score, and its differences row by row',
     tags,
     body: ScoresBody,
     answer: ScoresAnswer,
@@ -24,7 +24,7 @@ export const evaluationViewRoutes = family(
     rule: ({ db, signal }, { caller, body }) => viewScores(db, caller, body, signal),
   }),
   operation('POST', '/views/rank', {
-    summary: 'Find where a row is in an order of rows',
+    summary: 'Find the rank of a row in an order',
     tags,
     body: RankBody,
     answer: RankAnswer,

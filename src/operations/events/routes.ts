@@ -33,9 +33,9 @@ const events: Operation = async (app, { events: hub, models }) => {
       exposeHeadRoute: false,
       config: { staysOpen: true },
       schema: {
-        summary: 'What changes in the record, as it does',
+        summary: 'Stream changes of the record as they happen',
         description:
-          'Server-sent events, behind the commit of what they tell, those of 100 ms together. `open` says where the stream begins; `change` is what has changed; `resync` says that changes were missed, so that what is shown has to be read again; `end` says why nothing follows, as a refusal does. A comment comes in a silence. With `Last-Event-ID` a stream goes on where it was. docs/events.md.',
+          'Server-sent events, sent after the commit of what they report and grouped over 100 ms. `open` says where the stream begins; `change` reports changes; `resync` says that changes were missed, so the client has to read its data again; `end` says why the stream ends, in the form of a refusal. A comment is sent while there are no events. With `Last-Event-ID` a stream resumes where it was. See docs/events.md.',
         tags: ['events'],
         querystring: EventsQuery,
         response: {

@@ -17,21 +17,21 @@ export const exportFormats = ['jsonl', 'parquet'] as const
 export const ExportBody = z.strictObject({
   project_id: projectId,
   format: z.enum(exportFormats).nullish().meta({
-    description:
-      'JSON Lines, which is what an absent format is, or Parquet: a file of one kind, with a column for each member.',
+    description: 'JSON Lines (the default), or Parquet: a file of one kind, with a column for each member.',
   }),
   kinds: z
     .array(z.enum(exportKinds))
     .min(1)
     .max(16)
     .nullish()
-    .meta({ description: 'What is exported; everything when absent.' }),
+    .meta({ description: 'What to export. Default: everything.' }),
   filter: CallsFilter.nullish().meta({
-    description: 'Which calls. Feedback is then that about these calls; the other kinds are whole.',
+    description:
+      'Which calls to export. Feedback is then limited to these calls; the other kinds are exported in full.',
   }),
   query,
   after: callId.nullish().meta({
-    description: 'The last call that arrived, to go on behind it where an export of calls was cut off.',
+    description: 'Resumes an export of calls that was cut off: the id of the last call that arrived.',
   }),
 })
 export type ExportBody = z.output<typeof ExportBody>
@@ -42,11 +42,11 @@ const member = (what: string) => z.record(z.string(), z.unknown()).optional().me
 export const ExportLine = z.object({
   export: member('The first line: version, project_id, at, kinds.'),
   file: member('A piece of a file: digest, size, from, base64.'),
-  rows: member('Rows of a table in its order: table, count, from, values.'),
-  object: member('A version of an object, as /obj/read has it, with its tags and aliases.'),
+  rows: member('Rows of a table in order: table, count, from, values.'),
+  object: member('A version of an object, as returned by /obj/read, with its tags and aliases.'),
   call: CallRecord.optional(),
-  feedback: member('As /feedback/query has it.'),
-  end: member('The last line: how many there were of each kind. Without it the export was cut off.'),
+  feedback: member('As returned by /feedback/query.'),
+  end: member('The last line: how many there were of each kind. If it is missing, the export was cut off.'),
 })
 
 const user = plainText(256).nullish()

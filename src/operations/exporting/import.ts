@@ -90,7 +90,7 @@ export function createImport(db: Database, { project: given, user }: ImportOptio
     },
     async take(text: Buffer): Promise<void> {
       const line = fitted(ImportLine, readBody(text, ImportLine), 'body') as ImportLine
-      if (isWhole) throw broken('the line', 'something behind the last line', 'nothing')
+      if (isWhole) throw broken('the line', 'a line after the last one', 'nothing')
       if (line.export) {
         if (from !== undefined) throw broken('export', 'a second first line', 'one')
         from = line.export.project_id
@@ -98,7 +98,11 @@ export function createImport(db: Database, { project: given, user }: ImportOptio
         return
       }
       if (from === undefined || to === undefined) {
-        throw broken('the first line', 'none of an export', '{"export": {"version": 1, "project_id": …}}')
+        throw broken(
+          'the first line',
+          'not the head of an export',
+          '{"export": {"version": 1, "project_id": …}}',
+        )
       }
       if (line.call) calls.push(line.call)
       if (line.feedback) said.push(line.feedback)

@@ -30,7 +30,7 @@ export const exportRoutes: Operation = async (app, parts) => {
   const lines = createAtOnce(mostLines, 'too_many_exports')
   const parquets = createAtOnce(mostParquet, 'too_many_exports')
   const route = operation('POST', '/calls/export', {
-    summary: 'Export calls, feedback, objects, tables and files, one JSON text a line or as Parquet',
+    summary: 'Export calls, feedback, objects, tables and files, as JSON Lines or Parquet',
     tags: ['calls'],
     body: ExportBody,
     answer: exported,
@@ -57,5 +57,9 @@ function onlyKind(kinds: readonly ExportKind[] | null | undefined): ExportKind {
   const [kind, ...others] = new Set(kinds ?? exportKinds)
   if (kind !== undefined && others.length === 0) return kind
   const given = kinds ? kinds.join(', ') : 'everything'
-  throw refuse('invalid_value', { field: 'kinds', given, accepted: 'one kind, as the format is parquet' })
+  throw refuse('invalid_value', {
+    field: 'kinds',
+    given,
+    accepted: 'one kind, because the format is parquet',
+  })
 }

@@ -50,7 +50,7 @@ export function createAnnotationChecks(db: Reader, schemas: SchemaChecks, tenant
           throw refuse('annotation_mismatch', { field: place, given: result.given, spec, why: result.why })
         }
         case 'schema_error':
-          throw invalidSpec(given, `field_schema is no JSON Schema that can be checked: ${result.why}`)
+          throw invalidSpec(given, `field_schema is not a JSON Schema that can be checked: ${result.why}`)
         case 'over_budget':
           throw refuse('annotation_too_costly', { field, spec, limit: result.limit })
       }
@@ -75,7 +75,7 @@ async function readSchema(db: Reader, given: SpecGiven): Promise<string> {
     throw invalidSpec(given, `${place ? `${place}: ` : ''}${issue?.message.replace(/^Invalid input: /, '')}`)
   }
   const schema = membersOf(text).get('field_schema') ?? '{}'
-  if (!/^[{tf]/.test(schema)) throw invalidSpec(given, 'field_schema is no JSON Schema')
+  if (!/^[{tf]/.test(schema)) throw invalidSpec(given, 'field_schema is not a JSON Schema')
   if (schema.length > longestSchema) {
     throw invalidSpec(given, `field_schema is longer than ${longestSchema} characters`)
   }

@@ -15,20 +15,20 @@ export function checkNote({ payload, feedback_type }: FeedbackGiven, at: FieldNa
   const length = typeof note === 'string' ? lengthUpTo(note, longestNote + 1) : 0
   if (length >= 1 && length <= longestNote) return
   const given = length > longestNote ? `more than ${longestNote} characters` : described(note)
-  throw invalidPayload(at('payload.note'), given, feedback_type, `a text of 1 to ${longestNote} characters`)
+  throw invalidPayload(at('payload.note'), given, feedback_type, `a string of 1 to ${longestNote} characters`)
 }
 
 export function checkReaction({ payload, feedback_type }: FeedbackGiven, at: FieldName): void {
   const emoji = memberOf(payload, 'emoji')
   if (typeof emoji === 'string') return
-  throw invalidPayload(at('payload.emoji'), described(emoji), feedback_type, 'a text of one emoji')
+  throw invalidPayload(at('payload.emoji'), described(emoji), feedback_type, 'a string with one emoji')
 }
 
 /** The member may have any value, even null, but it must be present. */
 export function checkMember(given: FeedbackGiven, name: 'value' | 'output', at: FieldName): void {
   if (Object.hasOwn(given.payload.json.value as object, name)) return
   const type = given.feedback_type
-  throw invalidPayload(at(`payload.${name}`), described(undefined), type, 'any value, null too')
+  throw invalidPayload(at(`payload.${name}`), described(undefined), type, 'any value, including null')
 }
 
 /** The payload with the names of its emoji, with and without skin tone. Other members keep every digit. */

@@ -21,7 +21,7 @@ export function checkTarget({ svc_ref }: FeedbackGiven, at: FieldName): void {
   throw wrong(
     at('svc_ref'),
     svc_ref,
-    '<scheme>:///<entity>/<project>/<kind>/…, or a text that is not a reference',
+    '<scheme>:///<entity>/<project>/<kind>/…, or a string that is not a reference',
   )
 }
 
@@ -51,7 +51,7 @@ export function checkNamed(given: FeedbackGiven, kind: 'annotation' | 'runnable'
   const field = `${kind}_ref` as const
   const ref = namedRefOf(given, field, at)
   if (ref.name === name) return ref
-  const accepted = `a reference whose name is ${JSON.stringify(name)}, as feedback_type says`
+  const accepted = `a reference to the name ${JSON.stringify(name)}, which feedback_type has`
   throw wrong(at(field), given[field], accepted)
 }
 
@@ -88,7 +88,7 @@ export function requireRef(given: FeedbackGiven, field: RefField, why: string, a
 export function refuseRef(given: FeedbackGiven, field: RefField, kind: string, at: FieldName): void {
   if (given[field] == null) return
   const type = JSON.stringify(given.feedback_type)
-  throw wrong(at(field), given[field], `null, because feedback of type ${type} is no ${kind}`)
+  throw wrong(at(field), given[field], `null, because ${type} is not ${kind} feedback`)
 }
 
 function wrong(field: string, given: string | null | undefined, accepted: string): Refusal {

@@ -20,7 +20,7 @@ const refused = ['invalid_value', 'object_not_found', 'feedback_conflict', 'reco
 
 export const feedbackRoutes = family(
   operation('POST', '/feedback/create', {
-    summary: 'Say something about a call, an object, or anything else',
+    summary: 'Create feedback on a call, an object, or anything else',
     tags,
     body: FeedbackGiven,
     answer: FeedbackAnswer,
@@ -29,7 +29,7 @@ export const feedbackRoutes = family(
     rule: (intake, { caller, body }) => createFeedback(intake, caller, body),
   }),
   operation('POST', '/feedback/batch/create', {
-    summary: 'Create many feedbacks, or none',
+    summary: 'Create feedback in a batch, all or none',
     tags,
     body: BatchBody,
     answer: BatchAnswer,
@@ -49,14 +49,14 @@ export const feedbackRoutes = family(
     },
   }),
   operation('POST', '/feedback/purge', {
-    summary: 'Remove feedback by its ids',
+    summary: 'Delete feedback by id',
     tags,
     body: PurgeBody,
     answer: PurgeAnswer,
     rule: ({ db }, { caller, body }) => purgeFeedback(db, caller, body),
   }),
   operation('POST', '/feedback/replace', {
-    summary: 'Put a new feedback in the place of one',
+    summary: 'Replace feedback',
     tags,
     body: ReplaceBody,
     answer: FeedbackAnswer,

@@ -45,7 +45,7 @@ export const fileRoutes = family(
     }),
   ),
   operation('POST', '/files/query_stats', {
-    summary: 'How much the files of a project take',
+    summary: 'Read the total size of the files of a project',
     tags,
     body: StatsBody,
     answer: StatsAnswer,

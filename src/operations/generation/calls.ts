@@ -48,7 +48,7 @@ export function callsAsked(
   if (choice === 'none') return undefined
   if (!tools?.length) {
     if (choice === undefined) return undefined
-    throw wrong(names.choice, `${shown(choice)} without ${names.tools}`, `${names.tools} beside it`)
+    throw wrong(names.choice, `${shown(choice)} without ${names.tools}`, `${names.tools} with it`)
   }
   checkNames(tools, names)
   const { parameters = 'function.parameters' } = names
@@ -72,7 +72,7 @@ export function callsAsked(
     known(choice.name)
     return { ...asked, tools: placed.filter((tool) => tool.function.name === choice.name), choice }
   }
-  if (choice.allowed.length === 0) throw wrong(names.choice, 'no tools that are allowed', 'at least one')
+  if (choice.allowed.length === 0) throw wrong(names.choice, 'no allowed tools', 'at least one')
   for (const name of choice.allowed) known(name)
   return {
     ...asked,
@@ -92,7 +92,8 @@ function checkNames(
     if (!nameForm.test(name)) {
       throw wrong(path, JSON.stringify(name), 'letters, digits and any of _ - . : / @')
     }
-    if (known.has(name)) throw wrong(path, `${JSON.stringify(name)} a second time`, 'a name for each tool')
+    if (known.has(name))
+      throw wrong(path, `${JSON.stringify(name)} a second time`, 'a different name for each tool')
     known.add(name)
   }
 }

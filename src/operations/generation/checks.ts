@@ -22,7 +22,7 @@ export interface StreamFields {
 
 export function checkStream({ stream, stream_options, prompt_logprobs }: StreamFields): void {
   if (!stream && stream_options && Object.values(stream_options).some((value) => value !== undefined)) {
-    throw wrong('stream_options', 'given without `stream`', 'with "stream": true only')
+    throw wrong('stream_options', 'given without `stream`', 'only with "stream": true')
   }
   if (stream && prompt_logprobs) {
     throw wrong('prompt_logprobs', `${prompt_logprobs} with "stream": true`, '0 in a stream, or no stream')
@@ -41,7 +41,7 @@ export function checkSampling(fields: SamplingFields, maxTokens: number | undefi
     throw wrong(
       'n',
       `${n} with temperature ${temperature}`,
-      '1 with greedy sampling: all answers would be the same',
+      '1 with greedy sampling, because all answers would be the same',
     )
   }
   if (min_tokens !== undefined && maxTokens !== undefined && min_tokens > maxTokens) {
@@ -49,7 +49,7 @@ export function checkSampling(fields: SamplingFields, maxTokens: number | undefi
   }
   const letters = (fields.bad_words ?? []).reduce((sum, { length }) => sum + length, 0)
   if (letters > longestBadWords) {
-    throw wrong('bad_words', `${letters} characters together`, `at most ${longestBadWords}`)
+    throw wrong('bad_words', `${letters} characters in all`, `at most ${longestBadWords}`)
   }
   if (truncate_prompt_tokens === 0) {
     throw wrong('truncate_prompt_tokens', '0, which leaves no prompt', '-1, or at least 1')

@@ -24,7 +24,7 @@ export const constraintFields = {
         format: jsonValue().nullish(),
       })
       .nullish(),
-    'The form of the answer: `text`; `json_object`, with an optional `schema`; `json_schema`, enforced whether `strict` or not; `structural_tag`, in both forms. Without a `type` a `json_schema` counts. What cannot be guaranteed is refused (docs/structured-output.md).',
+    'The form of the answer: `text`; `json_object`, with an optional `schema`; `json_schema`, enforced whether `strict` or not; `structural_tag`, in both forms. `type` may be left out with a `json_schema`. What cannot be guaranteed is refused (docs/structured-output.md).',
   ),
   structured_outputs: documented(
     z
@@ -44,7 +44,7 @@ export const constraintFields = {
         _backend_was_auto: flag().optional().meta({ default: false }),
       })
       .nullish(),
-    'One of `json` (a JSON Schema or its text), `regex`, `choice`, `grammar` (GBNF), `json_object` and `structural_tag`, and how JSON is written: `whitespace_pattern`, `disable_any_whitespace`, `disable_additional_properties` (false leaves objects open, as in JSON Schema), `any_order` (members come in any order). `disable_fallback`, `_backend` and `_backend_was_auto` have no effect. A request has one constraint, here or in `response_format`.',
+    'One of `json` (a JSON Schema or its text), `regex`, `choice`, `grammar` (GBNF), `json_object` and `structural_tag`, with options for how JSON is written: `whitespace_pattern`, `disable_any_whitespace`, `disable_additional_properties` (false leaves objects open, as in JSON Schema), `any_order` (members may come in any order). `disable_fallback`, `_backend` and `_backend_was_auto` have no effect. A request may have one constraint, here or in `response_format`.',
   ),
 }
 export type ConstraintFields = z.output<z.ZodObject<typeof constraintFields>>

@@ -29,15 +29,15 @@ export function constraintOf(
   const format = body.response_format == null ? undefined : formatConstraint(body.response_format)
   const outputs = body.structured_outputs == null ? undefined : outputsConstraint(body.structured_outputs)
   if (body.structured_outputs != null && format === undefined && outputs === undefined) {
-    throw wrong('structured_outputs', 'an object that says nothing', accepted)
+    throw wrong('structured_outputs', 'an object without a constraint', accepted)
   }
   const asked = outputs ?? format
   if (asked === undefined) return undefined
   if (outputs && format && JSON.stringify(outputs.constraint) !== JSON.stringify(format.constraint)) {
     throw wrong(
       'structured_outputs',
-      `${outputs.constraint.kind} beside a response_format`,
-      'one constraint in a request',
+      `${outputs.constraint.kind} together with a response_format`,
+      'one constraint per request',
     )
   }
   if (body.use_beam_search) {
@@ -45,7 +45,7 @@ export function constraintOf(
     throw refuse('not_available', {
       field,
       given: 'a constraint with use_beam_search',
-      accepted: 'one of both',
+      accepted: 'only one of the two',
     })
   }
   return { ...asked, options: optionsOf(body.structured_outputs) }
@@ -123,7 +123,7 @@ function parsed(text: string, field: string): unknown {
   try {
     value = JSON.parse(text)
   } catch (error) {
-    throw refuse('constraint_invalid', { field, why: `its text is no JSON: ${(error as Error).message}` })
+    throw refuse('constraint_invalid', { field, why: `its text is not JSON: ${(error as Error).message}` })
   }
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value
   throw wrong(field, text.slice(0, 40), 'a JSON Schema that is an object')
@@ -139,8 +139,8 @@ function optionsOf(outputs: Outputs | null | undefined): ConstraintOptions {
   if (none && pattern != null) {
     throw wrong(
       'structured_outputs.whitespace_pattern',
-      'a pattern beside disable_any_whitespace',
-      'one of both',
+      'a pattern together with disable_any_whitespace',
+      'only one of the two',
     )
   }
   return {

@@ -29,9 +29,9 @@ export const Message = z.object({
   role: plainText(64).min(1),
   content: z
     .union(
-      [z.string(), z.array(z.union([z.string(), Part], { error: 'expected a text or a part' })).max(1_024)],
+      [z.string(), z.array(z.union([z.string(), Part], { error: 'expected a string or a part' })).max(1_024)],
       {
-        error: 'expected a text or a list of at most 1024 parts',
+        error: 'expected a string or a list of at most 1024 parts',
       },
     )
     .nullish(),
@@ -59,20 +59,20 @@ const reasoningEfforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', '
 export const conversationFields = {
   messages: documented(
     longList(Message),
-    'The conversation: 1 to 10000 messages of any role; `developer` becomes `system` where the template does not know it. Content is a text or a list of text parts; images, audio and files are refused by their type. The arguments of `tool_calls` are the text of a JSON object.',
+    'The conversation: 1 to 10000 messages of any role; `developer` becomes `system` if the template does not know it. Content is a string or a list of text parts; images, audio and files are refused by their type. The arguments of `tool_calls` are a JSON object as a string.',
   ),
   model: documented(
     z.string().max(256).nullish(),
-    'A served name; the first one answers when it is null or empty.',
+    'A served name. If it is null or empty, the first model answers.',
   ),
   add_generation_prompt: documented(
     flag().optional(),
-    'The template opens a turn of the assistant. When false, the answer has the role of the last message.',
+    'Whether the template opens a turn of the assistant. If false, the answer has the role of the last message.',
     { initial: true },
   ),
   continue_final_message: documented(
     flag().optional(),
-    'The last message stays open and the answer continues it. Needs `"add_generation_prompt": false`. A constraint is about both together: the message begins what fits it, or is refused.',
+    'Leaves the last message open, so that the answer continues it. Needs `"add_generation_prompt": false`. A constraint applies to the message and the answer together: the message must be the beginning of a text that fits, or it is refused.',
     { initial: false },
   ),
   chat_template: documented(
@@ -81,19 +81,19 @@ export const conversationFields = {
   ),
   chat_template_kwargs: documented(
     jsonObject().transform(variablesGiven).nullish(),
-    'Variables for the template. A field of the request wins over a variable of the same name, unless it is null. The names `chat_template` and `tokenize` are refused.',
+    'Variables for the template. A field of the request takes precedence over a variable of the same name, unless it is null. The names `chat_template` and `tokenize` are refused.',
   ),
   documents: documented(
     z.array(jsonObject().transform(documentGiven)).max(1_024).nullish(),
-    'Objects with text values, for templates that show documents.',
+    'Objects with string values, for templates that show documents.',
   ),
   reasoning_effort: documented(
     z.enum(reasoningEfforts).nullish(),
-    '`none` switches thinking off where the template can, anything else switches it on. Also a variable for templates that know it.',
+    '`none` turns thinking off if the template can, anything else turns it on. Also passed as a variable to templates that know it.',
   ),
   tools: documented(
     z.array(Tool).max(512).nullish(),
-    'What the answer may call; docs/tools.md says how. Names have letters, digits and any of `_-.:/@`.',
+    'The tools that the answer may call; see docs/tools.md. Names consist of letters, digits and any of `_-.:/@`.',
   ),
 }
 export type ConversationFields = z.output<z.ZodObject<typeof conversationFields>>

@@ -18,19 +18,19 @@ export function checkConversation(fields: ConversationFields): void {
   if (fields.continue_final_message && (fields.add_generation_prompt ?? true)) {
     throw wrong(
       'continue_final_message',
-      'true together with add_generation_prompt, which is true unless it is given',
+      'true together with add_generation_prompt, which defaults to true',
       'true only with "add_generation_prompt": false',
     )
   }
   if (fields.continue_final_message && messages.at(-1)?.tool_calls?.length) {
     throw wrong(
       'continue_final_message',
-      'true behind a message with tool_calls',
+      'true after a message with tool_calls',
       'a last message with content only',
     )
   }
   for (const [index, { notText }] of (documents ?? []).entries()) {
-    if (notText !== undefined) throw wrong(`documents.${index}.${notText}`, 'not a text', 'texts only')
+    if (notText !== undefined) throw wrong(`documents.${index}.${notText}`, 'not a string', 'only strings')
   }
 }
 
@@ -50,7 +50,7 @@ export function conversationFrom(
   for (const { name } of reserved) {
     throw wrong(
       `chat_template_kwargs.${name}`,
-      'a name that is not a variable of templates',
+      'a name that is not a template variable',
       name === 'tokenize' ? 'other names' : 'the field chat_template',
     )
   }

@@ -79,6 +79,6 @@ export function checkCandidates(field: string, candidates: number): void {
   throw wrong(
     field,
     `up to ${candidates} candidates in one answer`,
-    `up to ${mostCandidates}, counted as tokens of all answers times candidates of each token; or a stream`,
+    `up to ${mostCandidates}, counted as tokens of all answers times candidates per token; or a stream`,
   )
 }

@@ -15,6 +15,6 @@ export function checkMetadata(given: JsonText | null | undefined): void {
     if (name.length > longestName)
       throw wrong('metadata', 'a longer name', `names of at most ${longestName} characters`)
     if (typeof value === 'string' && value.length <= longestEntry) continue
-    throw wrong(`metadata.${name}`, 'another value', `a text of at most ${longestEntry} characters`)
+    throw wrong(`metadata.${name}`, 'another value', `a string of at most ${longestEntry} characters`)
   }
 }

@@ -279,9 +279,9 @@ function registerLoads(registers: Registry[], models: Models, list: () => ModelL
         for (const [model, counts] of list().loads) this.inc({ model }, counts[what])
       },
     })
-  counted('loaded', 'heddle_model_loads_total', 'How often a model was loaded.')
-  counted('unloaded', 'heddle_model_unloads_total', 'How often a model was unloaded.')
-  counted('failed', 'heddle_model_load_failures_total', 'How often a model could not be loaded.')
+  counted('loaded', 'heddle_model_loads_total', 'Number of times that a model was loaded.')
+  counted('unloaded', 'heddle_model_unloads_total', 'Number of times that a model was unloaded.')
+  counted('failed', 'heddle_model_load_failures_total', 'Number of times that a model could not be loaded.')
   new Gauge({
     name: 'heddle_models_memory_bytes',
     help: 'Memory that the loaded models are planned to use, and its limit.',

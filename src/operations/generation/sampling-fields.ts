@@ -21,7 +21,7 @@ const stopText = z.string().min(1).max(4_096)
 export const samplingFields = {
   frequency_penalty: documented(
     number(z.number().min(-2).max(2)).nullish(),
-    'Subtracted from the logit of a token once for each time that it occurs in the answer so far.',
+    'Subtracted from the logit of a token for each of its occurrences in the answer so far.',
     { initial: 0 },
   ),
   presence_penalty: documented(
@@ -36,27 +36,27 @@ export const samplingFields = {
   ),
   temperature: documented(
     number(z.number().min(0)).nullish(),
-    '0 takes the likeliest token each time; between 0 and 0.01 it counts as 0.01.',
+    '0 always takes the most likely token. Values between 0 and 0.01 count as 0.01.',
     { initial: 1 },
   ),
   top_p: documented(
     number(z.number().gt(0).max(1)).nullish(),
-    'Draws from the smallest set of likeliest tokens whose probabilities add up to this.',
+    'Draws from the smallest set of most likely tokens whose probabilities add up to this value.',
     { initial: 1 },
   ),
   top_k: documented(
     integer(-1, mostTokens).nullish(),
-    'Draws from this many of the likeliest tokens; 0 and -1 mean all.',
+    'Draws from this many of the most likely tokens; 0 and -1 mean all.',
     { initial: 0 },
   ),
   min_p: documented(
     number(z.number().min(0).max(1)).nullish(),
-    'Draws from tokens that have at least this fraction of the probability of the likeliest one.',
+    'Draws from tokens with at least this fraction of the probability of the most likely token.',
     { initial: 0 },
   ),
   seed: documented(
     int64().nullish(),
-    'The same seed repeats the same draws; choice i takes seed + i. -1 is no seed. Beyond the ends of 64 bits, up to ±9223372036854776000 (the ends as doubles write them), it counts as the end.',
+    'The same seed repeats the same draws; choice i uses seed + i. -1 means no seed. Values beyond the range of 64 bits, up to ±9223372036854776000 (its ends as doubles write them), count as the end of the range.',
   ),
   n: documented(
     integer(1, mostChoices).nullish(),
@@ -65,20 +65,20 @@ export const samplingFields = {
   ),
   logit_bias: documented(
     jsonObject().transform(biasGiven).nullish(),
-    'Token ids, each with what is added to its logit. Values beyond ±100 count as ±100. At most 16384 entries.',
+    'Maps token ids to values that are added to their logits. Values beyond ±100 count as ±100. At most 16384 entries.',
   ),
   allowed_token_ids: documented(
     tokenIds(65_536).min(1).nullish(),
-    'Only these tokens can be drawn. For the answer to end by itself, the end token must be among them.',
+    'Only these tokens can be drawn. The answer can end by itself only if the end token is among them.',
   ),
   bad_words: documented(
     z.array(plainText(1_024).min(1)).max(1_024).optional(),
-    'Texts that never appear in the answer, whatever tokens spell them: with or without a space before them, also inside a longer word (`small` bans `smaller` too), case as given. vLLM bans one or two sequences of tokens for each. At most 65536 characters together.',
+    'Texts that never appear in the answer, whichever tokens they consist of: with or without a space before them, also inside a longer word (`small` bans `smaller` too), case-sensitive. vLLM bans one or two token sequences for each. At most 65536 characters in all.',
     { initial: [] },
   ),
   use_beam_search: documented(
     flag().optional(),
-    'Searches for the likeliest answers, `n` wide, instead of drawing; penalties, top_*, seed, stop texts and logit_bias have no effect. Not with a constraint or `repetition_detection`.',
+    'Searches for the most likely answers with a beam of width `n` instead of drawing. Penalties, top_*, seed, stop texts and logit_bias have no effect. Not allowed with a constraint or `repetition_detection`.',
     { initial: false },
   ),
   length_penalty: documented(
@@ -89,32 +89,32 @@ export const samplingFields = {
 
   max_tokens: documented(
     integer(1, mostTokens).nullish(),
-    'Deprecated by OpenAI; `max_completion_tokens` wins. Without either, as many as the context leaves. More than that is refused.',
+    'Deprecated by OpenAI; `max_completion_tokens` takes precedence. Without either, as many as the context leaves. More than that is refused.',
   ),
   min_tokens: documented(
     integer(0, mostTokens).optional(),
-    'Before this many tokens nothing ends the answer: no end token, stop token, stop text or repetition. More than the answer can have is refused.',
+    'Nothing ends the answer before this many tokens: no end token, stop token, stop text or repetition. More than the maximum length of the answer is refused.',
     { initial: 0 },
   ),
   stop: documented(
     z
       .union([stopText, z.array(stopText).max(1_024)], {
-        error: 'expected a text of 1 to 4096 characters, or a list of at most 1024 such texts',
+        error: 'expected a string of 1 to 4096 characters, or a list of at most 1024 such strings',
       })
       .nullish(),
-    'The answer ends before the first of these texts. `stop_reason` says which.',
+    'The answer ends before the first of these texts. `stop_reason` names it.',
     { initial: [] },
   ),
   stop_token_ids: documented(
     tokenIds(4_096).nullish(),
-    'The answer ends at the first of these tokens. `stop_reason` says which.',
+    'The answer ends at the first of these tokens. `stop_reason` names it.',
   ),
-  ignore_eos: documented(flag().optional(), 'The end token of the model does not end the answer.', {
+  ignore_eos: documented(flag().optional(), 'If true, the end token of the model does not end the answer.', {
     initial: false,
   }),
   include_stop_str_in_output: documented(
     flag().optional(),
-    'The stop text, or the text of the stop token, stays in the answer.',
+    'Keeps the stop text, or the text of the stop token, in the answer.',
     { initial: false },
   ),
   repetition_detection: documented(
@@ -128,12 +128,12 @@ export const samplingFields = {
     'Ends the answer, with `finish_reason` `repetition`, when its last tokens repeat one pattern of `min_pattern_size` to `max_pattern_size` tokens `min_count` times. A `max_pattern_size` of 0 turns it off; `min_count` is at least 2.',
   ),
 
-  skip_special_tokens: documented(flag().optional(), 'Leaves the text of special tokens out of the answer.', {
+  skip_special_tokens: documented(flag().optional(), 'Removes the text of special tokens from the answer.', {
     initial: true,
   }),
   spaces_between_special_tokens: documented(
     flag().optional(),
-    'Puts spaces between special tokens where their text is shown.',
+    'Adds spaces between special tokens when their text is shown.',
     { initial: true },
   ),
   truncate_prompt_tokens: documented(
@@ -145,7 +145,7 @@ export const samplingFields = {
         .refine(Number.isInteger, 'expected a whole number')
         .meta({ type: 'integer' }),
     ).nullish(),
-    'Keeps this many of the last tokens of the prompt; -1 keeps as many as the context leaves beside the answer. Only the end of a long text is tokenized.',
+    'Keeps only this many of the last tokens of the prompt; -1 keeps as many as fit into the context with the answer. Only the end of a long text is tokenized.',
   ),
   cache_salt: documented(
     plainText(256).min(1).nullish(),
@@ -153,7 +153,7 @@ export const samplingFields = {
   ),
   priority: documented(
     integer(-(2 ** 31), 2 ** 31 - 1).optional(),
-    'Requests with a lower value go first. Anything but 0 is refused unless HEDDLE_PRIORITY=on.',
+    'Requests with a lower value run first. Values other than 0 are refused unless HEDDLE_PRIORITY=on.',
     { initial: 0 },
   ),
 }

@@ -3,16 +3,16 @@ import { answer } from '../../domain/fields.ts'
 import { UserSettings } from '../../domain/user-settings.ts'
 import { family, operation } from '../parts.ts'
 
-const MeAnswer = answer('Whose key this is, and what it may use.', {
+const MeAnswer = answer('The user of the key, and what it may use.', {
   name: z.string(),
   role: z.enum(['member', 'admin']),
-  entities: z.array(z.string()).meta({ description: '* is all.' }),
-  settings: UserSettings.meta({ description: 'What an operator has set; what is absent is not limited.' }),
+  entities: z.array(z.string()).meta({ description: '* means all.' }),
+  settings: UserSettings.meta({ description: 'Limits set by an operator; what is absent is not limited.' }),
 })
 
 export const meRoutes = family(
   operation('GET', '/me', {
-    summary: 'Who is calling',
+    summary: 'Read who the caller is',
     tags: ['service'],
     answer: MeAnswer,
     refusals: [],

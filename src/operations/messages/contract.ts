@@ -12,12 +12,12 @@ export const MessagesBody = z.object({
   ...sharedFields,
   max_tokens: documented(
     integer(1, mostTokens),
-    'The most tokens of the answer, with those of its thoughts. More than the context leaves counts as what it leaves; the answer then ends with `model_context_window_exceeded`.',
+    'The maximum number of tokens of the answer, thoughts included. It is lowered to what the context leaves; the answer then ends with `model_context_window_exceeded`.',
   ),
   stream: documented(optIn(), 'Sends the answer as server-sent events.'),
   stop_sequences: documented(
     z.array(z.string().min(1).max(4_096)).max(1_024).nullish(),
-    'The answer ends before the first of these texts; `stop_sequence` says which.',
+    'The answer ends before the first of these texts; `stop_sequence` names it.',
   ),
   temperature: samplingFields.temperature,
   top_p: samplingFields.top_p,
@@ -25,27 +25,31 @@ export const MessagesBody = z.object({
 
   store: documented(
     flag().nullish(),
-    'Whether the answer becomes a call of the record (docs/recording.md): `false` leaves it out, `true` asks for it under HEDDLE_RECORD=asked. Anthropic has no such field.',
+    'Whether the answer is recorded as a call (docs/recording.md): `false` turns it off, `true` requests it under HEDDLE_RECORD=asked. Anthropic has no such field.',
   ),
   metadata: documented(
     z.object({ user_id: z.string().max(1_024).nullish() }).nullish(),
-    'The caller is known by its key.',
+    'The caller is identified by its key.',
     none,
   ),
-  service_tier: documented(z.string().max(64).nullish(), 'There is one tier.', none),
-  speed: documented(z.string().max(64).nullish(), 'There is one speed.', none),
+  service_tier: documented(z.string().max(64).nullish(), 'There is only one tier.', none),
+  speed: documented(z.string().max(64).nullish(), 'There is only one speed.', none),
   inference_geo: documented(z.string().max(64).nullish(), 'The model runs here.', none),
   context_management: documented(
     jsonValue().nullish(),
-    'Nothing is taken out of a conversation; `applied_edits` of the answer is empty.',
+    'Nothing is removed from a conversation; `applied_edits` of the answer is empty.',
     none,
   ),
-  container: documented(jsonValue().nullish(), 'Nothing is run on the server.', refused),
-  mcp_servers: documented(jsonValue().nullish(), 'Anything but an empty list. Clients call tools.', refused),
-  compaction: refusedField('send a conversation that fits, or ask for its summary'),
+  container: documented(jsonValue().nullish(), 'The server runs no code.', refused),
+  mcp_servers: documented(
+    jsonValue().nullish(),
+    'Anything but an empty list: tools are called by clients.',
+    refused,
+  ),
+  compaction: refusedField('send a conversation that fits, or ask for a summary of it'),
   thread: documented(
     jsonValue().nullish(),
-    'No conversation is held between requests: each brings all of it. The code is `thread_unsupported_request`, upon which the tool runner of the SDK goes on without threads.',
+    'Conversations are not kept between requests: each request contains all of it. The code is `thread_unsupported_request`, on which the tool runner of the SDK continues without threads.',
     refused,
   ),
 })
@@ -54,16 +58,16 @@ export type MessagesBody = z.output<typeof MessagesBody>
 export const CountTokensBody = z.object(sharedFields)
 export type CountTokensBody = z.output<typeof CountTokensBody>
 
-export const CountTokensAnswer = answer('What a request with these fields would count.', {
+export const CountTokensAnswer = answer('The number of input tokens of a request with these fields.', {
   input_tokens: z.int(),
 })
 
 const Usage = z.object({
-  input_tokens: z.int().meta({ description: 'Tokens of the prompt that were read.' }),
+  input_tokens: z.int().meta({ description: 'Prompt tokens that were computed.' }),
   cache_creation_input_tokens: z.int(),
   cache_read_input_tokens: z
     .int()
-    .meta({ description: 'Tokens of the prompt that were known from an earlier request.' }),
+    .meta({ description: 'Prompt tokens that were cached from an earlier request.' }),
   output_tokens: z.int(),
   output_tokens_details: z.object({ thinking_tokens: z.int() }),
   service_tier: z.literal('standard'),
@@ -110,7 +114,7 @@ const message = {
   usage: Usage,
   context_management: z.object({ applied_edits: z.array(z.never()) }).optional(),
 }
-export const MessageAnswer = answer('The conversation goes on with this message.', message)
+export const MessageAnswer = answer('The next message of the conversation.', message)
 export type MessageAnswer = z.output<typeof MessageAnswer>
 
 const BlockDelta = z.discriminatedUnion('type', [

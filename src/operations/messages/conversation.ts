@@ -24,7 +24,7 @@ export function conversationOf(body: CountTokensBody, tools: readonly GivenTool[
     throw wrong(
       'messages',
       'a last message with a block of type "tool_use"',
-      'a message with its tool_result behind it',
+      'a message followed by its tool_result',
     )
   }
   return {
@@ -125,10 +125,10 @@ function callOf({ id, name, input }: ContentBlock, path: string): GivenToolCall 
 }
 
 function givenThought({ thinking, signature }: ContentBlock, path: string): string {
-  if (thinking == null) throw missing(`${path}.thinking`, 'a text')
+  if (thinking == null) throw missing(`${path}.thinking`, 'a string')
   const thought = thoughtOf(thinking, signature ?? '')
   if (thought !== undefined) return thought
-  throw wrong(`${path}.signature`, 'the signature of another thought', 'the thought as it was answered')
+  throw wrong(`${path}.signature`, 'the signature of another thought', 'the thought as it was returned')
 }
 
 interface Text {
@@ -148,14 +148,18 @@ function textsOf(content: string | readonly Text[], path: string): string[] {
 }
 
 function addText(texts: string[], { text }: Text, path: string): void {
-  if (text == null) throw missing(`${path}.text`, 'a text')
+  if (text == null) throw missing(`${path}.text`, 'a string')
   if (text !== '') texts.push(text)
 }
 
 const missing = (field: string, accepted: string) => wrong(field, 'nothing', accepted)
 
 const wrongType = ({ type }: { type: string }, path: string, accepted: string) =>
-  wrong(`${path}.type`, `a block of type ${JSON.stringify(type)}, which the model cannot take here`, accepted)
+  wrong(
+    `${path}.type`,
+    `a block of type ${JSON.stringify(type)}, which the model does not accept here`,
+    accepted,
+  )
 
 /** Joins consecutive turns of one role, because many templates require roles to alternate. */
 function joined(turns: readonly Turn[]): GivenMessage[] {

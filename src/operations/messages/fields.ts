@@ -17,7 +17,7 @@ const TextBlock = z.object({
 
 const textOrBlocks = <Block extends z.ZodType>(block: Block) =>
   z.union([z.string(), z.array(block).max(4_096)], {
-    error: 'expected a text or a list of at most 4096 blocks',
+    error: 'expected a string or a list of at most 4096 blocks',
   })
 
 const ContentBlock = TextBlock.extend({
@@ -65,27 +65,27 @@ const OutputFormat = z.object({ type: z.literal('json_schema'), schema: jsonObje
 export const sharedFields = {
   model: documented(
     z.string().max(256).nullish(),
-    'A served name; the first one answers when it is null or empty.',
+    'A served name. If it is null or empty, the first model answers.',
   ),
   messages: documented(
     longList(Message),
-    'The conversation: 1 to 10000 messages of `user`, `assistant` and `system`. Turns of one role that follow each other are one turn. A last message of the assistant is continued. Blocks: `text`, `tool_use`, `tool_result`, `thinking`, `redacted_thinking` (no effect); others, such as images, are refused by their type.',
+    'The conversation: 1 to 10000 messages of `user`, `assistant` and `system`. Consecutive messages of one role form one turn. If the last message is of the assistant, the answer continues it. Blocks: `text`, `tool_use`, `tool_result`, `thinking`, `redacted_thinking` (no effect); others, such as images, are refused by their type.',
   ),
   system: documented(
     textOrBlocks(TextBlock).nullish(),
-    'The system message: a text or text blocks. The line `x-anthropic-billing-header` of Claude Code is taken out, because it is another one in each request.',
+    'The system message: a string or text blocks. The line `x-anthropic-billing-header` of Claude Code is removed, because it differs in each request.',
   ),
   tools: documented(
     z.array(Tool).max(512).nullish(),
-    'What the answer may call. Tools of another type than `custom` are left out, and named in the header `x-heddle-skipped-tools`. `defer_loading`, `input_examples`, `allowed_callers` and `eager_input_streaming` have no effect.',
+    'The tools that the answer may call. Tools of other types than `custom` are left out and named in the header `x-heddle-skipped-tools`. `defer_loading`, `input_examples`, `allowed_callers` and `eager_input_streaming` have no effect.',
   ),
   tool_choice: documented(
     ToolChoice.nullish(),
-    '`auto`, `any`, `tool` with a `name`, or `none`, which still shows the tools to the model. `disable_parallel_tool_use` ends the answer after its first call. Absent is `auto` where there are tools.',
+    '`auto`, `any`, `tool` with a `name`, or `none`, which still shows the tools to the model. `disable_parallel_tool_use` ends the answer after its first call. Default: `auto` if there are tools.',
   ),
   thinking: documented(
     Thinking.nullish(),
-    '`enabled` with `budget_tokens`, `adaptive` or `between_tools` let a model think that can; `disabled`, or nothing, does not where its template has a switch. `"display": "omitted"` leaves the text of thoughts out.',
+    '`enabled` with `budget_tokens`, `adaptive` or `between_tools` let the model think, if it can. `disabled`, or no value, turns thinking off if the template has a switch. `"display": "omitted"` leaves out the text of thoughts.',
   ),
   output_config: documented(
     z
@@ -94,10 +94,10 @@ export const sharedFields = {
         format: OutputFormat.nullish(),
       })
       .nullish(),
-    '`format`: the answer is JSON of this schema. `effort`: a variable for templates that know it.',
+    '`format`: the answer is JSON that fits this schema. `effort`: a variable for templates that know it.',
   ),
   output_format: documented(OutputFormat.nullish(), 'The older name of `output_config.format`.'),
-  cache_control: documented(cacheControl, 'The beginnings of prompts are found again without it.', {
+  cache_control: documented(cacheControl, 'The beginnings of prompts are cached without it.', {
     effect: 'none',
   }),
 }

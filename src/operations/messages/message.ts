@@ -34,7 +34,7 @@ export async function beginMessage(
   const thinkingBudget = budgetOf(body)
   const calls = callsOf(body, given, parts.settings)
   if (typeof calls?.choice === 'object' && constraint !== undefined) {
-    throw wrong(constraint.field, 'a schema beside the name of a tool', 'one of both')
+    throw wrong(constraint.field, 'a schema together with a named tool', 'only one of the two')
   }
   const asked = requestOf(
     {
@@ -75,7 +75,7 @@ function refuseServices({ container, mcp_servers, thread }: MessagesBody): void 
   if (thread != null) throw refuse('thread_unsupported_request', { field: 'thread', given: 'a thread' })
   if (container != null) throw wrong('container', 'a container', 'nothing: this server runs no code')
   if (mcp_servers != null && mcp_servers.text !== '[]') {
-    throw wrong('mcp_servers', 'servers of tools', 'nothing, or an empty list: clients call tools')
+    throw wrong('mcp_servers', 'MCP servers', 'nothing, or an empty list: tools are called by clients')
   }
 }
 

@@ -40,8 +40,8 @@ const messages: Writers<MessagesBody, AskedMessage> = {
 
 const answered: Routes<GenerationParts> = async (app, parts) => {
   const schema = {
-    summary: 'Answer a conversation, as Anthropic has it',
-    description: 'docs/messages.md says what each field does.',
+    summary: 'Create a message, compatible with Anthropic',
+    description: 'docs/messages.md describes each field.',
     tags,
     body: MessagesBody,
     response: { 200: wholeOrMessageEvents, ...refused, ...recording },
@@ -55,7 +55,7 @@ const answered: Routes<GenerationParts> = async (app, parts) => {
 }
 
 const wholeOrMessageEvents = {
-  description: `${MessageAnswer.description} With \`"stream": true\` it comes as events with names; the last one is \`message_stop\`.`,
+  description: `${MessageAnswer.description} With \`"stream": true\` it is sent as named events; the last one is \`message_stop\`.`,
   content: {
     'application/json': { schema: MessageAnswer },
     'text/event-stream': { schema: MessageEvent },
@@ -64,7 +64,7 @@ const wholeOrMessageEvents = {
 
 const counted: Routes<GenerationParts> = async (app, parts) => {
   const schema = {
-    summary: 'Count the tokens of a conversation, as Anthropic has it',
+    summary: 'Count the tokens of a conversation, compatible with Anthropic',
     tags,
     body: CountTokensBody,
     response: { 200: CountTokensAnswer, ...refused },

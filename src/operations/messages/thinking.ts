@@ -20,7 +20,7 @@ export function thinkingOf({
 export function budgetOf({ thinking }: ThinkingFields): TurnAsked['thinkingBudget'] {
   if (thinking?.type !== 'enabled') return undefined
   if (thinking.budget_tokens == null) {
-    throw wrong('thinking.budget_tokens', 'nothing', 'the most tokens of a thought')
+    throw wrong('thinking.budget_tokens', 'nothing', 'the maximum number of tokens of a thought')
   }
   return { tokens: thinking.budget_tokens }
 }

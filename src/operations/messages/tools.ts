@@ -38,7 +38,7 @@ export function callsOf(
     throw wrong(
       'tool_choice.type',
       `"${choice.type}" without a tool`,
-      '"none", or tools of type "custom" beside it',
+      '"none", or tools of type "custom" with it',
     )
   }
   return callsAsked(

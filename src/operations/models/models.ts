@@ -31,7 +31,7 @@ export async function readModel(models: Models, caller: Caller, name: string): P
   throw refuse('model_not_found', {
     field: 'model',
     model: JSON.stringify(name),
-    accepted: 'none, this server has no model (HEDDLE_MODEL=none)',
+    accepted: 'nothing: this server has no model (HEDDLE_MODEL=none)',
   })
 }
 

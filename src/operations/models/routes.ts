@@ -10,7 +10,7 @@ type RoutePlugin = Routes<GenerationParts>
 
 const list: RoutePlugin = async (app, { models }) => {
   const schema = {
-    summary: 'List the names of the served model',
+    summary: 'List the served models',
     tags,
     response: { 200: ModelList, ...refusingOpenAi() },
   }
@@ -19,7 +19,7 @@ const list: RoutePlugin = async (app, { models }) => {
 
 const read: RoutePlugin = async (app, { models }) => {
   const response = { 200: ModelCard, ...refusingOpenAi('model_not_found', 'invalid_request') }
-  const schema = { summary: 'Look a model up by its name', tags, params: ModelPath, response }
+  const schema = { summary: 'Read a model by its name', tags, params: ModelPath, response }
   app.get('/v1/models/:model', { schema }, async (request) =>
     readModel(models, request.caller, request.params.model),
   )

@@ -32,7 +32,7 @@ export async function bindScorers(
     const place = `scorers.${index}`
     const { name, scorer } = await readScorer(db, project, ref, `${place}.scorer`)
     if (bound.some((other) => other.name === name)) {
-      throw wrong(`${place}.scorer`, ref, 'a scorer of another name: each name is there once')
+      throw wrong(`${place}.scorer`, ref, 'a scorer with another name: names must be unique')
     }
     checkMapped(fields ?? {}, scorer.fields, `${place}.fields`)
     bound.push({ name, ref, kind: 'judge' in scorer ? 'judge' : 'check', fields: { ...fields } })

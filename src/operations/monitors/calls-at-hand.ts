@@ -68,7 +68,7 @@ function withoutCall(
   const detail = 'the call was deleted or has expired'
   if (standing !== 'not begun') return { state: 'skipped', reason: 'call_gone', detail }
   const wait = waitForStart[attempts]
-  const why = { reason: 'call_not_started', detail: 'the call has an end and no start' }
+  const why = { reason: 'call_not_started', detail: 'the call has an end but no start' }
   return wait === undefined
     ? { state: 'skipped', ...why }
     : { state: 'pending', ...why, due_at: time + wait, wasTried: true }

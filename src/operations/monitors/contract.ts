@@ -17,10 +17,10 @@ const scorers = z
     z.strictObject({
       scorer: plainText(2048).min(1).meta({
         description:
-          'A reference to a scorer with a judge or a check, in this project. `latest` is the latest when it scores.',
+          'A reference to a scorer with a judge or a check, in this project. `latest` is resolved each time it scores.',
       }),
       fields: fieldMap().nullish().meta({
-        description: 'Other paths for names that the scorer has in its own `fields`.',
+        description: 'Paths that replace those of the scorer’s own `fields`, by name.',
       }),
     }),
   )
@@ -32,37 +32,33 @@ const models = z
   .min(1)
   .max(100)
   .nullish()
-  .meta({ description: 'inputs.model or output.model is one of these.' })
+  .meta({ description: 'Only calls whose inputs.model or output.model is one of these.' })
 const statuses = z
   .array(z.enum(['success', 'error', 'descendant_error']))
   .min(1)
   .max(3)
   .nullish()
-  .meta({ description: 'How the calls ended; in any way when absent.' })
+  .meta({ description: 'Only calls that ended with one of these statuses. Default: any.' })
 
 /** Conditions of calls. */
 const conditions = {
-  filter: CallsFilter.nullish().meta({ description: 'As in /calls/stream_query.' }),
+  filter: CallsFilter.nullish().meta({ description: 'The same as in /calls/stream_query.' }),
   query,
   models,
   statuses,
 }
-const samplingRate = z
-  .number()
-  .min(0)
-  .max(1)
-  .nullish()
-  .meta({ default: 1, description: 'The share of the calls. Which ones follows from their ids.' })
+const samplingRate = z.number().min(0).max(1).nullish().meta({
+  default: 1,
+  description: 'The fraction of the calls to score. The ids of the calls determine which.',
+})
 
 const settings = {
   description: plainText(64 * 1024).nullish(),
   ...conditions,
   sampling_rate: samplingRate,
-  token_budget: z
-    .int()
-    .min(0)
-    .nullish()
-    .meta({ description: 'Tokens that its judges may use in a day of UTC. No bound when absent.' }),
+  token_budget: z.int().min(0).nullish().meta({
+    description: 'The maximum number of tokens that the judges may use per UTC day. Default: no limit.',
+  }),
 }
 
 export const CreateBody = z.object({
@@ -76,13 +72,13 @@ export type CreateBody = z.output<typeof CreateBody>
 
 export const UpdateBody = z.object({
   project_id: projectId,
-  name: plainText(1024).min(1).optional().meta({ description: 'What is absent stays as it is.' }),
+  name: plainText(1024).min(1).optional().meta({ description: 'An absent field keeps its value.' }),
   scorers: scorers.optional(),
   ...settings,
   active: z
     .boolean()
     .nullish()
-    .meta({ default: null, description: 'False pauses it. Null leaves it as it is.' }),
+    .meta({ default: null, description: 'False pauses the monitor. Null leaves it unchanged.' }),
 })
 export type UpdateBody = z.output<typeof UpdateBody>
 
@@ -105,19 +101,19 @@ export const MonitorRecord = z.object({
   stopped: z
     .string()
     .nullable()
-    .meta({ description: 'Why the server has paused it; null where it has not.' }),
-  runs_as: z.string().meta({ description: 'The user whose usage its judges count as.' }),
+    .meta({ description: 'Why the server has paused the monitor; null if it has not.' }),
+  runs_as: z.string().meta({ description: 'The user to whose usage the judges count.' }),
   created_at: time,
   created_by: z.string(),
   updated_at: time,
   deleted_at: time.nullable(),
 })
-export const MonitorAnswer = answer('The monitor as it is now.', { monitor: MonitorRecord })
+export const MonitorAnswer = answer('The current state of the monitor.', { monitor: MonitorRecord })
 
 export const QueryBody = z.strictObject({
   project_id: projectId,
-  name: plainText(1024).nullish().meta({ description: 'A part of the name, in upper or lower case.' }),
-  sort_by: sortBy().meta({ description: 'By id, name, created_at or updated_at; newest first when absent.' }),
+  name: plainText(1024).nullish().meta({ description: 'A part of the name, ignoring case.' }),
+  sort_by: sortBy().meta({ description: 'By id, name, created_at or updated_at. Default: newest first.' }),
   limit,
   offset,
 })
@@ -128,7 +124,7 @@ export const mostStats = 100
 export const StatsBody = z.strictObject({
   project_id: projectId,
   monitor_ids: shortList(id, mostStats),
-  after: dateTime.nullish().meta({ description: 'Judgements that were noted from then on.' }),
+  after: dateTime.nullish().meta({ description: 'Counts judgements created at or after this time.' }),
   before: dateTime.nullish(),
 })
 export type StatsBody = z.output<typeof StatsBody>
@@ -136,40 +132,49 @@ export type StatsBody = z.output<typeof StatsBody>
 const count = z.number().int()
 const state = z.enum(['pending', 'judged', 'skipped', 'failed'])
 
-export const StatsAnswer = answer('An entry for each monitor that is there, in the order of the request.', {
+export const StatsAnswer = answer('An entry for each monitor that exists, in the order of the request.', {
   stats: z.array(
     z.object({
       monitor_id: z.string(),
       pending: count,
       judged: count,
-      skipped: count.meta({ description: 'There was nothing to judge.' }),
+      skipped: count.meta({
+        description: 'Judgements that were skipped because there was nothing to judge.',
+      }),
       failed: count,
-      tokens_today: count.meta({ description: 'Of a day of UTC.' }),
+      tokens_today: count.meta({ description: 'Tokens used since midnight UTC.' }),
       token_budget: count.nullable(),
-      lag_seconds: z.number().meta({ description: 'How long the oldest pending call has waited.' }),
-      waits: z.string().nullable().meta({ description: 'Why nothing goes on.' }),
+      lag_seconds: z
+        .number()
+        .meta({ description: 'How long the oldest pending judgement has been waiting.' }),
+      waits: z
+        .string()
+        .nullable()
+        .meta({ description: 'Why pending judgements are not being made; null if they are.' }),
       reasons: z.array(
         z.object({
           scorer: z.string(),
           state,
           reason: z.string(),
           count,
-          detail: z.string().nullable().meta({ description: 'Of one of them.' }),
+          detail: z.string().nullable().meta({ description: 'The detail of one of these judgements.' }),
         }),
       ),
       scores: z
         .array(
           z.object({
             scorer: z.string(),
-            path: z.string().nullable().meta({ description: 'Null where the score itself is a number.' }),
+            path: z.string().nullable().meta({
+              description: 'The path of the number in the score; null if the score itself is the number.',
+            }),
             count,
-            mean: z.number().meta({ description: 'True is 1, false is 0.' }),
+            mean: z.number().meta({ description: 'True counts as 1, false as 0.' }),
             min: z.number(),
             max: z.number(),
             histogram: z.array(z.object({ from: z.number(), to: z.number(), count })),
           }),
         )
-        .meta({ description: 'Of the latest 10000 scores.' }),
+        .meta({ description: 'Statistics of the latest 10000 scores.' }),
     }),
   ),
 })
@@ -180,7 +185,7 @@ export const RunBody = z.object({
   project_id: projectId,
   ...conditions,
   sampling_rate: samplingRate,
-  limit: z.int().min(1).nullish().meta({ description: 'The most calls. All that there are when absent.' }),
+  limit: z.int().min(1).nullish().meta({ description: 'The maximum number of calls. Default: all.' }),
 })
 export type RunBody = z.output<typeof RunBody>
 
@@ -198,7 +203,7 @@ const RunRecord = z.object({
   limit: count.nullable(),
   state: z.enum(['looking', 'judging', 'done', 'cancelled']),
   found_calls: count,
-  pending: count.meta({ description: 'Judgements, one for each scorer and call.' }),
+  pending: count.meta({ description: 'Pending judgements; there is one for each scorer and call.' }),
   judged: count,
   skipped: count,
   failed: count,
@@ -206,5 +211,5 @@ const RunRecord = z.object({
   created_by: z.string(),
   ended_at: time.nullable(),
 })
-export const RunAnswer = answer('The run as it is now.', { run: RunRecord })
-export const RunsAnswer = answer('The latest hundred runs, the newest first.', { runs: z.array(RunRecord) })
+export const RunAnswer = answer('The current state of the run.', { run: RunRecord })
+export const RunsAnswer = answer('The latest hundred runs, newest first.', { runs: z.array(RunRecord) })

@@ -92,7 +92,7 @@ export async function judge(judgement: Judgement, signal: AbortSignal): Promise<
   }
 }
 
-const cutOff = 'the answer was cut off at judge.max_tokens, before it fitted the schema'
+const cutOff = 'the answer was cut off at judge.max_tokens, before it fit the schema'
 
 /** A scorer that was deleted, or that no longer is one, fails: it will not come back by itself. */
 async function scorerOf(

@@ -112,7 +112,7 @@ function createWorker(parts: OperationParts, kind: Kind): (signal: AbortSignal) 
     if (kind === 'check' || budget === null) return atOnce[kind]
     const day = dayOf(now())
     if ((await tokensOfDay(db, keyOf(monitor), day)) < budget) return 1
-    const waits = `the budget of ${budget} tokens is spent until ${endOfDay(day)}`
+    const waits = `the budget of ${budget} tokens is used up until ${endOfDay(day)}`
     if (monitor.waits !== waits) await settle(monitor, [], waits)
     return 0
   }
@@ -215,7 +215,7 @@ function afterRefusal(
   const reason = isRefusal ? error.code : 'internal_error'
   const detail = isRefusal
     ? error.message
-    : `a fault of the server: ${error instanceof Error ? error.message : error}`
+    : `a server error: ${error instanceof Error ? error.message : error}`
   const later = (ms: number) => ({ state: 'pending' as const, reason, detail, due_at: now() + ms * 1000 })
   switch (reason) {
     case 'model_not_found':

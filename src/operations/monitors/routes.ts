@@ -28,7 +28,7 @@ const refused = ['invalid_value', 'object_not_found', 'scorer_not_runnable'] as 
 
 export const monitorRoutes = family(
   operation('POST', '/monitors', {
-    summary: 'Have the calls of a project judged as they come',
+    summary: 'Create a monitor that scores the calls of a project as they arrive',
     tags,
     body: CreateBody,
     answer: MonitorAnswer,
@@ -36,7 +36,7 @@ export const monitorRoutes = family(
     rule: ({ db }, { caller, body }) => createMonitor(db, caller, body),
   }),
   operation('POST', '/monitors/query', {
-    summary: 'Find monitors, one JSON text a line',
+    summary: 'Find monitors, as JSON Lines',
     tags,
     body: QueryBody,
     answer: jsonLinesOf(MonitorRecord, ndjson),
@@ -45,7 +45,7 @@ export const monitorRoutes = family(
       sendJsonLines(reply, listMonitors(db, caller, body, signal), ndjson),
   }),
   operation('POST', '/monitors/stats', {
-    summary: 'Count what monitors have judged, and sum up the scores',
+    summary: 'Read counts of judgements and statistics of scores of monitors',
     tags,
     body: StatsBody,
     answer: StatsAnswer,
@@ -71,7 +71,7 @@ export const monitorRoutes = family(
     rule: ({ db }, { caller, body, params }) => updateMonitor(db, caller, params.monitor_id, body),
   }),
   operation('DELETE', '/monitors/:monitor_id', {
-    summary: 'Delete a monitor; what it has said stays',
+    summary: 'Delete a monitor; its feedback is kept',
     tags,
     params: MonitorPath,
     querystring: InProject,
@@ -80,7 +80,7 @@ export const monitorRoutes = family(
     rule: ({ db }, { caller, params, query }) => deleteOneMonitor(db, caller, { ...params, ...query }),
   }),
   operation('POST', '/monitors/:monitor_id/run', {
-    summary: 'Have old calls judged',
+    summary: 'Run a monitor over old calls',
     tags,
     params: MonitorPath,
     body: RunBody,
@@ -98,7 +98,7 @@ export const monitorRoutes = family(
     rule: ({ db }, { caller, params, query }) => listRuns(db, caller, { ...params, ...query }),
   }),
   operation('GET', '/monitors/:monitor_id/runs/:run_id', {
-    summary: 'Read how far a run over old calls is',
+    summary: 'Read the progress of a run over old calls',
     tags,
     params: RunPath,
     querystring: InProject,
@@ -107,7 +107,7 @@ export const monitorRoutes = family(
     rule: ({ db }, { caller, params, query }) => readRun(db, caller, { ...params, ...query }),
   }),
   operation('POST', '/monitors/:monitor_id/runs/:run_id/cancel', {
-    summary: 'End a run over old calls; what it has judged stays',
+    summary: 'Cancel a run over old calls; its judgements are kept',
     tags,
     params: RunPath,
     body: CancelBody,

@@ -24,23 +24,25 @@ export const objectId = z
 const nameGiven = plainText(512).min(1)
 const versionGiven = plainText(512)
   .min(1)
-  .meta({ description: 'The digest of a version, `latest`, `v` and its number, or an alias.' })
+  .meta({ description: 'A version: its digest, `latest`, `v` and its number, or an alias.' })
 const off = flag(false)
 const digest = plainText(256).nullish()
 
 const ObjectToCreate = z.object({
   project_id: projectId,
   object_id: objectId,
-  val: jsonValue().transform(givenValue).nullable().meta({ description: 'Any JSON.' }),
-  builtin_object_class: plainText(256)
-    .nullish()
-    .meta({ description: '`AnnotationSpec`: the value is checked and gets its class marks.' }),
-  expected_digest: digest.meta({ description: '409 when the server computes another one.' }),
+  val: jsonValue().transform(givenValue).nullable().meta({ description: 'Any JSON value.' }),
+  builtin_object_class: plainText(256).nullish().meta({
+    description: 'With `AnnotationSpec`, the value is validated and gets the fields that mark its class.',
+  }),
+  expected_digest: digest.meta({
+    description: 'If the server computes another digest, the request fails with a 409.',
+  }),
 })
 
 export const CreateBody = z.object({ obj: ObjectToCreate })
 export type CreateBody = z.output<typeof CreateBody>
-export const CreateAnswer = answer('The version that holds the value, new or known.', {
+export const CreateAnswer = answer('The version with this value, new or existing.', {
   digest: z.string(),
   object_id: z.string(),
 })
@@ -67,8 +69,10 @@ export const ObjectRecord = z.object({
   created_at: z.iso.datetime(),
   deleted_at: z.null(),
   svc_user_id: z.string(),
-  wb_user_id: z.string().meta({ description: 'As svc_user_id: the name that the clients of Weave read.' }),
-  size_bytes: z.number().int().meta({ description: 'Of the value as JSON.' }),
+  wb_user_id: z
+    .string()
+    .meta({ description: 'Same as svc_user_id, under the name that Weave clients read.' }),
+  size_bytes: z.number().int().meta({ description: 'Size of the value as JSON.' }),
   tags: z.array(z.string()).nullable(),
   aliases: z.array(z.string()).nullable(),
 })
@@ -81,10 +85,10 @@ const ObjectsFilter = z.strictObject({
   base_object_classes: names,
   exclude_base_object_classes: names,
   leaf_object_classes: names,
-  is_op: z.boolean().nullish().meta({ description: 'Ops alone, or none; null means both.' }),
+  is_op: z.boolean().nullish().meta({ description: 'True: only ops. False: no ops. Null: both.' }),
   latest_only: off,
-  tags: names.meta({ description: 'Versions with one of these tags.' }),
-  aliases: names.meta({ description: 'Versions with one of these aliases; `latest` is one.' }),
+  tags: names.meta({ description: 'Only versions with one of these tags.' }),
+  aliases: names.meta({ description: 'Only versions with one of these aliases, including `latest`.' }),
 })
 
 export const QueryBody = z.strictObject({
@@ -93,24 +97,24 @@ export const QueryBody = z.strictObject({
   limit,
   offset,
   sort_by: sortBy(256).meta({
-    description: 'By `object_id` or `created_at`; the oldest first unless asked otherwise.',
+    description: 'By `object_id` or `created_at`. Default: oldest first.',
   }),
   metadata_only: off,
-  include_storage_size: off.meta({ description: 'Accepted; `size_bytes` is always there.' }),
+  include_storage_size: off.meta({ description: 'Has no effect: `size_bytes` is always included.' }),
   include_tags_and_aliases: off,
 })
 export type QueryBody = z.output<typeof QueryBody>
-export const QueryAnswer = answer('The versions that were found.', { objs: z.array(ObjectRecord) })
+export const QueryAnswer = answer('The versions found.', { objs: z.array(ObjectRecord) })
 
 export const DeleteBody = z.strictObject({
   project_id: projectId,
   object_id: nameGiven,
   digests: shortList(plainText(512).min(1), 100)
     .nullish()
-    .meta({ description: 'At most 100; digests, `latest`, `vN` or aliases. Null means every version.' }),
+    .meta({ description: 'At most 100 digests, `latest`, `vN` or aliases. Null means every version.' }),
 })
 export type DeleteBody = z.output<typeof DeleteBody>
-export const DeleteAnswer = answer('How many versions are gone.', { num_deleted: z.number().int() })
+export const DeleteAnswer = answer('Number of deleted versions.', { num_deleted: z.number().int() })
 
 export const Version = z.object({ object_id: nameGiven, digest: versionGiven })
 export const Name = z.object({ object_id: nameGiven })
@@ -130,7 +134,7 @@ const alias = z
 export const AliasesBody = z.object({
   project_id: projectId,
   digest: versionGiven,
-  aliases: z.array(alias).min(1).max(100).meta({ description: 'Each then names this version alone.' }),
+  aliases: z.array(alias).min(1).max(100).meta({ description: 'Each of them then names only this version.' }),
 })
 export type AliasesBody = z.output<typeof AliasesBody>
 
@@ -140,11 +144,11 @@ export const AliasesToRemove = z.object({
 })
 export type AliasesToRemove = z.output<typeof AliasesToRemove>
 
-export const EmptyAnswer = answer('An empty object: it is written.', {})
+export const EmptyAnswer = answer('An empty object, once it is written.', {})
 
 export const RefsBody = z.object({
   refs: shortList(plainText(8192), 1000).meta({
-    description: 'At most 1000 references to objects or ops, with extra paths.',
+    description: 'At most 1000 references to objects or ops, optionally with paths into their values.',
   }),
 })
 export type RefsBody = z.output<typeof RefsBody>

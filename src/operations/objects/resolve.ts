@@ -204,7 +204,7 @@ function hop(walk: Walk): void {
   if (++walk.hops <= mostHops) return
   throw refuse('invalid_value', {
     field: walk.place,
-    given: `leads through more than ${mostHops} references`,
+    given: `resolves through more than ${mostHops} references`,
     accepted: `at most ${mostHops}`,
   })
 }
@@ -212,8 +212,8 @@ function hop(walk: Walk): void {
 function notATable(walk: Walk, value: Value) {
   return refuse('invalid_value', {
     field: walk.place,
-    given: `"id" is asked of ${shortened(value.text)}`,
-    accepted: '"id" behind a reference to a table, as in …/attr/rows/id/<row digest>',
+    given: `"id" applied to ${shortened(value.text)}`,
+    accepted: '"id" after a reference to a table, as in …/attr/rows/id/<row digest>',
   })
 }
 

@@ -27,7 +27,7 @@ const tags = ['objects']
 
 export const objectRoutes = family(
   operation('POST', '/obj/create', {
-    summary: 'Store a value under a name; the same value is the same version',
+    summary: 'Create a version of an object; the same value is the same version',
     tags,
     body: CreateBody,
     answer: CreateAnswer,
@@ -77,7 +77,7 @@ export const objectRoutes = family(
     },
   }),
   operation('POST', '/objs/:object_id/versions/:digest/tags/remove', {
-    summary: 'Take tags from a version',
+    summary: 'Remove tags from a version',
     tags,
     params: Version,
     body: TagsBody,
@@ -90,7 +90,7 @@ export const objectRoutes = family(
     },
   }),
   operation('PUT', '/objs/:object_id/aliases', {
-    summary: 'Let aliases name a version',
+    summary: 'Point aliases to a version',
     tags,
     params: Name,
     body: AliasesBody,
@@ -108,7 +108,7 @@ export const objectRoutes = family(
     rule: ({ db }, { caller, body, params }) => removeAliasesOf(db, caller, params.object_id, body),
   }),
   operation('POST', '/refs/read_batch', {
-    summary: 'Read what references lead to, in their order',
+    summary: 'Read the values of references, in order',
     tags,
     body: RefsBody,
     answer: RefsAnswer,

@@ -120,7 +120,7 @@ function attributesLeft(attributes: Attributes, taken: readonly string[]): JsonT
   if (attributes.size === 0) return new JsonText('{}')
   const all = nested(attributes)
   if (all.otel_span !== undefined) {
-    throw new SpanError('attribute "otel_span" conflicts with the place of the span itself')
+    throw new SpanError('attribute "otel_span" conflicts with the attribute that stores the span itself')
   }
   if (taken.length === 0) return new JsonText(writeJson(all))
   const left = new Map(attributes)

@@ -22,7 +22,7 @@ const ResourceSpans = z.object({
 export const TracesBody = z.object({
   resourceSpans: shortList(ResourceSpans, mostPieces)
     .nullish()
-    .meta({ description: 'A request without any is taken, as in protobuf.' }),
+    .meta({ description: 'May be absent, as in protobuf.' }),
 })
 export type TracesBody = z.output<typeof TracesBody>
 
@@ -30,5 +30,5 @@ export const TracesAnswer = z.object({
   partialSuccess: z
     .object({ rejectedSpans: z.string(), errorMessage: z.string() })
     .optional()
-    .meta({ description: 'Absent when every span was taken.' }),
+    .meta({ description: 'Absent if every span was accepted.' }),
 })

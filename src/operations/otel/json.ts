@@ -135,7 +135,7 @@ function openedValue(given: unknown, depth: number, counter: CountEntries): Valu
       case 'stringValue':
       case 'bytesValue':
         if (typeof value === 'string') return value
-        throw wrong(kind, 'a text', value)
+        throw wrong(kind, 'a string', value)
       case 'boolValue':
         if (typeof value === 'boolean') return value
         throw wrong(kind, 'a boolean', value)
@@ -179,7 +179,7 @@ function list(fields: Fields, field: string, counter: CountEntries): Fields[] {
 
 function text(fields: Fields, field: string): string {
   const given = fields[field] ?? ''
-  if (typeof given !== 'string') throw wrong(field, 'a text', given)
+  if (typeof given !== 'string') throw wrong(field, 'a string', given)
   return given
 }
 

@@ -20,13 +20,13 @@ const traces: Operation = async (app, options) => {
     return ProtobufGiven
   })
   const answer = {
-    description: 'In the encoding of the request.',
+    description: 'The result, in the encoding of the request.',
     content: { 'application/json': { schema: TracesAnswer }, [protobuf]: { schema: TracesAnswer } },
   }
   const schema = {
-    summary: 'Spans of OpenTelemetry, each of which becomes a call',
+    summary: 'Store OpenTelemetry spans as calls',
     description:
-      'OTLP over HTTP, in gzip or deflate if the client likes. The header project_id names the project of resources that do not name their own. A key may also come in the header wandb-api-key.',
+      'OTLP over HTTP, optionally compressed with gzip or deflate. The header project_id names the project of resources that do not name their own. The key may also be sent in the header wandb-api-key.',
     tags: ['calls'],
     consumes: ['application/json', protobuf],
     body: TracesGiven,

@@ -15,16 +15,16 @@ const role = z.enum(['member', 'admin'])
 
 const secret = z
   .string()
-  .meta({ description: 'The key itself. It is shown this once, and stored as its hash.' })
+  .meta({ description: 'The key itself. It is shown only this once; the server stores its hash.' })
 
 const User = z.object({
   name: z.string(),
   role,
   entities: z.array(z.string()),
-  created_at: z.string().nullable().meta({ description: 'Null of a user of HEDDLE_USERS.' }),
-  is_configured: z
-    .boolean()
-    .meta({ description: 'The user stands in HEDDLE_USERS: it is changed there, and its key as well.' }),
+  created_at: z.string().nullable().meta({ description: 'Null for a user from HEDDLE_USERS.' }),
+  is_configured: z.boolean().meta({
+    description: 'Whether the user comes from HEDDLE_USERS; the user and its key are then changed there.',
+  }),
   settings: UserSettings,
 })
 
@@ -35,33 +35,44 @@ export const UserBody = z.object({
   name: userName,
   role: role.optional().meta({ default: 'member' }),
   entities: z.array(entityName).min(1).max(100).meta({
-    description: 'The entities that it may use. A list, so that nobody is given all of them by silence.',
+    description:
+      'The entities that the user may use. Required, so that no user gets access to all of them by default.',
   }),
 })
 export type UserBody = z.output<typeof UserBody>
 
-export const UsersAnswer = answer('The users, by their names.', { users: z.array(User) })
+export const UsersAnswer = answer('The users, sorted by name.', { users: z.array(User) })
 
-export const NewUserAnswer = answer('The user, and its first key.', {
+export const NewUserAnswer = answer('The user and its first key.', {
   user: User,
   key: z.object({ id: z.string(), key: secret }),
 })
 
 export const KeysQuery = z.object({
-  user: z.string().min(1).max(64).optional().meta({ description: 'Another than oneself: for admins.' }),
+  user: z
+    .string()
+    .min(1)
+    .max(64)
+    .optional()
+    .meta({ description: 'Another user than the caller; only for admins.' }),
 })
 
 export const KeyBody = z.object({
-  user: z.string().min(1).max(64).optional().meta({ description: 'Another than oneself: for admins.' }),
+  user: z
+    .string()
+    .min(1)
+    .max(64)
+    .optional()
+    .meta({ description: 'Another user than the caller; only for admins.' }),
   name: z
     .string()
     .trim()
     .min(1)
     .max(mostOfName)
     .optional()
-    .meta({ description: 'By which its owner knows it again, such as the machine that it is on.' }),
+    .meta({ description: 'A name by which its owner recognises the key, such as the machine that uses it.' }),
   record: KeySettings.shape.record.meta({
-    description: '`off`: what models answer to this key is not recorded.',
+    description: '`off`: answers of models to this key are not recorded.',
   }),
 })
 export type KeyBody = z.output<typeof KeyBody>
@@ -74,17 +85,14 @@ const Key = z.object({
   revoked_at: z.string().nullable(),
 })
 
-export const KeysAnswer = answer(
-  'The keys of the user, the oldest first. No answer has the keys themselves.',
-  {
-    user: z.string(),
-    is_configured: z
-      .boolean()
-      .meta({ description: 'Its key stands in HEDDLE_USERS, and no other can be made.' }),
-    keys: z.array(Key),
-  },
-)
+export const KeysAnswer = answer('The keys of the user, oldest first, without the secrets themselves.', {
+  user: z.string(),
+  is_configured: z.boolean().meta({
+    description: 'Whether the key of the user comes from HEDDLE_USERS; no other keys can be created.',
+  }),
+  keys: z.array(Key),
+})
 
-export const NewKeyAnswer = answer('A key, as soon as it works.', { id: z.string(), key: secret })
+export const NewKeyAnswer = answer('The new key, which works at once.', { id: z.string(), key: secret })
 
-export const GoneAnswer = answer('It is dead at once.', {})
+export const GoneAnswer = answer('It no longer works.', {})

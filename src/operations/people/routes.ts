@@ -27,7 +27,7 @@ export const peopleRoutes = family(
   }),
   operation('POST', '/users', {
     ...admins,
-    summary: 'Add a user with its first key',
+    summary: 'Create a user with its first key',
     body: UserBody,
     answer: NewUserAnswer,
     refusals: ['role_forbidden', 'user_exists'],
@@ -35,7 +35,7 @@ export const peopleRoutes = family(
   }),
   operation('DELETE', '/users/:name', {
     ...admins,
-    summary: 'Remove a user and its keys; what it wrote stays',
+    summary: 'Delete a user and its keys; what it wrote is kept',
     params: UserPath,
     answer: GoneAnswer,
     refusals: ['role_forbidden', 'user_not_found', 'user_configured', 'own_user_stays'],
@@ -43,7 +43,7 @@ export const peopleRoutes = family(
   }),
   operation('GET', '/keys', {
     tags,
-    summary: 'List your keys; for admins those of anybody',
+    summary: 'List your keys; admins can list those of any user',
     querystring: KeysQuery,
     answer: KeysAnswer,
     refusals: ['role_forbidden', 'user_not_found'],
@@ -51,7 +51,7 @@ export const peopleRoutes = family(
   }),
   operation('POST', '/keys', {
     tags,
-    summary: 'Make another key, and show it once',
+    summary: 'Create another key, which is shown once',
     body: KeyBody,
     answer: NewKeyAnswer,
     refusals: ['role_forbidden', 'user_not_found', 'user_configured', 'too_many_keys'],
@@ -59,7 +59,7 @@ export const peopleRoutes = family(
   }),
   operation('DELETE', '/keys/:id', {
     tags,
-    summary: 'Revoke a key of yours; for admins that of anybody',
+    summary: 'Revoke one of your keys; admins can revoke those of any user',
     params: KeyPath,
     answer: GoneAnswer,
     refusals: ['key_not_found'],

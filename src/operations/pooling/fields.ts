@@ -11,20 +11,21 @@ export const poolingFields = {
     .nullish()
     .meta({
       description:
-        'So many tokens of an input are read at most, -1 as many as the model reads. Without it an input that is too long is refused.',
+        'Truncates each input to this many tokens; -1 is the maximum of the model. If absent, an input that is too long is refused.',
     }),
   priority: integer(-(2 ** 31), 2 ** 31 - 1)
     .nullish()
     .meta({
-      description: 'Lower runs earlier. Anything but 0 is refused unless HEDDLE_PRIORITY=on.',
+      description:
+        'Requests with a lower value run first. Values other than 0 are refused unless HEDDLE_PRIORITY=on.',
       default: 0,
     }),
   user: z.string().max(1_024).nullish(),
   request_id: plainText(256).min(1).optional(),
   store: flag()
     .nullish()
-    .meta({ description: 'Whether the answer becomes a call of the record: `false` leaves it out.' }),
-  metadata: jsonObject().nullish().meta({ description: 'Kept with the recorded answer.' }),
+    .meta({ description: 'Whether the answer is recorded as a call; `false` turns it off.' }),
+  metadata: jsonObject().nullish().meta({ description: 'Stored with the recorded answer.' }),
 }
 
 export type PoolingFields = z.output<z.ZodObject<typeof poolingFields>>

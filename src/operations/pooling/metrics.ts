@@ -24,12 +24,12 @@ export function registerPoolingMetrics(registry: Registry): PoolingMetrics {
     new Counter({ name: `heddle_pooling_${name}`, help, labelNames: ['of'] as const, registers })
   const requests = new Counter({
     name: 'heddle_pooling_requests_total',
-    help: 'Requests for vectors and scores by outcome: answered, left by their client, or failed.',
+    help: 'Requests for vectors and scores by outcome: answered, left (the client disconnected), failed.',
     labelNames: ['of', 'outcome'] as const,
     registers,
   })
-  const inputs = counter('inputs_total', 'Texts, or documents of a query, that were read for them.')
-  const tokens = counter('tokens_total', 'Tokens that were read for them.')
+  const inputs = counter('inputs_total', 'Inputs of these requests: texts, and documents with a query.')
+  const tokens = counter('tokens_total', 'Tokens of the inputs of these requests.')
   const seconds = new Histogram({
     name: 'heddle_pooling_request_seconds',
     help: 'Time from the request to its answer.',

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { answer, dateTime, jsonObject, plainText, projectId, shortRecord } from '../../domain/fields.ts'
 import { limit, offset, query, sortBy } from '../paging.ts'
 
-const unitPrice = z.number().min(0).meta({ description: 'For one token.' })
+const unitPrice = z.number().min(0).meta({ description: 'Price of one token.' })
 const name = plainText(256).min(1)
 
 const PriceGiven = z.object({
@@ -12,7 +12,7 @@ const PriceGiven = z.object({
   cache_creation_input_token_cost: unitPrice.nullish(),
   prompt_token_cost_unit: name.nullish().meta({ default: 'USD' }),
   completion_token_cost_unit: name.nullish().meta({ default: 'USD' }),
-  effective_date: dateTime.nullish().meta({ description: 'From when on it holds; now when absent.' }),
+  effective_date: dateTime.nullish().meta({ description: 'When the price takes effect. Default: now.' }),
   provider_id: name.nullish().meta({ default: 'default' }),
 })
 
@@ -32,20 +32,20 @@ export const QueryBody = z.strictObject({
   fields: z.array(z.string().max(256)).max(100).nullish(),
   query,
   sort_by: sortBy(256),
-  limit: limit.meta({ description: 'At most 10,000 come at once, also without it.' }),
+  limit: limit.meta({ description: 'At most 10,000 prices are returned at once, also without a limit.' }),
   offset,
 })
 export type QueryBody = z.output<typeof QueryBody>
 
-export const QueryAnswer = answer('The prices that were found, with the fields that were asked for.', {
+export const QueryAnswer = answer('The prices found, with the requested fields.', {
   results: z.array(z.record(z.string(), z.unknown())),
 })
 
 export const PurgeBody = z.object({
   project_id: projectId,
   query: jsonObject().meta({
-    description: 'One $eq of id with a text, $in of id with texts, or an $or of such $eq.',
+    description: 'An $eq of id and a string, an $in of id and strings, or an $or of such $eq.',
   }),
 })
 export type PurgeBody = z.output<typeof PurgeBody>
-export const PurgeAnswer = answer('An empty object: the prices are gone.', {})
+export const PurgeAnswer = answer('An empty object, once the prices are deleted.', {})

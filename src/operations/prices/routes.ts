@@ -6,7 +6,7 @@ const tags = ['costs']
 
 export const priceRoutes = family(
   operation('POST', '/cost/create', {
-    summary: 'Say what models cost',
+    summary: 'Create prices of models',
     tags,
     body: CreateBody,
     answer: CreateAnswer,
@@ -22,7 +22,7 @@ export const priceRoutes = family(
     rule: ({ db }, { caller, body }) => queryPrices(db, caller, body),
   }),
   operation('POST', '/cost/purge', {
-    summary: 'Remove prices by their ids',
+    summary: 'Delete prices by id',
     tags,
     body: PurgeBody,
     answer: PurgeAnswer,

@@ -8,7 +8,7 @@ const mostAtOnce = 1_000
 export const ListQuery = z.strictObject({
   after: plainText(256)
     .optional()
-    .meta({ description: 'The name behind which to go on: `next` of the answer before.' }),
+    .meta({ description: 'Continues after this name: `next` of the previous page.' }),
   limit: z
     .string()
     .regex(/^\d{1,15}$/, 'expected a whole number')
@@ -19,7 +19,7 @@ export const ListQuery = z.strictObject({
 })
 export type ListQuery = z.output<typeof ListQuery>
 
-export const ListAnswer = answer('The projects that your key reaches, by their names.', {
+export const ListAnswer = answer('The projects that your key can access, sorted by name.', {
   projects: z.array(
     z.object({
       project: z.string().meta({ description: '<entity>/<project>' }),
@@ -32,8 +32,8 @@ export const ListAnswer = answer('The projects that your key reaches, by their n
 
 const count = z.int().min(0)
 
-export const DeleteAnswer = answer('Nothing of the project is left. What there was of it:', {
+export const DeleteAnswer = answer('Everything of the project is deleted. What was deleted:', {
   deleted: z.record(z.string(), count).meta({
-    description: 'How many calls, feedback, queues, object versions, tables, files, prices and monitors.',
+    description: 'Numbers of calls, feedback, queues, object versions, tables, files, prices and monitors.',
   }),
 })

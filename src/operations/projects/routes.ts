@@ -30,7 +30,7 @@ export const projectRoutes = family(
     rule: ({ db, signal }, { caller, query }) => listOwn(db, caller, query, signal),
   }),
   operation('DELETE', '/projects/:entity/:project', {
-    summary: 'Delete everything of a project',
+    summary: 'Delete everything in a project',
     tags,
     params: projectPath,
     answer: DeleteAnswer,

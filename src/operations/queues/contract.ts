@@ -43,11 +43,11 @@ export const QueueRecord = z.object({
   updated_at: time,
   deleted_at: time.nullable(),
 })
-export const QueueAnswer = answer('The queue as it is now.', { queue: QueueRecord })
+export const QueueAnswer = answer('The current state of the queue.', { queue: QueueRecord })
 
 export const UpdateBody = z.object({
   project_id: projectId,
-  name: name.nullish().meta({ description: 'Null leaves it as it is; so for every field.' }),
+  name: name.nullish().meta({ description: 'Null or absent fields keep their value.' }),
   description: description.nullish(),
   scorer_refs: scorerRefs.nullish(),
 })
@@ -55,8 +55,8 @@ export type UpdateBody = z.output<typeof UpdateBody>
 
 export const QueryBody = z.strictObject({
   project_id: projectId,
-  name: plainText(1024).nullish().meta({ description: 'A part of the name, in upper or lower case.' }),
-  sort_by: sortBy().meta({ description: 'By id, name, created_at or updated_at; newest first when absent.' }),
+  name: plainText(1024).nullish().meta({ description: 'A part of the name, ignoring case.' }),
+  sort_by: sortBy().meta({ description: 'By id, name, created_at or updated_at. Default: newest first.' }),
   limit,
   offset,
 })
@@ -69,7 +69,7 @@ export const displayFields = z
   .array(plainText(1024))
   .max(1000)
   .nullish()
-  .meta({ description: 'Paths into the call that a reviewer is shown, such as inputs.question.' })
+  .meta({ description: 'Paths of the values of a call that reviewers are shown, such as inputs.question.' })
 
 export const AddItemsBody = z.object({
   project_id: projectId,
@@ -77,13 +77,13 @@ export const AddItemsBody = z.object({
   display_fields: displayFields,
 })
 export type AddItemsBody = z.output<typeof AddItemsBody>
-export const AddItemsAnswer = answer('How many calls are new in the queue, and how many were there before.', {
+export const AddItemsAnswer = answer('Numbers of calls that were added and that were already in the queue.', {
   added_count: z.number().int(),
   duplicates: z
     .number()
     .int()
-    .meta({ description: 'In the queue already, or named before in this request.' }),
-  unknown: z.number().int().meta({ description: 'There is no such call, or it was deleted or expired.' }),
+    .meta({ description: 'Calls that are already in the queue, or named twice in this request.' }),
+  unknown: z.number().int().meta({ description: 'Calls that do not exist, were deleted or have expired.' }),
   unknown_call_ids: z.array(z.string()),
 })
 
@@ -98,10 +98,10 @@ const ItemsFilter = z.strictObject({
   added_by: nameFilter,
   rule_id: nameFilter,
   annotation_states: z.array(itemState).max(16).nullish().meta({
-    description: 'One of these is annotation_state. An empty list is no condition.',
+    description: 'Only items whose annotation_state is one of these. An empty list matches all.',
   }),
   own_annotation_states: z.array(itemState).max(16).nullish().meta({
-    description: 'One of these is own_annotation_state. An empty list is no condition.',
+    description: 'Only items whose own_annotation_state is one of these. An empty list matches all.',
   }),
 })
 
@@ -110,7 +110,7 @@ export const QueryItemsBody = z.strictObject({
   filter: ItemsFilter.nullish(),
   sort_by: sortBy().meta({
     description:
-      'By call_started_at, call_op_name, created_at, updated_at or position_in_queue; the order of the queue when absent.',
+      'By call_started_at, call_op_name, created_at, updated_at or position_in_queue. Default: the order of the queue.',
   }),
   limit,
   offset,
@@ -132,20 +132,22 @@ export const ItemRecord = z.object({
   updated_at: time,
   deleted_at: time.nullable(),
   added_by: z.string().nullable(),
-  rule_id: z.string().nullable().meta({ description: 'The rule that added it; null when a person did.' }),
-  annotation_state: itemState.meta({ description: 'What was said last of the item, by any annotator.' }),
-  annotation_state_changed_at: time.nullable().meta({ description: 'When it was said; null is never.' }),
-  annotator_user_id: z.string().nullable().meta({ description: 'Who said it.' }),
-  own_annotation_state: itemState.meta({ description: 'What the caller said last.' }),
+  rule_id: z.string().nullable().meta({ description: 'The rule that added the item; null if a person did.' }),
+  annotation_state: itemState.meta({ description: 'The latest state that any annotator set.' }),
+  annotation_state_changed_at: time
+    .nullable()
+    .meta({ description: 'When that state was set; null if never.' }),
+  annotator_user_id: z.string().nullable().meta({ description: 'Who set that state.' }),
+  own_annotation_state: itemState.meta({ description: 'The latest state that the caller set.' }),
   display_fields: z.array(z.string()),
   position_in_queue: z.number().int().nullable(),
   lease: z
     .object({ user: z.string(), expires_at: time })
     .nullable()
-    .meta({ description: 'Who is on the item now, and until when.' }),
+    .meta({ description: 'Who has reserved the item, and until when.' }),
 })
-export const ItemsAnswer = answer('The items that were found.', { items: z.array(ItemRecord) })
-export const ItemAnswer = answer('The item as it is now.', { item: ItemRecord })
+export const ItemsAnswer = answer('The items found.', { items: z.array(ItemRecord) })
+export const ItemAnswer = answer('The current state of the item.', { item: ItemRecord })
 
 export const ProgressBody = withAliases(
   { wb_user_id: 'svc_user_id' },
@@ -168,23 +170,20 @@ export const NextBody = z.object({
     .min(1)
     .max(24 * 60 * 60)
     .nullish()
-    .meta({ default: usualLeaseSeconds, description: 'How long the item is kept from others.' }),
-  annotators: z
-    .int()
-    .min(1)
-    .max(100)
-    .nullish()
-    .meta({ default: 1, description: 'An item is open until so many have completed or skipped it.' }),
+    .meta({ default: usualLeaseSeconds, description: 'How long the item is reserved for the caller.' }),
+  annotators: z.int().min(1).max(100).nullish().meta({
+    default: 1,
+    description: 'How many annotators have to complete or skip an item before it is no longer open.',
+  }),
   except_item_ids: z.array(plainText(128)).max(100).nullish().meta({
-    description:
-      'Items that are passed over, such as one that the caller is on: who fetches ahead is handed another.',
+    description: 'Items to pass over, such as the current item of a caller that prefetches the next one.',
   }),
 })
 export type NextBody = z.output<typeof NextBody>
-export const NextAnswer = answer('The item that the caller holds from now on.', {
-  item: ItemRecord.nullable().meta({ description: 'Null when none is open to the caller.' }),
+export const NextAnswer = answer('The item that is now reserved for the caller.', {
+  item: ItemRecord.nullable().meta({ description: 'Null if no item is open to the caller.' }),
   leased_items: z.number().int().meta({
-    description: 'Items that would be open to the caller but for the lease of another.',
+    description: 'Number of items that would be open to the caller if nobody else had a lease on them.',
   }),
 })
 
@@ -197,11 +196,13 @@ const ownCounts = z.object({ in_progress: count, completed: count, skipped: coun
 export const QueueStats = z.object({
   queue_id: z.string(),
   total_items: count,
-  completed_items: count.meta({ description: 'Items that anybody has completed or skipped.' }),
-  by_state: ownCounts.extend({ unstarted: count }).meta({ description: 'Items by annotation_state.' }),
+  completed_items: count.meta({ description: 'Items that at least one annotator has completed or skipped.' }),
+  by_state: ownCounts
+    .extend({ unstarted: count })
+    .meta({ description: 'Number of items by annotation_state.' }),
   by_user: z
     .array(ownCounts.extend({ user: z.string() }))
-    .meta({ description: "Items by each annotator's own state." }),
+    .meta({ description: "Number of items by each annotator's own state." }),
 })
 export const StatsAnswer = answer('Counts for each queue, in the order of the request.', {
   stats: z.array(QueueStats),

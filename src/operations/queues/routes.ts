@@ -32,14 +32,14 @@ const ndjson = 'application/x-ndjson'
 
 export const queueRoutes = family(
   operation('POST', '/annotation_queues', {
-    summary: 'Make an annotation queue',
+    summary: 'Create an annotation queue',
     tags,
     body: CreateBody,
     answer: CreateAnswer,
     rule: ({ db }, { caller, body }) => createQueue(db, caller, body),
   }),
   operation('POST', '/annotation_queues/query', {
-    summary: 'Find annotation queues, one JSON text a line',
+    summary: 'Find annotation queues, as JSON Lines',
     tags,
     body: QueryBody,
     answer: jsonLinesOf(QueueRecord, ndjson),
@@ -57,7 +57,7 @@ export const queueRoutes = family(
     rule: ({ db }, { caller, params, query }) => readQueue(db, caller, { ...params, ...query }),
   }),
   operation('PUT', '/annotation_queues/:queue_id', {
-    summary: 'Change an annotation queue',
+    summary: 'Update an annotation queue',
     tags,
     params: QueuePath,
     body: UpdateBody,
@@ -75,7 +75,7 @@ export const queueRoutes = family(
     rule: ({ db }, { caller, params, query }) => deleteOneQueue(db, caller, { ...params, ...query }),
   }),
   operation('POST', '/annotation_queues/:queue_id/items', {
-    summary: 'Put calls into an annotation queue; safe to re-send',
+    summary: 'Add calls to an annotation queue; safe to retry',
     tags,
     params: QueuePath,
     body: AddItemsBody,
@@ -97,7 +97,7 @@ export const queueRoutes = family(
     },
   }),
   operation('POST', '/annotation_queues/:queue_id/items/:item_id/progress', {
-    summary: 'Say how far you are with an item',
+    summary: 'Set your state of an item',
     tags,
     params: ItemPath,
     body: ProgressBody,
@@ -106,7 +106,7 @@ export const queueRoutes = family(
     rule: ({ db }, { caller, body, params }) => updateProgress(db, caller, params, body),
   }),
   operation('POST', '/annotation_queues/:queue_id/items/:item_id/release', {
-    summary: 'Give back your lease of an item',
+    summary: 'Release your lease of an item',
     tags,
     params: ItemPath,
     body: InProject,
@@ -115,7 +115,7 @@ export const queueRoutes = family(
     rule: ({ db }, { caller, body, params }) => releaseItem(db, caller, params, body),
   }),
   operation('POST', '/annotation_queues/:queue_id/items/:item_id/reopen', {
-    summary: 'Take back that you have completed or skipped an item',
+    summary: 'Undo that you completed or skipped an item',
     tags,
     params: ItemPath,
     body: InProject,
@@ -124,7 +124,7 @@ export const queueRoutes = family(
     rule: ({ db }, { caller, body, params }) => reopenItem(db, caller, params, body),
   }),
   operation('POST', '/annotation_queues/:queue_id/next', {
-    summary: 'Take the next open item and lease it',
+    summary: 'Lease the next open item',
     tags,
     params: QueuePath,
     body: NextBody,

@@ -13,17 +13,17 @@ const scorePick = z
   .strictObject({
     kind: z.literal('scores'),
     scorer: plainText(512).min(1).nullish().meta({
-      description: 'What follows wandb.runnable. in feedback_type; any scorer when absent.',
+      description: 'The name after wandb.runnable. in feedback_type. Default: any scorer.',
     }),
     path: plainText(1024).min(1).nullish().meta({
       description:
-        'Where the score is below payload.output, such as correct.score; the output itself when absent.',
+        'The path of the score inside payload.output, such as correct.score. Default: the output itself.',
     }),
     below: bound,
     above: bound,
   })
   .refine(({ below, above }) => (below == null) !== (above == null), {
-    error: 'expected one of below and above',
+    error: 'expected either below or above',
   })
 
 export const Pick = z
@@ -35,7 +35,7 @@ export const Pick = z
   ])
   .meta({
     description:
-      'Which of the calls that pass the filter: all; every nth of them; those that ended with an exception; those that get a score below or above a number.',
+      'Which of the calls that pass the filter are added: all, every nth, those that ended with an exception, or those with a score below or above a number.',
   })
 
 const names = z.array(plainText(2048).min(1)).min(1).max(100).nullish()
@@ -43,15 +43,17 @@ const names = z.array(plainText(2048).min(1)).min(1).max(100).nullish()
 const Filter = z.strictObject({
   op_names: names.meta({
     description:
-      'One of these is the op: its name, a reference, or a reference ending in :* for every version.',
+      'Only calls of one of these ops: a name, a reference, or a reference that ends in :* for every version.',
   }),
-  models: names.meta({ description: 'One of these is a member of summary.usage, or inputs.model.' }),
+  models: names.meta({
+    description: 'Only calls for which one of these is a member of summary.usage or is inputs.model.',
+  }),
 })
 
 export const CreateRuleBody = z.object({
   project_id: projectId,
   pick: Pick,
-  filter: Filter.nullish().meta({ description: 'All calls of the project when absent.' }),
+  filter: Filter.nullish().meta({ description: 'Default: all calls of the project.' }),
   display_fields: displayFields,
   paused: flag(false),
 })
@@ -61,13 +63,13 @@ export const CreateRuleAnswer = answer('The id of the rule.', { id: z.string() }
 export const RulePath = QueuePath.extend({ rule_id: plainText(128).min(1) })
 
 const unchanged = z
-  .null({ error: 'of a rule does not change; make another, or leave it out' })
+  .null({ error: 'of a rule cannot be changed; create another rule, or leave it out' })
   .optional()
-  .meta({ description: 'Null or absent: what a rule picks does not change.' })
+  .meta({ description: 'Null or absent: what a rule picks cannot be changed.' })
 
 export const UpdateRuleBody = z.object({
   project_id: projectId,
-  paused: z.boolean().meta({ description: 'A paused rule picks and counts nothing.' }),
+  paused: z.boolean().meta({ description: 'A paused rule picks and counts no calls.' }),
   pick: unchanged,
   filter: unchanged,
   display_fields: unchanged,
@@ -84,13 +86,12 @@ export const RuleRecord = z.object({
   filter: Filter,
   display_fields: z.array(z.string()),
   paused: z.boolean(),
-  counted: z
-    .number()
-    .int()
-    .meta({ description: 'Calls that passed the filter of a rule that picks every nth; else 0.' }),
+  counted: z.number().int().meta({
+    description: 'Number of calls that passed the filter of a rule that picks every nth call; otherwise 0.',
+  }),
   created_at: time,
   created_by: z.string(),
   updated_at: time,
 })
-export const RuleAnswer = answer('The rule as it is now.', { rule: RuleRecord })
-export const RulesAnswer = answer('The rules of the queue, the oldest first.', { rules: z.array(RuleRecord) })
+export const RuleAnswer = answer('The current state of the rule.', { rule: RuleRecord })
+export const RulesAnswer = answer('The rules of the queue, oldest first.', { rules: z.array(RuleRecord) })

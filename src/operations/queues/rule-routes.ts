@@ -15,7 +15,7 @@ const notFound = 'annotation_queue_not_found'
 
 export const queueRuleRoutes = family(
   operation('POST', '/annotation_queues/:queue_id/rules', {
-    summary: 'Make a rule that puts calls into an annotation queue as they end',
+    summary: 'Create a rule that adds calls to an annotation queue as they end',
     tags,
     params: QueuePath,
     body: CreateRuleBody,
@@ -33,7 +33,7 @@ export const queueRuleRoutes = family(
     rule: ({ db }, { caller, params, query }) => readRules(db, caller, { ...params, ...query }),
   }),
   operation('PUT', '/annotation_queues/:queue_id/rules/:rule_id', {
-    summary: 'Pause a rule of an annotation queue, or let it go on',
+    summary: 'Pause or resume a rule of an annotation queue',
     tags,
     params: RulePath,
     body: UpdateRuleBody,
@@ -42,7 +42,7 @@ export const queueRuleRoutes = family(
     rule: ({ db }, { caller, body, params }) => updateRule(db, caller, params, body),
   }),
   operation('DELETE', '/annotation_queues/:queue_id/rules/:rule_id', {
-    summary: 'Delete a rule of an annotation queue; its items stay',
+    summary: 'Delete a rule of an annotation queue; its items are kept',
     tags,
     params: RulePath,
     querystring: InProject,

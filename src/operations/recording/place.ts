@@ -31,7 +31,7 @@ export function placeOf(caller: Caller, headers: IncomingHttpHeaders): Place {
   const remote = parent === undefined && trace === undefined ? remoteParentOf(headers.traceparent) : undefined
   return {
     project: given(projectHeader, projectId, '<entity>/<project>') ?? projectOf(caller),
-    thread: given(threadHeader, thread, 'a text of 1 to 512 characters') ?? null,
+    thread: given(threadHeader, thread, 'a string of 1 to 512 characters') ?? null,
     parent: parent ?? remote?.parent ?? null,
     trace: trace ?? remote?.trace ?? null,
     isOff: record === 'off',

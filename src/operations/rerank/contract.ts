@@ -8,33 +8,33 @@ export const mostDocuments = 2_048
 
 /** Fields of Cohere and Jina whose effect this server does not have. */
 export const refusedRerankFields = {
-  max_tokens_per_doc: refused('use truncate_prompt_tokens, which counts the query too'),
-  max_chunks_per_doc: refused('cut the document into several'),
+  max_tokens_per_doc: refused('use truncate_prompt_tokens, which includes the query'),
+  max_chunks_per_doc: refused('split the document into several'),
   rank_fields: refused('send each document as one text'),
 }
 
 export const RerankBody = z.object({
   query: z.string(),
   documents: shortList(z.union([z.string(), z.object({ text: z.string() })]), mostDocuments).meta({
-    description: 'Texts, or objects with a `text`.',
+    description: 'Strings, or objects with a `text`.',
   }),
   top_n: integer(0, 2 ** 31 - 1)
     .nullish()
-    .meta({ description: 'So many of the best alone; 0 and null are all.' }),
+    .meta({ description: 'Returns only this many of the best documents; 0 and null return all.' }),
   return_documents: flag()
     .nullish()
-    .meta({ description: 'Whether the answer has the texts of the documents.', default: true }),
+    .meta({ description: 'Whether the answer includes the texts of the documents.', default: true }),
   ...poolingFields,
   ...refusedRerankFields,
 })
 export type RerankBody = z.output<typeof RerankBody>
 
-export const RerankAnswer = answer('The documents, those that fit the query best first.', {
+export const RerankAnswer = answer('The documents, best match first.', {
   id: z.string(),
   model: z.string(),
   results: z.array(
     z.object({
-      index: z.int().meta({ description: 'Its place in `documents`.' }),
+      index: z.int().meta({ description: 'The index of the document in `documents`.' }),
       relevance_score: z.number(),
       document: z.object({ text: z.string() }).optional(),
     }),

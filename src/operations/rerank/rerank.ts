@@ -20,7 +20,11 @@ export async function rerank(parts: GenerationParts, body: RerankBody, asking: A
   // The model reads the query with each of them.
   const letters = documents.reduce((sum, { length }) => sum + length, query.length * documents.length)
   if (letters > mostLetters) {
-    throw wrong('documents', `${letters} characters with the query beside each`, `at most ${mostLetters}`)
+    throw wrong(
+      'documents',
+      `${letters} characters, counting the query once for each document`,
+      `at most ${mostLetters}`,
+    )
   }
   const truncate = truncationOf(body.truncate_prompt_tokens, 'right')
   const found = parts.models.find(body.model, asking.caller, 'ranking')

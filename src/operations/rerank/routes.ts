@@ -22,8 +22,8 @@ const ranking: PoolingQuestion<RerankBody, Ranked> = {
 
 const rank: Routes<GenerationParts> = async (app, parts) => {
   const schema = {
-    summary: 'Sort documents by how well they fit a query',
-    description: 'As vLLM, Jina and Cohere have it; docs/embeddings.md says what each field does.',
+    summary: 'Rank documents by relevance to a query',
+    description: 'Compatible with vLLM, Jina and Cohere. docs/embeddings.md describes each field.',
     tags: ['embeddings'],
     body: RerankBody,
     response: { 200: RerankAnswer, ...poolingRefusals },

@@ -58,7 +58,7 @@ const Usage = z.object({
   total_tokens: z.int(),
 })
 
-export const ResponseAnswer = answer('What the model answered.', {
+export const ResponseAnswer = answer('The answer of the model.', {
   id: z.string(),
   object: z.literal('response'),
   created_at: z.int(),
@@ -94,9 +94,10 @@ export const ResponseAnswer = answer('What the model answered.', {
 })
 
 export const StreamEvent = z.looseObject({
-  type: z
-    .string()
-    .meta({ description: '`response.created` first, `response.completed` or another end last.' }),
+  type: z.string().meta({
+    description:
+      'The first event is `response.created`, the last one is `response.completed` or another end.',
+  }),
   sequence_number: z.int(),
   output_index: z.int().optional(),
   item_id: z.string().optional(),
@@ -112,19 +113,17 @@ const queryFlag = z.enum(['true', 'false', '1', '0']).transform((word) => word =
 const include = z
   .union([z.string(), z.array(z.string())])
   .optional()
-  .meta({ description: 'Has no effect: an answer is read as it was given.' })
+  .meta({ description: 'Has no effect: an answer is returned as it was sent.' })
 
 /** The SDKs write a list as `include[]`. */
 export const ReplayQuery = z.object({
-  stream: queryFlag
-    .optional()
-    .meta({ default: false, description: 'Sends the events of the answer once more.' }),
+  stream: queryFlag.optional().meta({ default: false, description: 'Sends the events of the answer again.' }),
   starting_after: z.coerce
     .number()
     .int()
     .min(-1)
     .optional()
-    .meta({ description: 'Of a stream, the number of the last event that is left out.' }),
+    .meta({ description: 'In a stream, the number of the event after which to start.' }),
   include_obfuscation: queryFlag.optional().meta({ default: false }),
   include,
   'include[]': include,
@@ -136,12 +135,12 @@ export const InputItemsQuery = z.object({
   after: plainText(256)
     .min(1)
     .optional()
-    .meta({ description: 'The id of the last item of the page before.' }),
+    .meta({ description: 'The id of the last item of the previous page.' }),
   include,
   'include[]': include,
 })
 
-export const InputItems = answer('The items of the input of an answer: those of its own request.', {
+export const InputItems = answer('The input items of the request of an answer.', {
   object: z.literal('list'),
   data: z.array(z.discriminatedUnion('type', [Message, Reasoning, FunctionCall, FunctionCallOutput])),
   first_id: z.string().nullable(),
@@ -149,13 +148,13 @@ export const InputItems = answer('The items of the input of an answer: those of 
   has_more: z.boolean(),
 })
 
-export const Deleted = answer('It is gone.', {
+export const Deleted = answer('It is deleted.', {
   id: z.string(),
   object: z.literal('response'),
   deleted: z.literal(true),
 })
 
-export const InputTokens = answer('As many tokens as the model would read.', {
+export const InputTokens = answer('The number of tokens that the model would read.', {
   object: z.literal('response.input_tokens'),
   input_tokens: z.int(),
 })

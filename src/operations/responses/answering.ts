@@ -58,7 +58,7 @@ export async function beginResponse(
   const constraint = formatOf(body)
   const calls = callsOf(body, parts)
   if (typeof calls?.choice === 'object' && constraint !== undefined) {
-    throw wrong(constraint.field, 'a constraint beside the name of a function', 'one of both')
+    throw wrong(constraint.field, 'a constraint together with a named function', 'only one of the two')
   }
   if (hasLogprobs) checkCandidates((maxTokens ?? 0) * (1 + (body.top_logprobs ?? 0)))
   const store = responsesOf(asking.caller, parts)
@@ -191,12 +191,12 @@ async function inputOf(body: InputTokensBody, { store, signal, id }: InputContex
   })
   const items = [...before.items, ...own]
   if (items.length > mostItems)
-    throw wrong('input', `${items.length} items with those before`, `at most ${mostItems}`)
+    throw wrong('input', `${items.length} items, including earlier ones`, `at most ${mostItems}`)
   checkOutputs(items, own)
   const { instructions } = body
   const messages: GivenMessage[] = instructions == null ? [] : [{ role: 'system', content: instructions }]
   messages.push(...messagesOf(items))
-  if (messages.length === 0) throw wrong('input', 'nothing', 'a text, or at least one item')
+  if (messages.length === 0) throw wrong('input', 'nothing', 'a string, or at least one item')
   return { expiring: before.expiring, referred, messages }
 }
 
@@ -208,7 +208,7 @@ function checkOutputs(items: readonly Item[], own: readonly Item[]): void {
     throw wrong(
       `input.${index}.call_id`,
       JSON.stringify(item.call_id),
-      'the call_id of a function_call before it',
+      'the call_id of an earlier function_call',
     )
   }
 }

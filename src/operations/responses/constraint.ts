@@ -12,8 +12,8 @@ export function formatOf({ text, structured_outputs }: ResponsesBody): CompileQu
     if (!isFree && asked !== undefined) {
       throw wrong(
         'structured_outputs',
-        `${asked.constraint.kind} beside text.format`,
-        'one constraint in a request',
+        `${asked.constraint.kind} together with text.format`,
+        'one constraint per request',
       )
     }
     if (asked !== undefined) return asked

@@ -34,7 +34,7 @@ const ToolChoice = z.union(
       tools: z.array(ToolName).max(512),
     }),
   ],
-  { error: 'expected "none", "auto", "required", a function by its name, or allowed_tools' },
+  { error: 'expected "none", "auto", "required", a function by name, or allowed_tools' },
 )
 
 const TextFormat = z.discriminatedUnion('type', [
@@ -64,21 +64,21 @@ const includable = [
 ] as const
 
 const input = z.union([z.string(), z.array(InputItem).max(mostItems)], {
-  error: `expected a text or a list of at most ${mostItems} items`,
+  error: `expected a string or a list of at most ${mostItems} items`,
 })
 const aboutInput =
-  'A text, or items: messages, calls of functions and their outputs, reasoning, and references to items of stored answers.'
+  'A string, or items: messages, calls of functions and their outputs, reasoning, and references to items of stored answers.'
 
 /** The fields that determine what the model reads. Answers and token counts share them. */
 const inputFields = {
   instructions: documented(
     z.string().nullish(),
-    'A system message in front of everything. It is not inherited by `previous_response_id`.',
+    'A system message before everything else. It is not inherited through `previous_response_id`.',
   ),
   model: conversationFields.model,
   previous_response_id: documented(
     itemId.nullish(),
-    'A stored answer that the input continues: what it was asked and what it answered come before the input.',
+    'A stored answer that the input continues: its input and output come before this input.',
   ),
   tools: documented(
     z.array(Tool).max(512).nullish(),
@@ -86,14 +86,14 @@ const inputFields = {
   ),
   tool_choice: documented(
     ToolChoice.nullish(),
-    'Whether the answer may call functions (`auto`), has to (`required`, or one by its name, or `allowed_tools`), or does not (`none`). Without it `auto` where there are functions. HEDDLE_TOOL_CHOICE=none refuses all but `none`.',
+    'Whether the answer may call functions (`auto`), must (`required`, one by name, or `allowed_tools`), or must not (`none`). Default: `auto` if there are functions. HEDDLE_TOOL_CHOICE=none refuses all but `none`.',
   ),
-  parallel_tool_calls: documented(flag().nullish(), 'When false, the answer is over after its first call.', {
+  parallel_tool_calls: documented(flag().nullish(), 'If false, the answer ends after its first call.', {
     initial: true,
   }),
   text: documented(
     z.object({ format: TextFormat.nullish(), verbosity: z.string().max(64).nullish() }).nullish(),
-    'In `format` the form of the answer: `text`, `json_object` or `json_schema`, enforced whether `strict` or not. `verbosity` has no effect.',
+    '`format` is the form of the answer: `text`, `json_object` or `json_schema`, enforced whether `strict` or not. `verbosity` has no effect.',
   ),
   reasoning: documented(
     z
@@ -103,14 +103,14 @@ const inputFields = {
         generate_summary: z.enum(['auto', 'concise', 'detailed']).nullish(),
       })
       .nullish(),
-    '`effort` as in chat completions. With `summary`, in any of its words, thoughts are also given as their own summaries, for clients that show only those; `generate_summary` is its older name.',
+    '`effort` is the `reasoning_effort` of chat completions. With any value of `summary`, thoughts are also returned as their own summaries, for clients that show only those; `generate_summary` is its older name.',
   ),
   truncation: documented(
     z.enum(['auto', 'disabled']).nullish(),
-    'With `auto` the oldest turns are left out when the input is too long; what comes first as system messages stays. With `disabled` such a request is refused.',
+    'With `auto`, the oldest turns are left out if the input is too long; leading system messages are kept. With `disabled`, such a request is refused.',
     { initial: 'disabled' },
   ),
-  conversation: documented(jsonValue().nullish(), 'Conversations of OpenAI are not available.', refused),
+  conversation: documented(jsonValue().nullish(), 'OpenAI’s conversations are not available.', refused),
   chat_template: conversationFields.chat_template,
   chat_template_kwargs: conversationFields.chat_template_kwargs,
 }
@@ -132,37 +132,37 @@ export const ResponsesBody = z.object({
   ...inputFields,
   store: documented(
     flag().nullish(),
-    'Keeps the answer, to be read, continued and deleted, as a call of the record. Where nothing is recorded, `true` is refused and absent is `false`.',
+    'Stores the answer as a call of the record, so that it can be read, continued and deleted. Where nothing is recorded, `true` is refused and the default is `false`.',
     { initial: true },
   ),
   include: documented(
     z.array(z.enum(includable)).max(32).nullish(),
-    '`message.output_text.logprobs` and `reasoning.encrypted_content`. The other names that OpenAI has are accepted and have no effect.',
+    '`message.output_text.logprobs` and `reasoning.encrypted_content`. The other values of OpenAI are accepted and have no effect.',
   ),
   max_output_tokens: documented(
     samplingFields.max_tokens,
-    'The most tokens of an answer, thoughts and calls included. Without it, as many as the context leaves. More than that is refused.',
+    'The maximum number of tokens of an answer, thoughts and calls included. If absent, as many as the context leaves. More than that is refused.',
   ),
   top_logprobs: documented(
     integer(0, mostLogprobs).nullish(),
-    'As many of the likeliest tokens beside each token. Needs `"include": ["message.output_text.logprobs"]`.',
+    'Returns this many of the most likely tokens at each position. Needs `"include": ["message.output_text.logprobs"]`.',
     { initial: 0 },
   ),
   ...sampling,
   structured_outputs: constraintFields.structured_outputs,
   include_reasoning: documented(
     flag().nullish(),
-    'When false, what the model thinks is left out of the answer. It is counted all the same.',
+    'If false, thoughts of the model are left out of the answer. They still count as usage.',
     { initial: true },
   ),
   thinking_token_budget: documented(
     integer(0).nullish(),
-    'The most tokens of a thought: when they are used up, the thought is ended. Needs a template with thoughts.',
+    'The maximum number of tokens of a thought, which is ended when they are used up. Needs a template with thoughts.',
   ),
   return_tokens_as_token_ids: documented(optIn(), 'Writes tokens in log-probabilities as `token_id:<id>`.'),
   request_id: documented(
     plainText(200).min(1).nullish(),
-    'The `id` of the answer is `resp_` and this. Without it the id is random.',
+    'The `id` of the answer is `resp_` followed by this value. If absent, the id is random.',
   ),
 
   stream: documented(optIn(), 'Sends the answer as server-sent events.'),
@@ -173,37 +173,37 @@ export const ResponsesBody = z.object({
   ),
   metadata: documented(
     jsonObject().nullish(),
-    'Up to 16 texts of up to 512 characters, under names of up to 64. They come back in the answer.',
+    'Up to 16 entries: names of up to 64 characters, with strings of up to 512. They are returned in the answer.',
   ),
-  background: documented(flag().nullish(), 'Only false: answers are not made in the background.', {
+  background: documented(flag().nullish(), 'Only `false`: answers are not generated in the background.', {
     initial: false,
     effect: 'partly',
   }),
-  prompt: documented(jsonValue().nullish(), 'Stored prompts of OpenAI are not available.', refused),
+  prompt: documented(jsonValue().nullish(), 'OpenAI’s stored prompts are not available.', refused),
   moderation,
   max_tool_calls: documented(
     integer(1).nullish(),
-    'Counts tools that run on the server; there are none.',
+    'Limits tools that run on the server; there are none.',
     none,
   ),
   user: documented(
     z.string().max(1_024).nullish(),
-    'The caller is known by its key. It comes back in the answer.',
+    'The caller is identified by its key. It is returned in the answer.',
     none,
   ),
-  safety_identifier: documented(z.string().max(1_024).nullish(), 'It comes back in the answer.', none),
+  safety_identifier: documented(z.string().max(1_024).nullish(), 'It is returned in the answer.', none),
   prompt_cache_key: documented(
     z.string().max(1_024).nullish(),
-    'Prompts are found in the cache without it. It comes back in the answer.',
+    'Prompts are cached without it. It is returned in the answer.',
     none,
   ),
   prompt_cache_retention: documented(
     z.string().max(64).nullish(),
-    'The cache lasts as long as it has room.',
+    'Prompts stay in the cache as long as there is room.',
     none,
   ),
-  service_tier: documented(z.string().max(64).nullish(), 'There is one tier.', none),
-  context_management: documented(jsonValue().nullish(), 'Nothing is compacted.', none),
+  service_tier: documented(z.string().max(64).nullish(), 'There is only one tier.', none),
+  context_management: documented(jsonValue().nullish(), 'Conversations are not compacted.', none),
   vllm_xargs: documented(jsonObject().nullish(), 'For extensions; there are none.', none),
 })
 export type ResponsesBody = z.output<typeof ResponsesBody>

@@ -80,7 +80,7 @@ async function itemOf(given: InputItem, index: number, sources: Sources): Promis
 
 function required(value: string | null | undefined, path: string): string {
   if (value != null) return value
-  throw wrong(path, 'nothing', 'a text')
+  throw wrong(path, 'nothing', 'a string')
 }
 
 /** Types of parts, each with the member that has its text. */
@@ -94,7 +94,7 @@ function partText(
   if (!textParts.includes(type)) {
     throw wrong(
       `${path}.type`,
-      `${JSON.stringify(type)}, which the model cannot take`,
+      `${JSON.stringify(type)}, which the model does not accept`,
       'input_text, output_text, refusal',
     )
   }
@@ -120,7 +120,7 @@ function outputOf({ output }: InputItem, path: string): string | { type: 'input_
 function argumentsOf(given: string | null | undefined, path: string): string {
   const text = required(given, path)
   if (text.trim() === '' || isObjectText(text)) return text
-  throw wrong(path, JSON.stringify(text.slice(0, 40)), 'the text of a JSON object')
+  throw wrong(path, JSON.stringify(text.slice(0, 40)), 'a JSON object as a string')
 }
 
 export function isObjectText(text: string): boolean {

@@ -18,7 +18,7 @@ const Part = z.object({
 
 const parts = () =>
   z.union([z.string(), z.array(Part).max(1_024)], {
-    error: 'expected a text or a list of at most 1024 parts',
+    error: 'expected a string or a list of at most 1024 parts',
   })
 
 const id = () => plainText(256).min(1).nullish()

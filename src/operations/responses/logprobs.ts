@@ -13,7 +13,7 @@ export function checkCandidates(candidates: number): void {
   throw wrong(
     'top_logprobs',
     `up to ${candidates} candidates in one answer`,
-    `up to ${mostCandidates}, counted as tokens times candidates of each; or chat completions`,
+    `up to ${mostCandidates}, counted as tokens times candidates per token; or chat completions`,
   )
 }
 

@@ -73,7 +73,7 @@ export function createOutput(options: OutputOptions): Output {
             open = undefined
             continue
         }
-        if (open === undefined) throw new Error('arguments come without a call')
+        if (open === undefined) throw new Error('arguments without a call')
         cuts.push(part.text.length)
         yield* open.add(part.text)
       }

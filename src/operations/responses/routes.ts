@@ -69,8 +69,8 @@ const create: RoutePlugin = async (app, parts) => {
     'previous_response_not_found',
   )
   const schema = {
-    summary: 'Answer items, and keep the answer',
-    description: 'As OpenAI has it; docs/responses.md says what each field does.',
+    summary: 'Create a response and store it',
+    description: 'Compatible with OpenAI. docs/responses.md describes each field.',
     tags,
     body: ResponsesBody,
     response: { 200: wholeOrEvents(ResponseAnswer, StreamEvent), ...generationRefusals, ...refusals },
@@ -114,7 +114,7 @@ async function found(
 
 const read: RoutePlugin = async (app, parts) => {
   const schema = {
-    summary: 'Read an answer that was kept',
+    summary: 'Read a stored response',
     tags,
     params: ResponsePath,
     querystring: ReplayQuery,
@@ -138,7 +138,7 @@ async function* later(events: ReturnType<typeof replayOf>, after: number) {
 
 const remove: RoutePlugin = async (app, parts) => {
   const schema = {
-    summary: 'Delete an answer that was kept',
+    summary: 'Delete a stored response',
     tags,
     params: ResponsePath,
     response: { 200: Deleted, ...refusingOpenAi('response_not_found', 'invalid_request') },
@@ -151,7 +151,7 @@ const remove: RoutePlugin = async (app, parts) => {
 
 const cancel: RoutePlugin = async (app, parts) => {
   const schema = {
-    summary: 'Cancel an answer that is made in the background: there are none',
+    summary: 'Cancel a response that is generated in the background; there are none',
     tags,
     params: ResponsePath,
     response: {
@@ -171,7 +171,7 @@ const cancel: RoutePlugin = async (app, parts) => {
 
 const inputItems: RoutePlugin = async (app, parts) => {
   const schema = {
-    summary: 'The items that an answer was asked with',
+    summary: 'List the input items of a stored response',
     tags,
     params: ResponsePath,
     querystring: InputItemsQuery,

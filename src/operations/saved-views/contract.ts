@@ -3,7 +3,7 @@ import { answer, plainText, projectId } from '../../domain/fields.ts'
 
 const name = plainText(200).min(1)
 const search = plainText(8_000).meta({
-  description: 'What stands behind the question mark in the address of the screen.',
+  description: 'The part after the question mark in the URL of the screen.',
 })
 const screen = z.enum(['calls', 'charts', 'search', 'evals', 'compare'])
 const time = z.iso.datetime()
@@ -14,18 +14,18 @@ export const InProject = z.object({ project_id: projectId })
 export const SaveViewBody = z.object({
   project_id: projectId,
   screen,
-  name: name.meta({ description: 'What you have of the screen under this name is replaced.' }),
+  name: name.meta({ description: 'Your view of this screen with the same name is replaced.' }),
   search,
   is_shared: z.boolean().nullish().meta({
     default: false,
-    description: 'Whether everybody who reaches the project sees it.',
+    description: 'Whether all users of the project can see the view.',
   }),
 })
 export type SaveViewBody = z.output<typeof SaveViewBody>
 
 export const ChangeViewBody = z.object({
   project_id: projectId,
-  name: name.optional().meta({ description: 'What is absent stays as it is.' }),
+  name: name.optional().meta({ description: 'An absent field keeps its value.' }),
   search: search.optional(),
   is_shared: z.boolean().optional(),
 })
@@ -48,7 +48,7 @@ export const SavedViewRecord = z.object({
 export type SavedViewRecord = z.output<typeof SavedViewRecord>
 
 export const SavedViewAnswer = answer('The view.', { view: SavedViewRecord })
-export const SavedViewsAnswer = answer('Your own views, then those that others share, by their names.', {
+export const SavedViewsAnswer = answer('Your own views, then those that others share, sorted by name.', {
   views: z.array(SavedViewRecord),
 })
-export const NothingAnswer = answer('It is gone.', {})
+export const NothingAnswer = answer('It is deleted.', {})

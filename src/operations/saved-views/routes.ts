@@ -15,7 +15,7 @@ const tags = ['views']
 
 export const savedViewRoutes = family(
   operation('POST', '/views/saved', {
-    summary: 'Keep what is set up on a screen under a name',
+    summary: 'Save the settings of a screen under a name',
     tags,
     body: SaveViewBody,
     answer: SavedViewAnswer,
@@ -23,14 +23,14 @@ export const savedViewRoutes = family(
     rule: ({ db }, { caller, body }) => saveView(db, caller, body),
   }),
   operation('POST', '/views/saved/query', {
-    summary: 'List your views of a project and those that are shared',
+    summary: 'List your own and the shared views of a project',
     tags,
     body: SavedViewsBody,
     answer: SavedViewsAnswer,
     rule: ({ db }, { caller, body }) => listViews(db, caller, body),
   }),
   operation('PUT', '/views/saved/:view_id', {
-    summary: 'Rename, replace or share a view of your own',
+    summary: 'Rename, replace or share one of your views',
     tags,
     params: SavedViewPath,
     body: ChangeViewBody,
@@ -39,7 +39,7 @@ export const savedViewRoutes = family(
     rule: ({ db }, { caller, body, params }) => changeView(db, caller, params.view_id, body),
   }),
   operation('DELETE', '/views/saved/:view_id', {
-    summary: 'Delete a view of your own',
+    summary: 'Delete one of your views',
     tags,
     params: SavedViewPath,
     querystring: InProject,

@@ -15,7 +15,7 @@ export function flawOfField(path: string): { why: string; accepted: string } | u
   if (flaw !== undefined) return flaw
   const [root = '', ...rest] = splitPath(path)
   if (documents.includes(root) || (texts.includes(root) && rest.length === 0)) return undefined
-  return { why: 'is no field of a call', accepted }
+  return { why: 'is not a field of a call', accepted }
 }
 
 /** The values of a call at the fields of a scorer; undefined if there is none, or null. */

@@ -57,14 +57,14 @@ export async function runCheck(check: Check, given: Checking): Promise<Outcome> 
 }
 
 function missing(field: string): Unscored {
-  return { state: 'skipped', reason: 'field_missing', detail: `the call has nothing at ${field}` }
+  return { state: 'skipped', reason: 'field_missing', detail: `the call has no value at ${field}` }
 }
 
 async function checkSchema({ schema, field, parse }: Of<'json_schema'>, given: Checking): Promise<Outcome> {
   const name = field ?? 'output'
   const value = parse ? given.values.text(name) : given.values.json(name)
   if (value === undefined) return missing(name)
-  if (parse && !isJson(value)) return { score: { passed: false, why: 'the text is no JSON' } }
+  if (parse && !isJson(value)) return { score: { passed: false, why: 'the text is not JSON' } }
   const result = await given.schemas.check(given.tenant, JSON.stringify(schema), value)
   switch (result.kind) {
     case 'valid':

@@ -13,7 +13,7 @@ export const fieldMap = () =>
     path,
     { most: 50, things: 'fields', name: 'name' },
   ).meta({
-    description: 'Names for fields of the call, such as {"question": "inputs.messages.0.content"}.',
+    description: 'Maps names to fields of the call, such as {"question": "inputs.messages.0.content"}.',
   })
 
 /** `json` is how a schema is given: as the text of a request, or in a stored object. */
@@ -22,22 +22,22 @@ function shapesOf<Json extends z.ZodType>(json: Json) {
     model: plainText(512)
       .min(1)
       .nullish()
-      .meta({ description: 'A served model, by one of its names. The first model when absent.' }),
+      .meta({ description: 'One of the names of a served model. Default: the first model.' }),
     system: plainText(longestText)
       .nullish()
-      .meta({ description: 'What the model is told first. No field of the call is put in here.' }),
+      .meta({ description: 'The system message. Fields of the call are not inserted here.' }),
     prompt: plainText(longestText).min(1).meta({
       description:
-        'What the model is asked. {inputs.…}, {output.…} and names of `fields` in braces stand for what the call has there; {{ and }} are braces.',
+        'The prompt. {inputs.…}, {output.…} and names of `fields` in braces are replaced by the values of the call; write {{ and }} for braces.',
     }),
-    schema: json.meta({ description: 'A JSON Schema. The answer always fits it, and is the score.' }),
+    schema: json.meta({ description: 'A JSON Schema. The answer always fits it and is the score.' }),
     temperature: z.number().min(0).max(2).nullish().meta({ default: 0 }),
     seed: z.int().min(0).nullish().meta({ default: 0 }),
     max_tokens: z.int().min(1).max(32_768).nullish().meta({ default: 512 }),
   })
   const field = path.nullish().meta({
     default: 'output',
-    description: 'Which field of the call is looked at, or a name of `fields`.',
+    description: 'The field of the call to check, or a name of `fields`.',
   })
   const texts = z.array(plainText(4096).min(1)).min(1).max(100).nullish()
   const check = z.discriminatedUnion('kind', [
@@ -45,12 +45,12 @@ function shapesOf<Json extends z.ZodType>(json: Json) {
       kind: z.literal('json_schema'),
       schema: json,
       field,
-      parse: flag(false).meta({ description: 'The field is a text that holds the JSON.' }),
+      parse: flag(false).meta({ description: 'Whether the field is a string that contains the JSON.' }),
     }),
     z.strictObject({
       kind: z.literal('regex'),
-      pattern: plainText(8192).min(1).meta({ description: 'Found anywhere in the text of the field.' }),
-      negate: flag(false).meta({ description: 'Passes where the pattern is not found.' }),
+      pattern: plainText(8192).min(1).meta({ description: 'Matches anywhere in the text of the field.' }),
+      negate: flag(false).meta({ description: 'Passes if the pattern is not found.' }),
       field,
     }),
     z.strictObject({

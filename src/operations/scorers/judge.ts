@@ -28,7 +28,7 @@ export function questionOf(judge: Judge, values: CallValues): Question | Unscore
     const text = 'text' in part ? part.text : values.text(part.field)
     if (text === undefined) {
       const field = 'field' in part ? part.field : ''
-      return { state: 'skipped', reason: 'field_missing', detail: `the call has nothing at ${field}` }
+      return { state: 'skipped', reason: 'field_missing', detail: `the call has no value at ${field}` }
     }
     prompt += text
     if (prompt.length > longestPrompt) {

@@ -24,7 +24,7 @@ export function runnableOf(val: string): RunnableScorer | { why: string } {
   const { judge, check, fields } = result.data
   if (judge != null) return { judge, fields: fields ?? {} }
   if (check != null) return { check, fields: fields ?? {} }
-  return { why: 'it has neither a judge nor a check, so it runs where its code does' }
+  return { why: 'it has neither a judge nor a check, so it runs only where its code does' }
 }
 
 interface ScorerChecks {
@@ -85,7 +85,7 @@ function checkPrompt(prompt: string, fields: Fields): void {
     throw wrong(
       'judge.prompt',
       template.why,
-      'a field in braces, such as {inputs.question}; write {{ and }} for braces',
+      'a field in braces, such as {inputs.question}; write {{ and }} for literal braces',
     )
   }
   const used = fieldsOfTemplate(template.parts)
@@ -153,11 +153,12 @@ async function tryOut(
   accepted: string,
 ): Promise<void> {
   const result = await schemas.check(tenant, schema, value)
-  if (result.kind === 'schema_error') throw wrong(field, `what cannot be read: ${result.why}`, accepted)
+  if (result.kind === 'schema_error')
+    throw wrong(field, `a value that cannot be read: ${result.why}`, accepted)
   if (result.kind === 'over_budget') {
     throw wrong(
       field,
-      `what takes more than ${result.limit} on a short text`,
+      `a value that takes more than ${result.limit} on a short text`,
       `${accepted} that is fast on every text`,
     )
   }

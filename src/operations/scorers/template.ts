@@ -13,7 +13,7 @@ export function parseTemplate(template: string): Template {
   let text = ''
   for (const { 0: piece, 1: field, index } of template.matchAll(pieces)) {
     if (field !== undefined) {
-      if (field.trim() === '') return { why: `the braces at character ${index + 1} hold no name` }
+      if (field.trim() === '') return { why: `the braces at character ${index + 1} contain no name` }
       if (text !== '') parts.push({ text })
       text = ''
       parts.push({ field: field.trim() })

@@ -48,7 +48,7 @@ export type TableUpdate = z.output<typeof TableUpdate>
 export const UpdateBody = z.object({
   project_id: projectId,
   base_digest: digestGiven,
-  updates: longList(TableUpdate).meta({ description: 'Applied one after the other.' }),
+  updates: longList(TableUpdate).meta({ description: 'Applied in order.' }),
 })
 export type UpdateBody = z.output<typeof UpdateBody>
 export const UpdateAnswer = answer('The digests of the new table and of the rows that changed.', {
@@ -71,7 +71,7 @@ export const QueryBody = z.strictObject({
   limit,
   offset,
   sort_by: sortBy().meta({
-    description: 'Paths into the rows; in the order of the table unless asked otherwise.',
+    description: 'Paths into the rows. Default: the order of the table.',
   }),
 })
 export type QueryBody = z.output<typeof QueryBody>
@@ -82,7 +82,7 @@ export const QueryAnswer = answer('The rows of the page.', {
 
 export const StatsBody = z.object({ project_id: projectId, digest: digestGiven })
 export type StatsBody = z.output<typeof StatsBody>
-export const StatsAnswer = answer('How many rows the table has.', { count: z.number().int() })
+export const StatsAnswer = answer('Number of rows of the table.', { count: z.number().int() })
 
 export const StatsBatchBody = z.object({
   project_id: projectId,
@@ -90,7 +90,7 @@ export const StatsBatchBody = z.object({
   include_storage_size: flag(false),
 })
 export type StatsBatchBody = z.output<typeof StatsBatchBody>
-export const StatsBatchAnswer = answer('How many rows each table has.', {
+export const StatsBatchAnswer = answer('Number of rows of each table.', {
   tables: z.array(
     z.object({
       digest: z.string(),

@@ -31,7 +31,7 @@ export const tableRoutes = family(
     rule: ({ db }, { caller, body }) => createTable(db, caller, body),
   }),
   operation('POST', '/table/update', {
-    summary: 'Make a new table out of another one',
+    summary: 'Create a new table from another one',
     tags,
     body: UpdateBody,
     answer: UpdateAnswer,
@@ -40,7 +40,7 @@ export const tableRoutes = family(
     rule: ({ db, signal }, { caller, body }) => updateTable(db, caller, body, signal),
   }),
   operation('POST', '/table/create_from_digests', {
-    summary: 'Make a table of rows that the project has',
+    summary: 'Create a table from rows that the project already has',
     tags,
     body: FromDigestsBody,
     answer: FromDigestsAnswer,
@@ -49,7 +49,7 @@ export const tableRoutes = family(
     rule: ({ db, signal }, { caller, body }) => createFromDigests(db, caller, body, signal),
   }),
   operation('POST', '/table/query', {
-    summary: 'Read the rows of a table, in its order',
+    summary: 'Read the rows of a table, in order',
     tags,
     body: QueryBody,
     answer: QueryAnswer,

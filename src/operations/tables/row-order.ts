@@ -94,6 +94,6 @@ function applyChange(order: RowOrder, change: Change, field: string): string {
 
 function checkIndex(given: number, last: number, field: string): void {
   if (given >= 0 && given <= last) return
-  const accepted = last < 0 ? 'none, because the table is empty then' : `0 to ${last}`
+  const accepted = last < 0 ? 'none, because the table is then empty' : `0 to ${last}`
   throw refuse('invalid_value', { field, given, accepted })
 }

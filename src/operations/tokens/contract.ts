@@ -8,10 +8,15 @@ const longestText = 1024 * 1024
 
 export const TokenizeBody = z.object({
   ...conversationFields,
-  prompt: z.string().max(longestText).nullish().meta({ description: 'A text; or send `messages`.' }),
+  prompt: z
+    .string()
+    .max(longestText)
+    .nullish()
+    .meta({ description: 'A string. Alternatively, send `messages`.' }),
   messages: shortList(Message, 5_000).nullish(),
   add_special_tokens: flag().nullish().meta({
-    description: 'Adds what the model wants around a text. True for `prompt`, false for `messages`.',
+    description:
+      'Adds the tokens that the model expects around a text. Default: true for `prompt`, false for `messages`.',
   }),
   return_token_strs: optIn(),
 })
@@ -34,13 +39,13 @@ export const DetokenizeBody = z.object({
 export type DetokenizeBody = z.output<typeof DetokenizeBody>
 
 /** The fields of vLLM that lm-eval and other harnesses read. */
-export const TokenizerInfoAnswer = answer('What a harness needs to know of the tokenizer.', {
+export const TokenizerInfoAnswer = answer('Properties of the tokenizer that test harnesses need.', {
   tokenizer_class: z.string(),
   bos_token: z.string().nullable(),
   eos_token: z.string().nullable(),
   pad_token: z.string().nullable(),
   chat_template: z.string().nullable(),
-  model_max_length: z.int().meta({ description: 'Tokens that fit into one conversation.' }),
+  model_max_length: z.int().meta({ description: 'Maximum number of tokens of one conversation.' }),
   vocab_size: z.int(),
 })
 export type TokenizerInfoAnswer = z.output<typeof TokenizerInfoAnswer>

@@ -42,7 +42,7 @@ const toTokens: RoutePlugin = async (app, parts) => {
 
 const toText: RoutePlugin = async (app, parts) => {
   const schema = {
-    summary: 'The text of tokens',
+    summary: 'Convert tokens to text',
     tags,
     body: DetokenizeBody,
     response: { 200: DetokenizeAnswer, ...refused },
@@ -54,7 +54,7 @@ const toText: RoutePlugin = async (app, parts) => {
 
 const tokenizer: RoutePlugin = async (app, parts) => {
   const schema = {
-    summary: 'What a harness needs to know of the tokenizer',
+    summary: 'Read properties of the tokenizer that test harnesses need',
     tags,
     querystring: TokenizerInfoQuery,
     response: {

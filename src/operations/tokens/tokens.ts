@@ -49,7 +49,7 @@ export async function tokenizerInfo(
     throw refuse('model_not_found', {
       field: 'model',
       model: JSON.stringify(name ?? null),
-      accepted: 'none, this server has no model (HEDDLE_MODEL=none)',
+      accepted: 'nothing: this server has no model (HEDDLE_MODEL=none)',
     })
   }
   const { model, served } = models.find(name, caller, 'any')
@@ -58,7 +58,7 @@ export async function tokenizerInfo(
     throw refuse('upstream_lacks', {
       field: 'model',
       given: 'questions about its tokenizer',
-      accepted: 'a model of this machine',
+      accepted: 'a model that runs on this machine',
     })
   }
   return {

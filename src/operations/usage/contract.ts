@@ -19,22 +19,30 @@ const number = (most: number) =>
 const mostDays = 10_000
 
 export const UsageQuery = z.strictObject({
-  user: z.string().min(1).max(64).optional().meta({ description: 'Others than oneself: for admins.' }),
-  from: day.meta({ description: 'The first day, of UTC.' }),
-  to: day.meta({ description: 'The last day.' }),
+  user: z
+    .string()
+    .min(1)
+    .max(64)
+    .optional()
+    .meta({ description: 'Another user than the caller; only for admins.' }),
+  from: day.meta({ description: 'The first day, in UTC.' }),
+  to: day.meta({ description: 'The last day, in UTC.' }),
   limit: number(mostDays).meta({ default: String(mostDays), description: `At most ${mostDays}.` }),
   offset: number(Number.MAX_SAFE_INTEGER).meta({ default: '0' }),
 })
 export type UsageQuery = z.output<typeof UsageQuery>
 
-export const UsageAnswer = answer('A line for each user and day, the latest day first.', {
+export const UsageAnswer = answer('One entry for each user and day, latest day first.', {
   usage: z.array(
     z.object({
       user: z.string(),
-      day: z.string().meta({ description: 'Of UTC.' }),
+      day: z.string().meta({ description: 'A day in UTC.' }),
       requests: z.int(),
-      refused: z.int().meta({ description: 'Of these, those that a limit of the user refused.' }),
-      prompt_tokens: z.int().meta({ description: 'Also those that were found in the cache.' }),
+      refused: z.int().meta({
+        description:
+          'Requests that were refused because of a limit of the user. They are part of `requests`.',
+      }),
+      prompt_tokens: z.int().meta({ description: 'Includes tokens that were found in the cache.' }),
       completion_tokens: z.int(),
     }),
   ),

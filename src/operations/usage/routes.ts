@@ -19,7 +19,7 @@ async function usageOf(db: Database, meter: UsageMeter, caller: Caller, query: U
 
 export const usageRoutes = family(
   operation('GET', '/usage', {
-    summary: 'What users asked for, by the day',
+    summary: 'Read the usage of users by day',
     tags: ['service'],
     querystring: UsageQuery,
     answer: UsageAnswer,

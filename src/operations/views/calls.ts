@@ -56,7 +56,7 @@ function positionGiven(body: CallsBody): CallPosition | undefined {
     throw refuse('invalid_value', {
       field: 'after',
       given: JSON.stringify(after),
-      accepted: '`next` of the answer before, in the order of time',
+      accepted: '`next` of the previous page, in the order of time',
     })
   }
   return { startedAt: Number(startedAt), id }

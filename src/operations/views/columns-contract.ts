@@ -11,7 +11,7 @@ export const ColumnsBody = z.strictObject({
   ...selection,
   sample: z.int().min(1).max(2_000).nullish().meta({
     default: usualSample,
-    description: 'How many of the newest calls of the view are looked at.',
+    description: 'How many of the newest calls of the view are examined.',
   }),
 })
 export type ColumnsBody = z.output<typeof ColumnsBody>
@@ -20,17 +20,17 @@ const valueType = z.enum(['string', 'number', 'boolean', 'null', 'object', 'list
 export type ValueType = z.output<typeof valueType>
 
 export const FoundColumn = z.object({
-  field: z.string().meta({ description: 'As queries, sorts and `columns` take it.' }),
-  count: count.meta({ description: 'Calls of the sample that have it.' }),
+  field: z.string().meta({ description: 'The field, as used in queries, sorts and `columns`.' }),
+  count: count.meta({ description: 'Number of sampled calls that have the field.' }),
   types: z.partialRecord(valueType, count),
 })
 export type FoundColumn = z.output<typeof FoundColumn>
 
-export const ColumnsAnswer = answer('What the newest calls of a view carry, the most frequent first.', {
+export const ColumnsAnswer = answer('The fields of the newest calls of a view, most frequent first.', {
   columns: z.array(FoundColumn),
-  sampled: count.meta({ description: 'Calls that were looked at.' }),
-  others: count.meta({ description: `Paths beyond the first ${mostColumns}.` }),
+  sampled: count.meta({ description: 'Number of calls that were examined.' }),
+  others: count.meta({ description: `Number of fields beyond the first ${mostColumns}.` }),
   too_large: count.meta({
-    description: 'Inputs, outputs and the like of more than 64 KiB; they were not opened.',
+    description: 'Number of inputs, outputs and other values of more than 64 KiB, which were skipped.',
   }),
 })

@@ -28,31 +28,31 @@ const mostValues = 8
 export const CallsBody = z.strictObject({
   ...selection,
   columns: z.array(valuePath).max(mostValues).nullish().meta({
-    description: 'Values inside of calls that are shown beside the rest, such as inputs.question.',
+    description: 'Additional values of the calls to return, such as inputs.question.',
   }),
-  sort_by: sortBy().meta({ description: 'Newest first when absent.' }),
+  sort_by: sortBy().meta({ description: 'Default: newest first.' }),
   limit: z.int().min(0).max(mostCalls).nullish().meta({ default: usualCalls }),
   offset,
   after: plainText(128)
     .nullish()
-    .meta({ description: 'Goes on behind a page in the order of time: `next` of the answer before.' }),
+    .meta({ description: 'Continues after a page in the order of time: `next` of the previous page.' }),
   count_up_to: z.int().min(0).max(1_000_000).nullish().meta({
     default: usualCount,
-    description: 'Counts the calls of the view as far as this; 0 does not count.',
+    description: 'Counts the calls of the view up to this number; 0 turns counting off.',
   }),
 })
 export type CallsBody = z.output<typeof CallsBody>
 
 const isDeriving = z.boolean().meta({
   description:
-    'Calls that an older version wrote are still being read: what is counted of them may be missing.',
+    'Whether calls written by an older version are still being processed; counts may not include them yet.',
 })
 
 const preview = (of: string) =>
   z
     .string()
     .nullable()
-    .meta({ description: `The first 160 characters of ${of}, in one line.` })
+    .meta({ description: `The first 160 characters of ${of}, on one line.` })
 
 export const LightCall = z.object({
   id: z.string(),
@@ -64,37 +64,40 @@ export const LightCall = z.object({
   started_at: time,
   ended_at: time.nullable(),
   status: z.enum(['success', 'error', 'descendant_error', 'running']),
-  exception: z.string().nullable().meta({ description: 'Its first 200 characters.' }),
+  exception: z.string().nullable().meta({ description: 'The first 200 characters of the exception.' }),
   model: z
     .string()
     .nullable()
-    .meta({ description: 'The models of its usage, separated by a comma; else the one that was asked for.' }),
+    .meta({ description: 'The models in its usage, separated by commas; otherwise the requested model.' }),
   latency_ms: z.number().nullable(),
   first_token_ms: z.number().nullable(),
   input_tokens: count.nullable(),
   output_tokens: count.nullable(),
-  cost: z.number().nullable().meta({ description: 'By the prices of the project; null without a price.' }),
+  cost: z
+    .number()
+    .nullable()
+    .meta({ description: 'Computed from the prices of the project; null without a price.' }),
   svc_user_id: z.string().nullable(),
   storage_size_bytes: count,
-  input_preview: preview('the last message of a user'),
+  input_preview: preview('the last user message'),
   output_preview: preview('the answer'),
   feedback: z.array(z.object({ feedback_type: z.string(), emoji: z.string().nullable(), count })),
   values: z.array(z.string().nullable()).optional().meta({
-    description: 'The first 200 characters of the JSON of each of `columns`; null where there is none.',
+    description: 'The first 200 characters of the JSON of each of `columns`; null if there is no value.',
   }),
 })
 export type LightCall = z.output<typeof LightCall>
 
-export const CallsAnswer = answer('Calls without what they carry.', {
+export const CallsAnswer = answer('Calls without their inputs, outputs and attributes.', {
   calls: z.array(LightCall),
   next: z
     .string()
     .nullable()
-    .meta({ description: 'Null on the last page, and in any order but that of time.' }),
+    .meta({ description: 'Null on the last page, and always in other orders than that of time.' }),
   count: z
     .object({
       value: count,
-      is_exact: z.boolean().meta({ description: 'False: there are at least so many.' }),
+      is_exact: z.boolean().meta({ description: 'If false, there are at least this many.' }),
     })
     .nullable(),
   is_deriving: isDeriving,
@@ -116,26 +119,28 @@ export const FacetsBody = z.strictObject({
     .nullish()
     .meta({
       description:
-        'op, model, status and user when absent. feedback counts calls by the types of their feedback, reaction by the last emoji. Values inside of calls, such as inputs.question, are counted in the newest of them.',
+        'Default: op, model, status and user. feedback counts calls by the types of their feedback, reaction by the last emoji. Values of calls, such as inputs.question, are counted only in the newest calls.',
     }),
 })
 export type FacetsBody = z.output<typeof FacetsBody>
 
 const groupValue = z.string().nullable().meta({
   description:
-    'Null: without one. An op stands for all its versions, as `filter.op_names` takes it. A value inside of calls is its JSON.',
+    'Null for calls without a value. An op stands for all its versions, in the form that `filter.op_names` accepts. A value of calls is returned as JSON.',
 })
 
-export const FacetsAnswer = answer('For each field the values that most calls of the view have.', {
+export const FacetsAnswer = answer('The most frequent values of each field in the calls of the view.', {
   facets: z.array(
     z.object({
       field: z.string(),
       values: z
         .array(z.object({ value: groupValue, count }))
-        .meta({ description: 'At most 50, the largest first.' }),
-      others: count.meta({ description: 'Calls with any other value; of feedback, with any other type.' }),
+        .meta({ description: 'At most 50, most frequent first.' }),
+      others: count.meta({
+        description: 'Number of calls with any other value, or with any other type of feedback.',
+      }),
       sampled: count.nullable().meta({
-        description: `Where only the newest calls are counted, as for values inside of them: how many, at most ${sampledCalls}. Null: all.`,
+        description: `How many of the newest calls were counted, for values of calls: at most ${sampledCalls}. Null if all were counted.`,
       }),
     }),
   ),
@@ -146,65 +151,69 @@ export const mostBuckets = 1_000
 
 /** The range of the buckets and their length. */
 export const bucketSpan = {
-  after: dateTime.meta({ description: 'The first bucket holds it.' }),
-  before: dateTime.nullish().meta({ description: 'Now when absent.' }),
+  after: dateTime.meta({ description: 'A time in the first bucket.' }),
+  before: dateTime.nullish().meta({ description: 'Default: now.' }),
   step_seconds: z
     .int()
     .min(1)
     .max(366 * 86_400)
     .meta({
-      description: `Buckets begin at multiples of it since 1970 in UTC. At most ${mostBuckets} buckets.`,
+      description: `The length of a bucket. Buckets begin at multiples of it since 1970 in UTC. At most ${mostBuckets} buckets.`,
     }),
 }
 
 export const BucketsBody = z.strictObject({
   ...selection,
   ...bucketSpan,
-  by: groupField.nullish().meta({ description: 'The 20 largest groups, and all others together.' }),
+  by: groupField
+    .nullish()
+    .meta({ description: 'Groups the calls: the 20 largest groups, and all others together.' }),
   timed: z.enum(['latency', 'first_token']).nullish().meta({
     description: 'Adds the median and the 95th percentile of this time, within 9 %, and its histogram.',
   }),
-  costs: flag(false).meta({ description: 'Adds what the tokens cost by the prices of the project.' }),
+  costs: flag(false).meta({
+    description: 'Adds the cost of the tokens, computed from the prices of the project.',
+  }),
 })
 export type BucketsBody = z.output<typeof BucketsBody>
 
 const sums = {
-  count: count.meta({ description: 'Calls that began.' }),
-  errors: count.meta({ description: 'Of these, those that failed themselves.' }),
+  count: count.meta({ description: 'Number of calls that started.' }),
+  errors: count.meta({ description: 'Number of these calls that failed themselves.' }),
   ended: count,
   input_tokens: z.number(),
   output_tokens: z.number(),
 }
 
 const Times = z.object({
-  count: count.meta({ description: 'Of calls that have this time.' }),
+  count: count.meta({ description: 'Number of calls that have this time.' }),
   mean_ms: z.number(),
   p50_ms: z.number(),
   p95_ms: z.number(),
   histogram: z.array(z.tuple([z.number(), count])).meta({
     description:
-      'Pairs of where a bin begins, in milliseconds, and how many are in it; four bins to an octave.',
+      'Pairs of the start of a bin in milliseconds and the number of calls in it; four bins per octave.',
   }),
 })
 
-export const BucketsAnswer = answer('Calls by when they began. Buckets without calls are left out.', {
+export const BucketsAnswer = answer('Calls by start time. Empty buckets are left out.', {
   groups: z
     .array(z.object({ value: groupValue, is_others: z.boolean() }))
-    .meta({ description: 'The largest first; without `by` there is one.' }),
+    .meta({ description: 'Largest first; without `by` there is only one.' }),
   buckets: z.array(
     z.object({
       started_at: time,
-      group: count.meta({ description: 'The place of its group in `groups`.' }),
+      group: count.meta({ description: 'The index of the group in `groups`.' }),
       ...sums,
       times: Times.nullable(),
       cost: z
         .number()
         .nullable()
         .optional()
-        .meta({ description: 'Where `costs` was asked for; null without a price.' }),
+        .meta({ description: 'Only with `costs`; null without a price.' }),
       unpriced: count.optional().meta({
         description:
-          'Calls that used tokens of a model without a price, or of several models: they are not in `cost`.',
+          'Number of calls that used a model without a price, or several models; `cost` does not include them.',
       }),
     }),
   ),

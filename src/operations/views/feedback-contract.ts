@@ -10,25 +10,22 @@ export const FeedbackBucketsBody = z.strictObject({
 })
 export type FeedbackBucketsBody = z.output<typeof FeedbackBucketsBody>
 
-export const FeedbackBucketsAnswer = answer(
-  'What was said, by when it was said. Empty buckets are left out.',
-  {
-    kinds: z
-      .array(
-        z.object({
-          feedback_type: z.string(),
-          value: z.string().nullable().meta({
-            description: 'The emoji of a reaction, or the JSON of an annotation where it is short.',
-          }),
-        }),
-      )
-      .meta({ description: 'The 20 most frequent, the largest first.' }),
-    buckets: z.array(
+export const FeedbackBucketsAnswer = answer('Feedback by creation time. Empty buckets are left out.', {
+  kinds: z
+    .array(
       z.object({
-        started_at: z.iso.datetime(),
-        kind: count.nullable().meta({ description: 'The place in `kinds`; null: all others.' }),
-        count,
+        feedback_type: z.string(),
+        value: z.string().nullable().meta({
+          description: 'The emoji of a reaction, or the JSON of an annotation if it is short.',
+        }),
       }),
-    ),
-  },
-)
+    )
+    .meta({ description: 'The 20 most frequent, in descending order.' }),
+  buckets: z.array(
+    z.object({
+      started_at: z.iso.datetime(),
+      kind: count.nullable().meta({ description: 'The index in `kinds`; null for all others.' }),
+      count,
+    }),
+  ),
+})

@@ -17,7 +17,7 @@ const tags = ['views']
 
 export const viewRoutes = family(
   operation('POST', '/views/calls', {
-    summary: 'List calls without what they carry',
+    summary: 'List calls without their inputs, outputs and attributes',
     tags,
     body: CallsBody,
     answer: CallsAnswer,
@@ -25,7 +25,7 @@ export const viewRoutes = family(
     rule: (parts, { caller, body }) => listCalls(parts, caller, body, parts.signal),
   }),
   operation('POST', '/views/trace', {
-    summary: 'Read the calls of a trace without what they carry, as lines of JSON',
+    summary: 'Read the calls of a trace without their inputs, outputs and attributes, as JSON Lines',
     tags,
     body: TraceBody,
     answer: jsonLinesOf(TraceLine),
@@ -34,7 +34,7 @@ export const viewRoutes = family(
       sendJsonLines(reply, readTrace(parts, caller, body, parts.signal)),
   }),
   operation('POST', '/views/facets', {
-    summary: 'Count the values that calls have',
+    summary: 'Count the most frequent values of calls',
     tags,
     body: FacetsBody,
     answer: FacetsAnswer,
@@ -42,7 +42,7 @@ export const viewRoutes = family(
     rule: (parts, { caller, body }) => readFacets(parts, caller, body, parts.signal),
   }),
   operation('POST', '/views/buckets', {
-    summary: 'Count and time calls by when they began',
+    summary: 'Count and time calls by start time',
     tags,
     body: BucketsBody,
     answer: BucketsAnswer,
@@ -50,7 +50,7 @@ export const viewRoutes = family(
     rule: (parts, { caller, body }) => readTimeBuckets(parts, caller, body, parts.signal),
   }),
   operation('POST', '/views/feedback_buckets', {
-    summary: 'Count feedback by when it was given',
+    summary: 'Count feedback by creation time',
     tags,
     body: FeedbackBucketsBody,
     answer: FeedbackBucketsAnswer,
@@ -58,7 +58,7 @@ export const viewRoutes = family(
     rule: (parts, { caller, body }) => readFeedbackOverTime(parts, caller, body, parts.signal),
   }),
   operation('POST', '/views/columns', {
-    summary: 'Find the values that calls carry',
+    summary: 'Find the fields that calls have',
     tags,
     body: ColumnsBody,
     answer: ColumnsAnswer,
@@ -66,7 +66,7 @@ export const viewRoutes = family(
     rule: (parts, { caller, body }) => findColumns(parts, caller, body, parts.signal),
   }),
   operation('POST', '/views/search', {
-    summary: 'Find calls by the words in them',
+    summary: 'Search calls by words',
     tags,
     body: SearchBody,
     answer: SearchAnswer,

@@ -11,10 +11,12 @@ export const SearchBody = z.strictObject({
   ...selection,
   text: plainText(1_000).meta({
     description:
-      'Words that are all there, or longer ones that begin with them; "in quotation marks" as it stands; -without. Case and accents do not count.',
+      'Words that must all occur, also as beginnings of longer words; "in quotation marks" for an exact phrase; -word to exclude a word. Case and accents are ignored.',
   }),
   limit: z.int().min(1).max(mostFound).nullish().meta({ default: usualFound }),
-  after: plainText(32).nullish().meta({ description: 'Goes on behind a page: `next` of the answer before.' }),
+  after: plainText(32)
+    .nullish()
+    .meta({ description: 'Continues after a page: `next` of the previous page.' }),
 })
 export type SearchBody = z.output<typeof SearchBody>
 
@@ -26,22 +28,22 @@ export const Found = z.object({
         field: z.enum(['inputs', 'output', 'exception', 'note', 'name']),
         text: z.string(),
         marks: z.array(z.tuple([count, count])).meta({
-          description: 'Where words are: first character of the text, and the one behind the last.',
+          description: 'Positions of the words found: the first character, and the one after the last.',
         }),
       }),
     )
-    .meta({ description: 'At most three parts of what was found.' }),
+    .meta({ description: 'At most three excerpts with the words found.' }),
 })
 export type Found = z.output<typeof Found>
 
-export const SearchAnswer = answer('The calls in which the words are, those that came last first.', {
+export const SearchAnswer = answer('The calls that contain the words, latest arrival first.', {
   found: z.array(Found),
   next: z.string().nullable(),
   searchable: z
     .object({
-      value: count.meta({ description: 'Calls of the project that can be found so far.' }),
+      value: count.meta({ description: 'Number of calls of the project that are searchable so far.' }),
       of: count,
     })
     .nullable()
-    .meta({ description: 'Null: all of them. What was just written is read a moment later.' }),
+    .meta({ description: 'Null if all calls are searchable. New calls become searchable after a moment.' }),
 })

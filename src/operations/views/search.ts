@@ -56,7 +56,7 @@ function termsIn(text: string): Term[] {
   throw refuse('invalid_value', {
     field: 'text',
     given: terms.length > mostTerms ? `${terms.length} words` : JSON.stringify(text),
-    accepted: `1 to ${mostTerms} words, and one of them without a minus`,
+    accepted: `1 to ${mostTerms} words, at least one of them without a minus`,
   })
 }
 
@@ -66,7 +66,7 @@ function positionGiven({ after }: SearchBody): number | undefined {
   throw refuse('invalid_value', {
     field: 'after',
     given: JSON.stringify(after),
-    accepted: '`next` of the answer before',
+    accepted: '`next` of the previous page',
   })
 }
 

@@ -9,12 +9,12 @@ export const TraceBody = z.strictObject({
   trace_id: plainText(128),
   limit: z.int().min(1).max(mostOfTrace).nullish().meta({
     default: mostOfTrace,
-    description: 'The calls that began first.',
+    description: 'Returns only the calls that started first.',
   }),
   layout: z.enum(['rows', 'columns']).nullish().meta({
     default: 'rows',
     description:
-      '`rows` is a call on each line, `columns` many calls on each, in less than a fifth of the bytes.',
+      '`rows` writes one call per line, `columns` many calls per line in less than a fifth of the bytes.',
   }),
 })
 export type TraceBody = z.output<typeof TraceBody>
@@ -31,32 +31,35 @@ export const TraceCall = LightCall.pick({
   cost: true,
   storage_size_bytes: true,
 }).extend({
-  feedback: z.int().min(0).meta({ description: 'How often something was said of it.' }),
+  feedback: z.int().min(0).meta({ description: 'Number of feedback records about the call.' }),
 })
 export type TraceCall = z.output<typeof TraceCall>
 
 const place = z.int().min(0)
 const sparse = (value: z.ZodNumber, description: string) =>
-  z.array(z.tuple([place, value])).meta({ description: `The place of a call and ${description}.` })
+  z.array(z.tuple([place, value])).meta({ description: `Pairs of the index of a call and ${description}.` })
 
 /** Many calls at once; values that most of them share are written once. Positions count from 0 over all lines. */
 export const TraceColumns = z.object({
   kinds: z
     .array(TraceCall.pick({ op_name: true, display_name: true, status: true }))
-    .meta({ description: 'Those that no line before has.' }),
+    .meta({ description: 'The kinds that no earlier line has.' }),
   id: z.array(z.string()),
-  kind: z.array(place).meta({ description: 'The place in `kinds` of all lines so far.' }),
+  kind: z.array(place).meta({ description: 'Index into the `kinds` of all lines so far.' }),
   parent: z.array(z.union([place, z.string(), z.null()])).meta({
-    description: 'The place of the call that called it, or its id where it has not come yet.',
+    description:
+      'The index of the parent call, or its id if the parent has not been sent yet; null for a root call.',
   }),
   after: z.array(z.int()).meta({
     description:
-      'Microseconds between the start of the call before and its own; of the first, since 1970, or below 0 before it.',
+      'Microseconds between the start of the previous call and that of this one. For the first call, microseconds since 1970 (negative before).',
   }),
-  took: z.array(z.int().nullable()).meta({ description: 'Microseconds; null of a call that runs.' }),
+  took: z
+    .array(z.int().nullable())
+    .meta({ description: 'Duration in microseconds; null for a running call.' }),
   storage_size_bytes: z.array(place),
-  cost: sparse(z.number(), 'its cost, where it has one'),
-  feedback: sparse(z.int().min(1), 'how often something was said of it, where anything was'),
+  cost: sparse(z.number(), 'its cost, for calls that have one'),
+  feedback: sparse(z.int().min(1), 'its number of feedback records, for calls with feedback'),
 })
 export type TraceColumns = z.output<typeof TraceColumns>
 

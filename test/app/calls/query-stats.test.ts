@@ -35,7 +35,7 @@ test('calls/query_stats: refusals in order', async (t) => {
       400,
       {
         reason:
-          'query: "inputs.a.n" lies below "inputs.a" of expand_columns; accepted: fields of the calls themselves; what a reference leads to is shown, and neither filtered nor sorted by.',
+          'query: "inputs.a.n" is below "inputs.a" of expand_columns; accepted: fields of the calls themselves; values behind a reference are only returned, not filtered or sorted by.',
         code: 'invalid_value',
       },
     ],

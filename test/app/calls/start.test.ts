@@ -281,7 +281,7 @@ test('call/start: a time in nanoseconds is refused by what is kept of it', async
     if (status === 422)
       assert.equal(
         answer.json.reason,
-        `The body does not fit the schema: start.started_at: expected at most six digits behind the seconds (microseconds), and zeros behind those, received ${JSON.stringify(started_at)}.`,
+        `The body does not fit the schema: start.started_at: expected at most six decimal places (microseconds); any further digits must be zeros, received ${JSON.stringify(started_at)}.`,
       )
   }
 })

@@ -58,7 +58,7 @@ test('calls/stream_query: refusals in order', async (t) => {
       { expand_columns: Array.from('abcdefghi', (_, n) => `inputs${'.x'.repeat(n + 1)}`).reverse() },
       400,
       {
-        reason: `expand_columns: "inputs${'.x'.repeat(9)}" lies below 8 others; accepted: at most 8 below one another.`,
+        reason: `expand_columns: "inputs${'.x'.repeat(9)}" is nested in 8 others; accepted: at most 8 levels of nesting.`,
         code: 'invalid_value',
       },
     ],
@@ -74,7 +74,7 @@ test('calls/stream_query: refusals in order', async (t) => {
       400,
       {
         reason:
-          'sort_by.1.field: "output.score" lies below "output" of expand_columns; accepted: fields of the calls themselves; what a reference leads to is shown, and neither filtered nor sorted by.',
+          'sort_by.1.field: "output.score" is below "output" of expand_columns; accepted: fields of the calls themselves; values behind a reference are only returned, not filtered or sorted by.',
         code: 'invalid_value',
       },
     ],
@@ -86,7 +86,7 @@ test('calls/stream_query: refusals in order', async (t) => {
       400,
       {
         reason:
-          'query: "inputs.a.name" lies below "inputs.a" of expand_columns; accepted: fields of the calls themselves; what a reference leads to is shown, and neither filtered nor sorted by.',
+          'query: "inputs.a.name" is below "inputs.a" of expand_columns; accepted: fields of the calls themselves; values behind a reference are only returned, not filtered or sorted by.',
         code: 'invalid_value',
       },
     ],

@@ -178,13 +178,13 @@ for (const [what, prompt, expected] of [
 }
 
 for (const [what, prompt, param, message] of [
-  ['a number', 5, 'prompt', /^prompt: 5; accepted: a text/],
+  ['a number', 5, 'prompt', /^prompt: 5; accepted: a string/],
   ['an object', { a: 1 }, 'prompt', /^prompt: an object; accepted/],
   ['an empty list', [], 'prompt', /^prompt: an empty list; accepted/],
   ['a negative token', [1, -1], 'prompt.1', /^prompt\.1: -1; accepted: a token id/],
   ['half a token', [1, 1.5], 'prompt.1', /^prompt\.1: 1\.5; accepted: a token id/],
   ['a text among tokens', [1, 'a'], 'prompt.1', /^prompt\.1: "a"; accepted: a token id/],
-  ['a number among texts', ['a', 1], 'prompt.1', /^prompt\.1: 1; accepted: a text or a list of token ids/],
+  ['a number among texts', ['a', 1], 'prompt.1', /^prompt\.1: 1; accepted: a string or a list of token ids/],
   ['a text in a list of tokens', ['a', [1, 'b']], 'prompt.1.1', /^prompt\.1\.1: "b"; accepted: a token id/],
   ['very many', Array(129).fill('a'), 'prompt', /^prompt: 129 prompts; accepted: at most 128/],
   ['very many tokens', Array(262_145).fill(1), 'prompt', /^prompt: 262145 tokens; accepted: at most 262144/],

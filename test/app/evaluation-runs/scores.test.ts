@@ -81,7 +81,7 @@ test('scores: refusals of every route', async (t) => {
   const alone = { ...body, prediction_id: await predict(null), evaluation_run_id: other }
   assert.deepEqual(
     (await post(url, alone)).json.reason,
-    `evaluation_run_id: "${other}"; accepted: none: the prediction is of no run.`,
+    `evaluation_run_id: "${other}"; accepted: none: the prediction belongs to no run.`,
   )
   assert.equal((await post(url, { ...body, value: null })).status, 422)
   assert.equal((await post(url, { ...body, value: undefined })).status, 422)

@@ -23,7 +23,7 @@ test('evaluations/status: refusals', async (t) => {
   assert.deepEqual(whole(await post(url, { project_id: project, call_id: start.id })), {
     status: 400,
     body: {
-      reason: `call_id: "${start.id}" is a call of "answer"; accepted: the root call of an evaluation, of "Evaluation.evaluate".`,
+      reason: `call_id: "${start.id}" is a call of "answer"; accepted: the root call of an evaluation, with the op "Evaluation.evaluate".`,
       code: 'invalid_value',
     },
   })

@@ -412,7 +412,7 @@ test('eval_results: dataset rows stay references until they are resolved, and ea
     resolved.warnings,
     [refs[1], refs[2], foreign].map(
       (ref) =>
-        `raw_data_row: the dataset row reference ${ref} could not be resolved: there is no such object or row.`,
+        `raw_data_row: the dataset row reference ${ref} could not be resolved: the object or row does not exist.`,
     ),
   )
   assert.deepEqual(

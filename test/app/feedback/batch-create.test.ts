@@ -35,7 +35,7 @@ test('feedback/batch/create: refusals in order, and nothing is stored', async (t
       feedbackOf({ feedback_type: 'wandb.note.1', payload: { note: '' } }),
       400,
       'invalid_payload',
-      'batch.1.payload.note: ""; feedback of type "wandb.note.1" accepts a text of 1 to 1024 characters.',
+      'batch.1.payload.note: ""; feedback of type "wandb.note.1" accepts a string of 1 to 1024 characters.',
     ],
     [
       feedbackOf({

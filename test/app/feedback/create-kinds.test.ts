@@ -53,31 +53,31 @@ const refused: [rule: string, body: object, code: string, reason: string][] = [
     '1: the payload of a reaction',
     { ...reaction(undefined), annotation_ref: 'x', queue_id: 'x' },
     'invalid_payload',
-    'payload.emoji: nothing; feedback of type "wandb.reaction.1" accepts a text of one emoji.',
+    'payload.emoji: nothing; feedback of type "wandb.reaction.1" accepts a string with one emoji.',
   ],
   [
     '1: the payload of a reaction',
     reaction(5),
     'invalid_payload',
-    'payload.emoji: 5; feedback of type "wandb.reaction.1" accepts a text of one emoji.',
+    'payload.emoji: 5; feedback of type "wandb.reaction.1" accepts a string with one emoji.',
   ],
   [
     '1: the payload of a note',
     { ...note(''), annotation_ref: 'x' },
     'invalid_payload',
-    'payload.note: ""; feedback of type "wandb.note.1" accepts a text of 1 to 1024 characters.',
+    'payload.note: ""; feedback of type "wandb.note.1" accepts a string of 1 to 1024 characters.',
   ],
   [
     '1: the payload of a note',
     note('é'.repeat(1025)),
     'invalid_payload',
-    'payload.note: more than 1024 characters; feedback of type "wandb.note.1" accepts a text of 1 to 1024 characters.',
+    'payload.note: more than 1024 characters; feedback of type "wandb.note.1" accepts a string of 1 to 1024 characters.',
   ],
   [
     '1: the payload of a note',
     note(null),
     'invalid_payload',
-    'payload.note: null; feedback of type "wandb.note.1" accepts a text of 1 to 1024 characters.',
+    'payload.note: null; feedback of type "wandb.note.1" accepts a string of 1 to 1024 characters.',
   ],
   ...['wandb.annotation', 'wandb.annotation.', 'wandb.annotationX', 'wandb.annotation_x.y'].map(
     (feedback_type): (typeof refused)[number] => [
@@ -105,13 +105,13 @@ const refused: [rule: string, body: object, code: string, reason: string][] = [
     '2d: an annotation and its object have one name',
     annotation({ annotation_ref: object('other'), payload: {} }),
     'invalid_value',
-    `annotation_ref: "${object('other')}"; accepted: a reference whose name is "quality", as feedback_type says.`,
+    `annotation_ref: "${object('other')}"; accepted: a reference to the name "quality", which feedback_type has.`,
   ],
   [
     '2e: an annotation has a value',
     annotation({ payload: { Value: 1 }, annotation_ref: 'weave:///acme/other/object/quality:x' }),
     'invalid_payload',
-    'payload.value: nothing; feedback of type "wandb.annotation.quality" accepts any value, null too.',
+    'payload.value: nothing; feedback of type "wandb.annotation.quality" accepts any value, including null.',
   ],
   ...[reaction('x'), note('x'), runnable({ runnable_ref: null }), monitor({ call_ref: null }), {}].map(
     (fields): (typeof refused)[number] => {
@@ -120,7 +120,7 @@ const refused: [rule: string, body: object, code: string, reason: string][] = [
         '3: others have no annotation_ref',
         body,
         'invalid_value',
-        `annotation_ref: "${object('x')}"; accepted: null, because feedback of type "${body.feedback_type}" is no annotation.`,
+        `annotation_ref: "${object('x')}"; accepted: null, because "${body.feedback_type}" is not annotation feedback.`,
       ]
     },
   ),
@@ -154,7 +154,7 @@ const refused: [rule: string, body: object, code: string, reason: string][] = [
     '4: a runnable and its reference have one name',
     runnable({ runnable_ref: op('other'), payload: {} }),
     'invalid_value',
-    `runnable_ref: "${op('other')}"; accepted: a reference whose name is "judge", as feedback_type says.`,
+    `runnable_ref: "${op('other')}"; accepted: a reference to the name "judge", which feedback_type has.`,
   ],
   [
     '4: an op was called',
@@ -166,7 +166,7 @@ const refused: [rule: string, body: object, code: string, reason: string][] = [
     '4: a runnable has an output',
     runnable({ payload: {}, call_ref: 'x', queue_id: 'x' }),
     'invalid_payload',
-    'payload.output: nothing; feedback of type "wandb.runnable.judge" accepts any value, null too.',
+    'payload.output: nothing; feedback of type "wandb.runnable.judge" accepts any value, including null.',
   ],
   ...(['runnable_ref', 'call_ref', 'trigger_ref'] as const).map((field): (typeof refused)[number] => [
     '5: an agent monitor has all three',
@@ -181,7 +181,7 @@ const refused: [rule: string, body: object, code: string, reason: string][] = [
         '6: others have none of the three',
         body,
         'invalid_value',
-        `${field}: "${object('x')}"; accepted: null, because feedback of type "${body.feedback_type}" is no runnable.`,
+        `${field}: "${object('x')}"; accepted: null, because "${body.feedback_type}" is not runnable feedback.`,
       ]
     }),
   ),
@@ -356,14 +356,14 @@ test('feedback/create: what an annotation needs is an annotation spec', async ()
   for (const [val, why] of [
     [5, 'expected object, received number'],
     [{ name: 5 }, 'name: expected string, received number'],
-    [{ field_schema: 'x' }, 'field_schema is no JSON Schema'],
+    [{ field_schema: 'x' }, 'field_schema is not a JSON Schema'],
     [
       { field_schema: { type: 'colour' } },
-      'field_schema is no JSON Schema that can be checked: schema/type must be equal to one of the allowed values',
+      'field_schema is not a JSON Schema that can be checked: schema/type must be equal to one of the allowed values',
     ],
     [
       { field_schema: { $ref: 'https://example.com/schema.json' } },
-      "field_schema is no JSON Schema that can be checked: can't resolve reference https://example.com/schema.json from id #",
+      "field_schema is not a JSON Schema that can be checked: can't resolve reference https://example.com/schema.json from id #",
     ],
     [{ field_schema: { description: 'x'.repeat(70_000) } }, 'field_schema is longer than 65536 characters'],
     [{ filling: 'x'.repeat(600_000) }, 'it is larger than 524288 bytes'],

@@ -51,7 +51,7 @@ test('feedback/create: refusals in order', async (t) => {
     status: 400,
     body: {
       reason:
-        'svc_ref: "weave:///acme/qa/"; accepted: <scheme>:///<entity>/<project>/<kind>/…, or a text that is not a reference.',
+        'svc_ref: "weave:///acme/qa/"; accepted: <scheme>:///<entity>/<project>/<kind>/…, or a string that is not a reference.',
       code: 'invalid_value',
     },
   })

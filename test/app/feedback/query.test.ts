@@ -43,7 +43,7 @@ test('feedback/query: refusals in order', async (t) => {
     [
       { fields: ['count(*)', 'id'] },
       400,
-      { reason: 'fields: count(*) beside 1 other fields; accepted: count(*) alone.', code: 'invalid_value' },
+      { reason: 'fields: count(*) with 1 other fields; accepted: count(*) alone.', code: 'invalid_value' },
     ],
     [
       { query: { $expr: { $eq: [{ $getField: 'colour' }, { $literal: 'red' }] } } },

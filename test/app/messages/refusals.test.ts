@@ -112,10 +112,10 @@ const wrongConversations: [fields: Record<string, unknown>, message: RegExp][] =
   [{ messages: [] }, /^messages: an empty list; accepted: at least one message/],
   [{ messages: ['Hi'] }, /messages\.0: /],
   [{ messages: [{ role: 'tool', content: 'Hi' }] }, /messages\.0\.role: .*"user"\|"assistant"\|"system"/],
-  [{ messages: [{ role: 'user' }] }, /messages\.0\.content: expected a text or a list/],
+  [{ messages: [{ role: 'user' }] }, /messages\.0\.content: expected a string or a list/],
   [user(5), /messages\.0\.content: /],
   [user([{ text: 'Hi' }]), /messages\.0\.content/],
-  [user([{ type: 'text' }]), /^messages\.0\.content\.0\.text: nothing; accepted: a text/],
+  [user([{ type: 'text' }]), /^messages\.0\.content\.0\.text: nothing; accepted: a string/],
   [
     user([
       { type: 'text', text: 'See' },
@@ -179,7 +179,7 @@ const wrongRequests: [fields: Record<string, unknown>, message: RegExp][] = [
   [{ stream: 'x' }, /stream: /],
   [{ container: 'container_1' }, /^container: /],
   [{ mcp_servers: [{ type: 'url', url: 'http://x' }] }, /^mcp_servers: /],
-  [{ compaction: { type: 'summarize' } }, /compaction: is not taken here/],
+  [{ compaction: { type: 'summarize' } }, /compaction: is not supported here/],
   [{ thread: { type: 'create' } }, /^thread: a thread is not available/],
   [{ tool_choice: { type: 'any' } }, /^tool_choice\.type: "any" without a tool/],
   [

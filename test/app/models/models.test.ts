@@ -59,7 +59,7 @@ test('a server without a model has an empty list', async (t) => {
   assert.deepEqual(whole(await get('/v1/models')), { status: 200, body: { object: 'list', data: [] } })
   assert.deepEqual(
     whole(await get('/v1/models/x')),
-    notFound('x', 'none, this server has no model (HEDDLE_MODEL=none)'),
+    notFound('x', 'nothing: this server has no model (HEDDLE_MODEL=none)'),
   )
 })
 

@@ -102,7 +102,7 @@ test('monitors: what cannot be watched is refused, and the field is named', asyn
     [ref('short', 'globex/qa'), /^scorers.0.scorer: .*accepted: a reference to a scorer of the same project/],
     [{ scorers: [{ scorer: 'short' }] }, /^scorers.0.scorer: "short"; accepted: a reference/],
     [{ scorers: [{ scorer: code }] }, /^scorers.0.scorer: .* neither a judge nor a check/],
-    [{ scorers: [{ scorer: short }, { scorer: short }] }, /^scorers.1.scorer: .*each name is there once/],
+    [{ scorers: [{ scorer: short }, { scorer: short }] }, /^scorers.1.scorer: .*names must be unique/],
     [
       { scorers: [{ scorer: short, fields: { q: 'output' } }] },
       /^scorers.0.fields.q: a name that the scorer does not have/,

@@ -131,7 +131,7 @@ test('stats: means and histograms of scores, and what came to nothing and why', 
       state: 'skipped',
       reason: 'field_missing',
       count: 1,
-      detail: 'the call has nothing at output.text',
+      detail: 'the call has no value at output.text',
     },
   ])
   const [passed, characters] = own.scores.toSorted((a: { path: string }, b: { path: string }) =>

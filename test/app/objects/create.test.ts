@@ -22,7 +22,7 @@ test('obj/create: refusals in order', async (t) => {
     [
       objectOf('..', 1),
       'obj.object_id',
-      'expected names other than . and .., which no address can hold, received ".."',
+      'expected a name other than . and .., which cannot be part of a URL, received ".."',
     ],
     [objectOf('a:b', 1), 'obj.object_id', 'expected letters, digits, "_", "." and "-", received "a:b"'],
     [{ obj: { project_id: project, object_id: 'a' } }, 'obj.val', 'expected a JSON value, received nothing'],

@@ -122,7 +122,7 @@ test('refs/read_batch: rows of tables, through datasets and what names them', as
   for (const path of ['id/x', 'attr/nothing/id/x']) {
     const { status, json } = await opened.post('/refs/read_batch', { refs: [ref(`data:v0/${path}`)] })
     assert.deepEqual([status, json.code], [400, 'invalid_value'])
-    assert.ok(json.reason.startsWith('refs.0: "id" is asked of '))
+    assert.ok(json.reason.startsWith('refs.0: "id" applied to '))
   }
 })
 

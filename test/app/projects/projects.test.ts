@@ -27,7 +27,10 @@ test('no project has a name that an address takes for a step', async (t) => {
   for (const project_id of ['acme/.', 'acme/..', '../qa', './..']) {
     const { status, json } = await post('/call/start', { start: startOf({ project_id }) }, keys.root)
     assert.deepEqual([status, json.detail?.[0].loc], [422, ['body', 'start', 'project_id']])
-    assert.match(json.reason, /expected names other than \. and \.\., which no address can hold, received /)
+    assert.match(
+      json.reason,
+      /expected a name other than \. and \.\., which cannot be part of a URL, received /,
+    )
   }
   for (const project_id of ['acme/...', 'acme/.qa', 'acme/qa.', 'acme/a%2Fb', 'acme/%2E%2E']) {
     const start = startOf({ project_id })

@@ -69,7 +69,7 @@ test('table/update: refusals in order', async (t) => {
     [[{ insert: { index: 2, row: {} } }], 'updates.0.insert.index: 2; accepted: 0 to 1.'],
     [
       [{ pop: { index: 0 } }, { pop: { index: 0 } }],
-      'updates.1.pop.index: 0; accepted: none, because the table is empty then.',
+      'updates.1.pop.index: 0; accepted: none, because the table is then empty.',
     ],
   ] as const) {
     assert.deepEqual(whole(await post('/table/update', update(digest, [...updates]))), {

@@ -6,14 +6,14 @@ export const requestFields: readonly RequestField[] = [
   "name": "model",
   "kind": "text",
   "range": "string of at most 256 characters",
-  "says": "A served name; the first one answers when it is null or empty.",
+  "says": "A served name. If it is null or empty, the first model answers.",
   "effect": "honoured"
  },
  {
   "name": "add_generation_prompt",
   "kind": "boolean",
   "range": "boolean",
-  "says": "The template opens a turn of the assistant. When false, the answer has the role of the last message.",
+  "says": "Whether the template opens a turn of the assistant. If false, the answer has the role of the last message.",
   "initial": "true",
   "effect": "honoured"
  },
@@ -21,7 +21,7 @@ export const requestFields: readonly RequestField[] = [
   "name": "continue_final_message",
   "kind": "boolean",
   "range": "boolean",
-  "says": "The last message stays open and the answer continues it. Needs `\"add_generation_prompt\": false`. A constraint is about both together: the message begins what fits it, or is refused.",
+  "says": "Leaves the last message open, so that the answer continues it. Needs `\"add_generation_prompt\": false`. A constraint applies to the message and the answer together: the message must be the beginning of a text that fits, or it is refused.",
   "initial": "false",
   "effect": "honoured"
  },
@@ -36,21 +36,21 @@ export const requestFields: readonly RequestField[] = [
   "name": "chat_template_kwargs",
   "kind": "json",
   "range": "object",
-  "says": "Variables for the template. A field of the request wins over a variable of the same name, unless it is null. The names `chat_template` and `tokenize` are refused.",
+  "says": "Variables for the template. A field of the request takes precedence over a variable of the same name, unless it is null. The names `chat_template` and `tokenize` are refused.",
   "effect": "honoured"
  },
  {
   "name": "documents",
   "kind": "json",
   "range": "list of objects of at most 1024 entries",
-  "says": "Objects with text values, for templates that show documents.",
+  "says": "Objects with string values, for templates that show documents.",
   "effect": "honoured"
  },
  {
   "name": "reasoning_effort",
   "kind": "choice",
   "range": "\"none\", \"minimal\", \"low\", \"medium\", \"high\", \"xhigh\", \"max\"",
-  "says": "`none` switches thinking off where the template can, anything else switches it on. Also a variable for templates that know it.",
+  "says": "`none` turns thinking off if the template can, anything else turns it on. Also passed as a variable to templates that know it.",
   "choices": [
    "none",
    "minimal",
@@ -66,14 +66,14 @@ export const requestFields: readonly RequestField[] = [
   "name": "tools",
   "kind": "json",
   "range": "list of objects of at most 512 entries",
-  "says": "What the answer may call; docs/tools.md says how. Names have letters, digits and any of `_-.:/@`.",
+  "says": "The tools that the answer may call; see docs/tools.md. Names consist of letters, digits and any of `_-.:/@`.",
   "effect": "honoured"
  },
  {
   "name": "echo",
   "kind": "boolean",
   "range": "boolean",
-  "says": "Puts the last message in front of the answer when both have the same role. Without a stream, `prompt_logprobs` is added to the answer, as in vLLM.",
+  "says": "Prepends the last message to the answer if both have the same role. Without a stream, `prompt_logprobs` is added to the answer, as in vLLM.",
   "initial": "false",
   "effect": "honoured"
  },
@@ -81,7 +81,7 @@ export const requestFields: readonly RequestField[] = [
   "name": "add_special_tokens",
   "kind": "boolean",
   "range": "boolean",
-  "says": "Adds the model’s beginning-of-text and similar tokens to what the template produced.",
+  "says": "Adds the model’s beginning-of-text and similar tokens to the rendered template.",
   "initial": "false",
   "effect": "honoured"
  },
@@ -89,7 +89,7 @@ export const requestFields: readonly RequestField[] = [
   "name": "include_reasoning",
   "kind": "boolean",
   "range": "boolean",
-  "says": "When false, what the model thinks is left out of the answer, with its tokens and log-probabilities. It is counted all the same.",
+  "says": "If false, thoughts of the model are left out of the answer, with their tokens and log-probabilities. They still count as usage.",
   "initial": "true",
   "effect": "honoured"
  },
@@ -97,21 +97,21 @@ export const requestFields: readonly RequestField[] = [
   "name": "thinking_token_budget",
   "kind": "number",
   "range": "integer from 0",
-  "says": "The most tokens of a thought: when they are used up, the thought is ended. Needs a template with thoughts.",
+  "says": "The maximum number of tokens of a thought, which is ended when they are used up. Needs a template with thoughts.",
   "effect": "honoured"
  },
  {
   "name": "max_completion_tokens",
   "kind": "number",
   "range": "integer from 1",
-  "says": "The most tokens of an answer. Without it, as many as the context leaves. More than that is refused.",
+  "says": "The maximum number of tokens of an answer. If absent, as many as the context leaves. More than that is refused.",
   "effect": "honoured"
  },
  {
   "name": "frequency_penalty",
   "kind": "number",
   "range": "number from -2 to 2",
-  "says": "Subtracted from the logit of a token once for each time that it occurs in the answer so far.",
+  "says": "Subtracted from the logit of a token for each of its occurrences in the answer so far.",
   "initial": "0",
   "effect": "honoured"
  },
@@ -135,7 +135,7 @@ export const requestFields: readonly RequestField[] = [
   "name": "temperature",
   "kind": "number",
   "range": "number from 0",
-  "says": "0 takes the likeliest token each time; between 0 and 0.01 it counts as 0.01.",
+  "says": "0 always takes the most likely token. Values between 0 and 0.01 count as 0.01.",
   "initial": "1",
   "effect": "honoured"
  },
@@ -143,7 +143,7 @@ export const requestFields: readonly RequestField[] = [
   "name": "top_p",
   "kind": "number",
   "range": "number above 0 to 1",
-  "says": "Draws from the smallest set of likeliest tokens whose probabilities add up to this.",
+  "says": "Draws from the smallest set of most likely tokens whose probabilities add up to this value.",
   "initial": "1",
   "effect": "honoured"
  },
@@ -151,7 +151,7 @@ export const requestFields: readonly RequestField[] = [
   "name": "top_k",
   "kind": "number",
   "range": "integer from -1",
-  "says": "Draws from this many of the likeliest tokens; 0 and -1 mean all.",
+  "says": "Draws from this many of the most likely tokens; 0 and -1 mean all.",
   "initial": "0",
   "effect": "honoured"
  },
@@ -159,7 +159,7 @@ export const requestFields: readonly RequestField[] = [
   "name": "min_p",
   "kind": "number",
   "range": "number from 0 to 1",
-  "says": "Draws from tokens that have at least this fraction of the probability of the likeliest one.",
+  "says": "Draws from tokens with at least this fraction of the probability of the most likely token.",
   "initial": "0",
   "effect": "honoured"
  },
@@ -167,7 +167,7 @@ export const requestFields: readonly RequestField[] = [
   "name": "seed",
   "kind": "number",
   "range": "integer of 64 bits",
-  "says": "The same seed repeats the same draws; choice i takes seed + i. -1 is no seed. Beyond the ends of 64 bits, up to ±9223372036854776000 (the ends as doubles write them), it counts as the end.",
+  "says": "The same seed repeats the same draws; choice i uses seed + i. -1 means no seed. Values beyond the range of 64 bits, up to ±9223372036854776000 (its ends as doubles write them), count as the end of the range.",
   "effect": "honoured"
  },
  {
@@ -182,21 +182,21 @@ export const requestFields: readonly RequestField[] = [
   "name": "logit_bias",
   "kind": "json",
   "range": "object",
-  "says": "Token ids, each with what is added to its logit. Values beyond ±100 count as ±100. At most 16384 entries.",
+  "says": "Maps token ids to values that are added to their logits. Values beyond ±100 count as ±100. At most 16384 entries.",
   "effect": "honoured"
  },
  {
   "name": "allowed_token_ids",
   "kind": "json",
   "range": "list of integers of at most 65536 entries",
-  "says": "Only these tokens can be drawn. For the answer to end by itself, the end token must be among them.",
+  "says": "Only these tokens can be drawn. The answer can end by itself only if the end token is among them.",
   "effect": "honoured"
  },
  {
   "name": "bad_words",
   "kind": "texts",
   "range": "list of strings of at most 1024 entries",
-  "says": "Texts that never appear in the answer, whatever tokens spell them: with or without a space before them, also inside a longer word (`small` bans `smaller` too), case as given. vLLM bans one or two sequences of tokens for each. At most 65536 characters together.",
+  "says": "Texts that never appear in the answer, whichever tokens they consist of: with or without a space before them, also inside a longer word (`small` bans `smaller` too), case-sensitive. vLLM bans one or two token sequences for each. At most 65536 characters in all.",
   "initial": "[]",
   "effect": "honoured"
  },
@@ -204,7 +204,7 @@ export const requestFields: readonly RequestField[] = [
   "name": "use_beam_search",
   "kind": "boolean",
   "range": "boolean",
-  "says": "Searches for the likeliest answers, `n` wide, instead of drawing; penalties, top_*, seed, stop texts and logit_bias have no effect. Not with a constraint or `repetition_detection`.",
+  "says": "Searches for the most likely answers with a beam of width `n` instead of drawing. Penalties, top_*, seed, stop texts and logit_bias have no effect. Not allowed with a constraint or `repetition_detection`.",
   "initial": "false",
   "effect": "honoured"
  },
@@ -220,14 +220,14 @@ export const requestFields: readonly RequestField[] = [
   "name": "max_tokens",
   "kind": "number",
   "range": "integer from 1",
-  "says": "Deprecated by OpenAI; `max_completion_tokens` wins. Without either, as many as the context leaves. More than that is refused.",
+  "says": "Deprecated by OpenAI; `max_completion_tokens` takes precedence. Without either, as many as the context leaves. More than that is refused.",
   "effect": "honoured"
  },
  {
   "name": "min_tokens",
   "kind": "number",
   "range": "integer from 0",
-  "says": "Before this many tokens nothing ends the answer: no end token, stop token, stop text or repetition. More than the answer can have is refused.",
+  "says": "Nothing ends the answer before this many tokens: no end token, stop token, stop text or repetition. More than the maximum length of the answer is refused.",
   "initial": "0",
   "effect": "honoured"
  },
@@ -235,7 +235,7 @@ export const requestFields: readonly RequestField[] = [
   "name": "stop",
   "kind": "texts",
   "range": "string of at most 4096 characters or list of strings of at most 1024 entries",
-  "says": "The answer ends before the first of these texts. `stop_reason` says which.",
+  "says": "The answer ends before the first of these texts. `stop_reason` names it.",
   "initial": "[]",
   "effect": "honoured"
  },
@@ -243,14 +243,14 @@ export const requestFields: readonly RequestField[] = [
   "name": "stop_token_ids",
   "kind": "json",
   "range": "list of integers of at most 4096 entries",
-  "says": "The answer ends at the first of these tokens. `stop_reason` says which.",
+  "says": "The answer ends at the first of these tokens. `stop_reason` names it.",
   "effect": "honoured"
  },
  {
   "name": "ignore_eos",
   "kind": "boolean",
   "range": "boolean",
-  "says": "The end token of the model does not end the answer.",
+  "says": "If true, the end token of the model does not end the answer.",
   "initial": "false",
   "effect": "honoured"
  },
@@ -258,7 +258,7 @@ export const requestFields: readonly RequestField[] = [
   "name": "include_stop_str_in_output",
   "kind": "boolean",
   "range": "boolean",
-  "says": "The stop text, or the text of the stop token, stays in the answer.",
+  "says": "Keeps the stop text, or the text of the stop token, in the answer.",
   "initial": "false",
   "effect": "honoured"
  },
@@ -273,7 +273,7 @@ export const requestFields: readonly RequestField[] = [
   "name": "skip_special_tokens",
   "kind": "boolean",
   "range": "boolean",
-  "says": "Leaves the text of special tokens out of the answer.",
+  "says": "Removes the text of special tokens from the answer.",
   "initial": "true",
   "effect": "honoured"
  },
@@ -281,7 +281,7 @@ export const requestFields: readonly RequestField[] = [
   "name": "spaces_between_special_tokens",
   "kind": "boolean",
   "range": "boolean",
-  "says": "Puts spaces between special tokens where their text is shown.",
+  "says": "Adds spaces between special tokens when their text is shown.",
   "initial": "true",
   "effect": "honoured"
  },
@@ -289,7 +289,7 @@ export const requestFields: readonly RequestField[] = [
   "name": "truncate_prompt_tokens",
   "kind": "number",
   "range": "integer from -1",
-  "says": "Keeps this many of the last tokens of the prompt; -1 keeps as many as the context leaves beside the answer. Only the end of a long text is tokenized.",
+  "says": "Keeps only this many of the last tokens of the prompt; -1 keeps as many as fit into the context with the answer. Only the end of a long text is tokenized.",
   "effect": "honoured"
  },
  {
@@ -303,7 +303,7 @@ export const requestFields: readonly RequestField[] = [
   "name": "priority",
   "kind": "number",
   "range": "integer",
-  "says": "Requests with a lower value go first. Anything but 0 is refused unless HEDDLE_PRIORITY=on.",
+  "says": "Requests with a lower value run first. Values other than 0 are refused unless HEDDLE_PRIORITY=on.",
   "initial": "0",
   "effect": "honoured"
  },
@@ -311,7 +311,7 @@ export const requestFields: readonly RequestField[] = [
   "name": "prediction",
   "kind": "json",
   "range": "object",
-  "says": "What the answer will be like, for instance the text that it edits: `{\"type\": \"content\", \"content\": …}`, a text or a list of text parts. Tokens are guessed from it (docs/speculation.md), which changes nothing of the answer. `usage` says how many of its tokens came. Not with `use_beam_search`.",
+  "says": "The expected content of the answer, for instance the text that it edits: `{\"type\": \"content\", \"content\": …}`, a string or a list of text parts. Tokens are guessed from it (docs/speculation.md), which does not change the answer. `usage` reports how many of its tokens were right. Not allowed with `use_beam_search`.",
   "effect": "honoured"
  },
  {
@@ -326,7 +326,7 @@ export const requestFields: readonly RequestField[] = [
   "name": "top_logprobs",
   "kind": "number",
   "range": "integer from 0 to 20",
-  "says": "Returns this many of the likeliest tokens beside each token, likeliest first. Needs `logprobs`. Without a stream, `n` × `max_tokens` × (`top_logprobs` + 1) is at most 1000000.",
+  "says": "Returns this many of the most likely tokens at each position, most likely first. Needs `logprobs`. Without a stream, `n` × `max_tokens` × (`top_logprobs` + 1) is at most 1000000.",
   "initial": "0",
   "effect": "honoured"
  },
@@ -334,14 +334,14 @@ export const requestFields: readonly RequestField[] = [
   "name": "prompt_logprobs",
   "kind": "number",
   "range": "integer from 0 to 20",
-  "says": "The same for the tokens of the prompt. Not in a stream. The prompt is then not read from the cache.",
+  "says": "The same for the tokens of the prompt. Not available in a stream. The prompt is then not taken from the cache.",
   "effect": "honoured"
  },
  {
   "name": "return_token_ids",
   "kind": "boolean",
   "range": "boolean",
-  "says": "Returns the token ids of the prompt (in a stream in the first chunk) and of the answer.",
+  "says": "Returns the token ids of the prompt (in the first chunk of a stream) and of the answer.",
   "initial": "false",
   "effect": "honoured"
  },
@@ -365,21 +365,21 @@ export const requestFields: readonly RequestField[] = [
   "name": "stream_options",
   "kind": "json",
   "range": "object",
-  "says": "`include_usage` adds a last chunk with the usage and no choices; `continuous_usage_stats` adds the usage so far to each chunk. Both are false by default. Needs `stream`.",
+  "says": "`include_usage` adds a last chunk with the usage and no choices; `continuous_usage_stats` adds the usage so far to each chunk. Both default to false. Needs `stream`.",
   "effect": "honoured"
  },
  {
   "name": "request_id",
   "kind": "text",
   "range": "string of at most 256 characters",
-  "says": "The `id` of the answer is `chatcmpl-` and this. The header X-Request-Id wins. Without either it is random.",
+  "says": "The `id` of the answer is `chatcmpl-` followed by this value. The header X-Request-Id takes precedence. Without either, the id is random.",
   "effect": "honoured"
  },
  {
   "name": "tool_choice",
   "kind": "json",
   "range": "\"none\", \"auto\", \"required\" or object",
-  "says": "Whether the answer may call tools (`auto`), has to (`required`, or a function by its name, or `allowed_tools`), or does not (`none`). Without it `auto` where there are tools. HEDDLE_TOOL_CHOICE=none refuses all but `none`.",
+  "says": "Whether the answer may call tools (`auto`), must (`required`, a function by name, or `allowed_tools`), or must not (`none`). Default: `auto` if there are tools. HEDDLE_TOOL_CHOICE=none refuses all but `none`.",
   "initial": "\"none\"",
   "choices": [
    "none",
@@ -392,7 +392,7 @@ export const requestFields: readonly RequestField[] = [
   "name": "parallel_tool_calls",
   "kind": "boolean",
   "range": "boolean",
-  "says": "When false, the answer is over after its first call.",
+  "says": "If false, the answer ends after its first call.",
   "initial": "true",
   "effect": "honoured"
  },
@@ -418,140 +418,140 @@ export const requestFields: readonly RequestField[] = [
   "name": "response_format",
   "kind": "json",
   "range": "object",
-  "says": "The form of the answer: `text`; `json_object`, with an optional `schema`; `json_schema`, enforced whether `strict` or not; `structural_tag`, in both forms. Without a `type` a `json_schema` counts. What cannot be guaranteed is refused (docs/structured-output.md).",
+  "says": "The form of the answer: `text`; `json_object`, with an optional `schema`; `json_schema`, enforced whether `strict` or not; `structural_tag`, in both forms. `type` may be left out with a `json_schema`. What cannot be guaranteed is refused (docs/structured-output.md).",
   "effect": "honoured"
  },
  {
   "name": "structured_outputs",
   "kind": "json",
   "range": "object",
-  "says": "One of `json` (a JSON Schema or its text), `regex`, `choice`, `grammar` (GBNF), `json_object` and `structural_tag`, and how JSON is written: `whitespace_pattern`, `disable_any_whitespace`, `disable_additional_properties` (false leaves objects open, as in JSON Schema), `any_order` (members come in any order). `disable_fallback`, `_backend` and `_backend_was_auto` have no effect. A request has one constraint, here or in `response_format`.",
+  "says": "One of `json` (a JSON Schema or its text), `regex`, `choice`, `grammar` (GBNF), `json_object` and `structural_tag`, with options for how JSON is written: `whitespace_pattern`, `disable_any_whitespace`, `disable_additional_properties` (false leaves objects open, as in JSON Schema), `any_order` (members may come in any order). `disable_fallback`, `_backend` and `_backend_was_auto` have no effect. A request may have one constraint, here or in `response_format`.",
   "effect": "honoured"
  },
  {
   "name": "guided_json",
   "kind": "json",
   "range": "null",
-  "says": "Refused: use structured_outputs.json, or response_format.",
+  "says": "Not supported: use structured_outputs.json, or response_format.",
   "effect": "refused"
  },
  {
   "name": "guided_json_object",
   "kind": "json",
   "range": "null",
-  "says": "Refused: use structured_outputs.json_object, or response_format.",
+  "says": "Not supported: use structured_outputs.json_object, or response_format.",
   "effect": "refused"
  },
  {
   "name": "guided_regex",
   "kind": "json",
   "range": "null",
-  "says": "Refused: use structured_outputs.regex.",
+  "says": "Not supported: use structured_outputs.regex.",
   "effect": "refused"
  },
  {
   "name": "guided_choice",
   "kind": "json",
   "range": "null",
-  "says": "Refused: use structured_outputs.choice.",
+  "says": "Not supported: use structured_outputs.choice.",
   "effect": "refused"
  },
  {
   "name": "guided_grammar",
   "kind": "json",
   "range": "null",
-  "says": "Refused: use structured_outputs.grammar.",
+  "says": "Not supported: use structured_outputs.grammar.",
   "effect": "refused"
  },
  {
   "name": "guided_whitespace_pattern",
   "kind": "json",
   "range": "null",
-  "says": "Refused: use structured_outputs.whitespace_pattern.",
+  "says": "Not supported: use structured_outputs.whitespace_pattern.",
   "effect": "refused"
  },
  {
   "name": "guided_decoding_backend",
   "kind": "json",
   "range": "null",
-  "says": "Refused: leave it out: there is one way to keep a constraint.",
+  "says": "Not supported: leave it out, because there is only one way to enforce a constraint.",
   "effect": "refused"
  },
  {
   "name": "modalities",
   "kind": "texts",
   "range": "list of strings of at most 16 entries",
-  "says": "Answers are text: `[\"text\"]` alone.",
+  "says": "Only `[\"text\"]`: answers are text.",
   "effect": "honoured"
  },
  {
   "name": "audio",
   "kind": "json",
   "range": "null",
-  "says": "Refused: answers are text: leave it out.",
+  "says": "Not supported: leave it out, because answers are text.",
   "effect": "refused"
  },
  {
   "name": "web_search_options",
   "kind": "json",
   "range": "null",
-  "says": "Refused: offer a function that searches in tools.",
+  "says": "Not supported: offer a search function in tools.",
   "effect": "refused"
  },
  {
   "name": "moderation",
   "kind": "json",
   "range": "null",
-  "says": "Refused: nothing is moderated: ask a model that does it beside the answer.",
+  "says": "Not supported: ask a moderation model separately, because answers are not moderated.",
   "effect": "refused"
  },
  {
   "name": "user",
   "kind": "text",
   "range": "string of at most 1024 characters",
-  "says": "The caller is known by its key.",
+  "says": "The caller is identified by its key.",
   "effect": "none"
  },
  {
   "name": "store",
   "kind": "boolean",
   "range": "boolean",
-  "says": "Whether the answer becomes a call of the record: `false` leaves it out, `true` asks for it under HEDDLE_RECORD=asked. It is a 400 where nothing is recorded.",
+  "says": "Whether the answer is recorded as a call. `false` turns it off; `true` requests it under HEDDLE_RECORD=asked, and is a 400 where nothing is recorded.",
   "effect": "honoured"
  },
  {
   "name": "metadata",
   "kind": "json",
   "range": "object",
-  "says": "Up to 16 texts of up to 512 characters, under names of up to 64. Kept with the recorded answer, in `attributes.heddle.metadata` of its call.",
+  "says": "Up to 16 entries: names of up to 64 characters, with strings of up to 512. Stored with the recorded answer, in `attributes.heddle.metadata` of its call.",
   "effect": "honoured"
  },
  {
   "name": "service_tier",
   "kind": "text",
   "range": "string of at most 64 characters",
-  "says": "There is one tier.",
+  "says": "There is only one tier.",
   "effect": "none"
  },
  {
   "name": "kv_transfer_params",
   "kind": "json",
   "range": "object",
-  "says": "For servers that read prompts elsewhere.",
+  "says": "For servers that compute prompts elsewhere.",
   "effect": "none"
  },
  {
   "name": "mm_processor_kwargs",
   "kind": "json",
   "range": "object",
-  "says": "For models that read images.",
+  "says": "For models that accept images.",
   "effect": "none"
  },
  {
   "name": "engine_xargs",
   "kind": "json",
   "range": "object",
-  "says": "Texts, numbers and lists of these, for extensions; there are none.",
+  "says": "Strings, numbers and lists of these, for extensions; there are none.",
   "effect": "none"
  },
  {

@@ -71,7 +71,7 @@ function bytesOf(handle: FileHandle, byteLength: number): AsyncBuffer {
       const bytes = new Uint8Array(end - start)
       for (let at = 0; at < bytes.length; ) {
         const { bytesRead } = await handle.read(bytes, at, bytes.length - at, start + at)
-        if (bytesRead === 0) throw new ParquetError('it ends before its content does')
+        if (bytesRead === 0) throw new ParquetError('it is truncated')
         at += bytesRead
       }
       return bytes.buffer
@@ -100,7 +100,7 @@ function headOf({ key_value_metadata: said, schema }: FileMetaData): ParquetHead
   }
   const there = new Set(schema.map(({ name }) => name))
   const missing = columnsOf(kind).find(([name]) => !there.has(name))
-  if (missing) throw new ParquetError(`it lacks the column ${missing[0]} of ${kind}`)
+  if (missing) throw new ParquetError(`the column ${missing[0]} of ${kind} is missing`)
   const given = Array.isArray(head?.kinds) ? head.kinds : []
   const kinds = exportKinds.filter((one) => one === kind || given.includes(one))
   return { kind, kinds, line: `{"export":${text}}`, project: String(head?.project_id) }
