@@ -310,7 +310,7 @@ test('an invalid project in a path is named', async () => {
     [`${'x'.repeat(255)}/qa`, 'path.entity'],
     [`acme/${'x'.repeat(255)}`, 'path.project'],
     [`${'x'.repeat(128)}/${'x'.repeat(128)}`, 'path.project'],
-    ['acme/q%20a', 'path.project'],
+    ['acme/q%09a', 'path.project'],
     ['acme/q%2Fa', 'path.project'],
     ['acme/..%2F..', 'path.project'],
   ] as const) {

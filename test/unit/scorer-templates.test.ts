@@ -73,6 +73,6 @@ test('a path that leads to no field of a call is reported', () => {
     assert.equal(flawOfField(path), undefined, path)
   }
   for (const path of ['outputs.text', 'op_name.x', 'question', '__proto__', 'feedback.[x].payload']) {
-    assert.match(flawOfField(path)?.why ?? '', /is no field/, path)
+    assert.match(flawOfField(path)?.why ?? '', /is not a field/, path)
   }
 })

@@ -6,9 +6,13 @@ import { documented } from './scalars.ts'
  * to use.
  */
 export const refused = (instead: string) =>
-  documented(z.null({ error: `is not supported here; ${instead}` }).optional(), `Refused: ${instead}.`, {
-    effect: 'refused',
-  })
+  documented(
+    z.null({ error: `is not supported here; ${instead}` }).optional(),
+    `Not supported: ${instead}.`,
+    {
+      effect: 'refused',
+    },
+  )
 
 /** How vLLM asked for constraints before `structured_outputs`. */
 export const formerConstraintFields = {
@@ -18,10 +22,10 @@ export const formerConstraintFields = {
   guided_choice: refused('use structured_outputs.choice'),
   guided_grammar: refused('use structured_outputs.grammar'),
   guided_whitespace_pattern: refused('use structured_outputs.whitespace_pattern'),
-  guided_decoding_backend: refused('leave it out: there is only one way to enforce a constraint'),
+  guided_decoding_backend: refused('leave it out, because there is only one way to enforce a constraint'),
 }
 
-export const moderation = refused('answers are not moderated: ask a moderation model separately')
+export const moderation = refused('ask a moderation model separately, because answers are not moderated')
 
 export const refusedChatFields = {
   ...formerConstraintFields,
@@ -32,7 +36,7 @@ export const refusedChatFields = {
       .nullish(),
     'Only `["text"]`: answers are text.',
   ),
-  audio: refused('answers are text: leave it out'),
+  audio: refused('leave it out, because answers are text'),
   web_search_options: refused('offer a search function in tools'),
   moderation,
 }

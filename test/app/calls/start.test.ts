@@ -166,8 +166,8 @@ for (const [field, accepted, refused] of [
   ['svc_run_step', [0, 9007199254740991], [-1, 1.5, '1', 9007199254740992]],
   [
     'project_id',
-    ['acme/other'],
-    ['acme', 'acme/', '/qa', 'acme/qa/x', 'acme/q a', 'acme/\ud800', `acme/${'x'.repeat(256)}`],
+    ['acme/other', 'acme/any other'],
+    ['acme', 'acme/', '/qa', 'acme/qa/x', 'ac me/qa', 'acme/qa ', 'acme/\ud800', `acme/${'x'.repeat(256)}`],
   ],
   [
     'started_at',

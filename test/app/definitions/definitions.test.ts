@@ -176,7 +176,7 @@ test('v2: entity and project in a path have the usual bounds of length', async (
   assert.deepEqual(linesOf(await get(`/v2/${longest}/models`, keys.root)), [])
   const { status, json } = await get(`/v2/${longest}p/models`, keys.root)
   assert.deepEqual([status, json.code], [422, 'invalid_request'])
-  for (const path of ['a%20b/c', 'a/b%20c', 'a%00/c', 'a/%ED%A0%80']) {
+  for (const path of ['a%20b/c', 'a/b%20', 'a%00/c', 'a/%ED%A0%80']) {
     assert.ok([400, 404, 422].includes((await get(`/v2/${path}/models`, keys.root)).status), path)
   }
 })

@@ -7,7 +7,7 @@ import { scoreSchema } from '../../support/monitors.ts'
 const { post, get } = await openApp({ after })
 const url = `/v2/${project}/scorers`
 
-test('a judge and a check are versions of a scorer, and are read back as created', async () => {
+test('a judge and a check are versions of a scorer, and are read as they were made', async () => {
   const judge = { prompt: 'Rate {answer}', schema: scoreSchema, temperature: 0.5 }
   const fields = { answer: 'output.text' }
   const made = await post(url, { name: 'Good Answer', judge, fields })
@@ -38,13 +38,13 @@ test('a scorer that could never run is refused, and the field is named', async (
     [judge({ prompt: 'Rate it' }), /^judge.prompt: no field of the call/],
     [judge({ prompt: '{output' }), /^judge.prompt: the "\{" at character 1/],
     [judge({ prompt: '{answer}' }), /^judge.prompt: "answer" is not a field of a call/],
-    [{ ...judge({}), fields: { answer: 'outputs' } }, /^fields.answer: "outputs" is no field/],
+    [{ ...judge({}), fields: { answer: 'outputs' } }, /^fields.answer: "outputs" is not a field/],
     [judge({ schema: { type: 'nothing' } }), /^judge.schema: the keyword type/],
     [judge({ schema: { not: {} } }), /^judge.schema: /],
     [{ check: { kind: 'json_schema', schema: { type: 'nothing' } } }, /^check.schema: /],
-    [{ check: { kind: 'regex', pattern: '(a' } }, /^check.pattern: what cannot be read/],
+    [{ check: { kind: 'regex', pattern: '(a' } }, /^check.pattern: a value that cannot be read/],
     [{ check: { kind: 'regex', pattern: '^(a+)+$' } }, /^check.pattern: a value that takes more than/],
-    [{ check: { kind: 'regex', pattern: 'a', field: 'answer' } }, /^check.field: "answer" is no field/],
+    [{ check: { kind: 'regex', pattern: 'a', field: 'answer' } }, /^check.field: "answer" is not a field/],
     [{ check: { kind: 'contains' } }, /^check: no text/],
     [{ check: { kind: 'length' } }, /^check: no bound/],
     [{ check: { kind: 'length', min: 3, max: 2 } }, /^check.min: 3; accepted: at most check.max, 2/],

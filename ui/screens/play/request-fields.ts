@@ -432,49 +432,49 @@ export const requestFields: readonly RequestField[] = [
   "name": "guided_json",
   "kind": "json",
   "range": "null",
-  "says": "Refused: use structured_outputs.json, or response_format.",
+  "says": "Not supported: use structured_outputs.json, or response_format.",
   "effect": "refused"
  },
  {
   "name": "guided_json_object",
   "kind": "json",
   "range": "null",
-  "says": "Refused: use structured_outputs.json_object, or response_format.",
+  "says": "Not supported: use structured_outputs.json_object, or response_format.",
   "effect": "refused"
  },
  {
   "name": "guided_regex",
   "kind": "json",
   "range": "null",
-  "says": "Refused: use structured_outputs.regex.",
+  "says": "Not supported: use structured_outputs.regex.",
   "effect": "refused"
  },
  {
   "name": "guided_choice",
   "kind": "json",
   "range": "null",
-  "says": "Refused: use structured_outputs.choice.",
+  "says": "Not supported: use structured_outputs.choice.",
   "effect": "refused"
  },
  {
   "name": "guided_grammar",
   "kind": "json",
   "range": "null",
-  "says": "Refused: use structured_outputs.grammar.",
+  "says": "Not supported: use structured_outputs.grammar.",
   "effect": "refused"
  },
  {
   "name": "guided_whitespace_pattern",
   "kind": "json",
   "range": "null",
-  "says": "Refused: use structured_outputs.whitespace_pattern.",
+  "says": "Not supported: use structured_outputs.whitespace_pattern.",
   "effect": "refused"
  },
  {
   "name": "guided_decoding_backend",
   "kind": "json",
   "range": "null",
-  "says": "Refused: leave it out: there is only one way to enforce a constraint.",
+  "says": "Not supported: leave it out, because there is only one way to enforce a constraint.",
   "effect": "refused"
  },
  {
@@ -488,21 +488,21 @@ export const requestFields: readonly RequestField[] = [
   "name": "audio",
   "kind": "json",
   "range": "null",
-  "says": "Refused: answers are text: leave it out.",
+  "says": "Not supported: leave it out, because answers are text.",
   "effect": "refused"
  },
  {
   "name": "web_search_options",
   "kind": "json",
   "range": "null",
-  "says": "Refused: offer a search function in tools.",
+  "says": "Not supported: offer a search function in tools.",
   "effect": "refused"
  },
  {
   "name": "moderation",
   "kind": "json",
   "range": "null",
-  "says": "Refused: answers are not moderated: ask a moderation model separately.",
+  "says": "Not supported: ask a moderation model separately, because answers are not moderated.",
   "effect": "refused"
  },
  {
