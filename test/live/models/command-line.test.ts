@@ -162,7 +162,7 @@ test('model list shows the models of HEDDLE_MODELS with their state, and loads a
   const [one, broken, , cloud, typo, gone] = lines
   assert.deepEqual([one.aliases, one.fallbacks, one.context, one.parallel], [['first'], ['cloud'], 256, 2])
   assert.ok(one.memory > 0 && one.memory <= one.memory_bound)
-  assert.match(broken.trouble, /is no GGUF file/)
+  assert.match(broken.trouble, /is not a GGUF file/)
   assert.deepEqual([cloud.default, cloud.kind, cloud.context, cloud.listed], [true, 'vllm', 4096, true])
   assert.deepEqual([typo.model, typo.listed, typo.default], ['lrage', false, undefined])
   const [near, far] = cloud.addresses
