@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { maxAnswers } from '../../ui/server/answer-slots.ts'
-import { noBrowser, type Page, watched } from '../support/browser.ts'
+import { collectProblems, noBrowser, type Page } from '../support/browser.ts'
 import { project } from '../support/calls.ts'
 import { chatCall, pageTests, writeCalls } from '../support/page-app.ts'
 import { prefilled, scriptedBackend, tokens } from '../support/scripted-backend.ts'
-import { until } from '../support/waiting.ts'
+import { until } from '../support/wait.ts'
 
 const skip = noBrowser
 const backend = scriptedBackend()
@@ -48,7 +48,7 @@ test('answers in six tabs leave a connection for a seventh, and waiting question
   const tabs = [page]
   while (tabs.length < 6) {
     const next = await page.context().newPage()
-    problems.push(...watched(next, served().address))
+    problems.push(...collectProblems(next, served().address))
     await next.goto(served().address + playground)
     await next.waitForSelector('.play')
     tabs.push(next)

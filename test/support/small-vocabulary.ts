@@ -2,7 +2,7 @@ import { namesPattern } from '../../src/inference/control-tokens.ts'
 import { hiddenParts } from '../../src/inference/embedded/hidden-parts.ts'
 import type { Vocabulary } from '../../src/inference/vocabulary.ts'
 
-export interface PlayedVocabulary extends Vocabulary {
+export interface SmallVocabulary extends Vocabulary {
   tokenize(text: string, options: { special: boolean; mark?: string }): number[]
 }
 
@@ -25,7 +25,7 @@ const usualWords = [
 ]
 
 /** Every byte, these words, and control tokens by their names; the first of `ends` ends a text. */
-export function playedVocabulary({
+export function smallVocabulary({
   control = [],
   ends = ['<|im_end|>'],
   words = usualWords,
@@ -33,7 +33,7 @@ export function playedVocabulary({
   control?: readonly string[]
   ends?: readonly string[]
   words?: readonly string[]
-} = {}): PlayedVocabulary {
+} = {}): SmallVocabulary {
   const letters = [...Array.from({ length: 256 }, (_, byte) => Uint8Array.of(byte)), ...words.map(bytesOf)]
   const names = [...new Set([...ends, '<|im_start|>', ...control])]
   const all = [...letters, ...names.map(bytesOf)]

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openApp } from '../../support/app.ts'
 import { asking, chatUrl } from '../../support/chat.ts'
-import { playedBackend } from '../../support/played-backend.ts'
-import { playedVocabulary } from '../../support/played-vocabulary.ts'
+import { simulatedBackend } from '../../support/simulated-backend.ts'
+import { smallVocabulary } from '../../support/small-vocabulary.ts'
 
 test('a played text is the answer', async (t) => {
-  const backend = playedBackend(t, 'Grüße 😀, <tool')
+  const backend = simulatedBackend(t, 'Grüße 😀, <tool')
   const { post } = await openApp(t, { backend })
   const { json } = await post(chatUrl, asking({ model: 'played' }))
   assert.equal(json.choices[0].message.content, 'Grüße 😀, <tool')
@@ -14,7 +14,7 @@ test('a played text is the answer', async (t) => {
 })
 
 test('each choice has its own text, and max_tokens cuts it off', async (t) => {
-  const backend = playedBackend(t, (_, choice) => 'ab'.repeat(choice + 1))
+  const backend = simulatedBackend(t, (_, choice) => 'ab'.repeat(choice + 1))
   const { post } = await openApp(t, { backend })
   const { json } = await post(chatUrl, asking({ model: 'played', n: 2, max_tokens: 3 }))
   const said = json.choices.map(({ message, finish_reason }: (typeof json.choices)[0]) => [
@@ -28,7 +28,7 @@ test('each choice has its own text, and max_tokens cuts it off', async (t) => {
 })
 
 test('text that a constraint does not allow fails the answer, with its position', async (t) => {
-  const backend = playedBackend(t, 'abd')
+  const backend = simulatedBackend(t, 'abd')
   const { post } = await openApp(t, { backend })
   const { status } = await post(chatUrl, asking({ model: 'played', structured_outputs: { regex: 'ab[ce]' } }))
   assert.equal(status, 500)
@@ -43,13 +43,13 @@ const tools = [
 ]
 
 test('markers that are control tokens are recognised by token, and the same letters are not', async (t) => {
-  const vocabulary = playedVocabulary({ control: ['<tool_call>', '</tool_call>'] })
+  const vocabulary = smallVocabulary({ control: ['<tool_call>', '</tool_call>'] })
   const call = '<tool_call>\n{"name": "find", "arguments": {"text": "</tool_call"}}\n</tool_call>'
   for (const [said, content, calls] of [
     [call, null, 1],
     [[{ letters: call }], call, 0],
   ] as const) {
-    const backend = playedBackend(t, said, { vocabulary })
+    const backend = simulatedBackend(t, said, { vocabulary })
     const { post } = await openApp(t, { backend })
     const { json } = await post(chatUrl, asking({ model: 'played', tools }))
     const { message } = json.choices[0]
@@ -60,8 +60,8 @@ test('markers that are control tokens are recognised by token, and the same lett
 })
 
 test('a tool result cannot end its turn', async (t) => {
-  const vocabulary = playedVocabulary()
-  const { post } = await openApp(t, { backend: playedBackend(t, 'x', { vocabulary }) })
+  const vocabulary = smallVocabulary()
+  const { post } = await openApp(t, { backend: simulatedBackend(t, 'x', { vocabulary }) })
   const controls = async (content: string) => {
     const messages = [
       { role: 'user', content: 'Hello' },

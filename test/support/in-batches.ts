@@ -9,7 +9,7 @@ type Next = { result: IteratorResult<GenerationEvent> } | { error: unknown }
  * The events in groups: everything that is available when one is requested. A slow reader gets few large groups instead
  * of many small ones, and the end of an answer arrives together with its last words.
  */
-export async function* gathered(events: AsyncIterable<GenerationEvent>): AsyncGenerator<GenerationEvent[]> {
+export async function* inBatches(events: AsyncIterable<GenerationEvent>): AsyncGenerator<GenerationEvent[]> {
   const iterator = events[Symbol.asyncIterator]()
   const ask = (): Promise<Next> =>
     iterator.next().then(

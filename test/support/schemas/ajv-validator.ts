@@ -15,7 +15,7 @@ const options: Options = {
 const tuple = /"items":\[|"additionalItems"|"definitions"|"dependencies"/
 
 /** Whether a value fits a schema, by a validator that shares nothing with the compiler; undefined if the validator fails. */
-export function createJudge(schema: unknown): (value: unknown) => boolean | undefined {
+export function createAjvValidator(schema: unknown): (value: unknown) => boolean | undefined {
   const ajv = validatorOf(schema)
   const validate = ajv.compile(schema as object | boolean)
   return (value) => {

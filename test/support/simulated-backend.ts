@@ -4,29 +4,29 @@ import { checkFirstToken, createChoice, planAnswer } from '../../src/inference/c
 import { createConstraints } from '../../src/inference/constraints/following-constraints.ts'
 import { controlTokensOf } from '../../src/inference/control-tokens.ts'
 import { checkGeneration } from '../../src/inference/embedded/checks.ts'
-import { type PlayedVocabulary, playedVocabulary } from './played-vocabulary.ts'
 import { scriptedLogits } from './scripted-logits.ts'
+import { type SmallVocabulary, smallVocabulary } from './small-vocabulary.ts'
 
 /**
  * What the model writes. Names of control tokens stand for these tokens, except in `letters`. The end token follows.
  * Where tokens are sure, the rest of the piece at that point is left out.
  */
-export type Said = string | readonly (string | { letters: string })[]
+export type ModelText = string | readonly (string | { letters: string })[]
 
-export type Say = Said | ((request: Generation, choice: number) => Said)
+export type ModelTexts = ModelText | ((request: Generation, choice: number) => ModelText)
 
-export interface PlayedBackend extends Backend {
+export interface SimulatedBackend extends Backend {
   /** The requests to it, in order. */
   asked: Generation[]
   /** The text for later requests. */
-  say: Say
+  say: ModelTexts
   /** Where the text could not continue as written. The test fails if any are left. */
   failures: string[]
   served: ServedModel
 }
 
-export interface PlayedOptions {
-  vocabulary?: PlayedVocabulary
+export interface SimulatedBackendOptions {
+  vocabulary?: SmallVocabulary
   template?: string
   context?: number
 }
@@ -57,11 +57,15 @@ export const hermesTemplate = `{%- if tools %}<|im_start|>system
  * the constraint, the draw, the text, the end. If the text is not allowed, the answer breaks off and the test fails. Each
  * group of events is the result of one batch.
  */
-export function playedBackend(
+export function simulatedBackend(
   t: { after(check: () => void): void },
-  say: Say,
-  { vocabulary = playedVocabulary(), template = hermesTemplate, context = 100_000 }: PlayedOptions = {},
-): PlayedBackend {
+  say: ModelTexts,
+  {
+    vocabulary = smallVocabulary(),
+    template = hermesTemplate,
+    context = 100_000,
+  }: SimulatedBackendOptions = {},
+): SimulatedBackend {
   const constraints = createConstraints(vocabulary)
   const nameOf = (token: number | undefined) =>
     Buffer.from(token === undefined ? [] : vocabulary.bytes(token)).toString()
@@ -92,7 +96,7 @@ export function playedBackend(
     return { prompt, choices, asksPrompt: generation.promptLogprobs !== undefined }
   }
 
-  function scriptOf(said: Said): number[][] {
+  function scriptOf(said: ModelText): number[][] {
     const pieces = (typeof said === 'string' ? [said] : said).map((piece) =>
       typeof piece === 'string'
         ? vocabulary.tokenize(piece, { special: true })
@@ -145,7 +149,7 @@ export function playedBackend(
     return new Error(failure)
   }
 
-  const backend: PlayedBackend = {
+  const backend: SimulatedBackend = {
     asked: [],
     say,
     failures: [],

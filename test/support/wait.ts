@@ -17,7 +17,7 @@ export async function until(
 }
 
 /** A promise that must settle; the same limit for the same reason. */
-export async function inTime<T>(what: string, promise: Promise<T>, boundMs = 60_000): Promise<T> {
+export async function withTimeout<T>(what: string, promise: Promise<T>, boundMs = 60_000): Promise<T> {
   const giveUp = new AbortController()
   const never = sleep(boundMs, undefined, { signal: giveUp.signal }).then(() => {
     throw new Error(`never happened: ${what}`)

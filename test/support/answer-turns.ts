@@ -3,21 +3,21 @@ import type { ChatChunk } from '../../src/operations/chat/contract.ts'
 import type { Answer, TestApp } from './app.ts'
 import { asking, chatUrl, eventsOf } from './chat.ts'
 
-export interface SaidCall {
+export interface AnswerToolCall {
   id: string
   type: string
   function: { name: string; arguments: string }
 }
 
 /** A choice of an answer, whole or assembled from its chunks. */
-export interface SaidTurn {
+export interface AnswerTurn {
   role: string
   /** Empty if the message has none. */
   content: string
   reasoning: string
-  calls: SaidCall[]
+  calls: AnswerToolCall[]
   /** OpenAI's original form of a call. */
-  call?: SaidCall['function']
+  call?: AnswerToolCall['function']
   finish: string
   stop: unknown
   logprobs: unknown[] | null
@@ -27,7 +27,7 @@ export interface SaidTurn {
 // biome-ignore lint/suspicious/noExplicitAny: an answer is compared, never trusted
 type Answered = any
 
-export function turnOf({ message, finish_reason, stop_reason, logprobs, token_ids }: Answered): SaidTurn {
+export function turnOf({ message, finish_reason, stop_reason, logprobs, token_ids }: Answered): AnswerTurn {
   const { role, content, reasoning = '', reasoning_content = '', tool_calls = [], function_call } = message
   assert.equal(reasoning_content, reasoning)
   assert.equal(content, content || (reasoning || tool_calls.length > 0 || function_call ? null : ''))
@@ -45,9 +45,9 @@ export function turnOf({ message, finish_reason, stop_reason, logprobs, token_id
 }
 
 /** Assembles the chunks like the strictest clients: id and name come once, then arguments; the role is first, the end last. */
-export function turnOfChunks(chunks: readonly ChatChunk[], index: number): SaidTurn {
+export function turnOfChunks(chunks: readonly ChatChunk[], index: number): AnswerTurn {
   const mine = chunks.flatMap(({ choices }) => choices).filter((choice) => choice.index === index)
-  const turn: SaidTurn = {
+  const turn: AnswerTurn = {
     role: '',
     content: '',
     reasoning: '',
@@ -78,7 +78,10 @@ export function turnOfChunks(chunks: readonly ChatChunk[], index: number): SaidT
 type ChatDelta = ChatChunk['choices'][number]['delta']
 type CallDelta = NonNullable<ChatDelta['tool_calls']>[number]
 
-function addCall(calls: SaidCall[], { index, id, type, function: { name, arguments: more } }: CallDelta) {
+function addCall(
+  calls: AnswerToolCall[],
+  { index, id, type, function: { name, arguments: more } }: CallDelta,
+) {
   const known = calls[index]
   if (known === undefined) {
     assert.equal(index, calls.length, 'calls are counted from 0')
@@ -92,25 +95,25 @@ function addCall(calls: SaidCall[], { index, id, type, function: { name, argumen
 }
 
 function addFunction(
-  known: SaidCall['function'] | undefined,
+  known: AnswerToolCall['function'] | undefined,
   { name, arguments: more = '' }: NonNullable<ChatDelta['function_call']>,
-): SaidCall['function'] {
+): AnswerToolCall['function'] {
   assert.equal(name === undefined, known !== undefined, 'the name comes once')
   return { name: known?.name ?? (name as string), arguments: (known?.arguments ?? '') + more }
 }
 
-export interface SaidBothWays {
-  turns: SaidTurn[]
+export interface BothAnswers {
+  turns: AnswerTurn[]
   usage: Answered
   whole: Answer
   chunks: ChatChunk[]
 }
 
 /** Asks for a whole answer and for a stream; apart from the ids of calls both must be the same. */
-export async function askedBothWays(
+export async function askWholeAndStreamed(
   { post }: Pick<TestApp, 'post'>,
   fields: Record<string, unknown>,
-): Promise<SaidBothWays> {
+): Promise<BothAnswers> {
   const whole = await post(chatUrl, asking(fields))
   assert.equal(whole.status, 200, whole.text)
   const streamed = await post(
@@ -120,7 +123,7 @@ export async function askedBothWays(
   assert.equal(streamed.status, 200, streamed.text)
   const { chunks, error } = eventsOf(streamed.text)
   assert.equal(error, undefined)
-  const turns: SaidTurn[] = whole.json.choices.map(turnOf)
+  const turns: AnswerTurn[] = whole.json.choices.map(turnOf)
   for (const [index, turn] of turns.entries()) {
     const asStream = turnOfChunks(chunks, index)
     const ids = [...turn.calls, ...asStream.calls].map(({ id }) => id)
@@ -133,4 +136,4 @@ export async function askedBothWays(
   return { turns, usage, whole, chunks }
 }
 
-const withoutIds = (turn: SaidTurn) => ({ ...turn, calls: turn.calls.map(({ id: _, ...call }) => call) })
+const withoutIds = (turn: AnswerTurn) => ({ ...turn, calls: turn.calls.map(({ id: _, ...call }) => call) })

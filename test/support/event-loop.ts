@@ -1,7 +1,7 @@
 import type { TestContext } from 'node:test'
 
 /** Makes a clock that is late whenever it is read, so that work in steps yields after each of them. */
-export function breatheAtEachStep(t: TestContext): void {
+export function yieldAtEachStep(t: TestContext): void {
   let time = 0
   t.mock.method(performance, 'now', () => {
     time += 10
@@ -10,7 +10,7 @@ export function breatheAtEachStep(t: TestContext): void {
 }
 
 /** How many turns of the event loop passed until the work was done. */
-export async function turnsOf(work: Promise<unknown>): Promise<number> {
+export async function loopTurnsUntil(work: Promise<unknown>): Promise<number> {
   let done = false
   const end = () => {
     done = true

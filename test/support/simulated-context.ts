@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { Logits, TokenMask } from '../../src/inference/sampling/logits.ts'
 import { scriptedLogits } from './scripted-logits.ts'
 
-export interface PlayedContextOptions {
+export interface SimulatedContextOptions {
   vocabulary: number
   sequences: number
   /** Tokens that a sequence has room for. */
@@ -25,7 +25,7 @@ export interface PlayedContextOptions {
  * records what each sequence has read and fails if the loop assumes something else: tokens that were guessed wrongly must
  * be removed before anything is read after them.
  */
-export function playedContext(options: PlayedContextOptions) {
+export function simulatedContext(options: SimulatedContextOptions) {
   const { vocabulary, sequences, context, canForget = true } = options
   const memories = Array.from({ length: sequences }, (): number[] => [])
   let rows: (() => Float32Array)[] = []
