@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util'
 import { keys } from '../test/support/app.ts'
 import { askOne } from '../test/support/chat-mixture.ts'
 import { type ChatServer, startChatServer } from '../test/support/chat-server.ts'
-import { engineOf } from '../test/support/engine-of.ts'
+import { enginePid } from '../test/support/engine-pid.ts'
 import { memoryOf } from '../test/support/process-memory.ts'
 import { shown, table } from './figures.ts'
 import { loadNow } from './machine.ts'
@@ -44,7 +44,7 @@ async function soak(server: ChatServer): Promise<void> {
       while (next < last) await askOne(server, next++)
     }
     await Promise.all(Array.from({ length: users }, user))
-    const [ours, engine] = [server.process.pid ?? 0, engineOf(server)].map(memoryOf)
+    const [ours, engine] = [server.process.pid ?? 0, enginePid(server)].map(memoryOf)
     rows.push([
       String(last),
       shown((performance.now() - since) / 1000),

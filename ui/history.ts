@@ -16,7 +16,7 @@ export function enter(href: string, replaces: boolean): void {
 }
 
 /** What was stored for the current entry (undefined on a first visit), and a function that stores something for it. */
-export function keptHere<T>(): { left: T | undefined; keep(what: T): void } {
+export function entryState<T>(): { left: T | undefined; keep(what: T): void } {
   const at = entry()
   return { left: kept.get(at) as T | undefined, keep: (what) => kept.set(at, what) }
 }

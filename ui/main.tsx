@@ -1,13 +1,13 @@
 import { render } from 'preact'
 import { useEffect, useLayoutEffect, useState } from 'preact/hooks'
-import { listenToKeys } from './parts/keys.ts'
+import { listenForShortcuts } from './parts/shortcuts.ts'
 import { Failed } from './parts/states.tsx'
-import { followLinks } from './routes.ts'
+import { followLinks } from './router.ts'
 import { SignIn } from './screens/sign-in/screen.tsx'
 import { openEvents } from './server/events.ts'
-import { findSession, who } from './server/session.ts'
+import { currentUser, findSession } from './server/session.ts'
 import { isSignedIn } from './server/session-half.ts'
-import { fetchScreen, Shell } from './shell.tsx'
+import { preloadScreen, Shell } from './shell.tsx'
 
 function Page() {
   const [failure, setFailure] = useState<Error>()
@@ -24,21 +24,21 @@ function Page() {
   useLayoutEffect(find, [])
   // Another tab may have signed in meanwhile.
   useEffect(() => {
-    if (isSignedIn.value && who.value === undefined) find()
+    if (isSignedIn.value && currentUser.value === undefined) find()
   }, [isSignedIn.value])
   if (failure && isSignedIn.value !== false) {
     return (
       <main class="screen">
-        <Failed error={failure} again={find} />
+        <Failed error={failure} retry={find} />
       </main>
     )
   }
   if (isSignedIn.value === false) return <SignIn />
-  return who.value === undefined ? null : <Shell />
+  return currentUser.value === undefined ? null : <Shell />
 }
 
-fetchScreen()
+preloadScreen()
 followLinks()
 openEvents()
-listenToKeys()
+listenForShortcuts()
 render(<Page />, document.getElementById('page') as HTMLElement)

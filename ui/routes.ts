@@ -1,93 +1,136 @@
-import { computed, signal } from '@preact/signals'
-import { contents } from './export/contents.ts'
-import { enter } from './history.ts'
-import { placeOf } from './places.ts'
+/** A location within the page. */
+export type Route =
+  | { screen: 'projects' }
+  | { screen: 'calls'; project: string }
+  | { screen: 'trace'; project: string; trace: string }
+  | { screen: 'call'; project: string; call: string }
+  | { screen: 'play' }
+  | { screen: 'engine' }
+  | { screen: 'people' }
+  | { screen: 'me' }
+  | { screen: 'evals'; project: string }
+  | { screen: 'compare'; project: string }
+  | { screen: 'charts'; project: string }
+  | { screen: 'search'; project: string }
+  | { screen: 'queues'; project: string }
+  | { screen: 'queue'; project: string; queue: string }
+  | { screen: 'review'; project: string; queue: string }
+  | { screen: 'objects'; project: string }
+  | { screen: 'object'; project: string; object: string }
+  | { screen: 'nowhere'; path: string }
 
-/** In an exported file the path follows the #, since a file has no paths of its own. */
-const here = (): URL =>
-  contents === undefined
-    ? new URL(location.href)
-    : new URL(location.hash.slice(1) || contents.path, 'file:///')
+type Names = Record<string, string>
 
-const hrefOf = (url: URL): string => (contents === undefined ? url.href : `#${url.pathname}${url.search}`)
+/** The links that the clients of Weave print do not start with /ui. */
+const table: [pattern: string, place: (names: Names) => Route][] = [
+  ['/', () => ({ screen: 'projects' })],
+  ['/ui', () => ({ screen: 'projects' })],
+  ['/ui/play', () => ({ screen: 'play' })],
+  ['/ui/engine', () => ({ screen: 'engine' })],
+  ['/ui/people', () => ({ screen: 'people' })],
+  ['/ui/me', () => ({ screen: 'me' })],
+  ['/ui/:entity/:name', (names) => ({ screen: 'calls', project: projectIn(names) })],
+  ['/ui/:entity/:name/calls', (names) => ({ screen: 'calls', project: projectIn(names) })],
+  [
+    '/ui/:entity/:name/trace/:trace',
+    (names) => ({ screen: 'trace', project: projectIn(names), trace: names.trace ?? '' }),
+  ],
+  ['/ui/:entity/:name/call/:call', (names) => callIn(names)],
+  ['/ui/:entity/:name/evals', (names) => ({ screen: 'evals', project: projectIn(names) })],
+  ['/ui/:entity/:name/evals/compare', (names) => ({ screen: 'compare', project: projectIn(names) })],
+  ['/ui/:entity/:name/search', (names) => ({ screen: 'search', project: projectIn(names) })],
+  ['/ui/:entity/:name/charts', (names) => ({ screen: 'charts', project: projectIn(names) })],
+  ['/ui/:entity/:name/queues', (names) => ({ screen: 'queues', project: projectIn(names) })],
+  [
+    '/ui/:entity/:name/queues/:queue',
+    (names) => ({ screen: 'queue', project: projectIn(names), queue: names.queue ?? '' }),
+  ],
+  [
+    '/ui/:entity/:name/queues/:queue/review',
+    (names) => ({ screen: 'review', project: projectIn(names), queue: names.queue ?? '' }),
+  ],
+  ['/ui/:entity/:name/objects', (names) => ({ screen: 'objects', project: projectIn(names) })],
+  [
+    '/ui/:entity/:name/data/:object',
+    (names) => ({ screen: 'object', project: projectIn(names), object: names.object ?? '' }),
+  ],
+  ['/:entity/:name/r/call/:call', (names) => callIn(names)],
+  ['/:entity/:name/weave/calls/:call', (names) => callIn(names)],
+  ['/:entity/:name/weave', (names) => ({ screen: 'calls', project: projectIn(names) })],
+  ['/:entity/:name/weave/calls', (names) => ({ screen: 'calls', project: projectIn(names) })],
+  ['/:entity/:name/weave/traces', (names) => ({ screen: 'calls', project: projectIn(names) })],
+]
 
-/** The address is the state: whatever a screen shows can be shared as a link. */
-const address = signal(here())
+const projectIn = ({ entity, name }: Names) => `${entity}/${name}`
+const callIn = (names: Names): Route => ({
+  screen: 'call',
+  project: projectIn(names),
+  call: names.call ?? '',
+})
 
-export const place = computed(() => placeOf(address.value.pathname))
-export const search = computed(() => address.value.searchParams)
-
-interface Going {
-  /** The current entry of the history is replaced, so that going back skips it. */
-  replaces?: boolean
-}
-
-/** Set while the user is asked whether to leave and lose something. */
-export const leaving = signal<{ loss: string; leave(): void } | undefined>(undefined)
-
-let lossOf: (() => string | undefined) | undefined
-
-/** `loss` says what leaving would lose; undefined where nothing. Returns a function that ends the guard. */
-export function guardLeaving(loss: () => string | undefined): () => void {
-  lossOf = loss
-  const onUnload = (event: BeforeUnloadEvent) => {
-    if (loss() !== undefined) event.preventDefault()
+export function routeOf(path: string): Route {
+  const parts = path.split('/').filter(Boolean)
+  for (const [pattern, place] of table) {
+    const names = match(pattern.split('/').filter(Boolean), parts)
+    if (names !== undefined) return place(names)
   }
-  addEventListener('beforeunload', onUnload)
-  return () => {
-    if (lossOf === loss) lossOf = undefined
-    removeEventListener('beforeunload', onUnload)
+  return { screen: 'nowhere', path }
+}
+
+function match(pattern: readonly string[], parts: readonly string[]): Names | undefined {
+  if (pattern.length !== parts.length) return undefined
+  const names: Names = {}
+  for (const [index, one] of pattern.entries()) {
+    const part = parts[index] as string
+    if (!one.startsWith(':')) {
+      if (one !== part) return undefined
+      continue
+    }
+    try {
+      names[one.slice(1)] = decodeURIComponent(part)
+    } catch {
+      // A malformed percent escape is no address of the page.
+      return undefined
+    }
   }
+  return names
 }
 
-/** Whether the user has to be asked before leaving. */
-function isHeld(to: URL): boolean {
-  const loss = to.pathname === address.value.pathname ? undefined : lossOf?.()
-  if (loss === undefined) return false
-  const leave = () => {
-    lossOf = undefined
-    go(to.href)
-  }
-  leaving.value = { loss, leave }
-  return true
+/** As the server takes them: spaces only within the name behind the slash. */
+export const isProject = (text: string): boolean => /^[^/\s]+\/[^/\s]+(?: +[^/\s]+)*$/.test(text)
+
+const segment = (text: string) => encodeURIComponent(text)
+const projectPath = (project: string) => `/ui/${project.split('/').map(segment).join('/')}`
+
+export const paths = {
+  projects: '/ui/',
+  engine: '/ui/engine',
+  people: '/ui/people',
+  me: '/ui/me',
+  calls: (project: string, search: Record<string, string> = {}) =>
+    `${projectPath(project)}/calls${searchText(search)}`,
+  trace: (project: string, trace: string, call?: string) =>
+    `${projectPath(project)}/trace/${segment(trace)}${searchText(call === undefined ? {} : { call })}`,
+  play: (search: Record<string, string> = {}) => `/ui/play${searchText(search)}`,
+  call: (project: string, call: string) => `${projectPath(project)}/call/${segment(call)}`,
+  evals: (project: string) => `${projectPath(project)}/evals`,
+  compare: (project: string, search: Record<string, string> = {}) =>
+    `${projectPath(project)}/evals/compare${searchText(search)}`,
+  charts: (project: string, search: Record<string, string> = {}) =>
+    `${projectPath(project)}/charts${searchText(search)}`,
+  search: (project: string, search: Record<string, string> = {}) =>
+    `${projectPath(project)}/search${searchText(search)}`,
+  queues: (project: string) => `${projectPath(project)}/queues`,
+  queue: (project: string, queue: string) => `${projectPath(project)}/queues/${segment(queue)}`,
+  review: (project: string, queue: string, item?: string) =>
+    `${projectPath(project)}/queues/${segment(queue)}/review${searchText(item === undefined ? {} : { item })}`,
+  objects: (project: string, search: Record<string, string> = {}) =>
+    `${projectPath(project)}/objects${searchText(search)}`,
+  object: (project: string, object: string, version?: string) =>
+    `${projectPath(project)}/data/${segment(object)}${searchText(version === undefined ? {} : { v: version })}`,
 }
 
-export function go(to: string, { replaces = false }: Going = {}): void {
-  const next = new URL(to, here())
-  if (next.href === here().href || isHeld(next)) return
-  enter(hrefOf(next), replaces)
-  address.value = next
-}
-
-/** Changes parameters of the query string; undefined removes one. */
-export function setSearch(
-  changes: Record<string, string | undefined>,
-  going: Going = { replaces: true },
-): void {
-  const next = here()
-  for (const [name, value] of Object.entries(changes)) {
-    if (value === undefined || value === '') next.searchParams.delete(name)
-    else next.searchParams.set(name, value)
-  }
-  go(next.href, going)
-}
-
-/** Links are real links, which can be copied and opened in a new tab; a plain click stays on this page. */
-export function followLinks(): void {
-  addEventListener('popstate', () => {
-    const to = here()
-    // The browser has already changed the address.
-    if (isHeld(to)) enter(hrefOf(address.value), false)
-    else address.value = to
-  })
-  document.addEventListener('click', (event) => {
-    if (event.defaultPrevented || event.button !== 0) return
-    if (event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return
-    const link = (event.target as Element | null)?.closest('a')
-    if (link?.target !== '' || link.hasAttribute('download')) return
-    const to = new URL(link.getAttribute('href') ?? '', here())
-    if (to.origin !== here().origin || placeOf(to.pathname).screen === 'nowhere') return
-    event.preventDefault()
-    go(to.href)
-  })
+function searchText(search: Record<string, string>): string {
+  const text = new URLSearchParams(search).toString()
+  return text === '' ? '' : `?${text}`
 }

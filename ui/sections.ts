@@ -1,10 +1,10 @@
-import { type Place, paths } from './places.ts'
+import { paths, type Route } from './routes.ts'
 
 interface Section {
   name: string
   path(project: string): string
   /** The screens that belong to it. */
-  screens: readonly Place['screen'][]
+  screens: readonly Route['screen'][]
 }
 
 /** The sections of a project, in the order of the bar. */

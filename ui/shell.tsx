@@ -1,39 +1,39 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { Palette } from './palette/palette.tsx'
-import { Guarded } from './parts/guarded.tsx'
+import { ConfirmDialog } from './parts/confirm-dialog.tsx'
+import { ErrorBoundary } from './parts/error-boundary.tsx'
 import { Icon } from './parts/icon.tsx'
-import { KeySheet, shown } from './parts/key-sheet.tsx'
-import { useKeys } from './parts/keys.ts'
-import { lazily } from './parts/lazily.tsx'
-import { hearPasted } from './parts/pasted.ts'
-import { Question } from './parts/question.tsx'
+import { lazy } from './parts/lazy.tsx'
+import { listenForPaste } from './parts/paste.ts'
+import { useShortcuts } from './parts/shortcuts.ts'
+import { keyLabel, ShortcutsDialog } from './parts/shortcuts-dialog.tsx'
 import { Empty } from './parts/states.tsx'
 import { ThemeButton } from './parts/theme-button.tsx'
-import { type Place, paths } from './places.ts'
-import { leaving, place, search } from './routes.ts'
+import { leaveQuestion, route, search } from './router.ts'
+import { paths, type Route } from './routes.ts'
 import { CallScreen } from './screens/call.tsx'
 import { CallsScreen } from './screens/calls/screen.tsx'
 import { ProjectsScreen } from './screens/projects/screen.tsx'
 import { sections } from './sections.ts'
-import { signOut, who } from './server/session.ts'
+import { currentUser, signOut } from './server/session.ts'
 
-const TraceScreen = lazily(async () => (await import('./screens/trace/screen.tsx')).TraceScreen)
-const PlayScreen = lazily(async () => (await import('./screens/play/screen.tsx')).PlayScreen)
-const EngineScreen = lazily(async () => (await import('./screens/engine/screen.tsx')).EngineScreen)
-const PeopleScreen = lazily(async () => (await import('./screens/people/screen.tsx')).PeopleScreen)
-const MeScreen = lazily(async () => (await import('./screens/me/screen.tsx')).MeScreen)
-const ChartsScreen = lazily(async () => (await import('./screens/charts/screen.tsx')).ChartsScreen)
-const SearchScreen = lazily(async () => (await import('./screens/search/screen.tsx')).SearchScreen)
-const EvalsScreen = lazily(async () => (await import('./screens/evals/screen.tsx')).EvalsScreen)
-const CompareScreen = lazily(async () => (await import('./screens/compare/screen.tsx')).CompareScreen)
-const QueuesScreen = lazily(async () => (await import('./screens/queues/screen.tsx')).QueuesScreen)
-const QueueScreen = lazily(async () => (await import('./screens/queue/screen.tsx')).QueueScreen)
-const ReviewScreen = lazily(async () => (await import('./screens/review/screen.tsx')).ReviewScreen)
-const ObjectsScreen = lazily(async () => (await import('./screens/objects/screen.tsx')).ObjectsScreen)
-const ObjectScreen = lazily(async () => (await import('./screens/object/screen.tsx')).ObjectScreen)
+const TraceScreen = lazy(async () => (await import('./screens/trace/screen.tsx')).TraceScreen)
+const PlayScreen = lazy(async () => (await import('./screens/play/screen.tsx')).PlayScreen)
+const EngineScreen = lazy(async () => (await import('./screens/engine/screen.tsx')).EngineScreen)
+const PeopleScreen = lazy(async () => (await import('./screens/people/screen.tsx')).PeopleScreen)
+const MeScreen = lazy(async () => (await import('./screens/me/screen.tsx')).MeScreen)
+const ChartsScreen = lazy(async () => (await import('./screens/charts/screen.tsx')).ChartsScreen)
+const SearchScreen = lazy(async () => (await import('./screens/search/screen.tsx')).SearchScreen)
+const EvalsScreen = lazy(async () => (await import('./screens/evals/screen.tsx')).EvalsScreen)
+const CompareScreen = lazy(async () => (await import('./screens/compare/screen.tsx')).CompareScreen)
+const QueuesScreen = lazy(async () => (await import('./screens/queues/screen.tsx')).QueuesScreen)
+const QueueScreen = lazy(async () => (await import('./screens/queue/screen.tsx')).QueueScreen)
+const ReviewScreen = lazy(async () => (await import('./screens/review/screen.tsx')).ReviewScreen)
+const ObjectsScreen = lazy(async () => (await import('./screens/objects/screen.tsx')).ObjectsScreen)
+const ObjectScreen = lazy(async () => (await import('./screens/object/screen.tsx')).ObjectScreen)
 
 /** Screens whose code is loaded on demand. */
-const later: Partial<Record<Place['screen'], { ahead(): void }>> = {
+const lazyScreens: Partial<Record<Route['screen'], { preload(): void }>> = {
   ...{ trace: TraceScreen, play: PlayScreen, engine: EngineScreen, people: PeopleScreen, me: MeScreen },
   ...{ charts: ChartsScreen, search: SearchScreen, evals: EvalsScreen, compare: CompareScreen },
   ...{ queues: QueuesScreen, queue: QueueScreen, review: ReviewScreen },
@@ -41,8 +41,8 @@ const later: Partial<Record<Place['screen'], { ahead(): void }>> = {
 }
 
 /** Loads the code of the current screen while the session is being checked. */
-export function fetchScreen(): void {
-  later[place.value.screen]?.ahead()
+export function preloadScreen(): void {
+  lazyScreens[route.value.screen]?.preload()
 }
 
 /** The frame around every screen. */
@@ -53,14 +53,14 @@ export function Shell() {
     setPasted(text)
     setFront('palette')
   }
-  const here = place.value
+  const here = route.value
   const project = useProject(here)
   const leave = () => void signOut().catch(() => undefined)
-  useKeys('Everywhere', [
+  useShortcuts('Everywhere', [
     { keys: ['Ctrl+k'], does: 'Go to, or paste an ID', whileTyping: true, run: () => openPalette() },
     { keys: ['?'], does: 'Keyboard shortcuts', run: () => setFront('keys') },
   ])
-  useEffect(() => hearPasted(openPalette), [])
+  useEffect(() => listenForPaste(openPalette), [])
   const sectionLinks = useRef<HTMLElement>(null)
   // On a narrow screen the sections do not all fit.
   useLayoutEffect(() => {
@@ -99,7 +99,7 @@ export function Shell() {
           {[
             ['play', paths.play(project === undefined ? {} : { p: project })] as const,
             ['engine', paths.engine] as const,
-            ...(who.value?.role === 'admin' ? [['people', paths.people] as const] : []),
+            ...(currentUser.value?.role === 'admin' ? [['people', paths.people] as const] : []),
           ].map(([screen, href]) => (
             <a key={screen} href={href} aria-current={here.screen === screen ? 'page' : undefined}>
               {serverTitles[screen]}
@@ -110,7 +110,7 @@ export function Shell() {
           <button type="button" class="palette-button" onClick={() => openPalette()}>
             <Icon name="search" />
             <span>Go to</span>
-            <kbd>{shown('Ctrl+k')}</kbd>
+            <kbd>{keyLabel('Ctrl+k')}</kbd>
           </button>
           <button
             type="button"
@@ -122,16 +122,16 @@ export function Shell() {
           </button>
           <ThemeButton />
           <a class="who" href={paths.me} title="Your keys and theme">
-            {who.value?.user}
+            {currentUser.value?.user}
           </a>
           <button type="button" class="icon-button" aria-label="Sign out" title="Sign out" onClick={leave}>
             <Icon name="out" />
           </button>
         </div>
       </header>
-      <Guarded key={JSON.stringify(here)}>
+      <ErrorBoundary key={JSON.stringify(here)}>
         <Screen here={here} />
-      </Guarded>
+      </ErrorBoundary>
       {front === 'palette' && (
         <Palette
           pasted={pasted}
@@ -140,24 +140,24 @@ export function Shell() {
           signOut={leave}
         />
       )}
-      {leaving.value && (
-        <Question
+      {leaveQuestion.value && (
+        <ConfirmDialog
           title="Leave without saving?"
-          text={leaving.value.loss}
+          text={leaveQuestion.value.loss}
           yes="Leave"
-          onYes={leaving.value.leave}
+          onYes={leaveQuestion.value.leave}
           onClose={() => {
-            leaving.value = undefined
+            leaveQuestion.value = undefined
           }}
         />
       )}
-      {front === 'keys' && <KeySheet onClose={() => setFront(undefined)} />}
+      {front === 'keys' && <ShortcutsDialog onClose={() => setFront(undefined)} />}
     </>
   )
 }
 
 /** The project that the bar shows. Screens of the server keep the one that the user came from. */
-function useProject(here: Place): string | undefined {
+function useProject(here: Route): string | undefined {
   const last = useRef<string | undefined>(undefined)
   if ('project' in here) last.current = here.project
   else if (here.screen === 'play') last.current = search.value.get('p') || last.current
@@ -165,7 +165,7 @@ function useProject(here: Place): string | undefined {
   return last.current
 }
 
-function Screen({ here }: { here: Place }) {
+function Screen({ here }: { here: Route }) {
   switch (here.screen) {
     case 'projects':
       return <ProjectsScreen />
@@ -214,7 +214,7 @@ function Screen({ here }: { here: Place }) {
   }
 }
 
-function titleOf(here: Place): string {
+function titleOf(here: Route): string {
   const name = serverTitles[here.screen]
   if (name !== undefined) return `${name} · Heddle`
   const where = 'project' in here ? `${here.project} · Heddle` : 'Heddle'
@@ -223,7 +223,7 @@ function titleOf(here: Place): string {
   return section === undefined || here.screen === 'calls' ? where : `${section.name} · ${where}`
 }
 
-const serverTitles: Partial<Record<Place['screen'], string>> = {
+const serverTitles: Partial<Record<Route['screen'], string>> = {
   play: 'Playground',
   engine: 'Engine',
   people: 'People',

@@ -3,13 +3,13 @@ import { test } from 'node:test'
 import { readConfig } from '../../src/config.ts'
 import { basic, keys, openApp } from '../support/app.ts'
 import { asking, chatUrl } from '../support/chat.ts'
-import { saying, scriptedBackend } from '../support/scripted-backend.ts'
+import { scriptedBackend, scriptOf } from '../support/scripted-backend.ts'
 
 const page = 'https://app.example.com'
 
 test('an allowed origin gets a preflight answer, and can read answers and refusals', async (t) => {
   const { app } = await openApp(t, {
-    backend: scriptedBackend(saying('Hello')),
+    backend: scriptedBackend(scriptOf('Hello')),
     settings: { HEDDLE_CORS_ORIGINS: `${page}, http://localhost:3000` },
   })
   const preflight = (origin: string, url = chatUrl) =>

@@ -7,7 +7,7 @@ import { whole } from '../support/answers.ts'
 import { basic, keys, openApp } from '../support/app.ts'
 import { endOf, startOf } from '../support/calls.ts'
 import { openMemoryRecord } from '../support/memory-record.ts'
-import { prefilled, saying, scriptedBackend } from '../support/scripted-backend.ts'
+import { prefilled, scriptedBackend, scriptOf } from '../support/scripted-backend.ts'
 
 test('GET /health: 200 as long as the process runs, whatever the state of the record', async (t) => {
   const database = openMemoryRecord()
@@ -191,7 +191,7 @@ test('GET /metrics: without a model there are no metrics of a model', async (t) 
 })
 
 test('GET /metrics: completions of all users are counted', async (t) => {
-  const backend = scriptedBackend(saying('ab', 'c'))
+  const backend = scriptedBackend(scriptOf('ab', 'c'))
   backend.state = { state: 'ready', running: 3, waiting: 4 }
   const { get, post } = await openApp(t, { backend })
   const messages = [{ role: 'user', content: 'Hi' }]

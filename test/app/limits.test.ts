@@ -9,7 +9,7 @@ import type { SettingsChange } from '../../src/storage/users/settings.ts'
 import { keys, openApp } from '../support/app.ts'
 import { asking, chatUrl } from '../support/chat.ts'
 import { prefilled, scriptedBackend, tokens } from '../support/scripted-backend.ts'
-import { until } from '../support/waiting.ts'
+import { until } from '../support/wait.ts'
 
 const key = 'the-key-of-dave-with-limits'
 

@@ -3,11 +3,11 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { test } from 'node:test'
 import { basic, keys } from '../support/app.ts'
+import { openAppWithoutShedding } from '../support/app-without-shedding.ts'
 import { completeOf, project } from '../support/calls.ts'
 import { asking, chatUrl } from '../support/chat.ts'
 import { openEvents, serveApp } from '../support/event-stream.ts'
-import { openPatientApp } from '../support/patient-app.ts'
-import { inTime } from '../support/waiting.ts'
+import { withTimeout } from '../support/wait.ts'
 
 /** Opens an event stream and never reads it. */
 async function unreadEvents(address: string, key: string): Promise<Socket> {
@@ -39,13 +39,13 @@ test('a tenant that opens all its event streams and reads none does not block th
     assert.equal(wrote.status, 200, wrote.text)
     const own = completeOf({ project_id: 'globex/qa' })
     assert.equal((await post('/v2/globex/qa/calls/complete', { batch: [own] }, keys.bob)).status, 200)
-    const told = await inTime('the other hears of its own call', bobs.next())
+    const told = await withTimeout('the other hears of its own call', bobs.next())
     assert.deepEqual([told?.name, told?.data.project, told?.data.ids], ['change', 'globex/qa', [own.id]])
   }
 })
 
 test('endless new templates of one user are answered, and another user is served meanwhile', async (t) => {
-  const { post } = await openPatientApp(t)
+  const { post } = await openAppWithoutShedding(t)
   let isOver = false
   let sent = 0
   const heavy = Array.from({ length: 4 }, async () => {
@@ -58,7 +58,7 @@ test('endless new templates of one user are answered, and another user is served
     }
   })
   for (let n = 0; n < 20 || sent < 80; n++) {
-    const answer = await inTime('another is answered', post(chatUrl, asking(), keys.bob))
+    const answer = await withTimeout('another is answered', post(chatUrl, asking(), keys.bob))
     assert.equal(answer.status, 200, answer.text)
   }
   isOver = true
@@ -82,10 +82,10 @@ const patterns = {
 }
 
 test('deeply nested lookarounds compile or are refused, and another user is served meanwhile', async (t) => {
-  const { post } = await openPatientApp(t)
+  const { post } = await openAppWithoutShedding(t)
   for (const [what, regex] of Object.entries(patterns)) {
     const body = asking({ structured_outputs: { regex }, max_tokens: 2 })
-    const [answer, other] = await inTime(
+    const [answer, other] = await withTimeout(
       what,
       Promise.all([
         post(chatUrl, body),
@@ -125,7 +125,7 @@ const selections: Record<string, object> = {
 }
 
 test('a huge request for a view is answered or refused, and another user is served meanwhile', async (t) => {
-  const { post } = await openPatientApp(t)
+  const { post } = await openAppWithoutShedding(t)
   const batch = Array.from({ length: 200 }, (_, n) => completeOf({ inputs: { question: `value ${n}` } }))
   assert.equal((await post(`/v2/${project}/calls/complete`, { batch })).status, 200)
   const after = '2026-01-01T00:00:00Z'
@@ -139,7 +139,7 @@ test('a huge request for a view is answered or refused, and another user is serv
   ]
   for (const [url, fields] of views) {
     for (const [what, selection] of Object.entries(selections)) {
-      const [answer, other] = await inTime(
+      const [answer, other] = await withTimeout(
         `${url}: ${what}`,
         Promise.all([
           post(url, { project_id: project, ...fields, ...selection }),
@@ -157,7 +157,7 @@ test('a huge request for a view is answered or refused, and another user is serv
     ['/views/scores', { project_id: project, ...runs, field: `scores.${'a.'.repeat(500)}b` }],
     ['/views/rank', { project_id: project, ...runs, row_digest: 'x'.repeat(256) }],
   ] as const) {
-    const answer = await inTime(url, post(url, body))
+    const answer = await withTimeout(url, post(url, body))
     assert.ok(answer.status < 500, `${url}: ${answer.status} ${answer.text.slice(0, 500)}`)
   }
 })

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { codeOf } from '../support/answers.ts'
+import { openAppWithoutShedding } from '../support/app-without-shedding.ts'
 import { completeOf, endOf, project, startOf } from '../support/calls.ts'
 import { parseWithDigits } from '../support/digits.ts'
 import { feedbackOf } from '../support/feedback.ts'
-import { openPatientApp } from '../support/patient-app.ts'
 import { addressOf } from '../support/routes.ts'
 import { methodOf, sampleBodies } from '../support/sample-bodies.ts'
 
@@ -25,7 +25,7 @@ for (const [url, sampleOf] of Object.entries(sampleBodies)) {
   // Without the role of an admin, a caller is refused before the body is read: test/app/people.
   if (url === '/users') continue
   test(`${url}: a body may be large, odd and 200 levels deep, but no deeper`, async (t) => {
-    const opened = await openPatientApp(t)
+    const opened = await openAppWithoutShedding(t)
     const send = (body: string) => opened.send(methodOf(url), addressOf({ url }), body)
     const sample = sampleOf(project)
     // With a small value first: a route treats all unknown fields alike.
@@ -61,7 +61,7 @@ for (const [url, sampleOf] of Object.entries(sampleBodies)) {
 }
 
 test('numbers beyond every bound are refused in numeric fields', async (t) => {
-  const { send } = await openPatientApp(t)
+  const { send } = await openAppWithoutShedding(t)
   const huge = ['1e999999', '-1e999999', '9'.repeat(100_000), `-${'9'.repeat(400)}`, '1e400']
   for (const [url, sampleOf] of Object.entries(sampleBodies)) {
     const text = JSON.stringify(sampleOf(project))
@@ -82,7 +82,7 @@ test('numbers beyond every bound are refused in numeric fields', async (t) => {
 })
 
 test('numbers beyond every bound are read from the record as they were sent', async (t) => {
-  const { post } = await openPatientApp(t)
+  const { post } = await openAppWithoutShedding(t)
   const numbers = `[1e999999,-1e-999999,${'9'.repeat(100_000)},0.${'1'.repeat(100_000)},-0,-0.0]`
   const expected = parseWithDigits(numbers)
   const { id, ...call } = completeOf()
@@ -116,7 +116,7 @@ test('numbers beyond every bound are read from the record as they were sent', as
 })
 
 test('a number beyond every bound in a query is refused with its path', async (t) => {
-  const { post } = await openPatientApp(t)
+  const { post } = await openAppWithoutShedding(t)
   for (const literal of ['1e999999', '9'.repeat(100_000), `0.${'1'.repeat(100_000)}`, '1e400']) {
     for (const url of ['/calls/stream_query', '/calls/query_stats', '/feedback/query', '/cost/query']) {
       const query = `{"$expr":{"$eq":[{"$getField":"id"},{"$literal":${literal}}]}}`
@@ -129,7 +129,7 @@ test('a number beyond every bound in a query is refused with its path', async (t
 })
 
 test('the last of several fields with the same name counts, also when only one of them is deeply nested', async (t) => {
-  const { post } = await openPatientApp(t)
+  const { post } = await openAppWithoutShedding(t)
   const start = JSON.stringify(startOf())
   const twice = (fields: string) => post('/call/start', `{"start":${start.replace('{', `{${fields}`)}}`)
   assert.equal((await twice('"inputs":{},'.repeat(50_000))).status, 200)
@@ -148,7 +148,7 @@ test('the last of several fields with the same name counts, also when only one o
 })
 
 test('a body of 32 MiB is accepted, and one byte more is refused', async (t) => {
-  const { post } = await openPatientApp(t)
+  const { post } = await openAppWithoutShedding(t)
   const limit = 32 * megabyte
   const text = JSON.stringify({ end: endOf(startOf().id) })
   assert.equal((await post('/call/end', text.padEnd(limit))).status, 200)
@@ -157,7 +157,7 @@ test('a body of 32 MiB is accepted, and one byte more is refused', async (t) => 
 })
 
 test('a list that fills a body is refused by the name of its field', async (t) => {
-  const { post } = await openPatientApp(t)
+  const { post } = await openAppWithoutShedding(t)
   const list = (count: number, item = '"x"') => `[${`${item},`.repeat(count - 1)}${item}]`
   const many = list(100_000)
   const empty = list(100_000, '{}')
@@ -187,7 +187,7 @@ test('a list that fills a body is refused by the name of its field', async (t) =
 })
 
 test('an oversized payload of feedback is refused before it is processed', async (t) => {
-  const { post } = await openPatientApp(t)
+  const { post } = await openAppWithoutShedding(t)
   const large = 'x'.repeat(2 * megabyte)
   for (const [feedback_type, payload] of [
     ['thumbs', { large }],

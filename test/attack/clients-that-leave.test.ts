@@ -9,7 +9,7 @@ import { checkedBackend } from '../support/campaign/checked-backend.ts'
 import { campaign } from '../support/campaign/length.ts'
 import { allDrivers } from '../support/drivers.ts'
 import { fileForm, formType } from '../support/forms.ts'
-import { inTime, until } from '../support/waiting.ts'
+import { until, withTimeout } from '../support/wait.ts'
 
 const driver = allDrivers().find(({ name }) => name === 'SQLite file')
 if (driver === undefined) throw new Error('there is no SQLite')
@@ -140,12 +140,12 @@ async function assertNothingIsHeld(): Promise<void> {
   const queries = Array.from({ length: 6 }, () =>
     post('/calls/stream_query', { project_id: project, columns: ['id'] }),
   )
-  for (const { status } of await inTime('readers', Promise.all(queries))) assert.equal(status, 200)
+  for (const { status } of await withTimeout('readers', Promise.all(queries))) assert.equal(status, 200)
   const text = 'x'.repeat(budget / 8)
   const writes = Array.from({ length: 4 }, () =>
     post('/call/start', { start: startOf({ inputs: { text } }) }),
   )
-  for (const answer of await inTime('writes', Promise.all(writes)))
+  for (const answer of await withTimeout('writes', Promise.all(writes)))
     assert.equal(answer.status, 200, answer.text)
   assert.equal((await get('/ready')).status, 200)
 }
@@ -155,7 +155,7 @@ test(`clients leave nothing behind, however they disconnect (seed ${campaign.see
   const property = fc.asyncProperty(
     fc.array(client, { minLength: 1, maxLength: crowd, size: 'max' }),
     async (all) => {
-      await inTime('all have left', Promise.all(all.map(visit)))
+      await withTimeout('all have left', Promise.all(all.map(visit)))
       await assertNothingIsHeld()
     },
   )

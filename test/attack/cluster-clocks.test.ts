@@ -3,11 +3,11 @@ import { after, before, test } from 'node:test'
 import pg from 'pg'
 import { keys, users } from '../support/app.ts'
 import { completeOf, project } from '../support/calls.ts'
-import { type FakeUpstream, sayingWords, startFakeUpstream } from '../support/fake-upstream.ts'
+import { type FakeUpstream, startFakeUpstream, streamWords } from '../support/fake-upstream.ts'
 import { startPostgres, type TestPostgres } from '../support/postgres.ts'
 import { queueOf } from '../support/queues.ts'
 import { newFolder, type RunningServer, runHeddle, startOne } from '../support/server.ts'
-import { inTime, until } from '../support/waiting.ts'
+import { until, withTimeout } from '../support/wait.ts'
 
 const minute = 60_000
 const hour = 60 * minute
@@ -98,7 +98,7 @@ test('a server with a wrong clock neither drops calls and leases too early nor k
 test('servers with wrong clocks count the requests of a user together', async (t) => {
   const held: (() => void)[] = []
   const upstream = await startFakeUpstream(t, (response, asked) => {
-    held.push(() => sayingWords('Well')(response, asked))
+    held.push(() => streamWords('Well')(response, asked))
   })
   const { base, start } = await cluster(t, upstream)
   const servers = [await start(day + hour), await start(0), await start(-hour)]
@@ -122,6 +122,6 @@ test('servers with wrong clocks count the requests of a user together', async (t
     for (const other of servers.filter((one) => one !== server))
       await until('the others know', async () => (await status(other)) === 429)
     held.at(-1)?.()
-    assert.equal((await inTime('an answer', asking)).status, 200)
+    assert.equal((await withTimeout('an answer', asking)).status, 200)
   }
 })

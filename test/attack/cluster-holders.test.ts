@@ -3,10 +3,10 @@ import { randomUUID } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import pg from 'pg'
 import { completeOf, project } from '../support/calls.ts'
-import { sayingWords, startFakeUpstream } from '../support/fake-upstream.ts'
+import { startFakeUpstream, streamWords } from '../support/fake-upstream.ts'
 import { startPostgres, type TestPostgres } from '../support/postgres.ts'
 import { newFolder, type RunningServer, startOne } from '../support/server.ts'
-import { until } from '../support/waiting.ts'
+import { until } from '../support/wait.ts'
 
 let postgres: TestPostgres
 before(async () => {
@@ -126,7 +126,7 @@ test('when the judging server is killed while the judge answers, another server 
   const upstream = await startFakeUpstream(t, (response, asked) => {
     held.push({
       by: asked.headers.authorization?.replace('Bearer ', ''),
-      say: () => sayingWords('{"good":', 'true}')(response, asked),
+      say: () => streamWords('{"good":', 'true}')(response, asked),
     })
   })
   const servers = await startNamed(t, url, ['one', 'two'], (name) => ({

@@ -6,7 +6,7 @@ import { startPostgres, type TestPostgres } from '../support/postgres.ts'
 import { seededRandom } from '../support/seeded-random.ts'
 import { newFolder, type RunningServer, startOne } from '../support/server.ts'
 import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts'
-import { inTime, until } from '../support/waiting.ts'
+import { until, withTimeout } from '../support/wait.ts'
 
 /** For each server. */
 const writers = 3
@@ -98,7 +98,7 @@ async function meet(
   let hasStruck = false
   const writer = async (member: Member) => {
     while (!isOver) {
-      const outcome = await inTime(`${name}: an answer`, writes.write(member.server), answerMs)
+      const outcome = await withTimeout(`${name}: an answer`, writes.write(member.server), answerMs)
       counts[outcome]++
       if (!hasStruck) {
         assert.equal(outcome, 'acknowledged', `${name}: before any fault`)
@@ -144,7 +144,7 @@ async function meet(
     // Otherwise the writers would keep writing to servers that no longer exist.
     isOver = true
   }
-  await inTime(`${name}: every client has an answer`, writing, answerMs)
+  await withTimeout(`${name}: every client has an answer`, writing, answerMs)
   t.diagnostic(`${name}: ${JSON.stringify(counts)}`)
   const last = members.at(-1) as Member
   await writes.assertAllThere(last.server, before)

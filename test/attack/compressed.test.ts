@@ -3,9 +3,9 @@ import { test } from 'node:test'
 import { deflateRawSync, deflateSync, gzipSync } from 'node:zlib'
 import { codeOf } from '../support/answers.ts'
 import { basic, keys, type TestApp } from '../support/app.ts'
+import { openAppWithoutShedding } from '../support/app-without-shedding.ts'
 import { project } from '../support/calls.ts'
 import { exportOf, protobufOf, spanOf } from '../support/otlp.ts'
-import { openPatientApp } from '../support/patient-app.ts'
 import { addressOf } from '../support/routes.ts'
 import { methodOf, sampleBodies } from '../support/sample-bodies.ts'
 
@@ -30,7 +30,7 @@ const tooLarge = { status: 413, code: 'body_too_large' }
 const malformed = { status: 400, code: 'malformed_encoding' }
 
 test('a small body that decompresses to a large one is refused', async (t) => {
-  const opened = await openPatientApp(t)
+  const opened = await openAppWithoutShedding(t)
   const zeros = Buffer.alloc(64 * megabyte)
   const bomb = gzipSync(zeros)
   assert.ok(bomb.length < megabyte / 8)
@@ -45,7 +45,7 @@ test('a small body that decompresses to a large one is refused', async (t) => {
 })
 
 test('a body that is compressed twice is decompressed once', async (t) => {
-  const opened = await openPatientApp(t)
+  const opened = await openAppWithoutShedding(t)
   const twice = gzipSync(gzipSync(Buffer.alloc(64 * megabyte)))
   assert.deepEqual(await send(opened, 'gzip', twice), { status: 400, code: 'malformed_json' })
   assert.deepEqual(await send(opened, 'gzip', twice, types[1]), { status: 400, code: 'malformed_protobuf' })
@@ -65,7 +65,7 @@ test('a body that is compressed twice is decompressed once', async (t) => {
 })
 
 test('a compressed body that is cut off, changed or in another format is refused', async (t) => {
-  const opened = await openPatientApp(t)
+  const opened = await openAppWithoutShedding(t)
   const body = exportOf([spanOf()])
   for (const [type, bytes] of [
     [types[0], Buffer.from(JSON.stringify(body))],
@@ -90,7 +90,7 @@ test('a compressed body that is cut off, changed or in another format is refused
 })
 
 test('bodies that grow when they are parsed stay within bounds', async (t) => {
-  const opened = await openPatientApp(t)
+  const opened = await openAppWithoutShedding(t)
   const taken = async (body: object | string) => {
     const payload = gzipSync(typeof body === 'string' ? body : JSON.stringify(body))
     const headers = {
@@ -127,7 +127,7 @@ for (const [path, sampleOf] of Object.entries(sampleBodies)) {
   // Without the role of an admin, a caller is refused before the body is read: test/app/people.
   if (path === '/users') continue
   test(`${path} refuses compressed bodies`, async (t) => {
-    const opened = await openPatientApp(t)
+    const opened = await openAppWithoutShedding(t)
     const method = methodOf(path) as 'POST' | 'PUT'
     const bytes = Buffer.from(JSON.stringify(sampleOf(project)))
     for (const [encoding, payload] of [

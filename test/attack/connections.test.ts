@@ -10,7 +10,7 @@ import { endOf, project, startOf } from '../support/calls.ts'
 import { allDrivers } from '../support/drivers.ts'
 import { hostileQueries } from '../support/hostile-queries.ts'
 import { textsAreBounded, textsAreTexts } from '../support/hostile-requests.ts'
-import { inTime } from '../support/waiting.ts'
+import { withTimeout } from '../support/wait.ts'
 
 const postgres = allDrivers().find(({ name }) => name === 'PostgreSQL')
 if (postgres === undefined) throw new Error('there is no PostgreSQL')
@@ -53,7 +53,7 @@ async function openPort(t: TestContext, settings: Record<string, string> = {}): 
   return {
     port,
     open,
-    exchange: async (text) => inTime('an answer', answerOf(await open(text))),
+    exchange: async (text) => withTimeout('an answer', answerOf(await open(text))),
     async assertServes() {
       const answer = await fetch(`${address}/health`)
       assert.deepEqual([answer.status, await answer.json()], [200, { status: 'ok' }])
@@ -230,7 +230,7 @@ describe('bodies without a length', () => {
     const answered = once(sending, 'response')
     // Once the answer has arrived, the rest need not be sent.
     const sent = pipeline(pieces, sending).catch(() => undefined)
-    const [response] = await inTime('an answer', answered)
+    const [response] = await withTimeout('an answer', answered)
     await Promise.all([sent, text(response)])
     return response.statusCode
   }
@@ -272,7 +272,7 @@ describe('clients that send slowly', () => {
     t.after(() => clearInterval(dripping))
     const answers = Promise.all(sockets.map(answerOf))
     await assertServes()
-    for (const answer of await inTime('the end of all', answers)) {
+    for (const answer of await withTimeout('the end of all', answers)) {
       assert.ok([408, 400, undefined].includes(statusesOf(answer)[0]), answer)
     }
     await assertServes()
@@ -296,7 +296,8 @@ describe('clients that send slowly', () => {
     t.after(() => clearInterval(dripping))
     const answers = Promise.all(sockets.map(answerOf))
     await assertServes()
-    for (const answer of await inTime('the end of both', answers)) assert.deepEqual(statusesOf(answer), [408])
+    for (const answer of await withTimeout('the end of both', answers))
+      assert.deepEqual(statusesOf(answer), [408])
     await assertServes()
   })
 

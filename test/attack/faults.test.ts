@@ -5,11 +5,11 @@ import { sqliteFile } from '../../src/storage/open.ts'
 import { keys } from '../support/app.ts'
 import { campaign } from '../support/campaign/length.ts'
 import { createMixedWrites, type Outcome } from '../support/campaign/mixed-writes.ts'
-import { smallDisk } from '../support/limited-disk.ts'
+import { limitDiskSize } from '../support/limited-disk.ts'
 import { startPostgres } from '../support/postgres.ts'
 import { seededRandom } from '../support/seeded-random.ts'
 import { newFolder, type RunningServer, runHeddle, startServer } from '../support/server.ts'
-import { inTime, until } from '../support/waiting.ts'
+import { until, withTimeout } from '../support/wait.ts'
 
 const writers = 8
 
@@ -43,7 +43,7 @@ async function survives(fault: Fault, seed: number): Promise<void> {
         if (outcome === fault.meets) isOver = true
       }
     }
-    await inTime('the fault is met', Promise.all(Array.from({ length: writers }, writer)))
+    await withTimeout('the fault is met', Promise.all(Array.from({ length: writers }, writer)))
     await struck
     server = await fault.mend(server)
     await until('writes are taken again', async () => (await writes.write(server)) === 'acknowledged')
@@ -92,7 +92,7 @@ test('P1: a server that is killed in the middle of writes loses nothing that it 
 test('P1: on a full disk writes are refused, acknowledged ones are kept, and writing resumes when there is space', async (t) => {
   say(t)
   const folder = await newFolder(t)
-  const disk = smallDisk(folder, 16 << 20)
+  const disk = limitDiskSize(folder, 16 << 20)
   if (disk === undefined) return t.skip('this user may not mount a small disk')
   const settings = { HEDDLE_DATA: folder }
   const server = await startServer(t, settings, disk.before)

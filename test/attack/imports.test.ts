@@ -6,17 +6,17 @@ import Sqlite from 'better-sqlite3'
 import { sqliteFile } from '../../src/storage/open.ts'
 import { keys } from '../support/app.ts'
 import { completeOf } from '../support/calls.ts'
-import { placeOf, project, readAll, withApp } from '../support/exported-project.ts'
-import { smallDisk } from '../support/limited-disk.ts'
+import { databaseSettings, project, readAll, withApp } from '../support/exported-project.ts'
+import { limitDiskSize } from '../support/limited-disk.ts'
 import { storeOneOfEach } from '../support/one-of-each.ts'
 import { heddle, newFolder, runHeddle } from '../support/server.ts'
-import { until } from '../support/waiting.ts'
+import { until } from '../support/wait.ts'
 
 const calls = 4_000
 
 /** A project whose import takes many writes, and its export in both formats. */
 async function exported(t: Parameters<typeof newFolder>[0]) {
-  const settings = await placeOf(await newFolder(t))
+  const settings = await databaseSettings(await newFolder(t))
   await withApp(settings, async (opened) => {
     await storeOneOfEach(opened, project, keys.alice)
     const rows = Array.from({ length: 50 }, (_, n) => ({ n }))
@@ -53,7 +53,7 @@ const countIn = (settings: Record<string, string>): Promise<number> => {
 test('an import that is killed continues when it is run again', async (t) => {
   const { file, folder, all } = await exported(t)
   for (const source of [file, folder]) {
-    const settings = await placeOf(await newFolder(t))
+    const settings = await databaseSettings(await newFolder(t))
     await withApp(settings, async () => {})
     const record = new Sqlite(sqliteFile(settings.HEDDLE_DATA as string), { readonly: true })
     t.after(() => record.close())
@@ -76,7 +76,7 @@ test('an import that is killed continues when it is run again', async (t) => {
 
 test('an import on a full disk says so, and continues when there is space', async (t) => {
   const folder = await newFolder(t)
-  const disk = smallDisk(folder, 48 << 20)
+  const disk = limitDiskSize(folder, 48 << 20)
   if (disk === undefined) return t.skip('this user may not mount a small disk')
   const { file } = await exported(t)
   const settings = { HEDDLE_DATA: folder }

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { basic, keys, type Method, openApp, type TestApp } from '../support/app.ts'
+import { openAppWithoutShedding } from '../support/app-without-shedding.ts'
 import { fileForm, sendForm } from '../support/forms.ts'
 import { secret, storeOneOfEach, type Things } from '../support/one-of-each.ts'
-import { openPatientApp } from '../support/patient-app.ts'
 import { dumpOf } from '../support/record-dump.ts'
 
 /** Attempts to leave a folder, or to get around a comparison of names. */
@@ -38,7 +38,7 @@ const tricks = [
 ]
 
 async function openBoth(t: TestContext): Promise<TestApp & { ours: Things; theirs: Things }> {
-  const opened = await openPatientApp(t)
+  const opened = await openAppWithoutShedding(t)
   const ours = await storeOneOfEach(opened, 'acme/qa', keys.alice)
   const theirs = await storeOneOfEach(opened, 'globex/qa', keys.bob)
   return { ...opened, ours, theirs }
@@ -164,7 +164,7 @@ test('a project name that is a path is refused, and never becomes that of anothe
 })
 
 test('two encodings of the same letters are two names', async (t) => {
-  const { post } = await openPatientApp(t)
+  const { post } = await openAppWithoutShedding(t)
   const [composed, decomposed] = ['acme/caf\u00e9', 'acme/cafe\u0301']
   const val = { secret }
   const { digest } = (await post('/obj/create', { obj: { project_id: composed, object_id: 'o', val } })).json
@@ -174,7 +174,7 @@ test('two encodings of the same letters are two names', async (t) => {
 })
 
 test('an object cannot have a name that is a path', async (t) => {
-  const { post, send } = await openPatientApp(t)
+  const { post, send } = await openAppWithoutShedding(t)
   for (const trick of tricks) {
     if (/^[\w.-]{1,128}$/.test(trick)) continue
     const made = await post('/obj/create', { obj: { project_id: 'acme/qa', object_id: trick, val: 1 } })

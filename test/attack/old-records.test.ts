@@ -9,11 +9,11 @@ import { sqliteFile } from '../../src/storage/open.ts'
 import { completeOf } from '../support/calls.ts'
 import { campaign } from '../support/campaign/length.ts'
 import { createMixedWrites } from '../support/campaign/mixed-writes.ts'
-import { shortFiles } from '../support/limited-disk.ts'
+import { limitFileSize } from '../support/limited-disk.ts'
 import { startPostgres } from '../support/postgres.ts'
 import { seededRandom } from '../support/seeded-random.ts'
 import { newFolder, type RunningServer, startServer } from '../support/server.ts'
-import { until } from '../support/waiting.ts'
+import { until } from '../support/wait.ts'
 
 /** Calls of an older version have no facts: the first server that opens the record derives them in the background. */
 const columns = [...startFactNames, ...endFactNames]
@@ -95,7 +95,7 @@ test('an old record on a full disk is upgraded when there is space', async (t) =
   const { folder, facts } = await oldRecord(t)
   const kilobytes = Math.ceil(statSync(sqliteFile(folder)).size / 1024)
   // The log alone would grow larger than this.
-  const limit = shortFiles(Math.ceil(kilobytes / 8))
+  const limit = limitFileSize(Math.ceil(kilobytes / 8))
   if (limit === undefined) return t.skip('this system has no limits for files')
   const server = await startServer(t, { HEDDLE_DATA: folder }, limit.before)
   const writes = createMixedWrites(seededRandom(campaign.seed))

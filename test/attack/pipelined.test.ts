@@ -4,7 +4,7 @@ import { connect } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { basic, keys, openApp } from '../support/app.ts'
 import { project, startOf } from '../support/calls.ts'
-import { inTime, until } from '../support/waiting.ts'
+import { until, withTimeout } from '../support/wait.ts'
 
 const large = 'x'.repeat(1024 * 1024)
 
@@ -76,7 +76,7 @@ test('thousands of requests that follow an unfinished one wait, and are all answ
     rest = (lines.at(-1) ?? '').slice(-12)
     if (answers === followers + 1) socket.end()
   })
-  await inTime('all answers', gone)
+  await withTimeout('all answers', gone)
   assert.equal(answers, followers + 1)
   await until('nothing is in work any more', async () => (await running()) === 0)
 })
@@ -93,7 +93,7 @@ for (const [why, head, body] of [
     const last = postOf('/call/start', {}).replace(/Content-Length: .*/s, '')
     const bodies = followers.map((start) => postOf('/call/start', { start }))
     socket.resume().write(`${last}${head}Content-Length: ${body.length}\r\n\r\n${body}${bodies.join('')}`)
-    await inTime('the end of the connection', gone)
+    await withTimeout('the end of the connection', gone)
     await until('nothing is in work any more', async () => (await running()) === 0)
     for (const { id } of followers)
       assert.equal((await post('/call/read', { project_id: project, id })).status, 404)

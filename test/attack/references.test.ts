@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { openAppWithoutShedding } from '../support/app-without-shedding.ts'
 import { completeOf, project } from '../support/calls.ts'
 import { create } from '../support/objects.ts'
-import { openPatientApp } from '../support/patient-app.ts'
 import { createTable } from '../support/tables.ts'
 
 const ref = (path: string) => `weave:///${project}/object/${path}`
@@ -11,7 +11,7 @@ const many = 1_000
 const depth = 12
 
 test('a chain of refs that fan out is refused at the ninth', async (t) => {
-  const opened = await openPatientApp(t)
+  const opened = await openAppWithoutShedding(t)
   await create(opened, 'level0', { end: 'here' })
   for (let level = 1; level <= depth; level++) {
     const next = ref(`level${level - 1}:latest`)
@@ -30,7 +30,7 @@ test('a chain of refs that fan out is refused at the ninth', async (t) => {
 })
 
 test('circular refs are refused, whichever way they lead', async (t) => {
-  const opened = await openPatientApp(t)
+  const opened = await openAppWithoutShedding(t)
   await create(opened, 'one', { next: ref('other:latest/attr/next') })
   await create(opened, 'other', { next: ref('one:latest/attr/next') })
   await create(opened, 'self', { next: ref('self:latest/attr/next/attr/next') })
@@ -45,7 +45,7 @@ test('circular refs are refused, whichever way they lead', async (t) => {
 })
 
 test('a thousand copies of one large value are refused, and a few are returned', async (t) => {
-  const opened = await openPatientApp(t)
+  const opened = await openAppWithoutShedding(t)
   const large = 'x'.repeat(1024 * 1024)
   await create(opened, 'large', { large })
   for (const path of ['large:latest', 'large:v0', 'large:latest/attr/large']) {
@@ -75,7 +75,7 @@ test('a thousand copies of one large value are refused, and a few are returned',
 })
 
 test('many different large values are refused before they are all read', async (t) => {
-  const opened = await openPatientApp(t)
+  const opened = await openAppWithoutShedding(t)
   const refs: string[] = []
   for (let n = 0; n < 9; n++) {
     await create(opened, 'large', { n, large: 'x'.repeat(8 * 1024 * 1024) })
@@ -87,7 +87,7 @@ test('many different large values are refused before they are all read', async (
 })
 
 test('a ref with as many steps as fit is followed to its end', async (t) => {
-  const opened = await openPatientApp(t)
+  const opened = await openAppWithoutShedding(t)
   const { digest, row_digests } = await createTable(opened, [{ a: 1 }])
   await create(opened, 'o', { rows: `weave:///${project}/table/${digest}` })
   for (const [path, found] of [
@@ -106,7 +106,7 @@ test('a ref with as many steps as fit is followed to its end', async (t) => {
 })
 
 test('a call with many refs to an object that refers to itself grows to a bound and no further', async (t) => {
-  const { post, ...opened } = await openPatientApp(t)
+  const { post, ...opened } = await openAppWithoutShedding(t)
   const list = Array(200).fill(ref('fan:latest'))
   await create({ post, ...opened }, 'fan', { next: list, filler: 'x'.repeat(100_000) })
   const call = completeOf({ inputs: { next: list } })

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import fc from 'fast-check'
 import { basic, keys } from '../support/app.ts'
+import { openAppWithoutShedding } from '../support/app-without-shedding.ts'
 import { checkedBackend } from '../support/campaign/checked-backend.ts'
 import { assertAnswers } from '../support/campaign/invariants.ts'
 import { markPlace } from '../support/campaign/json-texts.ts'
@@ -10,11 +11,10 @@ import { campaign } from '../support/campaign/length.ts'
 import { type Attempt, attemptsOn, bytesOf, shown, targetsOf } from '../support/campaign/requests.ts'
 import { storeOneOfEach, type Things } from '../support/one-of-each.ts'
 import { documentOf } from '../support/openapi.ts'
-import { openPatientApp } from '../support/patient-app.ts'
 import { dumpOf } from '../support/record-dump.ts'
-import { inTime } from '../support/waiting.ts'
+import { withTimeout } from '../support/wait.ts'
 
-const opened = await openPatientApp(
+const opened = await openAppWithoutShedding(
   { after: (close) => after(close) },
   { backend: checkedBackend(), settings: { HEDDLE_DOCS: 'on' } },
 )
@@ -32,7 +32,7 @@ async function attack(attempt: Attempt): Promise<void> {
   const url = marked(known.filled(decodePlaces(attempt.url), encodeURIComponent))
   const body = attempt.body && marked(known.filled(attempt.body, (name) => JSON.stringify(name).slice(1, -1)))
   const payload = body === undefined ? undefined : bytesOf(body, attempt.damage)
-  const answer = await inTime(
+  const answer = await withTimeout(
     'an answer',
     app.inject({
       method: attempt.target.method as 'GET',

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { openAppWithoutShedding } from '../support/app-without-shedding.ts'
 import { project } from '../support/calls.ts'
 import { createSpec, feedbackOf } from '../support/feedback.ts'
 import { hostileQueries } from '../support/hostile-queries.ts'
-import { openPatientApp } from '../support/patient-app.ts'
 
 hostileQueries(async () => undefined)
 
@@ -53,7 +53,7 @@ const schemas: Record<string, unknown> = {
 const values: unknown[] = ['a'.repeat(5_000), { [`${'a'.repeat(100)}!`]: 1 }, Array(3_000).fill({}), 1]
 
 test('a hostile schema blocks nobody, reads nothing and runs nothing', async (t) => {
-  const { post, get } = await openPatientApp(t)
+  const { post, get } = await openAppWithoutShedding(t)
   for (const [what, field_schema] of Object.entries(schemas)) {
     const obj = {
       project_id: project,
@@ -80,7 +80,7 @@ test('a hostile schema blocks nobody, reads nothing and runs nothing', async (t)
 })
 
 test('an endless check is refused, and the next one is answered', async (t) => {
-  const { post } = await openPatientApp(t)
+  const { post } = await openAppWithoutShedding(t)
   const endless = await createSpec(post, 'endless', { pattern: '^(a+)+$' })
   const plain = await createSpec(post, 'plain', { type: 'number' })
   const annotate = (name: string, annotation_ref: string, value: unknown) =>

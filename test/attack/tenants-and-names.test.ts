@@ -3,17 +3,20 @@ import { randomUUID } from 'node:crypto'
 import { after, test } from 'node:test'
 import fc from 'fast-check'
 import { keys, type Method } from '../support/app.ts'
+import { openAppWithoutShedding } from '../support/app-without-shedding.ts'
 import { campaign } from '../support/campaign/length.ts'
 import { type Target, targetsOf } from '../support/campaign/requests.ts'
 import { create } from '../support/objects.ts'
 import { secret, storeOneOfEach } from '../support/one-of-each.ts'
 import { documentOf } from '../support/openapi.ts'
-import { openPatientApp } from '../support/patient-app.ts'
 import { dumpOf } from '../support/record-dump.ts'
 import { sampleBodies } from '../support/sample-bodies.ts'
-import { withoutNames } from '../support/tenant-answers.ts'
+import { withoutNamesAndTimes } from '../support/tenant-answers.ts'
 
-const opened = await openPatientApp({ after: (close) => after(close) }, { settings: { HEDDLE_DOCS: 'on' } })
+const opened = await openAppWithoutShedding(
+  { after: (close) => after(close) },
+  { settings: { HEDDLE_DOCS: 'on' } },
+)
 const { send, post, database } = opened
 /**
  * Requests to a model name nothing of the record, and public routes answer all callers alike. A list of one's own projects
@@ -151,7 +154,7 @@ function replaced(value: unknown, [step, ...rest]: Path, text: string): unknown 
 
 /** What must be the same: the answer without names, digests of what contains names, and its order. */
 function comparable(answer: { status: number; text: string }, names: Names, own: string) {
-  const { status, text } = withoutNames(answer, { ...names, own, ownName: own.replace(/^.*\//, '') })
+  const { status, text } = withoutNamesAndTimes(answer, { ...names, own, ownName: own.replace(/^.*\//, '') })
   // A message shows only the beginning of a long name.
   const beginnings = Object.values(names).filter(({ length }) => length > 20)
   const whole = beginnings.reduce(

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
 import { keys, type Method, type TestApp } from '../support/app.ts'
+import { openAppWithoutShedding } from '../support/app-without-shedding.ts'
 import { completeOf } from '../support/calls.ts'
 import { secret, storeOneOfEach, type Things } from '../support/one-of-each.ts'
-import { openPatientApp } from '../support/patient-app.ts'
 import { dumpOf } from '../support/record-dump.ts'
-import { withoutNames } from '../support/tenant-answers.ts'
+import { withoutNamesAndTimes } from '../support/tenant-answers.ts'
 
 /** Plausible names of things that do not exist. */
 function nothingAt(project: string): Things {
@@ -165,7 +165,7 @@ function referencesTo({ project, object, digest, alias, table, row, call }: Thin
 }
 
 async function openTenants(t: TestContext): Promise<TestApp & { theirs: Things }> {
-  const opened = await openPatientApp(t)
+  const opened = await openAppWithoutShedding(t)
   const theirs = await storeOneOfEach(opened, 'acme/qa', keys.alice)
   return { ...opened, theirs }
 }
@@ -180,7 +180,7 @@ test('P6: a thing of another tenant and one that does not exist get the same ans
     const answer = await send(method, url, body, keys.bob)
     assert.ok(answer.status < 500, `${url}: ${answer.text}`)
     assert.ok(!answer.text.includes(secret), `${url}: ${answer.text}`)
-    return withoutNames(answer, things)
+    return withoutNamesAndTimes(answer, things)
   }
   const all = (things: Things) => [
     ...requestsFor(things, things.project),
@@ -199,7 +199,7 @@ test('P6: a thing of another tenant and one that does not exist get the same ans
   // The owner gets different answers, so there was a difference to hide.
   let different = 0
   const ofOwner = async (things: Things, [method, url, body]: Request) =>
-    withoutNames(await send(method, url, body), things)
+    withoutNamesAndTimes(await send(method, url, body), things)
   const asked = requestsFor(missing, missing.project)
   for (const [index, request] of requestsFor(theirs, theirs.project).entries()) {
     const told = await ofOwner(theirs, request)

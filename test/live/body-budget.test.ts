@@ -4,7 +4,7 @@ import { connect, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { basic, keys, openApp } from '../support/app.ts'
 import { project, startOf } from '../support/calls.ts'
-import { inTime, until } from '../support/waiting.ts'
+import { until, withTimeout } from '../support/wait.ts'
 
 const megabyte = 1024 * 1024
 const settings = { HEDDLE_BODY_LIMIT: String(8 * megabyte), HEDDLE_BODY_BUDGET: String(12 * megabyte) }
@@ -44,7 +44,7 @@ async function openPort(t: TestContext) {
   }
 
   const write = (bytes: number, key: string, project_id: string) =>
-    inTime(
+    withTimeout(
       'an answer',
       post('/call/start', JSON.stringify({ start: startOf({ project_id }) }).padEnd(bytes), key),
     )

@@ -5,8 +5,8 @@ import type { Parts } from '../../src/app.ts'
 import { basic, keys, openApp } from '../support/app.ts'
 import { asking, chatUrl, choiceOf, eventsOf } from '../support/chat.ts'
 import { rawPost } from '../support/raw-client.ts'
-import { prefilled, type Script, saying, scriptedBackend, tokens } from '../support/scripted-backend.ts'
-import { inTime, until } from '../support/waiting.ts'
+import { prefilled, type Script, scriptedBackend, scriptOf, tokens } from '../support/scripted-backend.ts'
+import { until, withTimeout } from '../support/wait.ts'
 
 /** A server on a separate port whose model follows a script. */
 async function open(t: TestContext, script: Script, parts: Partial<Parts> = {}) {
@@ -40,9 +40,9 @@ test('the headers of a stream are sent before its first event', async (t) => {
   })
   const { ask } = await open(t, async function* (request, signal) {
     await begun
-    yield* saying('Hello')(request, signal) as Iterable<ReturnType<typeof tokens>>
+    yield* scriptOf('Hello')(request, signal) as Iterable<ReturnType<typeof tokens>>
   })
-  const answer = await inTime('the head arrives', ask({ stream: true }))
+  const answer = await withTimeout('the head arrives', ask({ stream: true }))
   assert.equal(answer.status, 200)
   begin()
   assert.equal(choiceOf(eventsOf(await answer.text()).chunks, 0).content, 'Hello')
@@ -65,7 +65,7 @@ test('events arrive one by one as they are produced', async (t) => {
   let text = ''
   for (const word of ['a', 'b', 'c']) {
     while (!text.includes(`"content":"${word}"`)) {
-      text += (await inTime(`${word} arrives`, reader?.read() ?? never)).value ?? ''
+      text += (await withTimeout(`${word} arrives`, reader?.read() ?? never)).value ?? ''
     }
     next()
   }
@@ -86,8 +86,8 @@ for (const stream of [true, false]) {
     }
     assert.equal(backend.running, 1)
     leaving.abort()
-    await inTime('the generation is aborted', backend.abortedAtLeast(1))
-    await inTime('nothing runs', backend.idle())
+    await withTimeout('the generation is aborted', backend.abortedAtLeast(1))
+    await withTimeout('nothing runs', backend.idle())
     await isServed()
   })
 
@@ -103,8 +103,8 @@ for (const stream of [true, false]) {
     while (backend.asked.length < 100) await new Promise((resolve) => setImmediate(resolve))
     leaving.abort()
     assert.deepEqual(new Set(await Promise.all(answers)), new Set(['left']))
-    await inTime('nothing runs', backend.idle())
-    backend.script = saying('Hello')
+    await withTimeout('nothing runs', backend.idle())
+    backend.script = scriptOf('Hello')
     assert.equal((await ask({ stream })).status, 200)
   })
 }
@@ -117,7 +117,7 @@ test('no answer is generated for a client that disconnects while its template is
   await isServed()
   reader.socket.destroy()
   await once(reader.socket, 'close')
-  backend.script = saying('Hello')
+  backend.script = scriptOf('Hello')
   const other = await fetch(`${address}${chatUrl}`, {
     method: 'POST',
     headers: { authorization: basic(keys.alice), 'content-type': 'application/json' },
@@ -166,8 +166,8 @@ test('a stalled client is cut off, and its generation ends', async (t) => {
   const reader = await rawPost(address, chatUrl, asking({ stream: true }))
   t.after(() => reader.socket.destroy())
   await reader.begun()
-  await inTime('the generation is aborted', backend.abortedAtLeast(1))
-  await inTime('nothing runs', backend.idle())
+  await withTimeout('the generation is aborted', backend.abortedAtLeast(1))
+  await withTimeout('nothing runs', backend.idle())
   await isServed()
 })
 
@@ -180,7 +180,7 @@ test('comments keep an idle stream open', async (t) => {
     t,
     async function* (request, signal) {
       await gone
-      yield* saying('Hello')(request, signal) as Iterable<ReturnType<typeof tokens>>
+      yield* scriptOf('Hello')(request, signal) as Iterable<ReturnType<typeof tokens>>
     },
     { streams: { keepAliveMs: 10 } },
   )
@@ -188,7 +188,7 @@ test('comments keep an idle stream open', async (t) => {
   const reader = answer.body?.pipeThrough(new TextDecoderStream()).getReader()
   let text = ''
   while (text.split(': keep-alive\n\n').length < 4) {
-    text += (await inTime('a comment arrives', reader?.read() ?? never)).value ?? ''
+    text += (await withTimeout('a comment arrives', reader?.read() ?? never)).value ?? ''
   }
   go()
   for (let piece = await reader?.read(); piece && !piece.done; piece = await reader?.read())

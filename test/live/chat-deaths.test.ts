@@ -5,11 +5,11 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { endOf, startOf } from '../support/calls.ts'
 import { asking, assertRefused, chatUrl, eventsOf } from '../support/chat.ts'
-import { type Asked, startChatServer } from '../support/chat-server.ts'
-import { engineOf } from '../support/engine-of.ts'
+import { type ReceivedAnswer, startChatServer } from '../support/chat-server.ts'
+import { enginePid } from '../support/engine-pid.ts'
 import { writeRandomModel } from '../support/random-model.ts'
 import { newFolder, type RunningServer, startServer } from '../support/server.ts'
-import { inTime, until } from '../support/waiting.ts'
+import { until, withTimeout } from '../support/wait.ts'
 
 /** The record works as usual. */
 async function recordAnswers(server: RunningServer): Promise<void> {
@@ -30,7 +30,7 @@ for (const [signal, why] of [
     })
     const endless = { max_tokens: 60_000, ignore_eos: true }
     // Two that are decoding, one in prefill, and two that wait, with streamed and whole answers.
-    const visits: { stream: boolean; answer: Promise<Asked> }[] = []
+    const visits: { stream: boolean; answer: Promise<ReceivedAnswer> }[] = []
     const visit = (fields: object) =>
       visits.push({ stream: 'stream' in fields, answer: server.ask({ ...endless, ...fields }) })
     visit({ stream: true })
@@ -45,11 +45,11 @@ for (const [signal, why] of [
     visit({})
     await until('two wait', async () => (await server.figure('heddle_num_requests_waiting')) === 2)
 
-    const engine = engineOf(server)
+    const engine = enginePid(server)
     process.kill(engine, signal)
     const answers = Promise.all(visits.map(({ answer }) => answer))
     let isOver = false
-    const over = inTime('all are told', answers).finally(() => {
+    const over = withTimeout('all are told', answers).finally(() => {
       isOver = true
     })
     do await recordAnswers(server)
@@ -67,7 +67,7 @@ for (const [signal, why] of [
     }
     await until('another engine is ready', async () => (await server.get('/ready')).status === 200)
     // Its log line may come later than the answer that it is ready.
-    await until('the log names the other engine', () => engineOf(server) !== engine)
+    await until('the log names the other engine', () => enginePid(server) !== engine)
     const { usage } = await server.said({ max_tokens: 5, ignore_eos: true })
     assert.equal(usage.completion_tokens, 5)
     await recordAnswers(server)

@@ -4,7 +4,7 @@ import { after, afterEach, before, describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { basic, keys } from '../support/app.ts'
 import { type ChatServer, startChatServer } from '../support/chat-server.ts'
-import { until } from '../support/waiting.ts'
+import { until } from '../support/wait.ts'
 
 /** So slow that a long prompt or a long answer takes longer than any test. */
 const slow = { layers: 6, hidden: 576, heads: 9, kvHeads: 3, ffn: 1536, vocabulary: 400, context: 8192 }

@@ -4,7 +4,12 @@ import { after, before, describe, test } from 'node:test'
 import { ChatBody } from '../../src/operations/chat/contract.ts'
 import { basic, keys } from '../support/app.ts'
 import { asking, chatUrl, eventsOf } from '../support/chat.ts'
-import { type ChatServer, type Said, type SaidChoice, startChatServer } from '../support/chat-server.ts'
+import {
+  type AnswerChoice,
+  type AnswerContent,
+  type ChatServer,
+  startChatServer,
+} from '../support/chat-server.ts'
 
 type Fields = Record<string, unknown>
 
@@ -59,10 +64,10 @@ describe('P2: every field is honoured, or refused by name', () => {
   const said = (fields: Fields = {}) => server.said(fields)
 
   /** The single choice of an answer. */
-  async function one(fields: Fields): Promise<SaidChoice> {
+  async function one(fields: Fields): Promise<AnswerChoice> {
     const { choices } = await said(fields)
     assert.equal(choices.length, 1)
-    return choices[0] as SaidChoice
+    return choices[0] as AnswerChoice
   }
 
   /** The prompt as the model saw it. */
@@ -936,11 +941,11 @@ function idOf(token: string | undefined): number {
 }
 
 /** The rank of a drawn token among the candidates. */
-function placeOf(token: number, given: SaidChoice['logprobs'][number] | undefined): number | undefined {
+function placeOf(token: number, given: AnswerChoice['logprobs'][number] | undefined): number | undefined {
   return given?.top_logprobs.findIndex((candidate) => idOf(candidate.token) === token)
 }
 
 /** The parts that must be equal in two answers to the same request. */
-function comparable({ choices, usage: { prompt_tokens, completion_tokens }, promptTokens }: Said) {
+function comparable({ choices, usage: { prompt_tokens, completion_tokens }, promptTokens }: AnswerContent) {
   return { choices, prompt_tokens, completion_tokens, promptTokens }
 }

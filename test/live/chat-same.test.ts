@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Said, startChatServer } from '../support/chat-server.ts'
+import { type AnswerContent, startChatServer } from '../support/chat-server.ts'
 
 const prompts = [
   'Hello, who are you?',
@@ -30,7 +30,7 @@ function requestOf(i: number): Record<string, unknown> {
 }
 
 /** Leaves out the cached tokens, the only part that depends on earlier requests. */
-function comparable({ choices, usage, promptTokens }: Said) {
+function comparable({ choices, usage, promptTokens }: AnswerContent) {
   const { prompt_tokens, completion_tokens, total_tokens } = usage
   return { choices, promptTokens, usage: { prompt_tokens, completion_tokens, total_tokens } }
 }

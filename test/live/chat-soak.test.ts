@@ -3,9 +3,9 @@ import { readdirSync } from 'node:fs'
 import { test } from 'node:test'
 import { askOne } from '../support/chat-mixture.ts'
 import { startChatServer } from '../support/chat-server.ts'
-import { engineOf } from '../support/engine-of.ts'
+import { enginePid } from '../support/engine-pid.ts'
 import { canMeasureMemory, memoryOf } from '../support/process-memory.ts'
-import { until } from '../support/waiting.ts'
+import { until } from '../support/wait.ts'
 
 const users = 6
 const perRound = 120
@@ -23,7 +23,7 @@ test('P8: hundreds of short completions leave no memory in use in either process
     model: { vocabulary: 1_000 },
     settings: { HEDDLE_PARALLEL: '4' },
   })
-  const pids = { server: server.process.pid ?? 0, engine: engineOf(server) }
+  const pids = { server: server.process.pid ?? 0, engine: enginePid(server) }
   let next = 0
   const round = async () => {
     const last = next + perRound
@@ -65,6 +65,6 @@ test('P8: hundreds of short completions leave no memory in use in either process
   // All sequences are free: they can all answer at once.
   const { status, json } = await server.ask({ n: 4, max_tokens: 50, ignore_eos: true })
   assert.deepEqual([status, json.usage.completion_tokens], [200, 200])
-  assert.equal(engineOf(server), pids.engine, 'the engine was never replaced')
+  assert.equal(enginePid(server), pids.engine, 'the engine was never replaced')
   assert.equal(await server.end('SIGTERM'), 0)
 })

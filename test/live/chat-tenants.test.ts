@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { keys } from '../support/app.ts'
 import { asking, chatUrl } from '../support/chat.ts'
 import { startChatServer } from '../support/chat-server.ts'
-import { until } from '../support/waiting.ts'
+import { until } from '../support/wait.ts'
 
 /** So slow that a long answer takes longer than this test. */
 const slow = { layers: 6, hidden: 576, heads: 9, kvHeads: 3, ffn: 1536, vocabulary: 400, context: 8192 }

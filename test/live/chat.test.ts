@@ -4,7 +4,7 @@ import { after, before, describe, test } from 'node:test'
 import { asking, chatUrl, choiceOf, eventsOf } from '../support/chat.ts'
 import { writeRandomModel } from '../support/random-model.ts'
 import { newFolder, type RunningServer, startServer } from '../support/server.ts'
-import { until } from '../support/waiting.ts'
+import { until } from '../support/wait.ts'
 
 /** Chat completions of the complete server: the command, the engine, and a model that writes nonsense. */
 describe('chat completions of a running server', () => {

@@ -8,7 +8,7 @@ import { keys } from '../support/app.ts'
 import { endOf, startOf } from '../support/calls.ts'
 import { startPostgres, type TestPostgres } from '../support/postgres.ts'
 import { newFolder, runHeddle, startOne } from '../support/server.ts'
-import { until } from '../support/waiting.ts'
+import { until } from '../support/wait.ts'
 
 let postgres: TestPostgres
 before(async () => {

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { keys } from '../support/app.ts'
-import type { Asked } from '../support/chat-server.ts'
-import { engineOf } from '../support/engine-of.ts'
+import type { ReceivedAnswer } from '../support/chat-server.ts'
+import { enginePid } from '../support/engine-pid.ts'
 import { type RandomEncoderShape, writeRandomEncoder } from '../support/random-encoder.ts'
 import { newFolder, pairs, type RunningServer, startServer } from '../support/server.ts'
-import { until } from '../support/waiting.ts'
+import { until } from '../support/wait.ts'
 
 const url = '/v1/embeddings'
 const project_id = 'acme/default'
@@ -32,7 +32,7 @@ async function asked(
   server: RunningServer,
   to: string,
   body: object,
-): Promise<Pick<Asked, 'status' | 'json'>> {
+): Promise<Pick<ReceivedAnswer, 'status' | 'json'>> {
   const answer = await server.post(to, body)
   return { status: answer.status, json: await answer.json() }
 }
@@ -69,7 +69,7 @@ test('a server with an encoder computes vectors, refuses to generate text, and s
   }
   const { json: tokens } = await asked(server, '/tokenize', { prompt: 'the cat' })
   assert.equal(tokens.count, 4)
-  process.kill(engineOf(server), 'SIGKILL')
+  process.kill(enginePid(server), 'SIGKILL')
   await until('another engine answers', async () => (await server.post(url, { input: 'cat' })).status === 200)
   assert.deepEqual((await vectorsOf(server, { input: 'the cat sat' }))[0], vector)
   assert.equal(await server.end('SIGTERM'), 0)

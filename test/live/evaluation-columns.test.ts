@@ -12,7 +12,7 @@ import { sql } from '../../src/storage/sql/sql.ts'
 import { openApp, type TestApp } from '../support/app.ts'
 import { newProject, startedAt, wholePart } from '../support/call-parts.ts'
 import { allDrivers } from '../support/drivers.ts'
-import { until } from '../support/waiting.ts'
+import { until } from '../support/wait.ts'
 
 const evaluations = ['e1', 'e2', 'e3']
 const signal = new AbortController().signal

@@ -8,7 +8,7 @@ import type { Database } from '../../src/storage/database.ts'
 import { readPending } from '../../src/storage/evaluations/pending.ts'
 import { newProject, startPart, wholePart } from '../support/call-parts.ts'
 import { allDrivers } from '../support/drivers.ts'
-import { until } from '../support/waiting.ts'
+import { until } from '../support/wait.ts'
 
 const caller: Caller = { name: 'alice', role: 'member', entities: new Set(['acme']) }
 const op_name = 'Evaluation.predict_and_score'

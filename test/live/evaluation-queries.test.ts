@@ -11,7 +11,7 @@ import { startedAt } from '../support/call-parts.ts'
 import { project, startOf } from '../support/calls.ts'
 import { rawPost } from '../support/raw-client.ts'
 import { type RunningServer, startServer } from '../support/server.ts'
-import { inTime, until } from '../support/waiting.ts'
+import { until, withTimeout } from '../support/wait.ts'
 
 const evaluation = '00000000-0000-4000-8000-0000000000e1'
 const trials = 200_000
@@ -81,7 +81,7 @@ describe('a heavy query of evaluation results', () => {
         return !isAnswered
       })
       for (const { socket } of leaving) socket.destroy()
-      assert.equal(await inTime('someone else gets a place', waiting), 200)
+      assert.equal(await withTimeout('someone else gets a place', waiting), 200)
     }
     assert.equal(await server.end('SIGTERM'), 0)
   })

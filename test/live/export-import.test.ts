@@ -3,7 +3,14 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { completeOf, endOf, startOf } from '../support/calls.ts'
-import { callsOfProject, fill, placeOf, project, readAll, withApp } from '../support/exported-project.ts'
+import {
+  callsOfProject,
+  databaseSettings,
+  fill,
+  project,
+  readAll,
+  withApp,
+} from '../support/exported-project.ts'
 import { startPostgres, type TestPostgres } from '../support/postgres.ts'
 import { newFolder, runHeddle } from '../support/server.ts'
 
@@ -21,7 +28,7 @@ for (const [from, to] of [
 ] as const) {
   test(`an export from ${from} is imported into ${to} once, with every digit`, async (t) => {
     const of = async (engine: string) =>
-      placeOf(await newFolder(t), engine === 'PostgreSQL' ? postgres : undefined)
+      databaseSettings(await newFolder(t), engine === 'PostgreSQL' ? postgres : undefined)
     const [source, target] = [await of(from), await of(to)]
     await fill(source)
     const file = join(source.HEDDLE_DATA as string, 'export.jsonl')
@@ -150,7 +157,7 @@ test('an invalid line is named, and the lines before it are imported', async (t)
 
 test('a record in PostgreSQL is backed up during writes, and served from the backup', async (t) => {
   const folder = await newFolder(t)
-  const source = await placeOf(folder, postgres)
+  const source = await databaseSettings(folder, postgres)
   await fill(source)
   const before = await readAll(source)
   const file = join(folder, 'backup.db')

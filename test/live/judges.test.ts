@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { basic, keys } from '../support/app.ts'
 import { completeOf, project } from '../support/calls.ts'
 import { newFolder, type RunningServer, startServer } from '../support/server.ts'
-import { until } from '../support/waiting.ts'
+import { until } from '../support/wait.ts'
 
 const settings = { HEDDLE_MODEL: 'builtin', HEDDLE_THREADS: '1' }
 

@@ -6,7 +6,7 @@ import type { Database } from '../../src/storage/database.ts'
 import { sql } from '../../src/storage/sql/sql.ts'
 import { newProject, startedAt, wholePart } from '../support/call-parts.ts'
 import { allDrivers } from '../support/drivers.ts'
-import { canMeasureMemory, forgetMost, memoryOf } from '../support/process-memory.ts'
+import { canMeasureMemory, memoryOf, resetPeak } from '../support/process-memory.ts'
 import { refusedWith } from '../support/refusals.ts'
 
 const caller = { name: 'alice', role: 'member', entities: new Set(['acme']) } as const
@@ -124,11 +124,11 @@ for (const driver of allDrivers()) {
       await found(db, project, { limit: 1 })
       for (const [what, body, expected] of questions) {
         const pids = await servingProcesses(db)
-        if (canMeasureMemory) for (const pid of pids) forgetMost(pid)
+        if (canMeasureMemory) for (const pid of pids) resetPeak(pid)
         const before = canMeasureMemory ? pids.map((pid) => memoryOf(pid).now) : []
         assert.deepEqual(await found(db, project, body), expected, what)
         for (const [index, now] of before.entries()) {
-          const grown = memoryOf(pids[index] as number).most - now
+          const grown = memoryOf(pids[index] as number).peak - now
           assert.ok(grown < mostMegabytes, `${what}: ${Math.round(grown)} MB`)
         }
       }

@@ -7,7 +7,7 @@ import { endOf, project, startOf } from '../support/calls.ts'
 import { fileForm, formType } from '../support/forms.ts'
 import { exportOf, spanOf } from '../support/otlp.ts'
 import { newFolder, type RunningServer, runHeddle, startServer } from '../support/server.ts'
-import { until } from '../support/waiting.ts'
+import { until } from '../support/wait.ts'
 
 const json = 'application/json'
 

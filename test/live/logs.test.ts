@@ -5,7 +5,7 @@ import { describe, test } from 'node:test'
 import { basic, keys, users } from '../support/app.ts'
 import { startOf } from '../support/calls.ts'
 import { heddle, newFolder, runHeddle, startServer } from '../support/server.ts'
-import { until } from '../support/waiting.ts'
+import { until } from '../support/wait.ts'
 
 interface Line {
   level: number

@@ -6,7 +6,7 @@ import { sqliteFile } from '../../src/storage/open.ts'
 import { sql } from '../../src/storage/sql/sql.ts'
 import { refusedWith } from '../support/refusals.ts'
 import { newFolder } from '../support/server.ts'
-import { inTime, until } from '../support/waiting.ts'
+import { until, withTimeout } from '../support/wait.ts'
 
 /** Searches numbers for ever and never finds one. */
 const endless = sql`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)
@@ -82,7 +82,7 @@ describe('a long query on SQLite', () => {
     const leaving = new AbortController()
     const expensive = Array.from({ length: places - 1 }, () => all(leaving.signal))
     for (let round = 0; round < rounds; round++) {
-      assert.deepEqual(await inTime('a short answer beside long ones', few()), [1, 2, 3])
+      assert.deepEqual(await withTimeout('a short answer beside long ones', few()), [1, 2, 3])
     }
     leaving.abort(new Error('left'))
     await Promise.all(expensive.map((one) => assert.rejects(one, /left/)))
@@ -98,7 +98,7 @@ describe('a long query on SQLite', () => {
       const few = async () => {
         for await (const rows of query) return rows.map((row) => row.i)
       }
-      assert.deepEqual(await inTime('an answer to another tenant', few()), [1, 2, 3])
+      assert.deepEqual(await withTimeout('an answer to another tenant', few()), [1, 2, 3])
     }
     leaving.abort(new Error('left'))
     await Promise.all(expensive.map((one) => assert.rejects(one, /left/)))
@@ -114,7 +114,7 @@ describe('a long query on SQLite', () => {
       db.stream<{ i: number }>(rows, { signal: never })[Symbol.asyncIterator](),
     )
     const begun = await Promise.all(readers.map((reader) => reader.next()))
-    assert.deepEqual(await inTime('an answer beside unread ones', few()), [1, 2, 3])
+    assert.deepEqual(await withTimeout('an answer beside unread ones', few()), [1, 2, 3])
     for (const [index, reader] of readers.entries()) {
       let seen = begun[index]
       const read: number[] = []
@@ -131,7 +131,7 @@ describe('a long query on SQLite', () => {
     const { db, all, few } = await opened(t, 600_000, 50)
     const leaving = new AbortController()
     const expensive = Array.from({ length: places }, () => all(leaving.signal))
-    await assert.rejects(inTime('a refusal', few()), refusedWith('queue_full'))
+    await assert.rejects(withTimeout('a refusal', few()), refusedWith('queue_full'))
     leaving.abort(new Error('left'))
     await Promise.all(expensive.map((one) => assert.rejects(one, /left/)))
     assert.deepEqual(await few(), [1, 2, 3])
@@ -170,7 +170,7 @@ describe('a long query on SQLite', () => {
     assert.equal(reader.running, false)
     reader.acquire()
     assert.deepEqual(await ask('SELECT 1 AS one', 600_000), one)
-    await inTime('the thread that was given up ends', reader.close())
+    await withTimeout('the thread that was given up ends', reader.close())
   })
 
   test('does not prevent the record from closing', async (t) => {

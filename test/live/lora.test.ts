@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { writeRandomAdapter } from '../support/random-adapter.ts'
 import { writeRandomModel } from '../support/random-model.ts'
 import { newFolder, type RunningServer, startServer } from '../support/server.ts'
-import { until } from '../support/waiting.ts'
+import { until } from '../support/wait.ts'
 
 const shape = { hidden: 64, weights: 'q8_0', context: 1024 } as const
 

@@ -8,7 +8,7 @@ import { sqliteFile } from '../../src/storage/open.ts'
 import { startPart } from '../support/call-parts.ts'
 import { project, startOf } from '../support/calls.ts'
 import { newFolder, type RunningServer, startServer } from '../support/server.ts'
-import { until } from '../support/waiting.ts'
+import { until } from '../support/wait.ts'
 
 const [code, status] = ['storage_replaced', 503]
 

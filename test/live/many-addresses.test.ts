@@ -4,9 +4,9 @@ import { rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { keys } from '../support/app.ts'
-import { type FakeUpstream, sayingWords, startFakeUpstream } from '../support/fake-upstream.ts'
+import { type FakeUpstream, startFakeUpstream, streamWords } from '../support/fake-upstream.ts'
 import { newFolder, startServer } from '../support/server.ts'
-import { until } from '../support/waiting.ts'
+import { until } from '../support/wait.ts'
 
 /** A server whose list has one upstream at two addresses, and that serves all models of the upstream. */
 
@@ -18,8 +18,8 @@ const listed = ['large', 'small'].map((id) => ({
 }))
 
 test('requests are routed by weight and prefix, and to the other address when one is down', async (t) => {
-  const heavy = await startFakeUpstream(t, sayingWords('heavy'), { models: listed })
-  const light = await startFakeUpstream(t, sayingWords('light'), { models: listed })
+  const heavy = await startFakeUpstream(t, streamWords('heavy'), { models: listed })
+  const light = await startFakeUpstream(t, streamWords('light'), { models: listed })
   const folder = await newFolder(t)
   const list = join(folder, 'models.json')
   const write = (addresses: object[]) =>
@@ -72,7 +72,7 @@ test('requests are routed by weight and prefix, and to the other address when on
     [heavy.url],
   )
 
-  const again: FakeUpstream = await startFakeUpstream(t, sayingWords('heavy'), {
+  const again: FakeUpstream = await startFakeUpstream(t, streamWords('heavy'), {
     models: listed,
     port: Number(new URL(heavy.url).port),
   })
@@ -86,7 +86,7 @@ test('requests are routed by weight and prefix, and to the other address when on
 })
 
 test('an invalid list written while requests run loses none of them, and the reason is reported', async (t) => {
-  const far = await startFakeUpstream(t, sayingWords('here'), { models: listed })
+  const far = await startFakeUpstream(t, streamWords('here'), { models: listed })
   const folder = await newFolder(t)
   const list = join(folder, 'models.json')
   const right = JSON.stringify({ upstreams: [{ name: 'cluster', serves: 'all', addresses: [far.url] }] })

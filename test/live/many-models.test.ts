@@ -5,7 +5,7 @@ import { after, before, test } from 'node:test'
 import { keys } from '../support/app.ts'
 import { writeRandomModel } from '../support/random-model.ts'
 import { newFolder, type RunningServer, runHeddle, startServer } from '../support/server.ts'
-import { until } from '../support/waiting.ts'
+import { until } from '../support/wait.ts'
 
 /** Three local models in one server, whose memory limit fits two of them. */
 

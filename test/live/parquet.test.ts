@@ -6,7 +6,14 @@ import { parquetMetadata } from 'hyparquet'
 import { parquetWriteBuffer } from 'hyparquet-writer'
 import { Compression, readParquet, WriterPropertiesBuilder, writeParquet } from 'parquet-wasm/node'
 import { completeOf } from '../support/calls.ts'
-import { callsOfProject, fill, placeOf, project, readAll, withApp } from '../support/exported-project.ts'
+import {
+  callsOfProject,
+  databaseSettings,
+  fill,
+  project,
+  readAll,
+  withApp,
+} from '../support/exported-project.ts'
 import { startPostgres, type TestPostgres } from '../support/postgres.ts'
 import { newFolder, runHeddle } from '../support/server.ts'
 
@@ -35,7 +42,7 @@ function rewritten(bytes: Uint8Array, compression: Compression): Uint8Array {
 }
 
 test('data is unchanged after JSON Lines, a record, Parquet, another program and back', async (t) => {
-  const source = await placeOf(await newFolder(t))
+  const source = await databaseSettings(await newFolder(t))
   await fill(source)
   await withApp(source, async ({ post }) => {
     const large = Array.from({ length: 6 }, (_, n) =>
@@ -48,7 +55,7 @@ test('data is unchanged after JSON Lines, a record, Parquet, another program and
 
   const lines = join(source.HEDDLE_DATA as string, 'lines.jsonl')
   await runs(['export', project, '--to', lines], source)
-  const second = await placeOf(await newFolder(t), postgres)
+  const second = await databaseSettings(await newFolder(t), postgres)
   await withApp(second, async () => {})
   await runs(['import', lines], second)
 
@@ -58,7 +65,7 @@ test('data is unchanged after JSON Lines, a record, Parquet, another program and
   const { row_groups } = parquetMetadata(readFileSync(join(folder, 'calls.parquet')))
   assert.ok(row_groups.length > 1, 'rows are written in groups, not at the end')
 
-  const third = await placeOf(await newFolder(t))
+  const third = await databaseSettings(await newFolder(t))
   await withApp(third, async () => {})
   assert.equal(JSON.parse(await runs(['import', folder], third)).calls.added, all)
   assert.deepEqual(await readAll(third), expected)
@@ -75,14 +82,14 @@ test('data is unchanged after JSON Lines, a record, Parquet, another program and
     const bytes = readFileSync(join(folder, `${kind}.parquet`))
     writeFileSync(join(others, `${kind}.parquet`), rewritten(bytes, compression as Compression))
   }
-  const fourth = await placeOf(await newFolder(t))
+  const fourth = await databaseSettings(await newFolder(t))
   await withApp(fourth, async () => {})
   await runs(['import', others], fourth)
   assert.deepEqual(await readAll(fourth), expected)
 })
 
 test('a Parquet file that is incomplete or not from an export is refused by name', async (t) => {
-  const settings = await placeOf(await newFolder(t))
+  const settings = await databaseSettings(await newFolder(t))
   await withApp(settings, async ({ post }) => {
     const given = { project_id: project, inputs: { big: 1 } }
     assert.equal((await post(`/v2/${project}/calls/complete`, { batch: [completeOf(given)] })).status, 200)

@@ -12,7 +12,7 @@ import { type Answer, openApp } from '../support/app.ts'
 import { completeOf, project } from '../support/calls.ts'
 import { comparedRuns, runId } from '../support/compared-runs.ts'
 import { startPostgres, type TestPostgres } from '../support/postgres.ts'
-import { until } from '../support/waiting.ts'
+import { until } from '../support/wait.ts'
 
 /** Tables that grow with use. */
 const large =

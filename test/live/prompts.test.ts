@@ -4,7 +4,7 @@ import { getPriority } from 'node:os'
 import { type TestContext, test } from 'node:test'
 import { Refusal } from '../../src/domain/refusals.ts'
 import { createPrompts, type PromptOptions } from '../../src/inference/prompt/prompts.ts'
-import { inTime, until } from '../support/waiting.ts'
+import { until, withTimeout } from '../support/wait.ts'
 
 const never = new AbortController().signal
 const entry = new URL('../support/dying-rendering-process.ts', import.meta.url)
@@ -77,9 +77,9 @@ test('parsing is bounded as well, and delays no other request', async (t) => {
     isStopped = true
   })
   const question = { template: 'own', messages: [], variables: '{}', open: false }
-  assert.equal(await inTime('the template of another request', render('b', 'bob')), 'b')
+  assert.equal(await withTimeout('the template of another request', render('b', 'bob')), 'b')
   assert.equal(
-    await inTime('the template of the model', prompts.render('mallory', question, never, 'model')),
+    await withTimeout('the template of the model', prompts.render('mallory', question, never, 'model')),
     'own',
   )
   assert.equal(isStopped, false)
@@ -146,7 +146,7 @@ test('waiting requests are refused on close, and no process is left', async (t) 
   const { prompts, render } = open(t, { entry })
   const pid = await pidOf(render('a'))
   const codes = Promise.all([codeOf(render('hang')), codeOf(render('b'))])
-  await inTime('it closes', prompts.close())
+  await withTimeout('it closes', prompts.close())
   assert.deepEqual(await codes, ['stopping', 'stopping'])
   assert.equal(isAlive(pid), false)
   assert.equal(await codeOf(render('c')), 'stopping')

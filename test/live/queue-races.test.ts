@@ -3,7 +3,7 @@ import { after, before, describe, type TestContext, test } from 'node:test'
 import { openApp } from '../support/app.ts'
 import { project } from '../support/calls.ts'
 import { allDrivers, type Driver } from '../support/drivers.ts'
-import { createQueue, fillQueue, tell } from '../support/queues.ts'
+import { createQueue, fillQueue, setItemState } from '../support/queues.ts'
 
 const names = Array.from({ length: 8 }, (_, n) => `reviewer${n}`)
 const keyOf = (name: string) => `the-secret-key-of-${name}`
@@ -47,7 +47,7 @@ for (const driver of allDrivers()) {
         state: states[n % 3] as string,
       }))
       const answers = await Promise.all(
-        attempts.map(({ item, name, state }) => tell(post, queueId, item, state, keyOf(name))),
+        attempts.map(({ item, name, state }) => setItemState(post, queueId, item, state, keyOf(name))),
       )
       const seen = { [one]: await items(one), [other]: await items(other) }
       const ownEnd = (name: string, item: unknown) =>
@@ -108,7 +108,7 @@ for (const driver of allDrivers()) {
             if (json.item === null && json.leased_items === 0) return
             if (json.item === null) continue
             done.push(json.item.id)
-            const answer = await tell(post, queueId, json.item.id, 'completed', keyOf(name))
+            const answer = await setItemState(post, queueId, json.item.id, 'completed', keyOf(name))
             assert.equal(answer.status, 200, answer.text)
           }
         }),

@@ -3,9 +3,9 @@ import { describe, test } from 'node:test'
 import { basic, keys } from '../support/app.ts'
 import { startOf } from '../support/calls.ts'
 import { asking, chatUrl } from '../support/chat.ts'
-import { shortFiles, smallDisk } from '../support/limited-disk.ts'
+import { limitDiskSize, limitFileSize } from '../support/limited-disk.ts'
 import { newFolder, type RunningServer, startServer } from '../support/server.ts'
-import { inTime, until } from '../support/waiting.ts'
+import { until, withTimeout } from '../support/wait.ts'
 
 const project_id = 'acme/default'
 
@@ -73,7 +73,7 @@ describe('P12: every answer is a call', () => {
       assert.ok((await stream.text()).endsWith('data: [DONE]\n\n'))
       answers.set(stream.headers.get('x-heddle-call-id') as string, '')
     }
-    assert.equal(await inTime('the server ends', stopped), 0)
+    assert.equal(await withTimeout('the server ends', stopped), 0)
     const again = await startServer(t, { HEDDLE_DATA: folder })
     assert.deepEqual(await idsOf(again), new Set(answers.keys()))
     assert.equal(await again.end('SIGTERM'), 0)
@@ -108,8 +108,8 @@ describe('P12: every answer is a call', () => {
   })
 
   for (const [name, limited] of [
-    ['full', (folder: string) => smallDisk(folder, 8 << 20)],
-    ['failing', () => shortFiles(2_000)],
+    ['full', (folder: string) => limitDiskSize(folder, 8 << 20)],
+    ['failing', () => limitFileSize(2_000)],
   ] as const) {
     test(`while the disk is ${name} no answer is generated that must be recorded`, async (t) => {
       const folder = await newFolder(t)

@@ -5,7 +5,7 @@ import perfHooks from 'node:perf_hooks'
 import { pipeline } from 'node:stream/promises'
 import { describe, mock, type TestContext, test } from 'node:test'
 import { promisify } from 'node:util'
-import { inTime, until } from '../support/waiting.ts'
+import { until, withTimeout } from '../support/wait.ts'
 
 /** The simulated delay of the event loop, in milliseconds. */
 let delay = 0
@@ -72,7 +72,7 @@ async function open(port: number): Promise<Socket> {
 /** A client that reads nothing until it has sent everything. Fails when its connection is reset. */
 async function answerAfterAll(port: number, refused: Refused): Promise<string> {
   const socket = await open(port)
-  await inTime('everything is sent', pipeline(piecesOf(refused), socket, { end: false }))
+  await withTimeout('everything is sent', pipeline(piecesOf(refused), socket, { end: false }))
   return answerOn(socket)
 }
 
@@ -141,7 +141,7 @@ const refusals: Record<string, [status: number, code: string, refused: Refused]>
 
 async function assertAnswered(port: number, [status, code, refused]: (typeof refusals)[string]) {
   for (let round = 0; round < 3; round++)
-    assertRefused(await inTime('an answer', answerAfterAll(port, refused)), status, code)
+    assertRefused(await withTimeout('an answer', answerAfterAll(port, refused)), status, code)
 }
 
 describe('a client that is refused while it sends gets its answer', () => {
@@ -188,8 +188,8 @@ describe('a client that is refused while it sends gets its answer', () => {
       [400, 'malformed_http', `GET / HTTP/1.1\r\nHost : heddle\r\n\r\n${'x'.repeat(megabyte / 2)}`],
     ] as const) {
       const socket = await open(port)
-      await inTime('everything is sent', pipeline([sent], socket, { end: false }))
-      const answer = await inTime('an answer', answerOn(socket))
+      await withTimeout('everything is sent', pipeline([sent], socket, { end: false }))
+      const answer = await withTimeout('an answer', answerOn(socket))
       assertRefused(answer, status, code)
       assert.match(answer, /^x-request-id: [\w-]+\r$/m)
     }
@@ -231,7 +231,7 @@ test('a request after the last answer of a connection is not executed', async (t
   const socket = await open(port)
   const first = [...piecesOf({ headers: [json] })]
   const head = headOf({ length: body.length })
-  await inTime('all is sent', pipeline([...first, head, body], socket, { end: false }))
+  await withTimeout('all is sent', pipeline([...first, head, body], socket, { end: false }))
   let answer = ''
   for await (const piece of socket.setEncoding('latin1')) answer += piece
   assertRefused(answer, 401, 'not_authenticated')
@@ -244,7 +244,7 @@ describe('a client that is refused and does not stop', () => {
   test('is cut off when it has sent twice the limit', async (t) => {
     const { port } = await openPort(t)
     const socket = await open(port)
-    await assert.rejects(inTime('the connection is cut', pipeline(piecesOf(endless), socket)), {
+    await assert.rejects(withTimeout('the connection is cut', pipeline(piecesOf(endless), socket)), {
       code: /^(EPIPE|ECONNRESET)$/,
     })
     assert.ok(socket.bytesWritten > 16 * megabyte && socket.bytesWritten < 200 * megabyte)
@@ -257,7 +257,7 @@ describe('a client that is refused and does not stop', () => {
       begun.map(async (sent) => {
         const socket = await open(port)
         socket.write(sent)
-        await inTime('the end of the answer', once(socket.resume(), 'end'))
+        await withTimeout('the end of the answer', once(socket.resume(), 'end'))
         return socket
       }),
     )

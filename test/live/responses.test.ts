@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { keys } from '../support/app.ts'
-import { smallDisk } from '../support/limited-disk.ts'
+import { limitDiskSize } from '../support/limited-disk.ts'
 import { startPostgres } from '../support/postgres.ts'
 import { eventsOf, responseOf, responsesUrl } from '../support/responses.ts'
 import { newFolder, type RunningServer, startServer } from '../support/server.ts'
-import { until } from '../support/waiting.ts'
+import { until } from '../support/wait.ts'
 
 const settings = { HEDDLE_MODEL: 'builtin', HEDDLE_THREADS: '1' }
 
@@ -77,7 +77,7 @@ test('a client that disconnects before the end ends the answer, and it is not st
 
 test('complete answers survive a full disk, and answers resume when there is space', async (t) => {
   const folder = await newFolder(t)
-  const disk = smallDisk(folder, 16 << 20)
+  const disk = limitDiskSize(folder, 16 << 20)
   if (disk === undefined) return t.skip('this user may not mount a small disk')
   const server = await startServer(t, { ...settings, HEDDLE_DATA: folder }, disk.before)
   await until('the model is ready', async () => (await server.get('/ready')).status === 200)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { type ChecksOptions, createSchemaChecks, type SchemaChecks } from '../../src/schemas/checks.ts'
 import { refusedWith } from '../support/refusals.ts'
-import { inTime } from '../support/waiting.ts'
+import { withTimeout } from '../support/wait.ts'
 
 function open(t: Pick<TestContext, 'after'>, options: Partial<ChecksOptions> = {}): SchemaChecks {
   const checks = createSchemaChecks({ limitMs: 5_000, ...options })
@@ -92,7 +92,10 @@ test('a tenant does not wait for the checks of another', async (t) => {
     assert.rejects(checks.check('a', schema, value), refusedWith('stopping')),
   )
   for (let n = 0; n < 5; n++) {
-    assert.deepEqual(await inTime('the check of another tenant', checks.check('b', number, String(n))), valid)
+    assert.deepEqual(
+      await withTimeout('the check of another tenant', checks.check('b', number, String(n))),
+      valid,
+    )
   }
   await checks.close()
   await Promise.all(never)
@@ -139,7 +142,7 @@ test('closing refuses waiting and new checks', async (t) => {
   const waiting = ['a', 'b', 'a'].map((tenant) =>
     assert.rejects(checks.check(tenant, number, '1'), refusedWith('stopping')),
   )
-  await inTime('closing', checks.close())
+  await withTimeout('closing', checks.close())
   await Promise.all(waiting)
   await assert.rejects(checks.check('a', number, '1'), refusedWith('stopping'))
   await checks.close()

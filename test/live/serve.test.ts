@@ -8,7 +8,7 @@ import { basic } from '../support/app.ts'
 import { endOf, project, startOf } from '../support/calls.ts'
 import { canMeasureMemory, memoryOf } from '../support/process-memory.ts'
 import { newFolder, type RunningServer, runHeddle, startServer } from '../support/server.ts'
-import { until } from '../support/waiting.ts'
+import { until } from '../support/wait.ts'
 
 const keyShape = /hdl_[\w-]{43}/g
 

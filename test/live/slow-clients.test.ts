@@ -8,10 +8,10 @@ import { openRecord } from '../../src/storage/open.ts'
 import { keys, testConfig } from '../support/app.ts'
 import { project, startOf } from '../support/calls.ts'
 import { writeLargeRecord } from '../support/large-record.ts'
-import { canMeasureMemory, forgetMost, memoryOf } from '../support/process-memory.ts'
+import { canMeasureMemory, memoryOf, resetPeak } from '../support/process-memory.ts'
 import { rawPost } from '../support/raw-client.ts'
 import { type RunningServer, startServer } from '../support/server.ts'
-import { inTime } from '../support/waiting.ts'
+import { withTimeout } from '../support/wait.ts'
 
 const megabytes = 300
 const everything = { project_id: project }
@@ -108,7 +108,7 @@ describe('clients that read slowly', () => {
     const reader = await rawPost(address, '/calls/stream_query', everything)
     t.after(() => reader.socket.destroy())
     await reader.begun()
-    assert.equal(await inTime('the answer ends while nobody reads it', ended), false)
+    assert.equal(await withTimeout('the answer ends while nobody reads it', ended), false)
   })
 
   test('neither make the server buffer unread answers nor delay other clients', async (t) => {
@@ -120,7 +120,7 @@ describe('clients that read slowly', () => {
     await warm.text()
     await othersAreServed(server)
     const before = memoryOf(pid).now
-    forgetMost(pid)
+    resetPeak(pid)
 
     const reader = await rawPost(server.address, '/calls/stream_query', everything, { keep: false })
     await reader.begun()
@@ -135,7 +135,7 @@ describe('clients that read slowly', () => {
       }
     }
     assert.ok(bytes >= megabytes * 1_000_000, `everything arrived: ${bytes}`)
-    const grown = memoryOf(pid).most - before
+    const grown = memoryOf(pid).peak - before
     assert.ok(grown < 200, `${grown.toFixed(0)} MB more than the ${before.toFixed(0)} MB before`)
     t.diagnostic(`${grown.toFixed(0)} MB more than the ${before.toFixed(0)} MB before`)
     assert.equal(await server.end('SIGTERM'), 0)

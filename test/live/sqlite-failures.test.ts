@@ -9,10 +9,10 @@ import { openSqlite } from '../../src/storage/engines/sqlite/open.ts'
 import { sqliteFile } from '../../src/storage/open.ts'
 import { newProject, startPart } from '../support/call-parts.ts'
 import { project, startOf } from '../support/calls.ts'
-import { asSomeone, type DiskLimit, shortFiles, smallDisk } from '../support/limited-disk.ts'
+import { type DiskLimit, limitDiskSize, limitFileSize, unprivilegedPrefix } from '../support/limited-disk.ts'
 import { refusedWith } from '../support/refusals.ts'
 import { newFolder, type RunningServer, runHeddle, startServer } from '../support/server.ts'
-import { until } from '../support/waiting.ts'
+import { until } from '../support/wait.ts'
 
 async function refusalOf(answer: Response): Promise<[status: number, code: string]> {
   const { code } = (await answer.json()) as { code: string }
@@ -76,7 +76,7 @@ async function refusesAndRecovers(
 describe('a disk', () => {
   test('that is full: writes are refused, reads still work, and freed space is used', async (t) => {
     const folder = await newFolder(t)
-    const disk = smallDisk(folder, 8 << 20)
+    const disk = limitDiskSize(folder, 8 << 20)
     if (disk === undefined) return t.skip('this user may not mount a small disk')
     const server = await startServer(t, { HEDDLE_DATA: folder }, disk.before)
     await refusesAndRecovers(server, disk, 'storage_full')
@@ -85,7 +85,7 @@ describe('a disk', () => {
 
   test('that fails: the same, and a kill loses nothing that was acknowledged', async (t) => {
     const folder = await newFolder(t)
-    const limit = shortFiles(2_000)
+    const limit = limitFileSize(2_000)
     if (limit === undefined) return t.skip('the size of files cannot be limited here')
     const server = await startServer(t, { HEDDLE_DATA: folder }, limit.before)
     const acknowledged = await refusesAndRecovers(server, limit, 'storage_failed')
@@ -97,7 +97,7 @@ describe('a disk', () => {
 
   test('that is full from the start: one line says so', async (t) => {
     const folder = await newFolder(t)
-    const limit = shortFiles(16)
+    const limit = limitFileSize(16)
     if (limit === undefined) return t.skip('the size of files cannot be limited here')
     await failsInOneLine(folder, /cannot be opened or written|disk is full/, limit.before)
   })
@@ -237,7 +237,7 @@ describe('a file that is not ours to open', () => {
   })
 
   test('a folder without permission to write: one line', async (t) => {
-    const someone = asSomeone()
+    const someone = unprivilegedPrefix()
     if (someone === undefined) return t.skip('permissions do not bind this user')
     const { folder, file } = await newRecord(t)
     const empty = join(folder, 'empty')

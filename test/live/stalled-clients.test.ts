@@ -8,7 +8,7 @@ import { basic, keys, openApp } from '../support/app.ts'
 import { project, startOf } from '../support/calls.ts'
 import { fileForm, formType } from '../support/forms.ts'
 import { rawPost } from '../support/raw-client.ts'
-import { inTime } from '../support/waiting.ts'
+import { withTimeout } from '../support/wait.ts'
 
 /** More than the buffers of two sockets can contain. */
 const long = 'x'.repeat(24 * 1024 * 1024)
@@ -32,7 +32,7 @@ async function isTaken(
   const reader = await rawPost(address, url, body)
   t.after(() => reader.socket.destroy())
   await reader.begun()
-  return inTime('the answer ends while nobody reads it', closed)
+  return withTimeout('the answer ends while nobody reads it', closed)
 }
 
 describe('a client that does not read its answer is cut off', () => {

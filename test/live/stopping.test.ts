@@ -8,7 +8,7 @@ import { project, startOf } from '../support/calls.ts'
 import { writeLargeRecord } from '../support/large-record.ts'
 import { rawPost, takesConnections } from '../support/raw-client.ts'
 import { newFolder, type RunningServer, startServer } from '../support/server.ts'
-import { inTime, until } from '../support/waiting.ts'
+import { until, withTimeout } from '../support/wait.ts'
 
 /** So long that it ends nothing in these tests, neither running requests nor idle connections. */
 const endless = { HEDDLE_GRACE: '600000', HEDDLE_KEEP_ALIVE_TIMEOUT: '600000' }
@@ -40,7 +40,7 @@ describe('a server that is told to stop', () => {
       await until('new connections are refused', async () => !(await takesConnections(server.address)))
       for (const { sendRest } of requests) sendRest()
       for (const answer of await Promise.all(answers)) assert.match(answer, /^HTTP\/1\.1 200 OK\r\n/)
-      assert.equal(await inTime('the server ends', ended), 0)
+      assert.equal(await withTimeout('the server ends', ended), 0)
       const log = `${sqliteFile(folder)}-wal`
       assert.ok(!existsSync(log) || statSync(log).size === 0, 'the write-ahead log was emptied into the file')
 
@@ -63,7 +63,7 @@ describe('a server that is told to stop', () => {
 
   test('by a crash of native code ends at once', async (t) => {
     const server = await startServer(t, { HEDDLE_DATA: await newFolder(t) })
-    assert.equal(await inTime('the server ends', server.end('SIGSEGV')), 'SIGSEGV')
+    assert.equal(await withTimeout('the server ends', server.end('SIGSEGV')), 'SIGSEGV')
   })
 
   test('twice ends at the second signal', async (t) => {
@@ -73,7 +73,7 @@ describe('a server that is told to stop', () => {
     const ended = server.end('SIGTERM')
     await until('new connections are refused', async () => !(await takesConnections(server.address)))
     server.process.kill('SIGTERM')
-    assert.equal(await inTime('the server ends', ended), 1)
+    assert.equal(await withTimeout('the server ends', ended), 1)
     for (const { socket } of requests) socket.destroy()
   })
 
@@ -81,7 +81,7 @@ describe('a server that is told to stop', () => {
     const folder = await newFolder(t)
     const server = await startServer(t, { HEDDLE_DATA: folder, HEDDLE_GRACE: '200' })
     const { ids, requests } = await halfSent(server, 3)
-    assert.equal(await inTime('the server ends', server.end('SIGTERM')), 0)
+    assert.equal(await withTimeout('the server ends', server.end('SIGTERM')), 0)
     for (const request of requests) assert.equal(await request.answer(), '')
     const again = await startServer(t, { HEDDLE_DATA: folder })
     for (const id of ids) {
@@ -96,7 +96,7 @@ describe('a server that is told to stop', () => {
     const server = await startServer(t, { HEDDLE_DATA: folder, HEDDLE_GRACE: '200' })
     const request = await rawPost(server.address, '/calls/stream_query', { project_id: project })
     await request.begun()
-    assert.equal(await inTime('the server ends', server.end('SIGTERM')), 0)
+    assert.equal(await withTimeout('the server ends', server.end('SIGTERM')), 0)
     const answer = await request.answer()
     assert.match(answer, /^HTTP\/1\.1 200 OK\r\n/)
     assert.ok(
@@ -108,6 +108,6 @@ describe('a server that is told to stop', () => {
   test('without clients exits with 0', async (t) => {
     const folder = await newFolder(t)
     const server = await startServer(t, { HEDDLE_DATA: folder })
-    assert.equal(await inTime('the server ends', server.end('SIGTERM')), 0)
+    assert.equal(await withTimeout('the server ends', server.end('SIGTERM')), 0)
   })
 })

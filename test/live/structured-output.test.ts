@@ -5,7 +5,7 @@ import type { Constraint, ConstraintOptions } from '../../src/inference/constrai
 import { type ChatServer, startChatServer } from '../support/chat-server.ts'
 import { gbnfOf } from '../support/gbnf.ts'
 import { createGbnfMatcher } from '../support/gbnf-matcher.ts'
-import { createJudge } from '../support/schemas/judge.ts'
+import { createAjvValidator } from '../support/schemas/ajv-validator.ts'
 import { keywordCases } from '../support/schemas/keyword-cases.ts'
 import { pairCases } from '../support/schemas/pair-cases.ts'
 import { realCases } from '../support/schemas/real-cases.ts'
@@ -86,7 +86,7 @@ for (const [name, model] of Object.entries(models)) {
     const done = { whole: 0, cut: 0, streamed: 0, ofFour: 0 }
     const ask = async (at: number) => {
       const { schema } = corpus[at % corpus.length] ?? assert.fail()
-      const judge = createJudge(schema)
+      const judge = createAjvValidator(schema)
       const fields = { temperature: 1, seed: at, n: 1 + (at % 4), stream: at % 8 > 3, max_tokens: 40 }
       const { whole, cut } = await holds(
         server,
@@ -115,7 +115,7 @@ for (const [name, model] of Object.entries(models)) {
     assert.ok(sample.length > 40)
     let whole = 0
     for (const [at, { schema }] of sample.entries()) {
-      const judge = createJudge(schema)
+      const judge = createAjvValidator(schema)
       const counted = await holds(
         server,
         {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Ajv2020 } from 'ajv/dist/2020.js'
+import { turnOf, turnOfChunks } from '../support/answer-turns.ts'
 import { eventsOf } from '../support/chat.ts'
 import { startChatServer } from '../support/chat-server.ts'
-import { turnOf, turnOfChunks } from '../support/chat-turns.ts'
 
 /** Schemas of every kind, all finite: a random model writes anything that is allowed. */
 const parameters: Record<string, object> = {

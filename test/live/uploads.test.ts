@@ -10,7 +10,7 @@ import { project } from '../support/calls.ts'
 import { boundary, fileForm, formType } from '../support/forms.ts'
 import { rawPost } from '../support/raw-client.ts'
 import { newFolder, startServer } from '../support/server.ts'
-import { inTime, until } from '../support/waiting.ts'
+import { until, withTimeout } from '../support/wait.ts'
 
 const huge = 200 * 1024 * 1024
 
@@ -45,7 +45,7 @@ function beginningOf(projectId: string): Buffer {
 }
 
 async function statusOf(socket: Socket): Promise<string> {
-  const [data] = (await inTime('an answer', once(socket, 'data'))) as [Buffer]
+  const [data] = (await withTimeout('an answer', once(socket, 'data'))) as [Buffer]
   return data.toString('latin1').split('\r\n', 1)[0] as string
 }
 

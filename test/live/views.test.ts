@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { TraceColumns } from '../../src/operations/views/trace-contract.ts'
-import { conditionOf } from '../../ui/filter/narrowing.ts'
+import { conditionOf } from '../../ui/filter/facet-filter.ts'
 import { queryOf } from '../../ui/filter/query.ts'
 import { traceReader } from '../../ui/server/trace-columns.ts'
 import { recordsOf } from '../support/answers.ts'

@@ -25,7 +25,7 @@ export async function openBrowser(t: Ending): Promise<Browser> {
   return browser
 }
 
-export interface Seen {
+export interface OpenedPage {
   page: Page
   /** Errors that the browser reported, and requests to other hosts. It must be empty at the end. */
   problems: string[]
@@ -36,19 +36,19 @@ export async function openPage(
   t: Ending,
   url: string,
   options: BrowserContextOptions = {},
-): Promise<Seen> {
+): Promise<OpenedPage> {
   const context = await browser.newContext({ viewport: { width: 1400, height: 800 }, ...options })
   t.after(() => context.close())
   // Tests wait for a state. How long it takes on a busy machine does not matter.
   context.setDefaultTimeout(120_000)
   const page = await context.newPage()
-  const problems = watched(page, url)
+  const problems = collectProblems(page, url)
   await page.goto(url)
   return { page, problems }
 }
 
 /** Collects everything that a user would find in the console. */
-export function watched(page: Page, url: string): string[] {
+export function collectProblems(page: Page, url: string): string[] {
   const problems: string[] = []
   const { host } = new URL(url)
   page.on('console', (message) => {

@@ -5,10 +5,10 @@ import { keys } from './app.ts'
 import { asking, chatUrl, choiceOf, eventsOf } from './chat.ts'
 import { type RandomModelShape, writeRandomModel } from './random-model.ts'
 import { newFolder, type RunningServer, startServer } from './server.ts'
-import { until } from './waiting.ts'
+import { until } from './wait.ts'
 
 /** An answer as it was received. */
-export interface Asked {
+export interface ReceivedAnswer {
   status: number
   text: string
   // biome-ignore lint/suspicious/noExplicitAny: an answer is compared, never trusted
@@ -22,7 +22,7 @@ export interface Logprob {
   top_logprobs: Omit<Logprob, 'top_logprobs'>[]
 }
 
-export interface SaidChoice {
+export interface AnswerChoice {
   role: string | undefined
   content: string
   tokens: number[]
@@ -32,10 +32,10 @@ export interface SaidChoice {
 }
 
 /** The content of an answer, whole or streamed. */
-export interface Said {
+export interface AnswerContent {
   id: string
   model: string
-  choices: SaidChoice[]
+  choices: AnswerChoice[]
   usage: { prompt_tokens: number; completion_tokens: number; total_tokens: number; cached: number }
   promptTokens: number[]
 }
@@ -45,9 +45,9 @@ export interface ChatServer extends RunningServer {
   folder: string
   /** The model's file, as in HEDDLE_MODEL. */
   model: string
-  ask(fields?: Record<string, unknown>, init?: Parameters<RunningServer['post']>[2]): Promise<Asked>
+  ask(fields?: Record<string, unknown>, init?: Parameters<RunningServer['post']>[2]): Promise<ReceivedAnswer>
   /** Also asks for token ids and usage; the request has to succeed. */
-  said(fields?: Record<string, unknown>): Promise<Said>
+  said(fields?: Record<string, unknown>): Promise<AnswerContent>
   tokenize(prompt: string): Promise<number[]>
   detokenize(tokens: readonly number[]): Promise<string>
   /** A figure for Prometheus, without labels or with all of them as they are written. */
@@ -114,17 +114,17 @@ export async function startChatServer(
   }
 }
 
-async function readAnswer(answer: Response): Promise<Asked> {
+async function readAnswer(answer: Response): Promise<ReceivedAnswer> {
   const text = await answer.text()
   const isJson = answer.headers.get('content-type')?.startsWith('application/json')
   return { status: answer.status, text, json: isJson ? JSON.parse(text) : undefined }
 }
 
-function whole(json: Asked['json']): Said {
+function whole(json: ReceivedAnswer['json']): AnswerContent {
   return {
     id: json.id,
     model: json.model,
-    choices: json.choices.map((choice: Asked['json']) => ({
+    choices: json.choices.map((choice: ReceivedAnswer['json']) => ({
       role: choice.message.role,
       content: choice.message.content,
       tokens: choice.token_ids,
@@ -137,7 +137,7 @@ function whole(json: Asked['json']): Said {
   }
 }
 
-function streamed(text: string): Said {
+function streamed(text: string): AnswerContent {
   const { chunks, error } = eventsOf(text)
   assert.equal(error, undefined)
   const [first] = chunks
@@ -153,6 +153,11 @@ function streamed(text: string): Said {
   }
 }
 
-function usageOf({ prompt_tokens, completion_tokens, total_tokens, prompt_tokens_details }: Asked['json']) {
+function usageOf({
+  prompt_tokens,
+  completion_tokens,
+  total_tokens,
+  prompt_tokens_details,
+}: ReceivedAnswer['json']) {
   return { prompt_tokens, completion_tokens, total_tokens, cached: prompt_tokens_details.cached_tokens }
 }

@@ -10,7 +10,7 @@ import type { ModelPlan } from '../../src/inference/models/plan.ts'
 import { plainSampling } from './generations.ts'
 import { plainPlan } from './model-plan.ts'
 import { type RandomModelShape, writeRandomModel } from './random-model.ts'
-import { until } from './waiting.ts'
+import { until } from './wait.ts'
 
 export interface EngineSetting {
   plan?: Partial<ModelPlan>

@@ -15,7 +15,7 @@ export const callsOfProject = 464
 export type Settings = Record<string, string>
 
 /** Settings of a record: in the folder, or in a new database. */
-export async function placeOf(folder: string, postgres?: TestPostgres): Promise<Settings> {
+export async function databaseSettings(folder: string, postgres?: TestPostgres): Promise<Settings> {
   return { HEDDLE_DATA: folder, ...(postgres && { HEDDLE_DATABASE_URL: await postgres.createDatabase() }) }
 }
 

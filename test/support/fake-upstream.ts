@@ -4,23 +4,23 @@ import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { createModels, type Models } from '../../src/inference/registry.ts'
 import { connectUpstream, type UpstreamNames } from '../../src/inference/upstream/served-names.ts'
-import { until } from './waiting.ts'
+import { until } from './wait.ts'
 
-export interface AskedOfUpstream {
+export interface UpstreamRequest {
   url: string
   headers: IncomingHttpHeaders
   // biome-ignore lint/suspicious/noExplicitAny: a body is compared, never trusted
   body: any
 }
 
-export type AnswerOfUpstream = (response: ServerResponse, asked: AskedOfUpstream) => unknown
+export type UpstreamHandler = (response: ServerResponse, asked: UpstreamRequest) => unknown
 
 export interface FakeUpstream {
   url: string
-  asked: AskedOfUpstream[]
+  asked: UpstreamRequest[]
   /** Answers whose client has disconnected. */
   left: number
-  answer: AnswerOfUpstream
+  answer: UpstreamHandler
   onConnection(): void
   end(): Promise<void>
 }
@@ -32,7 +32,7 @@ interface Ending {
 /** A server with OpenAI's API that answers as the test specifies. */
 export async function startFakeUpstream(
   t: Ending,
-  answer: AnswerOfUpstream,
+  answer: UpstreamHandler,
   {
     models = [{ id: 'far', object: 'model', owned_by: 'somebody' }],
     port = 0,
@@ -88,8 +88,8 @@ export const usage = (prompt_tokens: number, completion_tokens: number) => ({
 })
 
 /** Answers with the words, one chunk each, and their count. */
-export const sayingWords =
-  (...words: string[]): AnswerOfUpstream =>
+export const streamWords =
+  (...words: string[]): UpstreamHandler =>
   (response) => {
     const say = beginStream(response)
     for (const content of words) say(delta({ content }))

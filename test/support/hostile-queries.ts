@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { Database } from '../../src/storage/database.ts'
+import { openAppWithoutShedding } from './app-without-shedding.ts'
 import { completeOf, project, startOf } from './calls.ts'
 import { feedbackOf } from './feedback.ts'
-import { openPatientApp } from './patient-app.ts'
 
 const literal = (value: unknown) => ({ $literal: value })
 const field = (name: string) => ({ $getField: name })
@@ -86,7 +86,7 @@ const filterLists = [
 export function hostileQueries(open: (t: TestContext) => Promise<Database | undefined>): void {
   test('an expression at its bounds is answered, and beyond them it is refused', async (t) => {
     const database = await open(t)
-    const { post } = await openPatientApp(t, { ...(database && { database }) })
+    const { post } = await openAppWithoutShedding(t, { ...(database && { database }) })
     await post('/v2/acme/qa/calls/complete', { batch: [completeOf({ inputs: { a: [0, { b: 'x' }] } })] })
     for (const [what, { expression, status }] of Object.entries(expressions)) {
       const query = { $expr: expression }
@@ -102,7 +102,7 @@ export function hostileQueries(open: (t: TestContext) => Promise<Database | unde
 
   test('lists of a thousand in every filter are answered', async (t) => {
     const database = await open(t)
-    const { post } = await openPatientApp(t, { ...(database && { database }) })
+    const { post } = await openAppWithoutShedding(t, { ...(database && { database }) })
     const thousand = (make: (n: number) => string) => Array.from({ length: 1_000 }, (_, n) => make(n))
     const makers = [(n: number) => `x${n}`, (n: number) => `weave:///acme/qa/op/x${n}:*`]
     for (const make of makers) {
@@ -129,7 +129,7 @@ export function hostileQueries(open: (t: TestContext) => Promise<Database | unde
 
   test('a path of numbers is refused wherever a path is taken', async (t) => {
     const database = await open(t)
-    const { post } = await openPatientApp(t, { ...(database && { database }) })
+    const { post } = await openAppWithoutShedding(t, { ...(database && { database }) })
     for (const numbers of [4, 11, 400]) {
       const path = '.0'.repeat(numbers)
       const direction = 'asc'
@@ -148,7 +148,7 @@ export function hostileQueries(open: (t: TestContext) => Promise<Database | unde
 
   test('sixteen terms of an order, as wide as they may be, are answered', async (t) => {
     const database = await open(t)
-    const { post } = await openPatientApp(t, { ...(database && { database }) })
+    const { post } = await openAppWithoutShedding(t, { ...(database && { database }) })
     await post('/v2/acme/qa/calls/complete', { batch: [completeOf(), completeOf()] })
     const sort_by = Array.from({ length: 16 }, (_, n) => ({ field: `inputs.${n}.0.0`, direction: 'desc' }))
     const { status, text } = await post('/calls/stream_query', { project_id: project, sort_by })
@@ -167,7 +167,7 @@ export function hostileQueries(open: (t: TestContext) => Promise<Database | unde
 
   test('names as long as they may be are stored, or refused', async (t) => {
     const database = await open(t)
-    const { post } = await openPatientApp(t, { ...(database && { database }) })
+    const { post } = await openAppWithoutShedding(t, { ...(database && { database }) })
     // All letters differ, so that compression does not shorten them.
     const letters = (length: number, from: number) =>
       Array.from({ length }, (_, n) => String.fromCodePoint(0x4e00 + ((from + n * 7919) % 20_000))).join('')

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { Database } from '../../src/storage/database.ts'
 import { type Answer, keys, type TestApp } from './app.ts'
+import { openAppWithoutShedding } from './app-without-shedding.ts'
 import { completeOf, project } from './calls.ts'
 import { hostileTexts, textsIn, withText } from './hostile-texts.ts'
 import { secret, storeOneOfEach, type Things } from './one-of-each.ts'
-import { openPatientApp } from './patient-app.ts'
 import { dumpOf } from './record-dump.ts'
 import { addressOf } from './routes.ts'
 import { methodOf, sampleBodies } from './sample-bodies.ts'
@@ -102,7 +102,7 @@ const bodiless = [
 /** How many requests run concurrently. */
 const atOnce = 16
 
-export interface Attacked extends TestApp {
+export interface HostileTestApp extends TestApp {
   /** Things of another tenant, and of another project of the same one. */
   theirs: Things
   quiet: Things
@@ -110,8 +110,8 @@ export interface Attacked extends TestApp {
   unharmed(work: () => Promise<void>): Promise<void>
 }
 
-export async function openAttacked(t: TestContext, database?: Database): Promise<Attacked> {
-  const opened = await openPatientApp(t, { ...(database && { database }) })
+export async function openHostileTestApp(t: TestContext, database?: Database): Promise<HostileTestApp> {
+  const opened = await openAppWithoutShedding(t, { ...(database && { database }) })
   const theirs = await storeOneOfEach(opened, 'globex/qa', keys.bob)
   const still = await storeOneOfEach(opened, quiet, keys.alice)
   const isAttacked = (name: string) => name.startsWith('acme/') && name !== quiet
@@ -131,7 +131,7 @@ export async function openAttacked(t: TestContext, database?: Database): Promise
 /** Whatever a text contains, it is treated as text: no request fails, and no other tenant's rows change. */
 export function textsAreTexts(open: (t: TestContext) => Promise<Database | undefined>): void {
   test('SQL, patterns and paths in every text of every route are texts', async (t) => {
-    const attacked = await openAttacked(t, await open(t))
+    const attacked = await openHostileTestApp(t, await open(t))
     const routes = Object.keys(sampleBodies).map((url) => `${methodOf(url)} ${url}`)
     await attacked.unharmed(async () => {
       const all = attacks([...routes, ...bodiless])
@@ -147,7 +147,7 @@ export function textsAreTexts(open: (t: TestContext) => Promise<Database | undef
   })
 
   test('a text is stored as it is, and a query for it finds it alone', async (t) => {
-    const { post, unharmed } = await openAttacked(t, await open(t))
+    const { post, unharmed } = await openHostileTestApp(t, await open(t))
     const texts = hostileTexts.filter((text) => !text.includes('\0') && text.isWellFormed())
     const calls = texts.map((text) =>
       completeOf({ op_name: text, display_name: text, thread_id: text, inputs: { [text]: text, text } }),
@@ -195,7 +195,7 @@ export function textsAreTexts(open: (t: TestContext) => Promise<Database | undef
 /** Texts that some storage engine cannot store are refused alike by all of them, with the name of the field. */
 export function textsAreBounded(open: (t: TestContext) => Promise<Database | undefined>): void {
   test('U+0000 in a filter or an id is refused by its place', async (t) => {
-    const { post } = await openAttacked(t, await open(t))
+    const { post } = await openHostileTestApp(t, await open(t))
     const lists = ['op_names', 'input_refs', 'output_refs', 'parent_ids', 'trace_ids', 'call_ids']
     const filters = [...lists, 'thread_ids', 'turn_ids', 'svc_user_ids', 'svc_run_ids']
     const bad = ['x', 'a\0b']

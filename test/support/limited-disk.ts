@@ -18,7 +18,7 @@ function works(before: readonly string[]): boolean {
  * A small disk in the folder, visible to that command only and removed with it. Half of it is filled by a file; lifting
  * the limit removes that file. Undefined if this user may not mount anything.
  */
-export function smallDisk(folder: string, bytes: number): DiskLimit | undefined {
+export function limitDiskSize(folder: string, bytes: number): DiskLimit | undefined {
   const script = `mount -t tmpfs -o size=${bytes} tmpfs "$0" && head -c ${bytes >> 1} /dev/zero > "$0/ballast" && exec "$@"`
   const space = ['unshare', '--mount', ...(isRoot ? [] : ['--map-root-user'])]
   const before = [...space, 'sh', '-c', script, folder]
@@ -27,7 +27,7 @@ export function smallDisk(folder: string, bytes: number): DiskLimit | undefined 
 }
 
 /** No file may grow beyond this: the system refuses the write, as a failing disk would. Node ignores the signal. */
-export function shortFiles(kilobytes: number): DiskLimit | undefined {
+export function limitFileSize(kilobytes: number): DiskLimit | undefined {
   const before = ['sh', '-c', `ulimit -S -f ${kilobytes * 2} && exec "$@"`, 'limited']
   const canLift = spawnSync('prlimit', ['--version'], { stdio: 'ignore' }).status === 0
   if (!works(before) || !canLift) return undefined
@@ -43,7 +43,7 @@ export function shortFiles(kilobytes: number): DiskLimit | undefined {
 }
 
 /** Permissions do not bind root, so in that case the command runs as another user. Undefined if that is not possible. */
-export function asSomeone(): string[] | undefined {
+export function unprivilegedPrefix(): string[] | undefined {
   if (process.getuid === undefined) return undefined
   if (!isRoot) return []
   const before = ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups']

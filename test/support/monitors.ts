@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import type { TestApp } from './app.ts'
 import { completeOf, project } from './calls.ts'
-import { until } from './waiting.ts'
+import { until } from './wait.ts'
 
 export const scoreSchema = {
   type: 'object',

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { Ending } from './server.ts'
+import type { TestScope } from './server.ts'
 
 interface Manifest {
   name: string
@@ -11,7 +11,7 @@ interface Manifest {
 
 /** A registry with one package, as if it had been published; it redirects to another registry for all others. */
 export async function startRegistry(
-  t: Ending,
+  t: TestScope,
   { manifest, tarball, others }: { manifest: Manifest; tarball: Buffer; others: string },
 ): Promise<string> {
   const server = createServer((request, response) => {

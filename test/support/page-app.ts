@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { AddressInfo } from 'node:net'
 import type { Browser, BrowserContextOptions } from 'playwright-core'
 import { keys, openApp, type TestApp, type TestParts } from './app.ts'
-import { noBrowser, openBrowser, openPage, type Seen } from './browser.ts'
+import { noBrowser, type OpenedPage, openBrowser, openPage } from './browser.ts'
 import { buildPage } from './built-page.ts'
 import { completeOf, project } from './calls.ts'
 
@@ -25,7 +25,7 @@ export interface PageTests<Filled> {
   served(): PageApp & Filled
   browser(): Browser
   /** Signed in, at this path, with the navigation bar of the page visible. */
-  open(t: Ending, path: string, opening?: Opening): Promise<Seen>
+  open(t: Ending, path: string, opening?: Opening): Promise<OpenedPage>
 }
 
 /**

@@ -25,7 +25,7 @@ export interface TestPostgres {
   stop(): Promise<void>
 }
 
-export interface PostgresPlace {
+export interface PostgresOptions {
   /** Is kept with its data, and is served again if it has some. */
   folder?: string
   /** Settings of postgresql.conf. */
@@ -38,7 +38,7 @@ const duplicateDatabase = '42P04'
  * A real PostgreSQL on 127.0.0.1, stopped when this process ends, however it ends. Its data is removed with it, unless a
  * folder is given.
  */
-export async function startPostgres({ folder, settings = {} }: PostgresPlace = {}): Promise<TestPostgres> {
+export async function startPostgres({ folder, settings = {} }: PostgresOptions = {}): Promise<TestPostgres> {
   const secret = folder && join(folder, 'password')
   const isKept = secret !== undefined && existsSync(secret)
   const password = isKept ? readFileSync(secret, 'utf8') : randomBytes(12).toString('hex')

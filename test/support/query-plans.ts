@@ -13,7 +13,7 @@ export interface PlannedRecord {
 }
 
 /** An empty record on which commands can be run, and that reports which indexes they use. */
-export function openPlanned(t: { after(close: () => void): void }): PlannedRecord {
+export function openWithPlans(t: { after(close: () => void): void }): PlannedRecord {
   const connection = connect(':memory:', 'write')
   t.after(() => connection.close())
   migrateSqlite(connection, ':memory:', loadMigrations('sqlite'), 0)

@@ -50,7 +50,7 @@ export async function fillQueue(
   return { queueId, callIds, itemIds: json.items.map(({ id }: { id: string }) => id) }
 }
 
-export function tell(
+export function setItemState(
   post: TestApp['post'],
   queueId: string,
   itemId: string | undefined,
@@ -62,7 +62,7 @@ export function tell(
 }
 
 /** The part of an item that annotators change. */
-export function standing({ json }: Answer) {
+export function annotatorFields({ json }: Answer) {
   const { annotation_state, annotator_user_id, own_annotation_state, lease } = json.item
   return [annotation_state, annotator_user_id, own_annotation_state, lease?.user ?? null]
 }

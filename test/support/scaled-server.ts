@@ -1,7 +1,7 @@
 import { Agent, createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { startPostgres, type TestPostgres } from './postgres.ts'
-import { type Ending, newFolder, type RunningServer, startOne } from './server.ts'
+import { newFolder, type RunningServer, startOne, type TestScope } from './server.ts'
 
 const servers = 2
 /** The server with the model does not know the callers of those in front. */
@@ -23,7 +23,7 @@ async function databaseOf(folder: string): Promise<string> {
  * Two servers on one PostgreSQL, in front of a third that has the model, behind one address that gives each request to
  * the next.
  */
-export async function startScaled(t: Ending, settings: Record<string, string>): Promise<RunningServer> {
+export async function startScaled(t: TestScope, settings: Record<string, string>): Promise<RunningServer> {
   const { HEDDLE_MODEL: model, HEDDLE_DATA: folder = '' } = settings
   const others = Object.fromEntries(Object.entries(settings).filter(([name]) => !ofModel.test(name)))
   const started: RunningServer[] = []
@@ -72,7 +72,7 @@ function asking(
 }
 
 /** Distributes requests in turn, each on a connection of its own to its server; when one side ends, so does the other. */
-async function balance(t: Ending, targets: readonly string[]): Promise<string> {
+async function balance(t: TestScope, targets: readonly string[]): Promise<string> {
   let next = 0
   const agent = new Agent({ keepAlive: false })
   // As long as the servers behind it announce, which it passes on.

@@ -10,7 +10,7 @@ import type {
   TokenLogprob,
 } from '../../src/inference/backend.ts'
 import type { PoolingInput } from '../../src/inference/pooling.ts'
-import { gathered } from './gathered.ts'
+import { inBatches } from './in-batches.ts'
 
 /** A turn of the script: what happens next, or the error that ends it. */
 export type Turn = GenerationEvent | Error
@@ -91,7 +91,7 @@ export function logprobOf(text: string, count: number): TokenLogprob {
 }
 
 /** One word at a time, as a whole answer of each choice: the default script. */
-export function saying(...words: string[]): Script {
+export function scriptOf(...words: string[]): Script {
   return function* (request) {
     yield prefilled(request)
     for (const word of words) {
@@ -134,7 +134,7 @@ export function promptTokensOf({ prompt }: Generation): number[] {
 }
 
 /** A backend that answers according to its script, as fast as it is read. */
-export function scriptedBackend(script: Script = saying('Hel', 'lo')): ScriptedBackend {
+export function scriptedBackend(script: Script = scriptOf('Hel', 'lo')): ScriptedBackend {
   const changes = new EventEmitter()
   let closed = false
   async function* play(request: Generation, signal: AbortSignal): AsyncGenerator<GenerationEvent> {
@@ -226,7 +226,7 @@ export function scriptedBackend(script: Script = saying('Hel', 'lo')): ScriptedB
       signal.throwIfAborted()
       // The engine receives its input from another process, so it must consist of plain values.
       backend.asked.push(structuredClone(request))
-      return { promptTokens: promptTokensOf(request), events: gathered(run(request, signal)) }
+      return { promptTokens: promptTokensOf(request), events: inBatches(run(request, signal)) }
     },
     async pool(request, each, signal) {
       for (const [input, one] of request.inputs.entries()) {

@@ -8,7 +8,7 @@ import manifest from '../../package.json' with { type: 'json' }
 import { basic, keys, users } from './app.ts'
 
 /** A test, or a file of tests: whatever registers here ends with it. */
-export interface Ending {
+export interface TestScope {
   after(end: () => unknown): void
 }
 
@@ -24,7 +24,7 @@ export interface RunningServer {
   end(signal: NodeJS.Signals): Promise<number | NodeJS.Signals>
 }
 
-export async function newFolder(t: Ending): Promise<string> {
+export async function newFolder(t: TestScope): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'heddle-test-'))
   t.after(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }))
   return folder
@@ -72,7 +72,7 @@ export async function runHeddle(
 }
 
 export async function startServer(
-  t: Ending,
+  t: TestScope,
   settings: Record<string, string>,
   before: readonly string[] = [],
 ): Promise<RunningServer> {
@@ -96,7 +96,7 @@ const gatewayKey = 'the-key-of-the-server-in-front'
 
 const ofModel = /^HEDDLE_(MODEL|MODEL_NAME|CONTEXT|THREADS|BATCH|QUEUE)$/
 
-async function startPair(t: Ending, settings: Record<string, string>): Promise<RunningServer> {
+async function startPair(t: TestScope, settings: Record<string, string>): Promise<RunningServer> {
   const behind = await startOne(t, { ...settings, HEDDLE_USERS: `gateway:${gatewayKey}` })
   const others = Object.entries(settings).filter(([name]) => !ofModel.test(name))
   const front = await startOne(t, {
@@ -117,7 +117,7 @@ async function startPair(t: Ending, settings: Record<string, string>): Promise<R
 
 /** One process, whatever is set for the tests as a whole. */
 export async function startOne(
-  t: Ending,
+  t: TestScope,
   settings: Record<string, string>,
   before: readonly string[] = [],
 ): Promise<RunningServer> {

@@ -4,7 +4,7 @@ import { type SeenItem, streamItems } from '../../src/storage/queues/items.ts'
 import type { HandedItem, NextItem } from '../../src/storage/queues/progress.ts'
 import { countItems, type Queue, type QueueCount } from '../../src/storage/queues/queues.ts'
 import { newProject, secondMicros, startedAt, wholePart } from './call-parts.ts'
-import { collected, viewIn } from './views.ts'
+import { collect, viewIn } from './views.ts'
 
 const never = new AbortController().signal
 
@@ -68,7 +68,7 @@ export async function openQueue(db: Database, size: number): Promise<StoredQueue
       db.write('takeNextItem', { ...key, annotator, annotators: 1, now: noon, lease: minute, ...fields }),
     async items(annotator = 'alice') {
       const view = { ...viewIn(project), queue_id: key.queue_id, annotator, filter: undefined }
-      return (await collected(streamItems(db, view, never))).map((row) => ({ ...row }))
+      return (await collect(streamItems(db, view, never))).map((row) => ({ ...row }))
     },
     counts: async () => (await countItems(db, project, ['queue'], never)).map((row) => ({ ...row })),
   }

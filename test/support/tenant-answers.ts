@@ -1,7 +1,7 @@
 import type { Answer } from './app.ts'
 
 /** Removes the names of things, generated ids and times. */
-export function withoutNames(
+export function withoutNamesAndTimes(
   { status, text }: Pick<Answer, 'status' | 'text'>,
   things: Readonly<Record<string, string>>,
 ): { status: number; text: string } {

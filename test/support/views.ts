@@ -18,7 +18,7 @@ export function equals(field: string, value: string): Expression {
 }
 
 /** All rows of a stream. */
-export async function collected<Row>(chunks: AsyncIterable<Row[]>): Promise<Row[]> {
+export async function collect<Row>(chunks: AsyncIterable<Row[]>): Promise<Row[]> {
   const rows: Row[] = []
   for await (const chunk of chunks) rows.push(...chunk)
   return rows

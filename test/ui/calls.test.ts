@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { assertAccessible, noBrowser, watched } from '../support/browser.ts'
+import { assertAccessible, collectProblems, noBrowser } from '../support/browser.ts'
 import { chatCall, idOf, pageTests, servePageApp, traceCalls, writeCalls } from '../support/page-app.ts'
 
 const skip = noBrowser
@@ -170,7 +170,7 @@ test('seven tabs share one event stream, and another tab takes it over when its 
   const tabs = [page]
   for (let tab = 1; tab < 7; tab++) {
     const next = await page.context().newPage()
-    const problems = watched(next, at.address)
+    const problems = collectProblems(next, at.address)
     await next.goto(at.address + calls)
     await next.waitForSelector(rowText('Question 0?'))
     assert.deepEqual(problems, [])

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import type { Page } from 'playwright-core'
-import { assertAccessible, noBrowser, openPage, type Seen } from '../support/browser.ts'
+import { assertAccessible, noBrowser, type OpenedPage, openPage } from '../support/browser.ts'
 import { completeOf, project } from '../support/calls.ts'
 import { comparedRuns, runId } from '../support/compared-runs.ts'
 import { chatCall, idOf, pageTests, servePageApp, traceCalls, writeCalls } from '../support/page-app.ts'
@@ -59,7 +59,7 @@ async function reopened(
   page: Page,
   what: string,
   options: Parameters<typeof openPage>[3] = {},
-): Promise<Seen> {
+): Promise<OpenedPage> {
   const [download] = await Promise.all([
     page.waitForEvent('download'),
     page.getByRole('button', { name: `Export ${what} as one file` }).click(),

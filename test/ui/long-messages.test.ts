@@ -3,7 +3,7 @@ import { after, type TestContext, test } from 'node:test'
 import { assertAccessible, noBrowser, type Page } from '../support/browser.ts'
 import { project } from '../support/calls.ts'
 import { pageTests } from '../support/page-app.ts'
-import { saying, scriptedBackend } from '../support/scripted-backend.ts'
+import { scriptedBackend, scriptOf } from '../support/scripted-backend.ts'
 
 const skip = noBrowser
 const backend = scriptedBackend()
@@ -40,7 +40,7 @@ async function lastAsked(): Promise<string> {
 test('two megabytes pasted between two words can be edited, survive a reload, and are sent whole', {
   skip,
 }, async (t) => {
-  backend.script = saying('A log.')
+  backend.script = scriptOf('A log.')
   const { page, problems } = await openPlayground(t)
   await messageOf(page).fill('Look: , please')
   await messageOf(page).evaluate((box: HTMLTextAreaElement) => box.setSelectionRange(6, 6))

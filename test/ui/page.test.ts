@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { after, test } from 'node:test'
 import { keys } from '../support/app.ts'
-import { assertAccessible, noBrowser, openPage, type Page, watched } from '../support/browser.ts'
+import { assertAccessible, collectProblems, noBrowser, openPage, type Page } from '../support/browser.ts'
 import { project } from '../support/calls.ts'
 import { chatCall, idOf, pageTests, servePageApp, traceCalls, writeCalls } from '../support/page-app.ts'
 
@@ -411,7 +411,7 @@ test('seven tabs of one browser work, and share one session', { skip }, async (t
   const context = page.context()
   for (let tab = 0; tab < 7; tab++) {
     const next = await context.newPage()
-    const problems = watched(next, address)
+    const problems = collectProblems(next, address)
     await next.goto(address + calls)
     await next.waitForSelector(rowText('Question 199?'))
     assert.deepEqual(problems, [])

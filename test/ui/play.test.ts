@@ -9,13 +9,13 @@ import {
   beginStream,
   delta,
   modelsOfUpstream,
-  sayingWords,
   startFakeUpstream,
+  streamWords,
 } from '../support/fake-upstream.ts'
 import { chatCall, idOf, pageTests, servePageApp, writeCalls } from '../support/page-app.ts'
 import { partsModel } from '../support/parts-model.ts'
-import { prefilled, saying, scriptedBackend, scriptedModel, tokens } from '../support/scripted-backend.ts'
-import { until } from '../support/waiting.ts'
+import { prefilled, scriptedBackend, scriptedModel, scriptOf, tokens } from '../support/scripted-backend.ts'
+import { until } from '../support/wait.ts'
 
 const skip = noBrowser
 const backend = scriptedBackend()
@@ -45,7 +45,7 @@ async function callsAsked() {
 test('a question is asked with the keyboard alone and becomes a call; only changed settings are sent', {
   skip,
 }, async (t) => {
-  backend.script = saying('It is ', '**a part** of a loom.')
+  backend.script = scriptOf('It is ', '**a part** of a loom.')
   const { page, problems } = await open(t, inProject)
   await page.getByLabel('Message 1', { exact: true }).focus()
   await page.keyboard.type('What is a heddle?')
@@ -74,7 +74,7 @@ test('a question is asked with the keyboard alone and becomes a call; only chang
 test('settings are kept in the URL with every digit, and the draft survives a reload', {
   skip,
 }, async (t) => {
-  backend.script = saying('yes')
+  backend.script = scriptOf('yes')
   const { page, problems } = await open(t, inProject)
   await page.getByLabel('seed', { exact: true }).fill('9007199254740993')
   await page.getByLabel('temperature', { exact: true }).fill('0.50')
@@ -100,7 +100,7 @@ test('settings are kept in the URL with every digit, and the draft survives a re
 
 test('two settings answer the same question side by side', { skip }, async (t) => {
   backend.script = (request) =>
-    saying(`warmth ${request.sampling.temperature}`)(request, new AbortController().signal)
+    scriptOf(`warmth ${request.sampling.temperature}`)(request, new AbortController().signal)
   const { page, problems } = await open(t, inProject)
   await page.getByLabel('Message 1', { exact: true }).fill('How warm?')
   await page.keyboard.press('Tab')
@@ -173,7 +173,7 @@ test('an answer is shown while it is written', { skip }, async (t) => {
 })
 
 test('an answer continues from another token', { skip }, async (t) => {
-  backend.script = saying('Hello')
+  backend.script = scriptOf('Hello')
   const { page, problems } = await open(
     t,
     `${inProject}&a=${encodeURIComponent('{"logprobs":true,"top_logprobs":3}')}`,
@@ -185,7 +185,7 @@ test('an answer continues from another token', { skip }, async (t) => {
   await page.keyboard.press('ArrowRight')
   await page.keyboard.press('ArrowRight')
   await page.keyboard.press('Enter')
-  backend.script = saying('p!')
+  backend.script = scriptOf('p!')
   await page.getByRole('button', { name: /^k/ }).click()
   await page.getByText('Hek', { exact: true }).waitFor()
   await page.getByText(/^done, 2 tokens/).waitFor()
@@ -199,7 +199,7 @@ test('an answer continues from another token', { skip }, async (t) => {
 })
 
 test('an answer to a schema is shown as a tree', { skip }, async (t) => {
-  backend.script = saying('{"big": 9007199254740993}')
+  backend.script = scriptOf('{"big": 9007199254740993}')
   const { page, problems } = await open(t, inProject)
   await page.getByLabel('Message 1', { exact: true }).fill('A number')
   await page.getByText('Structured output').click()
@@ -242,7 +242,7 @@ test('a tool is called, its result is typed in, and the conversation continues',
 })
 
 test('a recorded call is opened and asked again, and a link alone sends nothing', { skip }, async (t) => {
-  backend.script = saying('again')
+  backend.script = scriptOf('again')
   const call = chatCall(1, 'Once more?', 'no', {
     inputs: {
       messages: [
@@ -280,7 +280,7 @@ test('a recorded answer continues from another token', { skip }, async (t) => {
     output: { choices: [{ index: 0, message, logprobs: { content } }] },
   })
   await writeCalls(served(), [call])
-  backend.script = saying(' later')
+  backend.script = scriptOf(' later')
   const { page, problems } = await openPath(t, `/ui/${project}/calls?peek=${idOf('chat', 2)}`)
   await page.getByRole('tab', { name: 'Surprise' }).click()
   await page.getByRole('option', { name: ', thanks' }).click()
@@ -298,7 +298,7 @@ test('a recorded answer continues from another token', { skip }, async (t) => {
 test('model output is plain text everywhere in the playground', { skip }, async (t) => {
   const evil =
     '<img src=x onerror="document.title=`taken`"> [x](javascript:document.title="taken") ![y](https://evil.example/z.png)'
-  backend.script = saying(evil)
+  backend.script = scriptOf(evil)
   const { page, problems } = await open(
     t,
     `${inProject}&a=${encodeURIComponent(`{"logprobs":true,"user":${JSON.stringify(evil)}}`)}`,
@@ -328,7 +328,7 @@ test('the playground says when answers are not recorded, and when there is no mo
 
 test('of several models only those that write answers are offered', { skip }, async (t) => {
   const named = (name: string, tasks: NonNullable<ServedModel['tasks']>) => {
-    const one = scriptedBackend(saying(`I am ${name}.`))
+    const one = scriptedBackend(scriptOf(`I am ${name}.`))
     one.served = { ...scriptedModel, names: [name], tasks }
     return localModels(one)
   }
@@ -361,7 +361,7 @@ test('of several models only those that write answers are offered', { skip }, as
 })
 
 test('the playground works with an upstream that counts tokens only at the end', { skip }, async (t) => {
-  const upstream = await startFakeUpstream(t, sayingWords('Hello ', 'from ', 'afar'))
+  const upstream = await startFakeUpstream(t, streamWords('Hello ', 'from ', 'afar'))
   const models = await modelsOfUpstream([upstream.url])
   const other = await servePageApp(t, { models })
   const { page } = await open(t, inProject, { at: other })
@@ -392,7 +392,7 @@ test('the playground works with an upstream that counts tokens only at the end',
 for (const colorScheme of ['light', 'dark'] as const) {
   for (const width of [360, 1400]) {
     test(`the playground is accessible: ${colorScheme}, ${width} px`, { skip }, async (t) => {
-      backend.script = saying('{"a": [1, 2]}')
+      backend.script = scriptOf('{"a": [1, 2]}')
       const settings = encodeURIComponent('{"logprobs":true,"top_logprobs":3}')
       const { page, problems } = await open(t, `${inProject}&a=${settings}&b={}`, {
         colorScheme,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, type TestContext, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { keys } from '../support/app.ts'
-import { noBrowser, openBrowser, openPage, watched } from '../support/browser.ts'
+import { collectProblems, noBrowser, openBrowser, openPage } from '../support/browser.ts'
 import { buildPage } from '../support/built-page.ts'
 import { project } from '../support/calls.ts'
 import { comparedRuns, runId } from '../support/compared-runs.ts'
@@ -129,7 +129,7 @@ test('the page works on PostgreSQL without a model: list, trace, feedback, queue
   ])
   assert.ok(browser)
   const { page } = await openPage(browser, t, `${server.address}/ui/#key=${keys.alice}`)
-  const problems = watched(page, server.address)
+  const problems = collectProblems(page, server.address)
   await page.getByText('No model is served; the record is available.').waitFor()
   await page.getByRole('link', { name: project }).click()
   await page.getByText('153 calls', { exact: true }).waitFor()

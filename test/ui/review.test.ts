@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, type TestContext, test } from 'node:test'
 import { keys } from '../support/app.ts'
-import { assertAccessible, noBrowser, type Seen } from '../support/browser.ts'
+import { assertAccessible, noBrowser, type OpenedPage } from '../support/browser.ts'
 import { project } from '../support/calls.ts'
 import { chatCall, idOf, pageTests, writeCalls } from '../support/page-app.ts'
 import { createQueue } from '../support/queues.ts'
@@ -46,7 +46,7 @@ const open = (
   queue: string,
   search = '',
   opening: Parameters<typeof openPath>[2] = {},
-): Promise<Seen> => openPath(t, `/ui/acme/qa/queues/${queue}/review${search}`, opening)
+): Promise<OpenedPage> => openPath(t, `/ui/acme/qa/queues/${queue}/review${search}`, opening)
 
 async function said(call: number): Promise<[string, unknown][]> {
   const ref = `weave:///${project}/call/${idOf('chat', call)}`

@@ -4,7 +4,7 @@ import { after, test } from 'node:test'
 import { noBrowser } from '../support/browser.ts'
 import { project } from '../support/calls.ts'
 import { pageTests } from '../support/page-app.ts'
-import { promptTokensOf, saying, scriptedBackend } from '../support/scripted-backend.ts'
+import { promptTokensOf, scriptedBackend, scriptOf } from '../support/scripted-backend.ts'
 
 const skip = noBrowser
 const backend = scriptedBackend()
@@ -13,7 +13,7 @@ const { open } = await pageTests({ after }, { backend })
 /** Gives the right answer only when told to be careful. */
 backend.script = (request, signal) => {
   const asked = String.fromCodePoint(...promptTokensOf(request))
-  return saying(asked.includes('careful') ? 'It is Bamako.' : 'It is Lagos.')(request, signal)
+  return scriptOf(asked.includes('careful') ? 'It is Bamako.' : 'It is Lagos.')(request, signal)
 }
 
 test('the whole page in one story, from a question to the comparison of its answers', {

@@ -14,7 +14,7 @@ import { takeNextItem } from '../../src/storage/queues/progress.ts'
 import { addQueue } from '../../src/storage/queues/queues.ts'
 import { compileCondition } from '../../src/storage/sql/conditions.ts'
 import { sql, trusted } from '../../src/storage/sql/sql.ts'
-import { openPlanned } from '../support/query-plans.ts'
+import { openWithPlans } from '../support/query-plans.ts'
 import { queueRow } from '../support/stored-queues.ts'
 
 const project = 'acme/qa'
@@ -43,7 +43,7 @@ test('statements are not planned anew for the values of parameters, and give the
 })
 
 test('the feedback of an object is found by its ref and sorted', (t) => {
-  const { tx, planOf } = openPlanned(t)
+  const { tx, planOf } = openWithPlans(t)
   const asked = '{"$expr":{"$eq":[{"$getField":"svc_ref"},{"$literal":"weave:///acme/qa/call/1"}]}}'
   const conditions = [compileCondition(parseExpressionText(asked), feedbackFields('query'), tx.dialect)]
   const order = [trusted('created_at'), trusted('id')]
@@ -59,7 +59,7 @@ test('the feedback of an object is found by its ref and sorted', (t) => {
 })
 
 test('the values of a list are looked up by key, whatever its length and the order', (t) => {
-  const { tx, planOf } = openPlanned(t)
+  const { tx, planOf } = openWithPlans(t)
   const order = [trusted('started_at ASC'), trusted('id ASC')]
   const page = { projectId: project, limit: null, offset: 0 }
   for (const length of [1, 2, 5, 100]) {
@@ -95,7 +95,7 @@ test('the values of a list are looked up by key, whatever its length and the ord
 })
 
 test('only keys are sorted, and then the rows are read one by one', (t) => {
-  const { tx, planOf } = openPlanned(t)
+  const { tx, planOf } = openWithPlans(t)
   const query = { projectId: project, conditions: [], order: [trusted('op_name')], limit: null, offset: 0 }
   const columns = { large: new Set(['inputs'] as const), totalStorageSize: false }
   assert.deepEqual(planOf(selectCalls(tx, query, columns, 1)), [
@@ -108,7 +108,7 @@ test('only keys are sorted, and then the rows are read one by one', (t) => {
 })
 
 test('a new version reads only what it needs of the other versions', async (t) => {
-  const { tx, plans } = openPlanned(t)
+  const { tx, plans } = openWithPlans(t)
   const object = {
     project_id: project,
     object_id: 'o',
@@ -138,7 +138,7 @@ test('a new version reads only what it needs of the other versions', async (t) =
 })
 
 test('versions are looked up one by one, not as all names with all digests', async (t) => {
-  const { tx, plans } = openPlanned(t)
+  const { tx, plans } = openWithPlans(t)
   const versions = ['a', 'b', 'c'].map((name) => ({ object_id: name, digest: name.toUpperCase() }))
   await readVersions(
     tx,
@@ -152,7 +152,7 @@ test('versions are looked up one by one, not as all names with all digests', asy
 })
 
 test('an annotator who has finished a queue is answered without reading its items', async (t) => {
-  const { tx, plans } = openPlanned(t)
+  const { tx, plans } = openWithPlans(t)
   await addQueue(tx, queueRow(project))
   await tx.run(
     sql`INSERT INTO annotation_queue_items (project_id, id, queue_id, position, call_id, call_op_name, call_trace_id,
@@ -176,7 +176,7 @@ test('an annotator who has finished a queue is answered without reading its item
 })
 
 test('stored completions are read in index order, from the end of the last page, without sorting', (t) => {
-  const { tx, planOf } = openPlanned(t)
+  const { tx, planOf } = openWithPlans(t)
   const page = { project, model: 'small', metadata: new Map([['run', '1']]), limit: 20, now: 1 }
   for (const order of ['asc', 'desc'] as const) {
     const sign = order === 'asc' ? '>' : '<'

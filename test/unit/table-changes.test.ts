@@ -3,8 +3,8 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { createYieldToLoop } from '../../src/domain/yielding.ts'
 import { applyChanges, type Change, RowOrder } from '../../src/operations/tables/row-order.ts'
+import { yieldAtEachStep } from '../support/event-loop.ts'
 import { refusedWith } from '../support/refusals.ts'
-import { breatheAtEachStep } from '../support/stepping.ts'
 
 const never = () => undefined
 
@@ -104,7 +104,7 @@ test('a long order changes like a list, and a change moves one block of it at mo
 })
 
 test('changes stop when the request is aborted', async (t) => {
-  breatheAtEachStep(t)
+  yieldAtEachStep(t)
   const leaving = new AbortController()
   const order = new RowOrder()
   const changes = Array.from({ length: 1000 }, (_, n): Change => ({ append: String(n) }))

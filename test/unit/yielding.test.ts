@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createYieldToLoop } from '../../src/domain/yielding.ts'
-import { breatheAtEachStep } from '../support/stepping.ts'
+import { yieldAtEachStep } from '../support/event-loop.ts'
 
 test('work continues while its time slice lasts, and then lets other work run', async (t) => {
   let time = 0
@@ -19,7 +19,7 @@ test('work continues while its time slice lasts, and then lets other work run', 
 })
 
 test('aborted work ends at its next yield, with the reason', async (t) => {
-  breatheAtEachStep(t)
+  yieldAtEachStep(t)
   const leaving = new AbortController()
   const yieldToLoop = createYieldToLoop(leaving.signal)
   await yieldToLoop()

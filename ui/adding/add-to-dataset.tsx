@@ -1,14 +1,14 @@
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { Dialog } from '../parts/dialog.tsx'
-import { FormFoot } from '../parts/form-foot.tsx'
+import { FormFooter } from '../parts/form-footer.tsx'
 import { Failed, Skeleton } from '../parts/states.tsx'
-import { paths } from '../places.ts'
+import { paths } from '../routes.ts'
 import { readPayloads } from '../server/calls.ts'
 import { addRows, type Column, makeDataset, readDatasets, rowOf } from '../server/datasets.ts'
 import { useLoading } from '../server/loading.ts'
 import { type JsonNode, membersOf, nodeAt } from '../value/json-index.ts'
 import { countText } from '../value/units.ts'
-import { DoneAdding } from './done-adding.tsx'
+import { AddedDialog } from './done-adding.tsx'
 
 /** Calls that are read in one request. */
 const callsAtOnce = 100
@@ -33,7 +33,7 @@ async function readAll(project: string, calls: readonly string[], signal: AbortS
 
 /** Adds rows made from calls to an existing or a new dataset. */
 export function AddToDataset({ project, calls, onClose }: Props) {
-  const { value, error, again } = useLoading(
+  const { value, error, reload } = useLoading(
     (signal) => readAll(project, calls, signal),
     [project, calls.join()],
   )
@@ -70,7 +70,7 @@ export function AddToDataset({ project, calls, onClose }: Props) {
   }
   if (done !== undefined) {
     return (
-      <DoneAdding
+      <AddedDialog
         label={title}
         text={`${rowsText(value?.found.length ?? 0)} added.`}
         to={{ name: done, href: paths.object(project, done) }}
@@ -80,7 +80,7 @@ export function AddToDataset({ project, calls, onClose }: Props) {
   }
   return (
     <Dialog label={title} onClose={onClose}>
-      {error && <Failed error={error} again={again} />}
+      {error && <Failed error={error} retry={reload} />}
       {!error && value === undefined && <Skeleton rows={4} />}
       {value && (
         <form
@@ -145,9 +145,9 @@ export function AddToDataset({ project, calls, onClose }: Props) {
               {countText(calls.length - value.found.length)} of the calls no longer exist: deleted or expired.
             </p>
           )}
-          <FormFoot {...{ failure, onClose }} canSubmit={isReady && !isWorking}>
+          <FormFooter {...{ failure, onClose }} canSubmit={isReady && !isWorking}>
             Add {rowsText(value.found.length)}
-          </FormFoot>
+          </FormFooter>
         </form>
       )}
     </Dialog>

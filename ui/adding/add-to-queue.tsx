@@ -1,11 +1,11 @@
 import { useState } from 'preact/hooks'
 import { Dialog } from '../parts/dialog.tsx'
 import { Skeleton } from '../parts/states.tsx'
-import { paths } from '../places.ts'
+import { paths } from '../routes.ts'
 import { useLoading } from '../server/loading.ts'
 import { type Added, addToQueue, makeQueue, mostQueues, type Queue, readQueues } from '../server/queues.ts'
 import { countText } from '../value/units.ts'
-import { DoneAdding } from './done-adding.tsx'
+import { AddedDialog } from './done-adding.tsx'
 
 interface Props {
   project: string
@@ -43,7 +43,7 @@ export function AddToQueue({ project, calls, onClose }: Props) {
 
   if (done) {
     return (
-      <DoneAdding
+      <AddedDialog
         label={title}
         text={addedText(done.added)}
         to={{ name: done.name, href: paths.queue(project, done.id) }}

@@ -11,7 +11,7 @@ interface Props {
 }
 
 /** Shows what was added, with a link to it. */
-export function DoneAdding({ label, text, to, onClose }: Props) {
+export function AddedDialog({ label, text, to, onClose }: Props) {
   return (
     <Dialog label={label} onClose={onClose}>
       <div class="add-to">

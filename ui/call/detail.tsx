@@ -3,13 +3,13 @@ import { useMemo, useState } from 'preact/hooks'
 import { AddToDataset } from '../adding/add-to-dataset.tsx'
 import { AddToQueue } from '../adding/add-to-queue.tsx'
 import { ExportButton } from '../export/button.tsx'
-import { Copied } from '../parts/copied.tsx'
+import { CopyButton } from '../parts/copy-button.tsx'
 import { DownloadButton } from '../parts/download-button.tsx'
-import { type KeyBinding, useKeys } from '../parts/keys.ts'
+import { type Shortcut, useShortcuts } from '../parts/shortcuts.ts'
 import { Failed, Skeleton } from '../parts/states.tsx'
 import { Status } from '../parts/status.tsx'
 import { Time } from '../parts/time.tsx'
-import { paths } from '../places.ts'
+import { paths } from '../routes.ts'
 import {
   type CallRow,
   costOf,
@@ -24,7 +24,7 @@ import { useLoading } from '../server/loading.ts'
 import { Chat } from '../value/chat.tsx'
 import { type JsonNode, nodeAt, sourceOf, stringOf } from '../value/json-index.ts'
 import { JsonTree } from '../value/json-tree.tsx'
-import { askedIn, saidIn } from '../value/messages.ts'
+import { inputMessages, outputMessages } from '../value/messages.ts'
 import { PlainText } from '../value/plain-text.tsx'
 import { costText, countText, durationText, sizeText } from '../value/units.ts'
 import { Feedback } from './feedback.tsx'
@@ -48,7 +48,7 @@ interface Props {
 
 /** A whole call. */
 export function CallDetail({ project, call: id, withTrace = false, isBeside = false, onChanged }: Props) {
-  const { value: call, error, again } = useLoading((signal) => readCall(project, id, signal), [project, id])
+  const { value: call, error, reload } = useLoading((signal) => readCall(project, id, signal), [project, id])
   const [tab, setTab] = useState(chosen)
   const isThis = call !== undefined && stringOf(nodeAt(call, 'id')) === id
   const [front, setFront] = useState<'queue' | 'dataset'>()
@@ -56,11 +56,11 @@ export function CallDetail({ project, call: id, withTrace = false, isBeside = fa
     chosen = next
     setTab(next)
   }
-  const changing: KeyBinding[] = [
+  const changing: Shortcut[] = [
     { keys: ['a'], does: 'Add to a queue', run: () => setFront('queue') },
     { keys: ['d'], does: 'Add to a dataset', run: () => setFront('dataset') },
   ]
-  const bindings: KeyBinding[] = [
+  const bindings: Shortcut[] = [
     { keys: ['c'], does: 'Conversation', run: () => choose('chat') },
     { keys: ['s'], does: 'Surprise (needs log-probabilities)', run: () => choose('surprise') },
     { keys: ['i'], does: 'Input', run: () => choose('input') },
@@ -69,8 +69,8 @@ export function CallDetail({ project, call: id, withTrace = false, isBeside = fa
     { keys: ['n'], does: 'Feedback and notes', run: () => choose('feedback') },
     ...(isFile ? [] : changing),
   ]
-  useKeys('Call', isBeside ? [] : bindings)
-  if (error) return <Failed error={error} again={again} />
+  useShortcuts('Call', isBeside ? [] : bindings)
+  if (error) return <Failed error={error} retry={reload} />
   if (!isThis) return <Skeleton rows={12} />
   return (
     <>
@@ -102,8 +102,8 @@ function Shown({ project, id, call, withTrace, isBeside, tab: wanted, choose, ad
   // These members are small, and their numbers (sizes and times) lose no digits.
   const row = JSON.parse(`{${lightText(call)}}`) as CallRow
   const [inputs, output] = [nodeAt(call, 'inputs'), nodeAt(call, 'output')]
-  const asked = useMemo(() => askedIn(inputs), [inputs])
-  const said = useMemo(() => saidIn(output), [output])
+  const asked = useMemo(() => inputMessages(inputs), [inputs])
+  const said = useMemo(() => outputMessages(output), [output])
   const isChat = asked !== undefined || said !== undefined
   const tokens = tokensIn(output)
   const isThere = (one: Tab) => {
@@ -116,7 +116,7 @@ function Shown({ project, id, call, withTrace, isBeside, tab: wanted, choose, ad
     <article class="detail" aria-label={nameOf(row)}>
       <header class="detail-head">
         <h2>{nameOf(row)}</h2>
-        <Copied text={id} label="Copy call ID" />
+        <CopyButton text={id} label="Copy call ID" />
         <span class="detail-tools">
           {!isBeside && !isFile && (
             <>
@@ -179,8 +179,8 @@ function Shown({ project, id, call, withTrace, isBeside, tab: wanted, choose, ad
 
 /** Its code is loaded when the tab is opened. */
 function SurpriseTab(props: { project: string; inputs: JsonNode | undefined; choices: JsonNode[] }) {
-  const { value, error, again } = useLoading(() => import('./surprise.tsx'), [])
-  if (error) return <Failed error={error} again={again} />
+  const { value, error, reload } = useLoading(() => import('./surprise.tsx'), [])
+  if (error) return <Failed error={error} retry={reload} />
   return value === undefined ? <Skeleton rows={6} /> : <value.RecordedSurprise {...props} />
 }
 
@@ -257,9 +257,9 @@ export function Value({ node, name }: { node: JsonNode | undefined; name: string
   return (
     <>
       <div class="value-tools">
-        <Copied text={text ?? sourceOf(node)} label="Copy value">
+        <CopyButton text={text ?? sourceOf(node)} label="Copy value">
           Copy
-        </Copied>
+        </CopyButton>
         <DownloadButton
           text={text ?? sourceOf(node)}
           name={`${name}.${text === undefined ? 'json' : 'txt'}`}

@@ -1,11 +1,17 @@
 import { useState } from 'preact/hooks'
 import { Icon } from '../parts/icon.tsx'
-import { type KeyBinding, useKeys } from '../parts/keys.ts'
+import { type Shortcut, useShortcuts } from '../parts/shortcuts.ts'
 import { Failed, Skeleton } from '../parts/states.tsx'
 import { Time } from '../parts/time.tsx'
-import { addFeedback, feedbackOf, type NewFeedback, removeFeedback, type Said } from '../server/feedback.ts'
+import {
+  addFeedback,
+  type FeedbackEntry,
+  feedbackOf,
+  type NewFeedback,
+  removeFeedback,
+} from '../server/feedback.ts'
 import { useLoading } from '../server/loading.ts'
-import { who } from '../server/session.ts'
+import { currentUser } from '../server/session.ts'
 import { nodeAt, stringOf } from '../value/json-index.ts'
 import { JsonTree } from '../value/json-tree.tsx'
 
@@ -17,14 +23,14 @@ interface Props {
 
 /** Feedback on a call from people and scorers, with a form to add some. */
 export function Feedback({ project, call, onChanged }: Props) {
-  const { value, error, again } = useLoading((signal) => feedbackOf(project, call, signal), [project, call])
+  const { value, error, reload } = useLoading((signal) => feedbackOf(project, call, signal), [project, call])
   const [failure, setFailure] = useState<Error>()
   const [note, setNote] = useState('')
   const change = async (work: Promise<void>) => {
     try {
       await work
       setFailure(undefined)
-      again()
+      reload()
       onChanged?.()
       return true
     } catch (given) {
@@ -36,13 +42,13 @@ export function Feedback({ project, call, onChanged }: Props) {
   const keepNote = async () => {
     if (note.trim() !== '' && (await add({ kind: 'note', note: note.trim() }))) setNote('')
   }
-  const bindings: KeyBinding[] = [
+  const bindings: Shortcut[] = [
     { keys: ['+'], does: 'Thumbs up', run: () => void add({ kind: 'reaction', emoji: '👍' }) },
     { keys: ['-'], does: 'Thumbs down', run: () => void add({ kind: 'reaction', emoji: '👎' }) },
     { keys: ['Ctrl+Enter'], does: 'Add note', whileTyping: true, run: () => void keepNote() },
   ]
-  useKeys('Feedback', isFile ? [] : bindings)
-  if (error) return <Failed error={error} again={again} />
+  useShortcuts('Feedback', isFile ? [] : bindings)
+  if (error) return <Failed error={error} retry={reload} />
   if (value === undefined) return <Skeleton rows={3} />
   return (
     <div class="feedback">
@@ -92,7 +98,7 @@ export function Feedback({ project, call, onChanged }: Props) {
               <span class="muted">
                 {one.by} <Time at={one.at} />
               </span>
-              {one.by === who.value?.user && (
+              {one.by === currentUser.value?.user && (
                 <button
                   type="button"
                   class="icon-button"
@@ -110,7 +116,7 @@ export function Feedback({ project, call, onChanged }: Props) {
   )
 }
 
-function What({ said: { type, payload } }: { said: Said }) {
+function What({ said: { type, payload } }: { said: FeedbackEntry }) {
   const [emoji, note] = [stringOf(nodeAt(payload, 'emoji')), stringOf(nodeAt(payload, 'note'))]
   if (emoji !== undefined) return <span class="emoji">{emoji}</span>
   if (note !== undefined) return <span class="note">{note}</span>

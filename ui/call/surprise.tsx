@@ -1,10 +1,10 @@
-import { paths } from '../places.ts'
-import { go } from '../routes.ts'
+import { navigate } from '../router.ts'
+import { paths } from '../routes.ts'
 import { forkAt, type Token } from '../screens/play/answer.ts'
-import { handOver } from '../screens/play/handed.ts'
+import { passToPlayground } from '../screens/play/handover.ts'
 import { withOpen } from '../screens/play/play.ts'
 import { Surprise } from '../screens/play/surprise.tsx'
-import { askedIn } from '../screens/play/turns.ts'
+import { requestIn } from '../screens/play/turns.ts'
 import { type JsonNode, sourceOf } from '../value/json-index.ts'
 
 interface Props {
@@ -15,7 +15,7 @@ interface Props {
 
 /** A recorded answer, coloured by log-probability. Choosing another token makes the model continue from there. */
 export function RecordedSurprise({ project, inputs, choices }: Props) {
-  const asked = askedIn(inputs)
+  const asked = requestIn(inputs)
   return choices.map((choice, index) => {
     const tokens = JSON.parse(sourceOf(choice)) as Token[]
     const fork = (at: number, rank: number) => {
@@ -24,8 +24,12 @@ export function RecordedSurprise({ project, inputs, choices }: Props) {
       if (asked === undefined || text === undefined) return
       const last = asked.turns.at(-1)
       const before = last?.isOpen ? last.text : ''
-      handOver({ turns: withOpen(asked.turns, before + text), settings: asked.settings, isAsked: true })
-      go(paths.play({ p: project }))
+      passToPlayground({
+        turns: withOpen(asked.turns, before + text),
+        settings: asked.settings,
+        isAsked: true,
+      })
+      navigate(paths.play({ p: project }))
     }
     return (
       <section key={index}>

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { Icon } from '../parts/icon.tsx'
-import { useKeys } from '../parts/keys.ts'
+import { useShortcuts } from '../parts/shortcuts.ts'
 import type { Exported } from './make.ts'
 
 interface Props {
@@ -37,7 +37,7 @@ function Live({ what, load, hasKey = false }: Props) {
     }
   }
   const label = `Export ${what} as one file`
-  useKeys('Export', hasKey ? [{ keys: ['e'], does: label, run: () => void run() }] : [])
+  useShortcuts('Export', hasKey ? [{ keys: ['e'], does: label, run: () => void run() }] : [])
   return (
     <>
       <button

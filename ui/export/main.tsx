@@ -1,14 +1,14 @@
 import { render } from 'preact'
 import { useState } from 'preact/hooks'
 import { CallDetail } from '../call/detail.tsx'
-import { Guarded } from '../parts/guarded.tsx'
+import { ErrorBoundary } from '../parts/error-boundary.tsx'
 import { Icon } from '../parts/icon.tsx'
-import { KeySheet } from '../parts/key-sheet.tsx'
-import { listenToKeys, useKeys } from '../parts/keys.ts'
+import { listenForShortcuts, useShortcuts } from '../parts/shortcuts.ts'
+import { ShortcutsDialog } from '../parts/shortcuts-dialog.tsx'
 import { Empty } from '../parts/states.tsx'
 import { ThemeButton } from '../parts/theme-button.tsx'
-import { type Place, paths, placeOf } from '../places.ts'
-import { followLinks, place } from '../routes.ts'
+import { followLinks, route } from '../router.ts'
+import { paths, type Route, routeOf } from '../routes.ts'
 import { CallsScreen } from '../screens/calls/screen.tsx'
 import { ChartsScreen } from '../screens/charts/screen.tsx'
 import { CompareScreen } from '../screens/compare/screen.tsx'
@@ -20,11 +20,11 @@ import { type Contents, contents } from './contents.ts'
 /** An exported screen: the screen of the page, without what sends requests or changes anything. */
 function File({ within }: { within: Contents }) {
   const [isShowingKeys, setShowingKeys] = useState(false)
-  const here = place.value
+  const here = route.value
   const madeOn = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short' }).format(
     new Date(within.madeAt),
   )
-  useKeys('Everywhere', [{ keys: ['?'], does: 'Keyboard shortcuts', run: () => setShowingKeys(true) }])
+  useShortcuts('Everywhere', [{ keys: ['?'], does: 'Keyboard shortcuts', run: () => setShowingKeys(true) }])
   return (
     <>
       <header class="top">
@@ -46,17 +46,17 @@ function File({ within }: { within: Contents }) {
         <strong>A copy</strong>, made by {within.madeBy} on {madeOn}, Heddle {within.version}.{' '}
         {within.holds.join(' ')}
       </aside>
-      <Guarded key={JSON.stringify(here)}>
+      <ErrorBoundary key={JSON.stringify(here)}>
         <Screen here={here} within={within} />
-      </Guarded>
-      {isShowingKeys && <KeySheet onClose={() => setShowingKeys(false)} />}
+      </ErrorBoundary>
+      {isShowingKeys && <ShortcutsDialog onClose={() => setShowingKeys(false)} />}
     </>
   )
 }
 
-function Screen({ here, within: { project, path } }: { here: Place; within: Contents }) {
+function Screen({ here, within: { project, path } }: { here: Route; within: Contents }) {
   // Other screens and other projects are not in the file.
-  const { screen } = placeOf(new URL(path, location.href).pathname)
+  const { screen } = routeOf(new URL(path, location.href).pathname)
   const isWithin = here.screen === 'call' || here.screen === screen
   if (isWithin && 'project' in here && here.project === project) {
     if (here.screen === 'trace') return <TraceScreen key={here.trace} project={project} trace={here.trace} />
@@ -93,6 +93,6 @@ function Screen({ here, within: { project, path } }: { here: Place; within: Cont
 if (contents !== undefined) {
   document.title = `${contents.title} · Heddle`
   followLinks()
-  listenToKeys()
+  listenForShortcuts()
   render(<File within={contents} />, document.getElementById('page') as HTMLElement)
 }

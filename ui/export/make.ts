@@ -1,6 +1,6 @@
 import { saveAs } from '../parts/save-as.ts'
-import { keepAnswers } from '../server/ask.ts'
-import { who } from '../server/session.ts'
+import { captureAnswers } from '../server/request.ts'
+import { currentUser } from '../server/session.ts'
 import type { Contents } from './contents.ts'
 
 /** Name of the template of the file, as the build gave it. */
@@ -28,7 +28,7 @@ export async function exportScreen(exported: Exported, signal: AbortSignal): Pro
   const answers = new Map<string, string>()
   const own = new AbortController()
   signal.addEventListener('abort', () => own.abort(signal.reason), { once: true })
-  keepAnswers(own.signal, answers)
+  captureAnswers(own.signal, answers)
   const { holds, rows } = await collect(answers, own.signal)
   const length = [...answers.values()].reduce((all, text) => all + text.length, 0)
   if (length > mostCharacters) throw new Error('This is too large for one file.')
@@ -37,8 +37,8 @@ export async function exportScreen(exported: Exported, signal: AbortSignal): Pro
     project,
     path,
     madeAt: new Date().toISOString(),
-    madeBy: who.value?.user ?? '',
-    version: who.value?.version ?? '',
+    madeBy: currentUser.value?.user ?? '',
+    version: currentUser.value?.version ?? '',
     holds,
     ...(rows !== undefined && { rows }),
     answers: [...answers],

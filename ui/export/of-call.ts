@@ -1,4 +1,4 @@
-import { paths } from '../places.ts'
+import { paths } from '../routes.ts'
 import { readCall } from '../server/calls.ts'
 import { feedbackOf } from '../server/feedback.ts'
 import type { Exported } from './make.ts'

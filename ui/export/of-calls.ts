@@ -1,7 +1,7 @@
 import type { LightCall } from '../../src/operations/views/contract.ts'
 import { type CallsView, countCalls, newestOf, readPage } from '../server/calls.ts'
 import type { Exported } from './make.ts'
-import { keepList, mostListed } from './whole-calls.ts'
+import { captureList, mostListed } from './whole-calls.ts'
 
 /** The list with its filter, order and columns, from the first row. */
 export function exportOfCalls(view: CallsView, pageSize: number): Exported {
@@ -21,7 +21,7 @@ export function exportOfCalls(view: CallsView, pageSize: number): Exported {
         if (more.length === 0) break
         calls.push(...more)
       }
-      return keepList({ project, calls, all, what: 'calls' }, kept, signal)
+      return captureList({ project, calls, all, what: 'calls' }, kept, signal)
     },
   }
 }

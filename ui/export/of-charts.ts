@@ -1,4 +1,4 @@
-import { paths } from '../places.ts'
+import { paths } from '../routes.ts'
 import { readCharts } from '../screens/charts/data.ts'
 import { type Range, rangeText } from '../screens/charts/range.ts'
 import type { ChartView } from '../server/charts.ts'

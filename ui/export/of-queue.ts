@@ -1,8 +1,8 @@
 import type { LightCall } from '../../src/operations/views/contract.ts'
-import { readPreviewed } from '../screens/queue/previewed.ts'
+import { readItemsWithPreviews } from '../screens/queue/item-previews.ts'
 import { type ItemsView, readQueue, readRules, readStats } from '../server/queues.ts'
 import type { Exported } from './make.ts'
-import { keepList, mostListed } from './whole-calls.ts'
+import { captureList, mostListed } from './whole-calls.ts'
 
 /** A queue with its calls and their feedback. */
 export function exportOfQueue(view: ItemsView, pageSize: number): Exported {
@@ -20,12 +20,12 @@ export function exportOfQueue(view: ItemsView, pageSize: number): Exported {
       const calls: LightCall[] = []
       let rows = 0
       while (rows < Math.min(all, mostListed)) {
-        const page = await readPreviewed(view, { offset: rows, limit: pageSize }, signal)
+        const page = await readItemsWithPreviews(view, { offset: rows, limit: pageSize }, signal)
         if (page.length === 0) break
         rows += page.length
         calls.push(...page.flatMap(({ call }) => call ?? []))
       }
-      const { holds } = await keepList({ project, calls, all, what: 'items' }, kept, signal)
+      const { holds } = await captureList({ project, calls, all, what: 'items' }, kept, signal)
       return { holds, rows }
     },
   }

@@ -1,7 +1,7 @@
-import { paths } from '../places.ts'
+import { paths } from '../routes.ts'
 import { readHits } from '../screens/search/hits.ts'
 import type { Exported } from './make.ts'
-import { keepList } from './whole-calls.ts'
+import { captureList } from './whole-calls.ts'
 
 /** The calls found, as many as are on the screen. */
 export function exportOfSearch(project: string, text: string, shown: number): Exported {
@@ -14,7 +14,7 @@ export function exportOfSearch(project: string, text: string, shown: number): Ex
       const { hits, next } = await readHits({ project, text, after: undefined, wanted: shown }, signal)
       const calls = hits.map(({ call }) => call)
       const all = next === null ? calls.length : undefined
-      return keepList({ project, calls, all, what: 'matching calls' }, kept, signal)
+      return captureList({ project, calls, all, what: 'matching calls' }, kept, signal)
     },
   }
 }

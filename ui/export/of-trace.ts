@@ -1,8 +1,8 @@
-import { paths } from '../places.ts'
+import { paths } from '../routes.ts'
 import { mostOfTrace, nameOf, readTrace, type TraceCall } from '../server/calls.ts'
 import { countText } from '../value/units.ts'
 import type { Exported } from './make.ts'
-import { keepWhole } from './whole-calls.ts'
+import { captureWholeCalls } from './whole-calls.ts'
 
 /** A trace with the values of its calls: first the selected one, then from the top. */
 export function exportOfTrace(
@@ -21,7 +21,7 @@ export function exportOfTrace(
       const ordered = rows
         .map((row) => ({ ...row, isSaid: row.feedback > 0 }))
         .toSorted((one, other) => Number(other.id === chosen) - Number(one.id === chosen))
-      return { holds: holds(rows.length, await keepWhole(project, ordered, kept, signal)) }
+      return { holds: holds(rows.length, await captureWholeCalls(project, ordered, kept, signal)) }
     },
   }
 }

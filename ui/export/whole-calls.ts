@@ -1,6 +1,6 @@
 import type { LightCall } from '../../src/operations/views/contract.ts'
-import { keepCalls } from '../server/calls.ts'
-import { feedbackOf, keepSilence } from '../server/feedback.ts'
+import { captureCalls } from '../server/calls.ts'
+import { captureNoFeedback, feedbackOf } from '../server/feedback.ts'
 import { countText } from '../value/units.ts'
 
 /** Calls whose values a file contains at most; of more calls, the first ones. */
@@ -15,14 +15,14 @@ interface Kept {
 }
 
 /** Keeps the values and the feedback of these calls, as far as the file has room. Returns the number of calls that it kept. */
-export async function keepWhole(
+export async function captureWholeCalls(
   project: string,
   calls: readonly Kept[],
   kept: Map<string, string>,
   signal: AbortSignal,
 ): Promise<number> {
-  const whole = withinReach(calls)
-  await keepCalls(
+  const whole = withinLimits(calls)
+  await captureCalls(
     project,
     whole.map(({ id }) => id),
     kept,
@@ -30,13 +30,13 @@ export async function keepWhole(
   )
   for (const { id, isSaid } of whole) {
     if (isSaid) await feedbackOf(project, id, signal)
-    else keepSilence(project, id, kept)
+    else captureNoFeedback(project, id, kept)
   }
   return whole.length
 }
 
 /** The first call is always kept, however large it is. */
-function withinReach(calls: readonly Kept[]): readonly Kept[] {
+function withinLimits(calls: readonly Kept[]): readonly Kept[] {
   let bytes = 0
   return calls.slice(0, mostCalls).filter(({ storage_size_bytes }, index) => {
     bytes += storage_size_bytes
@@ -57,14 +57,14 @@ interface Listed {
 }
 
 /** Keeps the calls of a list, so that each can be opened in the file. */
-export async function keepList(
+export async function captureList(
   { project, calls, all, what }: Listed,
   kept: Map<string, string>,
   signal: AbortSignal,
 ): Promise<{ rows: number; holds: string[] }> {
   const rows = calls.length
   const said = calls.map((call) => ({ ...call, isSaid: call.feedback.length > 0 }))
-  const whole = await keepWhole(project, said, kept, signal)
+  const whole = await captureWholeCalls(project, said, kept, signal)
   const shown =
     all === rows
       ? `all ${countText(rows)} ${what}`

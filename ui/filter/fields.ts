@@ -138,22 +138,22 @@ export function fieldOf(field: string): Field {
   )
 }
 
-const saidTypes: Record<string, string> = { note: 'wandb.note.1', reaction: 'wandb.reaction.1' }
-const saidPrefixes = [
+const feedbackTypes: Record<string, string> = { note: 'wandb.note.1', reaction: 'wandb.reaction.1' }
+const feedbackPrefixes = [
   ['scores.', 'wandb.runnable.'],
   ['annotation.', 'wandb.annotation.'],
 ] as const
 
 /** The type of feedback that a word of the filter bar names; any other word is itself a type. */
-export function typeOfSaid(word: string): string {
-  const prefix = saidPrefixes.find(([short]) => word.startsWith(short) && word.length > short.length)
+export function feedbackTypeOf(word: string): string {
+  const prefix = feedbackPrefixes.find(([short]) => word.startsWith(short) && word.length > short.length)
   if (prefix) return prefix[1] + word.slice(prefix[0].length)
-  return saidTypes[word] ?? word
+  return feedbackTypes[word] ?? word
 }
 
 /** The word of the filter bar for a type of feedback. */
-export function wordOfSaid(type: string): string {
-  const prefix = saidPrefixes.find(([, long]) => type.startsWith(long) && type.length > long.length)
+export function feedbackWordOf(type: string): string {
+  const prefix = feedbackPrefixes.find(([, long]) => type.startsWith(long) && type.length > long.length)
   if (prefix) return prefix[0] + type.slice(prefix[1].length)
-  return Object.keys(saidTypes).find((word) => saidTypes[word] === type) ?? type
+  return Object.keys(feedbackTypes).find((word) => feedbackTypes[word] === type) ?? type
 }

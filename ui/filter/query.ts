@@ -1,4 +1,4 @@
-import { type Field, fieldOf, typeOfSaid } from './fields.ts'
+import { type Field, feedbackTypeOf, fieldOf } from './fields.ts'
 import { type Filter, FilterError, type Sign } from './filter.ts'
 import { exactNumber, readDuration, readSize, readTime } from './quantities.ts'
 
@@ -53,7 +53,7 @@ function said({ sign, value }: OfField): Expression {
   if (sign !== '' && sign !== '=') {
     throw new FilterError(`feedback takes a kind, as in feedback:note; it cannot be compared with ${sign}.`)
   }
-  return exists(`feedback.[${typeOfSaid(value)}].payload`)
+  return exists(`feedback.[${feedbackTypeOf(value)}].payload`)
 }
 
 const operators = { '': '$eq', '=': '$eq', '>': '$gt', '>=': '$gte', '<': '$lt', '<=': '$lte' } as const

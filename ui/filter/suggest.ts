@@ -1,5 +1,5 @@
+import { conditionOf } from './facet-filter.ts'
 import { described, openFields } from './fields.ts'
-import { conditionOf } from './narrowing.ts'
 import { writeFilter } from './text.ts'
 
 interface Suggestion {

@@ -1,21 +1,21 @@
 import { useState } from 'preact/hooks'
+import { ConfirmDialog } from '../parts/confirm-dialog.tsx'
 import { PlainTable } from '../parts/plain-table.tsx'
-import { Question } from '../parts/question.tsx'
 import { Failed, Skeleton } from '../parts/states.tsx'
 import { Time } from '../parts/time.tsx'
-import { wasThere } from '../server/ask.ts'
 import { useLoading } from '../server/loading.ts'
 import { addKey, type KeyRow, readKeys, revokeKey } from '../server/people.ts'
+import { existedUntilDeleted } from '../server/request.ts'
 import { NewKeyDialog } from './new-key.tsx'
 
 /** The keys of a user: its own, or, for admins, those of any user. */
 export function KeyTable({ user, isOwn }: { user: string; isOwn: boolean }) {
   const about = isOwn ? undefined : user
-  const { value, error, again } = useLoading((signal) => readKeys(about, signal), [user])
+  const { value, error, reload } = useLoading((signal) => readKeys(about, signal), [user])
   const [secret, setSecret] = useState<string>()
   const [going, setGoing] = useState<KeyRow>()
   const [isAllShown, setAllShown] = useState(false)
-  if (error) return <Failed error={error} again={again} />
+  if (error) return <Failed error={error} retry={reload} />
   if (value === undefined) return <Skeleton rows={3} />
   if (value.is_configured && value.keys.length === 0) {
     return (
@@ -31,7 +31,7 @@ export function KeyTable({ user, isOwn }: { user: string; isOwn: boolean }) {
       <NewKeyForm
         onMade={(made) => {
           setSecret(made)
-          again()
+          reload()
         }}
         user={about}
       />
@@ -82,13 +82,13 @@ export function KeyTable({ user, isOwn }: { user: string; isOwn: boolean }) {
         <NewKeyDialog user={user} secret={secret} onClose={() => setSecret(undefined)} />
       )}
       {going && (
-        <Question
+        <ConfirmDialog
           title="Revoke this key?"
           text={`${going.name ?? going.id} stops working at once, everywhere.${isOwn ? ' If you signed in with it, you will be signed out.' : ''}`}
           yes="Revoke"
           onYes={async () => {
-            await wasThere(revokeKey(going.id))
-            again()
+            await existedUntilDeleted(revokeKey(going.id))
+            reload()
           }}
           onClose={() => setGoing(undefined)}
         />

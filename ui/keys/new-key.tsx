@@ -1,4 +1,4 @@
-import { Copied } from '../parts/copied.tsx'
+import { CopyButton } from '../parts/copy-button.tsx'
 import { Dialog } from '../parts/dialog.tsx'
 
 /** A key that was just made, shown this once. */
@@ -9,7 +9,7 @@ export function NewKeyDialog({ user, secret, onClose }: { user: string; secret: 
         <p>Copy it now. Only its hash is stored, so it cannot be shown again.</p>
         <div class="command">
           <pre tabIndex={0}>{secret}</pre>
-          <Copied text={secret} label="Copy key" />
+          <CopyButton text={secret} label="Copy key" />
         </div>
         <button type="button" class="main-button" onClick={onClose}>
           Done

@@ -1,4 +1,4 @@
-import { paths, placeOf } from '../places.ts'
+import { paths, routeOf } from '../routes.ts'
 import { parseRef } from '../value/ref.ts'
 
 /** A link to something whose kind is known. */
@@ -71,7 +71,7 @@ function namedByLink(given: string): Named | undefined {
     const path = paths.object(`${entity}/${name}`, id, version)
     return { text: `Object ${id}`, hint: `${entity}/${name}`, path }
   }
-  const { screen } = placeOf(url.pathname)
+  const { screen } = routeOf(url.pathname)
   if (screen === 'nowhere' || screen === 'projects') return undefined
   const path = `${url.pathname}${url.search}`
   return { text: 'Open this link here', hint: path, path }

@@ -2,12 +2,12 @@ import { useLayoutEffect, useMemo, useState } from 'preact/hooks'
 import { Dialog } from '../parts/dialog.tsx'
 import { viewPath } from '../parts/saved-views.tsx'
 import { nextTheme } from '../parts/theme.ts'
-import { paths } from '../places.ts'
-import { go, place } from '../routes.ts'
+import { navigate, route } from '../router.ts'
+import { paths } from '../routes.ts'
 import { useLoading } from '../server/loading.ts'
 import { type ProjectRow, projectsAtOnce, readProjects } from '../server/projects.ts'
 import { readSavedViews } from '../server/saved-views.ts'
-import { findIds } from './found.ts'
+import { findIds } from './find-ids.ts'
 import { type Named, type Names, namesIn } from './names.ts'
 
 interface Choice {
@@ -30,13 +30,13 @@ export function Palette({ onClose, showKeys, signOut, pasted = '' }: Props) {
   const [at, setAt] = useState(0)
   const { value } = useLoading((signal) => readProjects(projectsAtOnce, signal), [])
   const projects = value?.projects
-  const here = place.value
+  const here = route.value
   const project = 'project' in here ? here.project : projects?.[0]?.project
   const views = useLoading(
     async (signal) => (project === undefined ? [] : readSavedViews(project, signal)),
     [project],
   ).value
-  const goTo = (to: string) => () => go(to)
+  const goTo = (to: string) => () => navigate(to)
   const acts: Choice[] = [
     { text: 'Projects', hint: 'go', run: goTo(paths.projects) },
     ...(project === undefined ? [] : screensOf(project)).map(({ text: name, path }) => ({
@@ -80,7 +80,7 @@ export function Palette({ onClose, showKeys, signOut, pasted = '' }: Props) {
   const meant = [...names.named, ...(isFound ? (found.value?.named ?? []) : [])]
   const choices = [
     ...meant.map(choiceOf),
-    ...perhaps(wanted, project, names),
+    ...guessedChoices(wanted, project, names),
     ...fitting.slice(0, 12),
     ...(isLookedFor ? [] : searchFor(wanted, project)),
   ]
@@ -174,16 +174,20 @@ const longestSearch = 200
 function searchFor(text: string, project: string | undefined): Choice[] {
   if (project === undefined || text.length > longestSearch || !/[\p{L}\p{N}]/u.test(text)) return []
   return [
-    { text: `Search calls for “${text}”`, hint: project, run: () => go(paths.search(project, { q: text })) },
+    {
+      text: `Search calls for “${text}”`,
+      hint: project,
+      run: () => navigate(paths.search(project, { q: text })),
+    },
   ]
 }
 
 /** Ids may have other forms than Heddle's; the screen itself says whether such a call or trace exists. */
-function perhaps(text: string, project: string | undefined, { ids, named }: Names): Choice[] {
+function guessedChoices(text: string, project: string | undefined, { ids, named }: Names): Choice[] {
   if (project === undefined || ids.length + named.length > 0) return []
   if (!/^[\w-]{8,128}$/.test(text) || !/\d/.test(text)) return []
   return [
-    { text: `Call ${text}`, hint: project, run: () => go(paths.call(project, text)) },
-    { text: `Trace ${text}`, hint: project, run: () => go(paths.trace(project, text)) },
+    { text: `Call ${text}`, hint: project, run: () => navigate(paths.call(project, text)) },
+    { text: `Trace ${text}`, hint: project, run: () => navigate(paths.trace(project, text)) },
   ]
 }

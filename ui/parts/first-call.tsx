@@ -1,6 +1,6 @@
 import { readEngine } from '../server/engine.ts'
 import { useLoading } from '../server/loading.ts'
-import { who } from '../server/session.ts'
+import { currentUser } from '../server/session.ts'
 import { quoted } from '../value/shell.ts'
 import { Empty } from './states.tsx'
 
@@ -49,7 +49,7 @@ function question(project: string | undefined, further: string): string {
 }
 
 /** A user with access to all entities may use any of them. */
-const ownProject = () => `${who.value?.entities.find((entity) => entity !== '*') ?? 'main'}/default`
+const ownProject = () => `${currentUser.value?.entities.find((entity) => entity !== '*') ?? 'main'}/default`
 
 function start(project_id = ownProject()): string {
   const started_at = new Date().toISOString()

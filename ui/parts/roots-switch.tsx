@@ -1,4 +1,4 @@
-import { setSearch } from '../routes.ts'
+import { setSearch } from '../router.ts'
 
 /** When it is off, calls made by other calls count as well. */
 export function RootsSwitch({ roots }: { roots: boolean }) {

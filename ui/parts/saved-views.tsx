@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
-import { paths } from '../places.ts'
-import { go, search } from '../routes.ts'
+import { navigate, search } from '../router.ts'
+import { paths } from '../routes.ts'
 import { useLoading } from '../server/loading.ts'
 import { changeView, deleteView, readSavedViews, type SavedView, saveView } from '../server/saved-views.ts'
 import { Dialog } from './dialog.tsx'
@@ -57,12 +57,12 @@ interface Props {
 function ViewsDialog({ project, screen, onClose }: Props) {
   const [name, setName] = useState('')
   const [failure, setFailure] = useState<string>()
-  const { value, error, again } = useLoading((signal) => readSavedViews(project, signal), [project])
+  const { value, error, reload } = useLoading((signal) => readSavedViews(project, signal), [project])
   const views = value?.filter((view) => view.screen === screen)
   const kept = keptSearch(search.value)
   const work = (doing: Promise<unknown>) => {
     setFailure(undefined)
-    doing.then(again, (given: Error) => setFailure(given.message))
+    doing.then(reload, (given: Error) => setFailure(given.message))
   }
   const wanted = name.trim()
   const same = views?.find((view) => view.is_own && view.name === wanted)
@@ -162,7 +162,7 @@ function ViewLine({ project, view, isShown, work, onOpen }: LineProps) {
         onClick={(event) => {
           event.preventDefault()
           onOpen()
-          go(viewPath(project, view))
+          navigate(viewPath(project, view))
         }}
       >
         {view.name}

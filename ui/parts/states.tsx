@@ -1,8 +1,8 @@
 import type { ComponentChildren } from 'preact'
-import { paths } from '../places.ts'
-import { isForbidden, isMissing } from '../server/ask.ts'
-import { Copied } from './copied.tsx'
-import { useTryingAgain } from './trying-again.ts'
+import { paths } from '../routes.ts'
+import { isForbidden, isMissing } from '../server/request.ts'
+import { useAutoRetry } from './auto-retry.ts'
+import { CopyButton } from './copy-button.tsx'
 
 interface EmptyProps {
   title: string
@@ -20,7 +20,7 @@ export function Empty({ title, children, command }: EmptyProps) {
       {command !== undefined && (
         <div class="command">
           <pre tabIndex={0}>{command}</pre>
-          <Copied text={command} label="Copy command" />
+          <CopyButton text={command} label="Copy command" />
         </div>
       )}
     </div>
@@ -28,7 +28,7 @@ export function Empty({ title, children, command }: EmptyProps) {
 }
 
 /** The text for something that does not exist, and a link to go on from it. */
-export interface Gone {
+export interface MissingNotice {
   title: string
   href: string
   /** Text of the link. */
@@ -37,16 +37,16 @@ export interface Gone {
 
 interface FailedProps {
   error: Error
-  again?: () => void
-  gone?: Gone
+  retry?: () => void
+  missing?: MissingNotice
 }
 
 /** An error. What may pass is retried automatically, and by a button. */
-export function Failed({ error, again, gone }: FailedProps) {
-  const isTried = useTryingAgain(error, again)
+export function Failed({ error, retry, missing }: FailedProps) {
+  const isTried = useAutoRetry(error, retry)
   if (isForbidden(error)) return <Forbidden why={error.message} />
   const isGone = isMissing(error)
-  if (isGone && gone !== undefined) return <NotThere gone={gone} why={error.message} />
+  if (isGone && missing !== undefined) return <Missing missing={missing} why={error.message} />
   return (
     <div class="state is-failed" role="alert">
       <h2>{isGone ? 'Not found' : 'This could not be loaded'}</h2>
@@ -54,8 +54,8 @@ export function Failed({ error, again, gone }: FailedProps) {
         {error.message}
         {isTried && ' Retrying automatically.'}
       </p>
-      {again && !isGone && (
-        <button type="button" onClick={again}>
+      {retry && !isGone && (
+        <button type="button" onClick={retry}>
           Try again
         </button>
       )}
@@ -73,14 +73,14 @@ export function FailedScreen({ name, ...failed }: FailedProps & { name: string }
   )
 }
 
-function NotThere({ gone, why }: { gone: Gone; why: string }) {
+function Missing({ missing, why }: { missing: MissingNotice; why: string }) {
   return (
     <div class="state" role="alert">
-      <h2>{gone.title}</h2>
+      <h2>{missing.title}</h2>
       <p>{why}</p>
       {!isFile && (
-        <a class="button" href={gone.href}>
-          {gone.to}
+        <a class="button" href={missing.href}>
+          {missing.to}
         </a>
       )}
     </div>

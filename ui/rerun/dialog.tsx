@@ -1,14 +1,14 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { Dialog } from '../parts/dialog.tsx'
-import { FormFoot } from '../parts/form-foot.tsx'
+import { FormFooter } from '../parts/form-footer.tsx'
 import { Failed, Skeleton } from '../parts/states.tsx'
-import { paths } from '../places.ts'
+import { paths } from '../routes.ts'
 import { draftSettings } from '../screens/play/draft.ts'
 import { settingsIn } from '../screens/play/settings.ts'
 import type { CallsView, Part } from '../server/calls.ts'
 import { useLoading } from '../server/loading.ts'
 import { countText } from '../value/units.ts'
-import { findAsked, mostCalls, type Progress, runAgain } from './run.ts'
+import { findRecordedRequests, maxCalls, type Progress, runAgain } from './run.ts'
 
 interface Props {
   view: CallsView
@@ -21,7 +21,7 @@ interface Props {
 /** Asks recorded questions again with other settings, and links to the comparison with what was recorded. */
 export function RunAgain({ view, part, count, onClose }: Props) {
   const { project } = view
-  const { value, error, again } = useLoading((signal) => findAsked(view, part, signal), [view])
+  const { value, error, reload } = useLoading((signal) => findRecordedRequests(view, part, signal), [view])
   const [settings, setSettings] = useState(draftSettings)
   const [system, setSystem] = useState('')
   const [expected, setExpected] = useState('')
@@ -50,7 +50,7 @@ export function RunAgain({ view, part, count, onClose }: Props) {
   }
   return (
     <Dialog label="Ask again" onClose={onClose}>
-      {error && <Failed error={error} again={again} />}
+      {error && <Failed error={error} retry={reload} />}
       {!error && value === undefined && <Skeleton rows={4} />}
       {value && progress === undefined && (
         <form
@@ -98,9 +98,9 @@ export function RunAgain({ view, part, count, onClose }: Props) {
             value={expected}
             onInput={({ currentTarget }) => setExpected(currentTarget.value)}
           />
-          <FormFoot failure={undefined} onClose={onClose} canSubmit={!isWrong && asked.length > 0}>
+          <FormFooter failure={undefined} onClose={onClose} canSubmit={!isWrong && asked.length > 0}>
             Ask {countText(asked.length)} again
-          </FormFoot>
+          </FormFooter>
         </form>
       )}
       {progress && (
@@ -152,7 +152,7 @@ export function RunAgain({ view, part, count, onClose }: Props) {
 function whichText(asked: number, looked: number, count: number | undefined): string {
   const left = looked - asked
   const newest =
-    count !== undefined && count > looked ? `, the first ${countText(mostCalls)} of ${countText(count)}` : ''
+    count !== undefined && count > looked ? `, the first ${countText(maxCalls)} of ${countText(count)}` : ''
   const without = left > 0 ? `; ${countText(left)} without a conversation and an answer are left out` : ''
   return `${countText(asked)} ${asked === 1 ? 'call' : 'calls'}${newest}${without}. Both runs are written as an evaluation.`
 }

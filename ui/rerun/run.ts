@@ -1,36 +1,46 @@
-import { askInPlace } from '../server/answers-at-once.ts'
+import { withAnswerSlot } from '../server/answer-slots.ts'
 import { type CallsView, type Part, readPage, readPayloads } from '../server/calls.ts'
 import { askChat } from '../server/chat.ts'
 import { evaluationsOf } from '../server/evaluation-runs.ts'
 import { jsonNode } from '../value/json-index.ts'
-import { type Asked, askedIn, likeness, requestWith, textIn } from './asked.ts'
+import {
+  type RecordedRequest,
+  recordedRequestIn,
+  requestWith,
+  similarity,
+  textIn,
+} from './recorded-request.ts'
 
 /** Calls that are asked again at most: each is a request to the model, and the user waits for all of them. */
-export const mostCalls = 200
-const payloadsAtOnce = 50
+export const maxCalls = 200
+const payloadsPerRequest = 50
 
-interface Found {
-  asked: readonly Asked[]
+interface FoundRequests {
+  asked: readonly RecordedRequest[]
   /** Calls that were looked at; those without a conversation and an answer are left out. */
   looked: number
 }
 
 /** The newest calls of a view that are chats with an answer. */
-export async function findAsked(view: CallsView, part: Part, signal: AbortSignal): Promise<Found> {
-  const rows = await readPage(view, part, { offset: 0, limit: mostCalls }, signal)
-  const asked: Asked[] = []
-  for (let from = 0; from < rows.length; from += payloadsAtOnce) {
-    const ids = rows.slice(from, from + payloadsAtOnce).map(({ id }) => id)
+export async function findRecordedRequests(
+  view: CallsView,
+  part: Part,
+  signal: AbortSignal,
+): Promise<FoundRequests> {
+  const rows = await readPage(view, part, { offset: 0, limit: maxCalls }, signal)
+  const asked: RecordedRequest[] = []
+  for (let from = 0; from < rows.length; from += payloadsPerRequest) {
+    const ids = rows.slice(from, from + payloadsPerRequest).map(({ id }) => id)
     const payloads = await readPayloads(view.project, ids, signal)
-    asked.push(...ids.flatMap((id) => askedIn(payloads.get(id) ?? jsonNode('null')) ?? []))
+    asked.push(...ids.flatMap((id) => recordedRequestIn(payloads.get(id) ?? jsonNode('null')) ?? []))
   }
   return { asked, looked: rows.length }
 }
 
-interface Wanted {
+interface RunOptions {
   project: string
   name: string
-  asked: readonly Asked[]
+  asked: readonly RecordedRequest[]
   /** As JSON, by name. */
   settings: ReadonlyMap<string, string>
   /** The new system message; empty keeps the recorded one. */
@@ -53,7 +63,7 @@ const code = 'See ui/rerun/ of Heddle: what the page compares when recorded call
 
 /** Asks all of them again, and writes the recorded and the new answers as two runs of one evaluation. */
 export async function runAgain(
-  { project, name, asked, settings, system, expected }: Wanted,
+  { project, name, asked, settings, system, expected }: RunOptions,
   told: (progress: Progress) => void,
   signal: AbortSignal,
 ): Promise<{ recorded: string; again: string } & Progress> {
@@ -78,9 +88,9 @@ export async function runAgain(
     evaluation,
     await evaluations.makeModel(name, `{${[...attributes, `"system":${JSON.stringify(system)}`].join(',')}}`),
   )
-  const scoresOf = (one: Asked, answer: string) =>
+  const scoresOf = (one: RecordedRequest, answer: string) =>
     new Map<string, object>([
-      [likeRecorded, { same: answer === one.answer, words: likeness(one.answer, answer) }],
+      [likeRecorded, { same: answer === one.answer, words: similarity(one.answer, answer) }],
       ...(expected === ''
         ? []
         : [[contains, { expected: answer.toLowerCase().includes(expected.toLowerCase()) }] as const]),
@@ -91,7 +101,7 @@ export async function runAgain(
       const inputs = `{"messages":${one.request.get('messages')}}`
       let answer: string | undefined
       try {
-        answer = await askInPlace({
+        answer = await withAnswerSlot({
           signal,
           onWait: () => told({ ...progress, isHeld: true }),
           ask: () => {

@@ -5,14 +5,14 @@ import type { Field } from './field.ts'
 export type Draft = string | readonly string[] | { readonly [name: string]: Draft } | undefined
 
 /** As JSON, with the digits that were typed. Without `json` there is no answer. */
-interface Judged {
+interface Validated {
   json?: string
   problem?: string
 }
 
 const numberForm = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/
 
-export function judged(field: Field, draft: Draft): Judged {
+export function validateDraft(field: Field, draft: Draft): Validated {
   switch (field.kind) {
     case 'choice':
       return typeof draft === 'string' ? { json: draft } : {}
@@ -25,7 +25,7 @@ export function judged(field: Field, draft: Draft): Judged {
       return { json: `[${inOrder.map(({ json }) => json).join(',')}]` }
     }
     case 'number':
-      return judgedNumber(field, textOf(draft).trim())
+      return validateNumber(field, textOf(draft).trim())
     case 'text': {
       const text = textOf(draft)
       if (text === '') return {}
@@ -35,12 +35,12 @@ export function judged(field: Field, draft: Draft): Judged {
       return { json: JSON.stringify(text) }
     }
     case 'json':
-      return judgedJson(textOf(draft).trim())
+      return validateJson(textOf(draft).trim())
     case 'group': {
       const given = groupOf(draft)
       const members = field.members.map((member) => ({
         member,
-        is: judged(member.field, given[member.name]),
+        is: validateDraft(member.field, given[member.name]),
       }))
       const wrong = members.find(({ is }) => is.problem !== undefined)
       if (wrong) return { problem: `${wrong.member.title}: ${wrong.is.problem}` }
@@ -55,7 +55,10 @@ export function judged(field: Field, draft: Draft): Judged {
   }
 }
 
-function judgedNumber({ isInteger, min, max }: Extract<Field, { kind: 'number' }>, text: string): Judged {
+function validateNumber(
+  { isInteger, min, max }: Extract<Field, { kind: 'number' }>,
+  text: string,
+): Validated {
   if (text === '') return {}
   if (!numberForm.test(text)) return { problem: 'This is not a number.' }
   if (isInteger && !/^-?\d+$/.test(text)) return { problem: 'This is not a whole number.' }
@@ -64,7 +67,7 @@ function judgedNumber({ isInteger, min, max }: Extract<Field, { kind: 'number' }
   return { json: text }
 }
 
-function judgedJson(text: string): Judged {
+function validateJson(text: string): Validated {
   if (text === '') return {}
   try {
     JSON.parse(text)

@@ -1,6 +1,6 @@
 import type { TargetedKeyboardEvent } from 'preact'
 import { useState } from 'preact/hooks'
-import { type Draft, textOf as draftText, groupOf, judged } from './draft.ts'
+import { type Draft, textOf as draftText, groupOf, validateDraft } from './draft.ts'
 import type { Field, Option } from './field.ts'
 
 interface Props {
@@ -88,7 +88,7 @@ export function FieldInput({ id, field, draft, isDisabled, onChange }: Props) {
         <div class="group-field">
           {field.members.map((member) => {
             const inner = `${id}-${member.name}`
-            const { problem } = judged(member.field, given[member.name])
+            const { problem } = validateDraft(member.field, given[member.name])
             return (
               <div key={member.name} class="question" data-field={inner}>
                 <div class="question-title" id={`${inner}-label`}>

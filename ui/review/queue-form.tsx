@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import { Dialog } from '../parts/dialog.tsx'
-import { FormFoot } from '../parts/form-foot.tsx'
+import { FormFooter } from '../parts/form-footer.tsx'
 import { SpecsChoice } from './specs-choice.tsx'
 
 interface QueueGiven {
@@ -62,9 +62,9 @@ export function QueueForm({ project, label, verb, given, save, onClose }: Props)
           onInput={({ currentTarget }) => setDescription(currentTarget.value)}
         />
         <SpecsChoice project={project} chosen={specs} onChange={setSpecs} />
-        <FormFoot {...{ failure, onClose }} canSubmit={name.trim() !== '' && !isWorking}>
+        <FormFooter {...{ failure, onClose }} canSubmit={name.trim() !== '' && !isWorking}>
           {verb}
-        </FormFoot>
+        </FormFooter>
       </form>
     </Dialog>
   )

@@ -14,12 +14,12 @@ interface Props {
 
 /** The questions for reviewers: existing annotation specs, and new ones. */
 export function SpecsChoice({ project, chosen, onChange }: Props) {
-  const { value, error, again } = useLoading((signal) => readSpecs(project, signal), [project])
+  const { value, error, reload } = useLoading((signal) => readSpecs(project, signal), [project])
   const [isMaking, setMaking] = useState(false)
   return (
     <fieldset class="specs">
       <legend>Questions for reviewers</legend>
-      {error && <Failed error={error} again={again} />}
+      {error && <Failed error={error} retry={reload} />}
       {!error && value === undefined && <Skeleton rows={2} />}
       {value?.length === 0 && !isMaking && (
         <p class="muted">
@@ -46,7 +46,7 @@ export function SpecsChoice({ project, chosen, onChange }: Props) {
           onMade={(ref) => {
             setMaking(false)
             onChange([...chosen, ref])
-            again()
+            reload()
           }}
         />
       ) : (

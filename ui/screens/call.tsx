@@ -1,23 +1,23 @@
 import { useEffect } from 'preact/hooks'
 import { FailedScreen, Skeleton } from '../parts/states.tsx'
-import { paths } from '../places.ts'
-import { go } from '../routes.ts'
+import { navigate } from '../router.ts'
+import { paths } from '../routes.ts'
 import { findCall } from '../server/calls.ts'
 import { useLoading } from '../server/loading.ts'
 
 /** A link to a call opens its trace. */
 export function CallScreen({ project, call }: { project: string; call: string }) {
-  const { value, error, again } = useLoading((signal) => findCall(project, call, signal), [project, call])
+  const { value, error, reload } = useLoading((signal) => findCall(project, call, signal), [project, call])
   useEffect(() => {
-    if (value) go(paths.trace(project, value.trace_id, value.id), { replaces: true })
+    if (value) navigate(paths.trace(project, value.trace_id, value.id), { replaces: true })
   }, [value])
   if (error) {
-    const gone = {
+    const missing = {
       title: 'Call not found',
       href: paths.calls(project),
       to: 'All calls of the project',
     }
-    return <FailedScreen name="Call" {...{ error, again, gone }} />
+    return <FailedScreen name="Call" {...{ error, retry: reload, missing }} />
   }
   return (
     <main class="screen">

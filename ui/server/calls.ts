@@ -3,7 +3,7 @@ import type { TraceColumns } from '../../src/operations/views/trace-contract.ts'
 import { questionOf } from '../export/contents.ts'
 import type { Expression } from '../filter/query.ts'
 import { type JsonNode, jsonNode, nodeAt, stringOf } from '../value/json-index.ts'
-import { ask, askJson, askLines, Refused } from './ask.ts'
+import { RefusedError, request, requestJson, requestLines } from './request.ts'
 import { type TraceCall, traceReader } from './trace-columns.ts'
 
 /** A call without inputs, output and attributes. */
@@ -93,7 +93,7 @@ interface LightCalls {
 }
 
 const askLight = (body: object, signal: AbortSignal): Promise<LightCalls> =>
-  askJson('/views/calls', { body, signal })
+  requestJson('/views/calls', { body, signal })
 
 export async function readPage(
   view: CallsView,
@@ -139,7 +139,7 @@ export async function countCalls(view: CallsView, part: Part, signal: AbortSigna
   const body = bodyOf(view, part)
   const { count: quick } = await askLight({ ...body, limit: 0, count_up_to: mostCounted }, signal)
   if (quick?.is_exact) return quick.value
-  const { count } = await askJson<{ count: number }>('/calls/query_stats', { body, signal })
+  const { count } = await requestJson<{ count: number }>('/calls/query_stats', { body, signal })
   return count
 }
 
@@ -148,7 +148,9 @@ const idsAtOnce = 1_000
 
 export async function deleteCalls(project: string, ids: readonly string[]): Promise<void> {
   for (let from = 0; from < ids.length; from += idsAtOnce) {
-    await ask('/calls/delete', { body: { project_id: project, call_ids: ids.slice(from, from + idsAtOnce) } })
+    await request('/calls/delete', {
+      body: { project_id: project, call_ids: ids.slice(from, from + idsAtOnce) },
+    })
   }
 }
 
@@ -162,7 +164,7 @@ export async function exportCalls(
   const parts: string[] = []
   let count = 0
   const body = { ...bodyOf(view, part), sort_by: [view.sort], include_feedback: true, include_costs: true }
-  for await (const line of askLines('/calls/stream_query', { body, signal })) {
+  for await (const line of requestLines('/calls/stream_query', { body, signal })) {
     parts.push(line, '\n')
     if (++count % 100 === 0) told(count)
   }
@@ -178,7 +180,7 @@ export async function readPayloads(
 ): Promise<Map<string, JsonNode>> {
   const found = new Map<string, JsonNode>()
   const body = { project_id: project, filter: { call_ids: ids }, columns: ['id', 'inputs', 'output'] }
-  for await (const line of askLines('/calls/stream_query', { body, signal })) {
+  for await (const line of requestLines('/calls/stream_query', { body, signal })) {
     const node = jsonNode(line)
     const id = nodeAt(node, 'id')
     if (id) found.set(JSON.parse(line.slice(id.start, id.end)) as string, node)
@@ -204,7 +206,7 @@ export async function readTrace(
   const { rows, read } = traceReader()
   let next = leastShown
   const body = { project_id: project, trace_id: trace, limit: mostOfTrace, layout: 'columns' }
-  for await (const line of askLines('/views/trace', { body, signal })) {
+  for await (const line of requestLines('/views/trace', { body, signal })) {
     read(JSON.parse(line) as TraceColumns)
     if (rows.length < next) continue
     show([...rows])
@@ -221,7 +223,7 @@ const wholeCall = (project: string, id: string) => ({
 })
 
 /** Keeps what `readCall` of each of these asks for, in few requests. */
-export async function keepCalls(
+export async function captureCalls(
   project: string,
   ids: readonly string[],
   kept: Map<string, string>,
@@ -232,7 +234,7 @@ export async function keepCalls(
     const body = { project_id: project, filter, include_costs: true, include_storage_size: true }
     // Each call is kept on its own, so this response is not: a signal of its own keeps nothing.
     const own = AbortSignal.any([signal])
-    for await (const line of askLines('/calls/stream_query', { body, signal: own })) {
+    for await (const line of requestLines('/calls/stream_query', { body, signal: own })) {
       const id = stringOf(nodeAt(jsonNode(line), 'id')) ?? ''
       kept.set(questionOf('/call/read', JSON.stringify(wholeCall(project, id))), `{"call":${line}}`)
     }
@@ -242,7 +244,7 @@ export async function keepCalls(
 /** The whole call, with the digits of its numbers. */
 export async function readCall(project: string, id: string, signal: AbortSignal): Promise<JsonNode> {
   const body = wholeCall(project, id)
-  const text = await (await ask('/call/read', { body, signal })).text()
+  const text = await (await request('/call/read', { body, signal })).text()
   const call = nodeAt(jsonNode(text), 'call')
   if (call === undefined) throw new Error('The answer has no call.')
   return call
@@ -255,8 +257,8 @@ export async function findCall(
   signal: AbortSignal,
 ): Promise<Pick<CallRow, 'id' | 'trace_id'>> {
   const body = { project_id: project, filter: { call_ids: [id] }, columns: ['id', 'trace_id'] }
-  for await (const line of askLines('/calls/stream_query', { body, signal })) return JSON.parse(line)
-  throw new Refused(404, 'call_not_found', `There is no call ${id} in ${project}.`)
+  for await (const line of requestLines('/calls/stream_query', { body, signal })) return JSON.parse(line)
+  throw new RefusedError(404, 'call_not_found', `There is no call ${id} in ${project}.`)
 }
 
 export const nameOf = ({ display_name, op_name }: Pick<CallRow, 'display_name' | 'op_name'>): string =>

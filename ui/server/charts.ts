@@ -2,7 +2,7 @@ import type { z } from 'zod'
 import type { BucketsAnswer, groupField } from '../../src/operations/views/contract.ts'
 import type { FeedbackBucketsAnswer } from '../../src/operations/views/feedback-contract.ts'
 import type { Expression } from '../filter/query.ts'
-import { askJson } from './ask.ts'
+import { requestJson } from './request.ts'
 
 export type Buckets = z.output<typeof BucketsAnswer>
 export type Bucket = Buckets['buckets'][number]
@@ -33,7 +33,7 @@ export function readBuckets(view: ChartView, timed: Timed, signal: AbortSignal):
     timed,
     costs: timed === 'latency',
   }
-  return askJson('/views/buckets', { body, signal })
+  return requestJson('/views/buckets', { body, signal })
 }
 
 export type FeedbackBuckets = z.output<typeof FeedbackBucketsAnswer>
@@ -48,5 +48,5 @@ export function readFeedbackBuckets(view: ChartView, signal: AbortSignal): Promi
     before: before.toISOString(),
     step_seconds: stepSeconds,
   }
-  return askJson('/views/feedback_buckets', { body, signal })
+  return requestJson('/views/feedback_buckets', { body, signal })
 }

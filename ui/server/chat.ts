@@ -1,4 +1,4 @@
-import { type Asked, ask, decoded, Refused } from './ask.ts'
+import { decoded, RefusedError, type RequestOptions, request } from './request.ts'
 
 interface ChatAsked {
   project: string
@@ -24,8 +24,8 @@ export async function askChat({ project, thread, body, signal }: ChatAsked): Pro
     'x-heddle-project': headerText(project),
     ...(thread !== '' && { 'x-heddle-thread': headerText(thread) }),
   }
-  const asked: Asked = { json: body, headers, signal }
-  const response = await ask('/v1/chat/completions', asked)
+  const asked: RequestOptions = { json: body, headers, signal }
+  const response = await request('/v1/chat/completions', asked)
   const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') ?? false
   const widened = response.headers.get('x-heddle-widened')
   return {
@@ -62,7 +62,7 @@ async function* eventsOf({ body }: Response): AsyncGenerator<string> {
 }
 
 /** A failure after the headers had already reported success. */
-function failureIn(data: string): Refused {
+function failureIn(data: string): RefusedError {
   const { error } = JSON.parse(data) as { error: { message: string; code: string; param: string | null } }
-  return new Refused(200, error.code, error.message, error.param ?? undefined)
+  return new RefusedError(200, error.code, error.message, error.param ?? undefined)
 }

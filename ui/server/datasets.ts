@@ -1,7 +1,7 @@
 import { type JsonNode, nodeAt, sourceOf, stringOf } from '../value/json-index.ts'
 import { parseRef } from '../value/ref.ts'
-import { askJson } from './ask.ts'
 import { type Created, createObject, type ObjectVersion, readObject, readVersions } from './objects.ts'
+import { requestJson } from './request.ts'
 
 /** The digest and the project of the table that holds the rows of an object. */
 export function tableOf(val: JsonNode): { project: string; table: string } | undefined {
@@ -17,7 +17,7 @@ export const readDatasets = (project: string, signal: AbortSignal): Promise<Obje
 export function makeDataset(project: string, name: string, rows: readonly string[]): Promise<Created> {
   const json = `{"name":${JSON.stringify(name)},"rows":[${rows.join(',')}]}`
   const path = project.split('/').map(encodeURIComponent).join('/')
-  return askJson<Created>(`/v2/${path}/datasets`, { json })
+  return requestJson<Created>(`/v2/${path}/datasets`, { json })
 }
 
 const tries = 5
@@ -35,7 +35,7 @@ export async function addRows(project: string, dataset: string, rows: readonly s
     }
     const given = JSON.stringify({ project_id: project, base_digest: table.table })
     const json = `${given.slice(0, -1)},"updates":[${updates}]}`
-    const { digest } = await askJson<{ digest: string }>('/table/update', { json })
+    const { digest } = await requestJson<{ digest: string }>('/table/update', { json })
     // If there is a newer version by now, its rows would be lost.
     const newest = await readVersions({ project, objects: [dataset], latestOnly: true }, signal)
     if (newest[0]?.digest !== latest.digest) continue

@@ -1,6 +1,6 @@
 import type { EngineAnswer } from '../../src/operations/engine/contract.ts'
-import { askJson } from './ask.ts'
+import { requestJson } from './request.ts'
 
 export type Engine = EngineAnswer
 
-export const readEngine = (signal: AbortSignal): Promise<Engine> => askJson('/views/engine', { signal })
+export const readEngine = (signal: AbortSignal): Promise<Engine> => requestJson('/views/engine', { signal })

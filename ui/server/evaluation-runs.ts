@@ -1,6 +1,6 @@
 import { objectRefOf } from '../value/ref.ts'
-import { askJson } from './ask.ts'
 import type { Created } from './objects.ts'
+import { requestJson } from './request.ts'
 
 /** Writes an evaluation step by step (docs/evaluation-runs.md). Values are JSON, with their digits. */
 export function evaluationsOf(project: string, signal: AbortSignal) {
@@ -8,7 +8,7 @@ export function evaluationsOf(project: string, signal: AbortSignal) {
   const refOf = ({ object_id, version_index }: Created & { version_index: number }) =>
     objectRefOf(project, object_id, `v${version_index}`)
   const make = async (kind: 'models' | 'scorers' | 'evaluations' | 'datasets', json: string) =>
-    refOf(await askJson(`${path}/${kind}`, { json, signal }))
+    refOf(await requestJson(`${path}/${kind}`, { json, signal }))
   return {
     makeDataset: (name: string, rows: readonly string[]) =>
       make('datasets', `{"name":${JSON.stringify(name)},"rows":[${rows.join(',')}]}`),
@@ -21,7 +21,7 @@ export function evaluationsOf(project: string, signal: AbortSignal) {
       make('evaluations', JSON.stringify({ name, dataset, scorers })),
     async begin(evaluation: string, model: string) {
       const body = { evaluation, model }
-      const { evaluation_run_id: id } = await askJson<{ evaluation_run_id: string }>(
+      const { evaluation_run_id: id } = await requestJson<{ evaluation_run_id: string }>(
         `${path}/evaluation_runs`,
         { body, signal },
       )
@@ -30,17 +30,17 @@ export function evaluationsOf(project: string, signal: AbortSignal) {
         id,
         /** One trial: the inputs, the output, and what each scorer returned. */
         async trial(inputs: string, output: string, scores: ReadonlyMap<string, object>) {
-          const { prediction_id } = await askJson<{ prediction_id: string }>(`${path}/predictions`, {
+          const { prediction_id } = await requestJson<{ prediction_id: string }>(`${path}/predictions`, {
             json: `{"model":${JSON.stringify(model)},"inputs":${inputs},"output":${output},${of}}`,
             signal,
           })
           for (const [scorer, value] of scores) {
             const score = { evaluation_run_id: id, prediction_id, scorer, value }
-            await askJson(`${path}/scores`, { body: score, signal })
+            await requestJson(`${path}/scores`, { body: score, signal })
           }
-          await askJson(`${path}/predictions/${prediction_id}/finish`, { body: {}, signal })
+          await requestJson(`${path}/predictions/${prediction_id}/finish`, { body: {}, signal })
         },
-        end: () => askJson(`${path}/evaluation_runs/${id}/finish`, { body: {} }),
+        end: () => requestJson(`${path}/evaluation_runs/${id}/finish`, { body: {} }),
       }
     },
   }

@@ -1,8 +1,8 @@
 import type { EvaluationSummary } from '../../src/operations/evaluations/results-contract.ts'
 import type { ListAnswer, RankAnswer, ScoresAnswer } from '../../src/operations/evaluations/views-contract.ts'
 import { type JsonNode, jsonNode, membersOf, nodeAt, stringOf } from '../value/json-index.ts'
-import { ask, askJson, askLines } from './ask.ts'
 import { type CallRow, costOf } from './calls.ts'
+import { request, requestJson, requestLines } from './request.ts'
 
 export type EvaluationRow = ListAnswer['evaluations'][number]
 export type { EvaluationSummary, ListAnswer, RankAnswer, ScoresAnswer }
@@ -12,7 +12,8 @@ export const readEvaluations = (
   project: string,
   page: { offset: number; limit: number },
   signal: AbortSignal,
-): Promise<ListAnswer> => askJson('/views/evaluations', { body: { project_id: project, ...page }, signal })
+): Promise<ListAnswer> =>
+  requestJson('/views/evaluations', { body: { project_id: project, ...page }, signal })
 
 /** The cost of the calls of these evaluations, where a price is known. */
 export async function readCosts(
@@ -27,7 +28,7 @@ export async function readCosts(
     columns: ['id', 'summary'],
     include_costs: true,
   }
-  for await (const line of askLines('/calls/stream_query', { body, signal })) {
+  for await (const line of requestLines('/calls/stream_query', { body, signal })) {
     const call = JSON.parse(line) as CallRow
     const cost = costOf(call)
     if (cost !== undefined) found.set(call.id, cost)
@@ -60,7 +61,7 @@ interface Summarised {
 }
 
 export const readSummary = (view: Compared, signal: AbortSignal): Promise<Summarised> =>
-  askJson(queryPath(view.project), {
+  requestJson(queryPath(view.project), {
     body: { ...viewOf(view), include_rows: false, include_summary: true },
     signal,
   })
@@ -109,7 +110,7 @@ export async function readRows(
     include_raw_data_rows: true,
     resolve_row_refs: true,
   }
-  const answer = jsonNode(await (await ask(queryPath(view.project), { body, signal })).text())
+  const answer = jsonNode(await (await request(queryPath(view.project), { body, signal })).text())
   const rows: ResultRow[] = []
   let total = 0
   let warnings: string[] = []
@@ -162,7 +163,7 @@ export const readScores = (
   asked: { field: string; baseline: string; heat_for?: string },
   signal: AbortSignal,
 ): Promise<ScoresAnswer> =>
-  askJson('/views/scores', {
+  requestJson('/views/scores', {
     body: { project_id: project, ...viewOf({ project, ...view }), ...asked, heat_bins: 32 },
     signal,
   })
@@ -173,7 +174,7 @@ export const readRank = (
   row: string,
   signal: AbortSignal,
 ): Promise<RankAnswer> =>
-  askJson('/views/rank', {
+  requestJson('/views/rank', {
     body: {
       project_id: view.project,
       ...viewOf(view),

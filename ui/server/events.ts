@@ -1,50 +1,51 @@
 import { effect, signal } from '@preact/signals'
 import type { RecordEvent } from '../../src/operations/events/contract.ts'
-import { ask, decoded } from './ask.ts'
+import { decoded, request } from './request.ts'
 import { isSignedIn } from './session-half.ts'
 
 /** An event, or `resync` where it is not known what has changed and everything shown has to be read again. */
-export type Heard = RecordEvent | 'resync'
+export type LiveEvent = RecordEvent | 'resync'
 
 /** Whether events arrive. */
-export const hearing = signal<'not yet' | 'yes' | 'no'>('not yet')
+export const eventStreamState = signal<'not yet' | 'yes' | 'no'>('not yet')
 
 /** Pauses before a broken stream is opened again, longer each time. */
 const pausesMs = [250, 500, 1_000, 2_000, 4_000]
 
-type Word =
-  | { kind: 'heard'; id: string; heard: Heard }
+type TabMessage =
+  | { kind: 'heard'; id: string; heard: LiveEvent }
   | { kind: 'state'; state: 'yes' | 'no' }
   | { kind: 'state?' }
 
 const channel = new BroadcastChannel('heddle.events')
-const listeners = new Set<(heard: Heard) => void>()
-let leads = false
+const listeners = new Set<(heard: LiveEvent) => void>()
+let isLeader = false
 /** Id of the last event that any tab received: the tab that opens the stream next resumes after it. */
 let last: string | undefined
 
 /** Calls `listener` for each change of the record, received by this tab or another. */
-export function followEvents(listener: (heard: Heard) => void): () => void {
+export function followEvents(listener: (heard: LiveEvent) => void): () => void {
   listeners.add(listener)
   return () => listeners.delete(listener)
 }
 
-function hear(id: string, heard: Heard): void {
+function deliver(id: string, heard: LiveEvent): void {
   last = id
   for (const listener of listeners) listener(heard)
 }
 
-channel.addEventListener('message', ({ data }: MessageEvent<Word>) => {
-  if (data.kind === 'heard') hear(data.id, data.heard)
-  else if (data.kind === 'state') hearing.value = data.state
-  else if (leads && hearing.value !== 'not yet') say({ kind: 'state', state: hearing.value })
+channel.addEventListener('message', ({ data }: MessageEvent<TabMessage>) => {
+  if (data.kind === 'heard') deliver(data.id, data.heard)
+  else if (data.kind === 'state') eventStreamState.value = data.state
+  else if (isLeader && eventStreamState.value !== 'not yet')
+    broadcast({ kind: 'state', state: eventStreamState.value })
 })
 
-const say = (word: Word) => channel.postMessage(word)
+const broadcast = (word: TabMessage) => channel.postMessage(word)
 
 function setState(state: 'yes' | 'no'): void {
-  hearing.value = state
-  say({ kind: 'state', state })
+  eventStreamState.value = state
+  broadcast({ kind: 'state', state })
 }
 
 /**
@@ -59,14 +60,14 @@ export function openEvents(): void {
     ending = own
     const { signal } = own
     if ('locks' in navigator) {
-      say({ kind: 'state?' })
+      broadcast({ kind: 'state?' })
       navigator.locks.request('heddle.events', { signal }, () => lead(signal)).catch(() => undefined)
     } else void lead(signal)
   }
   const end = () => {
     ending?.abort()
     ending = undefined
-    hearing.value = 'not yet'
+    eventStreamState.value = 'not yet'
     last = undefined
   }
   const isWanted = () =>
@@ -78,17 +79,17 @@ export function openEvents(): void {
 
 /** Holds the stream until sign-out, and opens it again whenever it breaks. */
 async function lead(signal: AbortSignal): Promise<void> {
-  leads = true
+  isLeader = true
   let failures = 0
   while (!signal.aborted) {
     try {
-      for await (const { name, id, data } of streamed(signal)) {
+      for await (const { name, id, data } of streamEvents(signal)) {
         failures = 0
         if (name === 'end' || id === undefined) break
         if (name === 'open') {
           last = id
           setState('yes')
-        } else tell(id, name === 'resync' ? 'resync' : (JSON.parse(data) as RecordEvent))
+        } else deliverToAllTabs(id, name === 'resync' ? 'resync' : (JSON.parse(data) as RecordEvent))
       }
     } catch {
       // Whatever the reason: the stream is opened again, or the end of the session ends the loop.
@@ -98,17 +99,17 @@ async function lead(signal: AbortSignal): Promise<void> {
     const pause = pausesMs[Math.min(failures++, pausesMs.length - 1)] as number
     await new Promise((resolve) => setTimeout(resolve, pause))
   }
-  leads = false
+  isLeader = false
 }
 
-function tell(id: string, heard: Heard): void {
-  hear(id, heard)
-  say({ kind: 'heard', id, heard })
+function deliverToAllTabs(id: string, heard: LiveEvent): void {
+  deliver(id, heard)
+  broadcast({ kind: 'heard', id, heard })
 }
 
-async function* streamed(signal: AbortSignal) {
+async function* streamEvents(signal: AbortSignal) {
   const headers: Record<string, string> = last === undefined ? {} : { 'last-event-id': last }
-  const { body } = await ask('/views/events', { signal, headers })
+  const { body } = await request('/views/events', { signal, headers })
   if (body === null) return
   let rest = ''
   for await (const piece of decoded(body)) {

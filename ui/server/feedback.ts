@@ -1,10 +1,10 @@
 import { questionOf } from '../export/contents.ts'
 import { type JsonNode, jsonNode, membersOf, nodeAt, stringOf } from '../value/json-index.ts'
 import { callRefOf } from '../value/ref.ts'
-import { ask } from './ask.ts'
+import { request } from './request.ts'
 
 /** Feedback on a call. The payload keeps its digits. */
-export interface Said {
+export interface FeedbackEntry {
   id: string
   type: string
   payload: JsonNode
@@ -18,17 +18,21 @@ function allOf(project: string, call: string) {
 }
 
 /** Keeps the answer to `feedbackOf` for a call without feedback. */
-export function keepSilence(project: string, call: string, kept: Map<string, string>): void {
+export function captureNoFeedback(project: string, call: string, kept: Map<string, string>): void {
   kept.set(questionOf('/feedback/query', JSON.stringify(allOf(project, call))), '{"result":[]}')
 }
 
-export async function feedbackOf(project: string, call: string, signal: AbortSignal): Promise<Said[]> {
-  const text = await (await ask('/feedback/query', { body: allOf(project, call), signal })).text()
+export async function feedbackOf(
+  project: string,
+  call: string,
+  signal: AbortSignal,
+): Promise<FeedbackEntry[]> {
+  const text = await (await request('/feedback/query', { body: allOf(project, call), signal })).text()
   const result = nodeAt(jsonNode(text), 'result')
-  return result === undefined ? [] : [...membersOf(result)].map(({ node }) => saidIn(node))
+  return result === undefined ? [] : [...membersOf(result)].map(({ node }) => entryIn(node))
 }
 
-function saidIn(node: JsonNode): Said {
+function entryIn(node: JsonNode): FeedbackEntry {
   const text = (name: string) => stringOf(nodeAt(node, name))
   return {
     id: text('id') ?? '',
@@ -43,7 +47,7 @@ export type NewFeedback = { kind: 'reaction'; emoji: string } | { kind: 'note'; 
 
 export async function addFeedback(project: string, call: string, given: NewFeedback): Promise<void> {
   const isReaction = given.kind === 'reaction'
-  await ask('/feedback/create', {
+  await request('/feedback/create', {
     body: {
       project_id: project,
       weave_ref: callRefOf(project, call),
@@ -55,5 +59,5 @@ export async function addFeedback(project: string, call: string, given: NewFeedb
 
 export async function removeFeedback(project: string, id: string): Promise<void> {
   const query = { $expr: { $eq: [{ $getField: 'id' }, { $literal: id }] } }
-  await ask('/feedback/purge', { body: { project_id: project, query } })
+  await request('/feedback/purge', { body: { project_id: project, query } })
 }

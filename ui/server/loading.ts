@@ -1,13 +1,13 @@
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 
 /** Something that was requested. The previous value stays until the new one has arrived. */
-interface Loading<T> {
+interface Loaded<T> {
   value?: T
   /** `value` is only the beginning, and the rest is on its way. */
   isPart?: boolean
   error?: Error
   isLoading: boolean
-  again(): void
+  reload(): void
 }
 
 /**
@@ -17,9 +17,9 @@ interface Loading<T> {
 export function useLoading<T>(
   load: (signal: AbortSignal, show: (part: T) => void) => Promise<T>,
   of: readonly unknown[],
-): Loading<T> {
+): Loaded<T> {
   const [turn, setTurn] = useState(0)
-  const [state, setState] = useState<Omit<Loading<T>, 'again'>>({ isLoading: true })
+  const [state, setState] = useState<Omit<Loaded<T>, 'reload'>>({ isLoading: true })
   const lastTurn = useRef(turn)
   // A layout effect, so that the request is sent before the first frame is drawn.
   useLayoutEffect(() => {
@@ -47,7 +47,7 @@ export function useLoading<T>(
     )
     return () => controller.abort()
   }, [...of, turn])
-  return { ...state, again: () => setTurn(turn + 1) }
+  return { ...state, reload: () => setTurn(turn + 1) }
 }
 
-const isWhole = ({ value, isPart }: Omit<Loading<unknown>, 'again'>) => value !== undefined && !isPart
+const isWhole = ({ value, isPart }: Omit<Loaded<unknown>, 'reload'>) => value !== undefined && !isPart

@@ -2,7 +2,7 @@ import type { z } from 'zod'
 import type { ObjectRecord } from '../../src/operations/objects/contract.ts'
 import { type JsonNode, jsonNode, nodeAt, sourceOf, stringOf } from '../value/json-index.ts'
 import { objectRefOf } from '../value/ref.ts'
-import { ask, askJson } from './ask.ts'
+import { request, requestJson } from './request.ts'
 
 /** A version without its value. */
 export type ObjectVersion = Omit<z.output<typeof ObjectRecord>, 'val'>
@@ -42,7 +42,7 @@ function bodyOf({ project, objects, classes, isOp, latestOnly = false, offset, l
 /** Without their values, the newest first. */
 export async function readVersions(view: ObjectsView, signal: AbortSignal): Promise<ObjectVersion[]> {
   const body = { ...bodyOf(view), metadata_only: true }
-  return (await askJson<{ objs: ObjectVersion[] }>('/objs/query', { body, signal })).objs
+  return (await requestJson<{ objs: ObjectVersion[] }>('/objs/query', { body, signal })).objs
 }
 
 /** One version; `version` is a digest, `latest`, `v` and its number, or an alias. */
@@ -53,7 +53,7 @@ export async function readObject(
   signal: AbortSignal,
 ): Promise<ObjectRead> {
   const body = { project_id: project, object_id: object, digest: version, include_tags_and_aliases: true }
-  const text = await (await ask('/obj/read', { body, signal })).text()
+  const text = await (await request('/obj/read', { body, signal })).text()
   const record = nodeAt(jsonNode(text), 'obj') as JsonNode
   return { ...lightOf(record), val: nodeAt(record, 'val') as JsonNode }
 }
@@ -81,7 +81,7 @@ export function createObject(
 ): Promise<Created> {
   const rest = { project_id: project, object_id: object, ...(builtin && { builtin_object_class: builtin }) }
   const json = `{"obj":${JSON.stringify(rest).slice(0, -1)},"val":${val}}}`
-  return askJson<Created>('/obj/create', { json })
+  return requestJson<Created>('/obj/create', { json })
 }
 
 export async function deleteObject(
@@ -90,7 +90,7 @@ export async function deleteObject(
   versions?: readonly string[],
 ): Promise<number> {
   const body = { project_id: project, object_id: object, ...(versions && { digests: versions }) }
-  return (await askJson<{ num_deleted: number }>('/obj/delete', { body })).num_deleted
+  return (await requestJson<{ num_deleted: number }>('/obj/delete', { body })).num_deleted
 }
 
 export const refOfCreated = (project: string, { object_id, digest }: Created): string =>
@@ -120,7 +120,7 @@ export function specOf(project: string, { val, ...version }: ObjectRead): Spec {
 /** The newest version of each. */
 export async function readSpecs(project: string, signal: AbortSignal): Promise<Spec[]> {
   const view = { project, classes: ['AnnotationSpec'], latestOnly: true, limit: 200 }
-  const text = await (await ask('/objs/query', { body: bodyOf(view), signal })).text()
+  const text = await (await request('/objs/query', { body: bodyOf(view), signal })).text()
   const objs = JSON.parse(text) as { objs: (ObjectVersion & { val: Record<string, unknown> })[] }
   return objs.objs.map((version) => ({
     id: version.object_id,

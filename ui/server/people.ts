@@ -1,4 +1,4 @@
-import { askJson } from './ask.ts'
+import { requestJson } from './request.ts'
 
 export interface User {
   name: string
@@ -30,21 +30,21 @@ interface NewKey {
   key: string
 }
 
-export const readUsers = (signal: AbortSignal) => askJson<{ users: User[] }>('/users', { signal })
+export const readUsers = (signal: AbortSignal) => requestJson<{ users: User[] }>('/users', { signal })
 
 export const addUser = (body: { name: string; role: User['role']; entities: string[] }) =>
-  askJson<{ user: User; key: NewKey }>('/users', { body })
+  requestJson<{ user: User; key: NewKey }>('/users', { body })
 
 export const removeUser = (name: string) =>
-  askJson('/users/'.concat(encodeURIComponent(name)), { method: 'DELETE' })
+  requestJson('/users/'.concat(encodeURIComponent(name)), { method: 'DELETE' })
 
 const ofUser = (user: string | undefined) => (user === undefined ? '' : `?user=${encodeURIComponent(user)}`)
 
 /** Those of the signed-in user, or, for admins, those of any user. */
 export const readKeys = (user: string | undefined, signal: AbortSignal) =>
-  askJson<Keys>(`/keys${ofUser(user)}`, { signal })
+  requestJson<Keys>(`/keys${ofUser(user)}`, { signal })
 
 export const addKey = (body: { user?: string; name?: string; record?: 'off' }) =>
-  askJson<NewKey>('/keys', { body })
+  requestJson<NewKey>('/keys', { body })
 
-export const revokeKey = (id: string) => askJson(`/keys/${encodeURIComponent(id)}`, { method: 'DELETE' })
+export const revokeKey = (id: string) => requestJson(`/keys/${encodeURIComponent(id)}`, { method: 'DELETE' })

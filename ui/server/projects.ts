@@ -1,4 +1,4 @@
-import { askJson } from './ask.ts'
+import { requestJson } from './request.ts'
 
 export interface ProjectRow {
   project: string
@@ -18,7 +18,7 @@ export const projectsAtOnce = 1_000
 export async function readProjects(wanted: number, signal: AbortSignal): Promise<Projects> {
   const found: ProjectRow[] = []
   for (let after = ''; ; ) {
-    const { projects, next } = await askJson<Projects>(`/projects?limit=${projectsAtOnce}${after}`, {
+    const { projects, next } = await requestJson<Projects>(`/projects?limit=${projectsAtOnce}${after}`, {
       signal,
     })
     found.push(...projects)

@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import type * as contract from '../../src/operations/queues/contract.ts'
 import type * as rules from '../../src/operations/queues/rule-contract.ts'
-import { askJson, askLines } from './ask.ts'
+import { requestJson, requestLines } from './request.ts'
 
 export type Queue = z.output<typeof contract.QueueRecord>
 export type QueueItem = z.output<typeof contract.ItemRecord>
@@ -29,7 +29,7 @@ export async function readQueues(
 ): Promise<Queue[]> {
   const queues: Queue[] = []
   const body = { project_id: project, limit: mostQueues, ...view }
-  for await (const line of askLines('/annotation_queues/query', { body, signal })) {
+  for await (const line of requestLines('/annotation_queues/query', { body, signal })) {
     queues.push(JSON.parse(line) as Queue)
   }
   return queues
@@ -37,7 +37,7 @@ export async function readQueues(
 
 export async function readQueue(project: string, queue: string, signal: AbortSignal): Promise<Queue> {
   const search = new URLSearchParams({ project_id: project })
-  return (await askJson<{ queue: Queue }>(`${pathOf(queue)}?${search}`, { signal })).queue
+  return (await requestJson<{ queue: Queue }>(`${pathOf(queue)}?${search}`, { signal })).queue
 }
 
 export async function readStats(
@@ -47,7 +47,7 @@ export async function readStats(
 ): Promise<Map<string, QueueStats>> {
   if (queues.length === 0) return new Map()
   const body = { project_id: project, queue_ids: queues }
-  const { stats } = await askJson<{ stats: QueueStats[] }>('/annotation_queues/stats', { body, signal })
+  const { stats } = await requestJson<{ stats: QueueStats[] }>('/annotation_queues/stats', { body, signal })
   return new Map(stats.map((one) => [one.queue_id, one]))
 }
 
@@ -60,7 +60,7 @@ interface NewQueue {
 
 export async function makeQueue(project: string, { name, description = '', specs = [] }: NewQueue) {
   const body = { project_id: project, name, description, scorer_refs: specs }
-  return (await askJson<{ id: string }>('/annotation_queues', { body })).id
+  return (await requestJson<{ id: string }>('/annotation_queues', { body })).id
 }
 
 export interface Added {
@@ -82,7 +82,7 @@ export async function addToQueue(project: string, queue: string, calls: readonly
       call_ids: calls.slice(from, from + callsAtOnce),
       display_fields: [],
     }
-    const part = await askJson<{ added_count: number; duplicates: number; unknown: number }>(
+    const part = await requestJson<{ added_count: number; duplicates: number; unknown: number }>(
       `${pathOf(queue)}/items`,
       { body },
     )
@@ -105,12 +105,12 @@ export async function changeQueue(
   { name, description, specs }: QueueChange,
 ): Promise<void> {
   const body = { project_id: project, name, description, scorer_refs: specs }
-  await askJson(pathOf(queue), { method: 'PUT', body })
+  await requestJson(pathOf(queue), { method: 'PUT', body })
 }
 
 export async function deleteQueue(project: string, queue: string): Promise<void> {
   const search = new URLSearchParams({ project_id: project })
-  await askJson(`${pathOf(queue)}?${search}`, { method: 'DELETE' })
+  await requestJson(`${pathOf(queue)}?${search}`, { method: 'DELETE' })
 }
 
 export interface ItemsView {
@@ -133,7 +133,7 @@ export async function readItems(
     offset,
     limit,
   }
-  const answer = await askJson<{ items: QueueItem[] }>(`${pathOf(queue)}/items/query`, { body, signal })
+  const answer = await requestJson<{ items: QueueItem[] }>(`${pathOf(queue)}/items/query`, { body, signal })
   return answer.items
 }
 
@@ -145,19 +145,19 @@ export async function readItemOf(
   signal: AbortSignal,
 ): Promise<QueueItem | undefined> {
   const body = { project_id: project, filter: { id: item }, limit: 1 }
-  const answer = await askJson<{ items: QueueItem[] }>(`${pathOf(queue)}/items/query`, { body, signal })
+  const answer = await requestJson<{ items: QueueItem[] }>(`${pathOf(queue)}/items/query`, { body, signal })
   return answer.items[0]
 }
 
 export async function readRules(project: string, queue: string, signal: AbortSignal): Promise<QueueRule[]> {
   const search = new URLSearchParams({ project_id: project })
-  return (await askJson<{ rules: QueueRule[] }>(`${pathOf(queue)}/rules?${search}`, { signal })).rules
+  return (await requestJson<{ rules: QueueRule[] }>(`${pathOf(queue)}/rules?${search}`, { signal })).rules
 }
 
 export type NewRule = Pick<z.input<typeof rules.CreateRuleBody>, 'pick' | 'filter'>
 
 export async function makeRule(project: string, queue: string, rule: NewRule): Promise<void> {
-  await askJson(`${pathOf(queue)}/rules`, { body: { project_id: project, ...rule } })
+  await requestJson(`${pathOf(queue)}/rules`, { body: { project_id: project, ...rule } })
 }
 
 const rulePath = (queue: string, rule: string) => `${pathOf(queue)}/rules/${encodeURIComponent(rule)}`
@@ -168,10 +168,10 @@ export async function pauseRule(
   rule: string,
   paused: boolean,
 ): Promise<void> {
-  await askJson(rulePath(queue, rule), { method: 'PUT', body: { project_id: project, paused } })
+  await requestJson(rulePath(queue, rule), { method: 'PUT', body: { project_id: project, paused } })
 }
 
 export async function deleteRule(project: string, queue: string, rule: string): Promise<void> {
   const search = new URLSearchParams({ project_id: project })
-  await askJson(`${rulePath(queue, rule)}?${search}`, { method: 'DELETE' })
+  await requestJson(`${rulePath(queue, rule)}?${search}`, { method: 'DELETE' })
 }

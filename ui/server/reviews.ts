@@ -1,7 +1,7 @@
 import { type JsonNode, jsonNode, membersOf, nodeAt, stringOf } from '../value/json-index.ts'
 import { callRefOf } from '../value/ref.ts'
-import { ask, askJson } from './ask.ts'
 import type { QueueItem } from './queues.ts'
+import { request, requestJson } from './request.ts'
 
 const pathOf = (queue: string) => `/annotation_queues/${encodeURIComponent(queue)}`
 const itemPath = (queue: string, item: string) => `${pathOf(queue)}/items/${encodeURIComponent(item)}`
@@ -9,27 +9,31 @@ const itemPath = (queue: string, item: string) => `${pathOf(queue)}/items/${enco
 /** How long `next` and `in_progress` lease an item. */
 export const leaseMs = 15 * 60_000
 
-interface Handed {
+interface NextItem {
   /** Null when none is open. */
   item: QueueItem | null
   /** Items leased to others. */
   leased_items: number
 }
 
-interface Wanted {
+interface NextItemOptions {
   annotators: number
   /** Items that are skipped over. */
   except: readonly string[]
 }
 
-export function nextItem(project: string, queue: string, { annotators, except }: Wanted): Promise<Handed> {
+export function nextItem(
+  project: string,
+  queue: string,
+  { annotators, except }: NextItemOptions,
+): Promise<NextItem> {
   const body = { project_id: project, lease_seconds: leaseMs / 1_000, annotators, except_item_ids: except }
-  return askJson<Handed>(`${pathOf(queue)}/next`, { body })
+  return requestJson<NextItem>(`${pathOf(queue)}/next`, { body })
 }
 
 export async function readItem(project: string, queue: string, item: string): Promise<QueueItem | undefined> {
   const body = { project_id: project, filter: { id: item }, include_position: true }
-  return (await askJson<{ items: QueueItem[] }>(`${pathOf(queue)}/items/query`, { body })).items[0]
+  return (await requestJson<{ items: QueueItem[] }>(`${pathOf(queue)}/items/query`, { body })).items[0]
 }
 
 export type Progress = 'in_progress' | 'completed' | 'skipped'
@@ -41,17 +45,17 @@ export async function setProgress(
   state: Progress,
 ): Promise<QueueItem> {
   const body = { project_id: project, annotation_state: state }
-  return (await askJson<{ item: QueueItem }>(`${itemPath(queue, item)}/progress`, { body })).item
+  return (await requestJson<{ item: QueueItem }>(`${itemPath(queue, item)}/progress`, { body })).item
 }
 
 export async function reopenItem(project: string, queue: string, item: string): Promise<QueueItem> {
   const body = { project_id: project }
-  return (await askJson<{ item: QueueItem }>(`${itemPath(queue, item)}/reopen`, { body })).item
+  return (await requestJson<{ item: QueueItem }>(`${itemPath(queue, item)}/reopen`, { body })).item
 }
 
 /** The request outlives the page. */
 export async function releaseItem(project: string, queue: string, item: string): Promise<void> {
-  await ask(`${itemPath(queue, item)}/release`, { body: { project_id: project }, isLast: true })
+  await request(`${itemPath(queue, item)}/release`, { body: { project_id: project }, isLast: true })
 }
 
 /** A reviewer's answer to one question. */
@@ -62,14 +66,14 @@ export interface Answer {
   payload: string
 }
 
-export interface Place {
+export interface AnswerTarget {
   project: string
   queue: string
   call: string
 }
 
 function feedbackText(
-  { project, queue, call }: Place,
+  { project, queue, call }: AnswerTarget,
   id: string,
   answer: Answer,
   replaced?: string,
@@ -88,31 +92,34 @@ function feedbackText(
 
 /** All of them or none; repeating the same ids writes the same records. */
 export async function addAnswers(
-  place: Place,
+  place: AnswerTarget,
   answers: readonly [id: string, answer: Answer][],
 ): Promise<void> {
   if (answers.length === 0) return
   const batch = answers.map(([id, answer]) => feedbackText(place, id, answer))
-  await ask('/feedback/batch/create', { json: `{"batch":[${batch.join(',')}]}` })
+  await request('/feedback/batch/create', { json: `{"batch":[${batch.join(',')}]}` })
 }
 
 export async function replaceAnswer(
-  place: Place,
+  place: AnswerTarget,
   id: string,
   answer: Answer,
   replaced: string,
 ): Promise<void> {
-  await ask('/feedback/replace', { json: feedbackText(place, id, answer, replaced) })
+  await request('/feedback/replace', { json: feedbackText(place, id, answer, replaced) })
 }
 
-export interface Given {
+export interface EarlierAnswer {
   id: string
   type: string
   payload: JsonNode
 }
 
 /** Answers of this user for the call in this queue, the newest last. */
-export async function readAnswers({ project, queue, call }: Place, user: string): Promise<Given[]> {
+export async function readAnswers(
+  { project, queue, call }: AnswerTarget,
+  user: string,
+): Promise<EarlierAnswer[]> {
   const is = (field: string, text: string) => ({ $eq: [{ $getField: field }, { $literal: text }] })
   const body = {
     project_id: project,
@@ -123,7 +130,7 @@ export async function readAnswers({ project, queue, call }: Place, user: string)
     },
     sort_by: [{ field: 'created_at', direction: 'asc' }],
   }
-  const result = nodeAt(jsonNode(await (await ask('/feedback/query', { body })).text()), 'result')
+  const result = nodeAt(jsonNode(await (await request('/feedback/query', { body })).text()), 'result')
   if (result === undefined) return []
   return [...membersOf(result)].map(({ node }) => ({
     id: stringOf(nodeAt(node, 'id')) ?? '',

@@ -1,5 +1,5 @@
 import type { SavedViewRecord } from '../../src/operations/saved-views/contract.ts'
-import { askJson } from './ask.ts'
+import { requestJson } from './request.ts'
 
 export type SavedView = SavedViewRecord
 
@@ -7,25 +7,25 @@ type One = { view: SavedView }
 
 export async function readSavedViews(project: string, signal: AbortSignal): Promise<SavedView[]> {
   const body = { project_id: project }
-  return (await askJson<{ views: SavedView[] }>('/views/saved/query', { body, signal })).views
+  return (await requestJson<{ views: SavedView[] }>('/views/saved/query', { body, signal })).views
 }
 
 export const saveView = (
   project: string,
   view: Pick<SavedView, 'screen' | 'name' | 'search' | 'is_shared'>,
-) => askJson<One>('/views/saved', { body: { project_id: project, ...view } })
+) => requestJson<One>('/views/saved', { body: { project_id: project, ...view } })
 
 export const changeView = (
   project: string,
   id: string,
   change: Partial<Pick<SavedView, 'name' | 'search' | 'is_shared'>>,
 ) =>
-  askJson<One>(`/views/saved/${encodeURIComponent(id)}`, {
+  requestJson<One>(`/views/saved/${encodeURIComponent(id)}`, {
     method: 'PUT',
     body: { project_id: project, ...change },
   })
 
 export const deleteView = (project: string, id: string) =>
-  askJson(`/views/saved/${encodeURIComponent(id)}?project_id=${encodeURIComponent(project)}`, {
+  requestJson(`/views/saved/${encodeURIComponent(id)}?project_id=${encodeURIComponent(project)}`, {
     method: 'DELETE',
   })

@@ -10,9 +10,9 @@ export const isSignedIn = signal<boolean | undefined>(undefined)
 
 const channel = new BroadcastChannel('heddle.session')
 
-type Word = { kind: 'who has it?' } | { kind: 'here'; half: string } | { kind: 'over' }
+type TabMessage = { kind: 'who has it?' } | { kind: 'here'; half: string } | { kind: 'over' }
 
-export function keepHalf(given: string): void {
+export function storeHalf(given: string): void {
   sessionStorage.setItem(name, given)
   isSignedIn.value = true
 }
@@ -23,21 +23,21 @@ export function sessionEnded(): void {
 }
 
 /** Tabs that were open before are signed out as well. */
-export function endEverywhere(): void {
-  channel.postMessage({ kind: 'over' } satisfies Word)
+export function endInAllTabs(): void {
+  channel.postMessage({ kind: 'over' } satisfies TabMessage)
   sessionEnded()
 }
 
-channel.addEventListener('message', ({ data }: MessageEvent<Word>) => {
+channel.addEventListener('message', ({ data }: MessageEvent<TabMessage>) => {
   const mine = half()
   if (data.kind === 'who has it?' && mine !== undefined) {
-    channel.postMessage({ kind: 'here', half: mine } satisfies Word)
-  } else if (data.kind === 'here' && mine === undefined) keepHalf(data.half)
+    channel.postMessage({ kind: 'here', half: mine } satisfies TabMessage)
+  } else if (data.kind === 'here' && mine === undefined) storeHalf(data.half)
   else if (data.kind === 'over') sessionEnded()
 })
 
 /** A tab that was just opened asks the others, which answer at once or not at all. */
-export function askOtherTabs(): Promise<void> {
-  channel.postMessage({ kind: 'who has it?' } satisfies Word)
+export function requestHalfFromTabs(): Promise<void> {
+  channel.postMessage({ kind: 'who has it?' } satisfies TabMessage)
   return new Promise((resolve) => setTimeout(resolve, 150))
 }

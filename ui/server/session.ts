@@ -1,28 +1,37 @@
 import { signal } from '@preact/signals'
-import { ask, askJson } from './ask.ts'
-import { askOtherTabs, endEverywhere, half, isSignedIn, keepHalf, sessionEnded } from './session-half.ts'
+import { request, requestJson } from './request.ts'
+import {
+  endInAllTabs,
+  half,
+  isSignedIn,
+  requestHalfFromTabs,
+  sessionEnded,
+  storeHalf,
+} from './session-half.ts'
 
-interface Who {
+interface CurrentUser {
   user: string
   role: 'member' | 'admin'
   entities: string[]
   version: string
 }
 
-export const who = signal<Who | undefined>(undefined)
+export const currentUser = signal<CurrentUser | undefined>(undefined)
 
 export async function signIn(key: string): Promise<void> {
-  const { half: given, ...me } = await askJson<Who & { half: string }>('/ui/session', { body: { key } })
-  who.value = me
-  keepHalf(given)
+  const { half: given, ...me } = await requestJson<CurrentUser & { half: string }>('/ui/session', {
+    body: { key },
+  })
+  currentUser.value = me
+  storeHalf(given)
 }
 
 export async function signOut(): Promise<void> {
   try {
-    await ask('/ui/session', { method: 'DELETE' })
+    await request('/ui/session', { method: 'DELETE' })
   } finally {
-    who.value = undefined
-    endEverywhere()
+    currentUser.value = undefined
+    endInAllTabs()
   }
 }
 
@@ -42,8 +51,8 @@ export async function findSession(): Promise<void> {
     await signIn(key).catch(sessionEnded)
     return
   }
-  if (half() === undefined) await askOtherTabs()
+  if (half() === undefined) await requestHalfFromTabs()
   if (half() === undefined) return sessionEnded()
-  who.value = await askJson<Who>('/ui/session')
+  currentUser.value = await requestJson<CurrentUser>('/ui/session')
   isSignedIn.value = true
 }

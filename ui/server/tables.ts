@@ -1,5 +1,5 @@
 import { type JsonNode, jsonNode, membersOf, nodeAt, sourceOf, stringOf } from '../value/json-index.ts'
-import { ask, askJson } from './ask.ts'
+import { request, requestJson } from './request.ts'
 
 export interface TableRow {
   digest: string
@@ -21,7 +21,7 @@ export async function readRows(
   signal: AbortSignal,
 ): Promise<TableRow[]> {
   const body = { project_id: project, digest: table, offset, limit, ...(sort && { sort_by: [sort] }) }
-  const rows = nodeAt(jsonNode(await (await ask('/table/query', { body, signal })).text()), 'rows')
+  const rows = nodeAt(jsonNode(await (await request('/table/query', { body, signal })).text()), 'rows')
   if (rows === undefined) return []
   return [...membersOf(rows)].map(({ node }) => ({
     digest: stringOf(nodeAt(node, 'digest')) ?? '',
@@ -32,5 +32,5 @@ export async function readRows(
 
 export async function countRows(project: string, table: string, signal: AbortSignal): Promise<number> {
   const body = { project_id: project, digest: table }
-  return (await askJson<{ count: number }>('/table/query_stats', { body, signal })).count
+  return (await requestJson<{ count: number }>('/table/query_stats', { body, signal })).count
 }

@@ -3,42 +3,45 @@ import type { ColumnsAnswer } from '../../src/operations/views/columns-contract.
 import type { FacetsAnswer } from '../../src/operations/views/contract.ts'
 import type { SearchAnswer } from '../../src/operations/views/search-contract.ts'
 import type { Expression } from '../filter/query.ts'
-import { askJson } from './ask.ts'
+import { requestJson } from './request.ts'
 
 type Facets = z.output<typeof FacetsAnswer>
 export type Facet = Facets['facets'][number]
 type Columns = z.output<typeof ColumnsAnswer>
-export type Found = z.output<typeof SearchAnswer>
+export type SearchResults = z.output<typeof SearchAnswer>
 
 /** Which calls are meant. */
-export interface Meant {
+export interface CallsScope {
   project: string
   roots: boolean
   query: Expression | undefined
 }
 
-const bodyOf = ({ project, roots, query }: Meant) => ({
+const bodyOf = ({ project, roots, query }: CallsScope) => ({
   project_id: project,
   filter: { trace_roots_only: roots },
   ...(query && { query: { $expr: query } }),
 })
 
 export async function readFacets(
-  meant: Meant,
+  meant: CallsScope,
   fields: readonly string[],
   signal: AbortSignal,
 ): Promise<Facet[]> {
   const body = { ...bodyOf(meant), fields }
-  return (await askJson<Facets>('/views/facets', { body, signal })).facets
+  return (await requestJson<Facets>('/views/facets', { body, signal })).facets
 }
 
-export const readColumns = (meant: Meant, signal: AbortSignal): Promise<Columns> =>
-  askJson<Columns>('/views/columns', { body: bodyOf(meant), signal })
+export const readColumns = (meant: CallsScope, signal: AbortSignal): Promise<Columns> =>
+  requestJson<Columns>('/views/columns', { body: bodyOf(meant), signal })
 
 export const searchCalls = (
   project: string,
   text: string,
   after: string | undefined,
   signal: AbortSignal,
-): Promise<Found> =>
-  askJson<Found>('/views/search', { body: { project_id: project, text, limit: 30, after }, signal })
+): Promise<SearchResults> =>
+  requestJson<SearchResults>('/views/search', {
+    body: { project_id: project, text, limit: 30, after },
+    signal,
+  })

@@ -1,5 +1,5 @@
 import { useMemo, useState } from 'preact/hooks'
-import { Gradually } from './gradually.tsx'
+import { IncrementalList } from './incremental-list.tsx'
 import { type JsonNode, jsonNode } from './json-index.ts'
 import { JsonTree } from './json-tree.tsx'
 import { Markdown } from './markdown.tsx'
@@ -41,7 +41,7 @@ function Middle({ messages, from, count }: { messages: readonly Message[]; from:
         <summary>{countText(count)} more messages</summary>
         {isOpen && (
           <ol class="chat">
-            <Gradually
+            <IncrementalList
               items={middle}
               count={count}
               draw={(message, index) => <Said key={index} message={message} />}

@@ -2,8 +2,8 @@ import { useState } from 'preact/hooks'
 import { DownloadButton } from '../parts/download-button.tsx'
 import { ShowAll } from '../parts/show-all.tsx'
 import { ShowMore } from '../parts/show-more.tsx'
-import { paths } from '../places.ts'
-import { Gradually } from './gradually.tsx'
+import { paths } from '../routes.ts'
+import { IncrementalList } from './incremental-list.tsx'
 import { type JsonMember, type JsonNode, membersOf, sourceOf, stringOf } from './json-index.ts'
 import { WholeText } from './plain-text.tsx'
 import { type ParsedRef, parseRef } from './ref.ts'
@@ -48,7 +48,7 @@ function Members({ node, open }: { node: JsonNode; open: number }) {
   if (members.length === 0) return <span class="json-empty">{node.kind === 'array' ? '[ ]' : '{ }'}</span>
   return (
     <ul>
-      <Gradually
+      <IncrementalList
         items={members}
         count={Math.min(shown, members.length)}
         // Names may occur twice; the index tells members apart.

@@ -1,7 +1,7 @@
 import type { Token, Tokens } from 'marked'
 import type { ComponentChildren } from 'preact'
 import { useMemo } from 'preact/hooks'
-import { deepest, laidOut } from './laid-out.ts'
+import { deepest, parseMarkdown } from './parse-markdown.ts'
 import { PlainText } from './plain-text.tsx'
 
 /**
@@ -9,7 +9,7 @@ import { PlainText } from './plain-text.tsx'
  * HTML. A picture from another host would tell that host who reads the text, so it is shown as a link.
  */
 export function Markdown({ text }: { text: string }) {
-  const tokens = useMemo(() => laidOut(text), [text])
+  const tokens = useMemo(() => parseMarkdown(text), [text])
   if (tokens === undefined) return <PlainText text={text} />
   return <div class="markdown">{blocks(tokens, 0)}</div>
 }

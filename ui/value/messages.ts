@@ -16,7 +16,7 @@ export type MessagePart =
   | { kind: 'other'; node: JsonNode }
 
 /** The conversation in the inputs of a call; undefined where there is none. */
-export function askedIn(inputs: JsonNode | undefined): Message[] | undefined {
+export function inputMessages(inputs: JsonNode | undefined): Message[] | undefined {
   const messages: Message[] = []
   const system = nodeAt(inputs, 'system') ?? nodeAt(inputs, 'instructions')
   if (system !== undefined && system.kind !== 'null')
@@ -31,7 +31,7 @@ export function askedIn(inputs: JsonNode | undefined): Message[] | undefined {
 }
 
 /** The answer of a call, if it is a message. */
-export function saidIn(output: JsonNode | undefined): Message[] | undefined {
+export function outputMessages(output: JsonNode | undefined): Message[] | undefined {
   const choices = nodeAt(output, 'choices')
   if (choices?.kind === 'array') {
     return [...membersOf(choices)].map(({ node }) => {

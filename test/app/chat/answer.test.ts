@@ -9,8 +9,8 @@ import {
   candidate,
   logprobOf,
   prefilled,
-  saying,
   scriptedBackend,
+  scriptOf,
   tokens,
   tokensOf,
 } from '../../support/scripted-backend.ts'
@@ -208,7 +208,7 @@ test('an engine that fails in the middle is a 503', async (t) => {
 test('the log has the cost of a completion, and none of its text', async (t) => {
   const lines: Record<string, unknown>[] = []
   const logger = pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line)) })
-  const backend = scriptedBackend(saying('se', 'cret'))
+  const backend = scriptedBackend(scriptOf('se', 'cret'))
   const { post } = await openApp(t, { backend, logger })
   await post(chatUrl, asking({ n: 2, request_id: 'mine', messages: [{ role: 'user', content: 'private' }] }))
   await post(chatUrl, asking({ stream: true, request_id: 'streamed' }))

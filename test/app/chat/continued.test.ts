@@ -3,7 +3,7 @@ import { type TestContext, test } from 'node:test'
 import { openApp } from '../../support/app.ts'
 import { asking, chatUrl, choiceOf, eventsOf } from '../../support/chat.ts'
 import { askingMessage, messagesUrl } from '../../support/messages.ts'
-import { playedBackend, type Say } from '../../support/played-backend.ts'
+import { type ModelTexts, simulatedBackend } from '../../support/simulated-backend.ts'
 
 const schema = {
   type: 'object',
@@ -25,8 +25,8 @@ function continuing(content: unknown, fields: Record<string, unknown>) {
 }
 
 /** The continuation of the given text, which is the same streamed and whole. */
-async function said(t: TestContext, say: Say, body: Record<string, unknown>) {
-  const backend = playedBackend(t, say)
+async function said(t: TestContext, say: ModelTexts, body: Record<string, unknown>) {
+  const backend = simulatedBackend(t, say)
   const { post } = await openApp(t, { backend })
   const { status, json, text } = await post(chatUrl, body)
   assert.equal(status, 200, text)
@@ -93,7 +93,7 @@ test('a required call follows the given text, to which the constraint on content
 })
 
 test('a given text that can never fit is refused by field and character, streamed or not', async (t) => {
-  const { post } = await openApp(t, { backend: playedBackend(t, '') })
+  const { post } = await openApp(t, { backend: simulatedBackend(t, '') })
   const body = continuing('Sure: {"name"', { response_format: format })
   for (const stream of [false, true]) {
     const { status, json } = await post(chatUrl, { ...body, stream })
@@ -108,7 +108,7 @@ test('a given text that can never fit is refused by field and character, streame
 })
 
 test('a last message of the assistant is the beginning of the text that a schema of the Messages API constrains', async (t) => {
-  const backend = playedBackend(t, 'da", "age": 3}')
+  const backend = simulatedBackend(t, 'da", "age": 3}')
   const { post } = await openApp(t, { backend })
   const asked = (content: unknown) =>
     askingMessage({

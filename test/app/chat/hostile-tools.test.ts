@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
+import { askWholeAndStreamed } from '../../support/answer-turns.ts'
 import { openApp } from '../../support/app.ts'
 import { asking, chatUrl } from '../../support/chat.ts'
-import { askedBothWays } from '../../support/chat-turns.ts'
 import { hostileTexts } from '../../support/hostile-texts.ts'
-import { playedBackend } from '../../support/played-backend.ts'
+import { simulatedBackend } from '../../support/simulated-backend.ts'
 import { callText, clock, weather } from '../../support/tools.ts'
 
-const backend = playedBackend({ after }, 'Hm.')
+const backend = simulatedBackend({ after }, 'Hm.')
 const app = await openApp({ after }, { backend })
 const { post } = app
 
@@ -60,7 +60,7 @@ test('odd names of tools are answered or refused', async () => {
 test('tools may be named like built-in properties of objects', async () => {
   for (const name of ['__proto__', 'constructor', 'toString', 'hasOwnProperty']) {
     backend.say = callText(name, '{}')
-    const { turns } = await askedBothWays(app, { tools: [tool({ name })] })
+    const { turns } = await askWholeAndStreamed(app, { tools: [tool({ name })] })
     assert.equal(turns[0]?.calls[0]?.function.name, name)
   }
 })
@@ -233,7 +233,7 @@ test('odd texts of a model are answered, with tools and without a constraint on 
       {},
       { tools, include_reasoning: false },
     ]) {
-      await askedBothWays(app, fields)
+      await askWholeAndStreamed(app, fields)
     }
   }
 })
@@ -249,7 +249,7 @@ test('among 128 tools the right one is called', async () => {
   }))
   for (const name of ['tool_1', 'tool_12', 'tool_127']) {
     backend.say = callText(name, { city: 'Oslo' })
-    const { turns } = await askedBothWays(app, { tools, tool_choice: 'required' })
+    const { turns } = await askWholeAndStreamed(app, { tools, tool_choice: 'required' })
     assert.equal(turns[0]?.calls[0]?.function.name, name)
   }
 })

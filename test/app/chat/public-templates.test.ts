@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { publicTemplates } from '../../../scripts/chat-templates.ts'
+import { askWholeAndStreamed } from '../../support/answer-turns.ts'
 import { openApp } from '../../support/app.ts'
 import { asking, chatUrl } from '../../support/chat.ts'
-import { askedBothWays } from '../../support/chat-turns.ts'
-import { playedBackend } from '../../support/played-backend.ts'
-import { playedVocabulary } from '../../support/played-vocabulary.ts'
+import { simulatedBackend } from '../../support/simulated-backend.ts'
+import { smallVocabulary } from '../../support/small-vocabulary.ts'
 
 const found = publicTemplates()
 const skip = typeof found === 'string' ? `no public templates: ${found}` : false
@@ -77,11 +77,11 @@ describe('a strict tool with nested values', { skip }, () => {
       if (tokens.length === 0 && control.length === 0 && tokens !== control) continue
       const how = tokens.length === 0 ? 'in letters' : 'with control tokens'
       test(`${name}, ${how}: whole, streamed, and constrained by its schema`, async (t) => {
-        const vocabulary = playedVocabulary({ control: tokens })
-        const backend = playedBackend(t, said, { vocabulary, template: templateOf(name) })
+        const vocabulary = smallVocabulary({ control: tokens })
+        const backend = simulatedBackend(t, said, { vocabulary, template: templateOf(name) })
         const app = await openApp(t, { backend })
         for (const tool_choice of ['auto', 'required']) {
-          const { turns } = await askedBothWays(app, { tools: [order], tool_choice })
+          const { turns } = await askWholeAndStreamed(app, { tools: [order], tool_choice })
           const [turn] = turns
           assert.equal(turn?.content, '')
           assert.equal(turn?.finish, 'tool_calls')

@@ -1,22 +1,22 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
+import { askWholeAndStreamed } from '../../support/answer-turns.ts'
 import { openApp } from '../../support/app.ts'
 import { asking, assertRefused, chatUrl } from '../../support/chat.ts'
-import { askedBothWays } from '../../support/chat-turns.ts'
-import { playedBackend, type Say } from '../../support/played-backend.ts'
-import { playedVocabulary } from '../../support/played-vocabulary.ts'
+import { type ModelTexts, simulatedBackend } from '../../support/simulated-backend.ts'
+import { smallVocabulary } from '../../support/small-vocabulary.ts'
 import { callText, clock, weather } from '../../support/tools.ts'
 
-const backend = playedBackend({ after }, '')
+const backend = simulatedBackend({ after }, '')
 const app = await openApp({ after }, { backend })
 const { post } = app
 
 const thought = 'Paris is in France.'
 const thinking = { chat_template_kwargs: { enable_thinking: true } }
 
-async function said(say: Say, fields: Record<string, unknown> = thinking) {
+async function said(say: ModelTexts, fields: Record<string, unknown> = thinking) {
   backend.say = say
-  return askedBothWays(app, fields)
+  return askWholeAndStreamed(app, fields)
 }
 
 const answered = `<think>\n${thought}\n</think>\n\nParis`
@@ -52,14 +52,14 @@ test('include_reasoning false leaves out the thought with its tokens, but counts
 })
 
 test('constrained text is content, even where it is a marker of thoughts', async (t) => {
-  const vocabulary = playedVocabulary({ words: ['<think>', '</think>', 'is', ' the'] })
-  const backend = playedBackend(t, answered, { vocabulary })
+  const vocabulary = smallVocabulary({ words: ['<think>', '</think>', 'is', ' the'] })
+  const backend = simulatedBackend(t, answered, { vocabulary })
   const app = await openApp(t, { backend })
-  const { turns } = await askedBothWays(app, { ...thinking, structured_outputs: { regex: 'P[a-z]+' } })
+  const { turns } = await askWholeAndStreamed(app, { ...thinking, structured_outputs: { regex: 'P[a-z]+' } })
   assert.deepEqual([turns[0]?.reasoning.trim(), turns[0]?.content], [thought, 'Paris'])
   for (const text of ['<think>', '</think>', ' <think>no</think>']) {
     backend.say = text
-    const { turns, usage } = await askedBothWays(app, {
+    const { turns, usage } = await askWholeAndStreamed(app, {
       structured_outputs: { choice: [text, 'another'] },
       reasoning_effort: 'none',
     })
@@ -70,10 +70,10 @@ test('constrained text is content, even where it is a marker of thoughts', async
 
 test('a thought that is cut off is not content', async (t) => {
   // The markers are single tokens: with several, the first could begin any text.
-  const vocabulary = playedVocabulary({ words: ['<think>', '</think>', 'is', ' the'] })
-  const backend = playedBackend(t, answered, { vocabulary })
+  const vocabulary = smallVocabulary({ words: ['<think>', '</think>', 'is', ' the'] })
+  const backend = simulatedBackend(t, answered, { vocabulary })
   const app = await openApp(t, { backend })
-  const said = (fields: Record<string, unknown>) => askedBothWays(app, fields)
+  const said = (fields: Record<string, unknown>) => askWholeAndStreamed(app, fields)
   const { usage } = await said(thinking)
   const kinds = new Set<string>()
   for (let max_tokens = 1; max_tokens <= usage.completion_tokens; max_tokens++) {

@@ -3,7 +3,7 @@ import { after, test } from 'node:test'
 import { refuse } from '../../../src/domain/refusals.ts'
 import { openApp } from '../../support/app.ts'
 import { asking, assertRefused, chatUrl } from '../../support/chat.ts'
-import { saying, scriptedBackend, scriptedModel } from '../../support/scripted-backend.ts'
+import { scriptedBackend, scriptedModel, scriptOf } from '../../support/scripted-backend.ts'
 
 const knit = { type: 'function', function: { name: 'knit' } }
 const named = { type: 'function', function: { name: 'knit' } }
@@ -372,7 +372,7 @@ for (const [fields, code, param, message] of refused) {
 }
 
 test('an answer of unknown length fails when its log-probabilities become too many', async (t) => {
-  const backend = scriptedBackend(saying(...Array(48).fill('x'.repeat(1000))))
+  const backend = scriptedBackend(scriptOf(...Array(48).fill('x'.repeat(1000))))
   const { post } = await openApp(t, { backend })
   const answer = await post(chatUrl, asking({ logprobs: true, top_logprobs: 20 }))
   assertRefused(answer, { status: 400, code: 'invalid_value', param: 'top_logprobs' })

@@ -5,7 +5,7 @@ import { refuse } from '../../../src/domain/refusals.ts'
 import type { GenerationEvent } from '../../../src/inference/backend.ts'
 import { openApp } from '../../support/app.ts'
 import { asking, chatUrl, choiceOf, eventsOf } from '../../support/chat.ts'
-import { prefilled, type Script, saying, scriptedBackend, tokens } from '../../support/scripted-backend.ts'
+import { prefilled, type Script, scriptedBackend, scriptOf, tokens } from '../../support/scripted-backend.ts'
 
 /** The same events one at a time, with pauses, so that no two can be combined into one chunk. */
 function oneByOne(script: Script): Script {
@@ -18,7 +18,7 @@ function oneByOne(script: Script): Script {
 }
 
 test('a stream is exactly these chunks', async (t) => {
-  const { post } = await openApp(t, { backend: scriptedBackend(oneByOne(saying('Hel', 'lo'))) })
+  const { post } = await openApp(t, { backend: scriptedBackend(oneByOne(scriptOf('Hel', 'lo'))) })
   for (const url of [chatUrl, `${chatUrl}/`]) {
     const { status, headers, text } = await post(url, asking({ stream: true }))
     assert.equal(status, 200)
@@ -44,8 +44,8 @@ test('a stream is exactly these chunks', async (t) => {
 })
 
 const scripts: Record<string, Script> = {
-  'a word at a time': saying('Hel', 'lo', ' ', 'there'),
-  'nothing at all': saying(),
+  'a word at a time': scriptOf('Hel', 'lo', ' ', 'there'),
+  'nothing at all': scriptOf(),
   'held back text': function* (request) {
     yield prefilled(request)
     for (let choice = 0; choice < request.choices; choice++) {
@@ -117,7 +117,7 @@ for (const [how, script] of Object.entries(scripts)) {
 }
 
 test('choices are interleaved, in the order of their generation', async (t) => {
-  const { post } = await openApp(t, { backend: scriptedBackend(oneByOne(saying('a', 'b'))) })
+  const { post } = await openApp(t, { backend: scriptedBackend(oneByOne(scriptOf('a', 'b'))) })
   const { chunks } = eventsOf((await post(chatUrl, asking({ n: 2, stream: true }))).text)
   assert.deepEqual(
     chunks.map(({ choices: [choice] }) => [choice?.index, choice?.delta.content ?? choice?.finish_reason]),
@@ -135,7 +135,7 @@ test('choices are interleaved, in the order of their generation', async (t) => {
 })
 
 test('the last text shares a chunk with the end when both are available', async (t) => {
-  const { post } = await openApp(t, { backend: scriptedBackend(saying('Hel', 'lo')) })
+  const { post } = await openApp(t, { backend: scriptedBackend(scriptOf('Hel', 'lo')) })
   const { chunks } = eventsOf((await post(chatUrl, asking({ stream: true }))).text)
   assert.deepEqual(
     chunks.map(({ choices: [choice] }) => [choice?.delta, choice?.finish_reason]),
@@ -147,7 +147,7 @@ test('the last text shares a chunk with the end when both are available', async 
 })
 
 test('the usage of each chunk grows to the final usage', async (t) => {
-  const { post } = await openApp(t, { backend: scriptedBackend(oneByOne(saying('Hel', 'lo'))) })
+  const { post } = await openApp(t, { backend: scriptedBackend(oneByOne(scriptOf('Hel', 'lo'))) })
   const stream_options = { include_usage: true, continuous_usage_stats: true }
   const { chunks } = eventsOf((await post(chatUrl, asking({ stream: true, stream_options, n: 2 }))).text)
   const counts = chunks.map(({ usage }) => usage?.completion_tokens)
@@ -202,7 +202,7 @@ test('a failure in the middle is an event, and the stream ends', async (t) => {
 test('comments keep the connection alive while the client waits', async (t) => {
   const backend = scriptedBackend(async function* (request) {
     await delay(50)
-    yield* saying('Hello')(request, new AbortController().signal)
+    yield* scriptOf('Hello')(request, new AbortController().signal)
   })
   const { post } = await openApp(t, { backend, streams: { keepAliveMs: 5 } })
   const { chunks, comments } = eventsOf((await post(chatUrl, asking({ stream: true }))).text)

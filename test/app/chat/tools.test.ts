@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
+import { type AnswerTurn, askWholeAndStreamed, turnOfChunks } from '../../support/answer-turns.ts'
 import { openApp } from '../../support/app.ts'
 import { asking, assertRefused, chatUrl, eventsOf } from '../../support/chat.ts'
-import { askedBothWays, type SaidTurn, turnOfChunks } from '../../support/chat-turns.ts'
-import { playedBackend, type Say } from '../../support/played-backend.ts'
-import { saying, scriptedBackend } from '../../support/scripted-backend.ts'
+import { scriptedBackend, scriptOf } from '../../support/scripted-backend.ts'
+import { type ModelTexts, simulatedBackend } from '../../support/simulated-backend.ts'
 import { callText, clock, weather } from '../../support/tools.ts'
 
-const backend = playedBackend({ after }, '')
+const backend = simulatedBackend({ after }, '')
 const app = await openApp({ after }, { backend })
 const { post } = app
 
@@ -21,20 +21,20 @@ const severalCalls = [
 ].join('\n')
 
 /** Asks a model that says this, whole and streamed. */
-async function said(say: Say, fields: Record<string, unknown> = {}) {
+async function said(say: ModelTexts, fields: Record<string, unknown> = {}) {
   backend.say = say
-  return askedBothWays(app, { tools, ...fields })
+  return askWholeAndStreamed(app, { tools, ...fields })
 }
 
 /** Asserts that the constraint stops a model from saying this. */
-async function cannotSay(say: Say, fields: Record<string, unknown>, at: RegExp) {
+async function cannotSay(say: ModelTexts, fields: Record<string, unknown>, at: RegExp) {
   backend.say = say
   const { status } = await post(chatUrl, asking({ tools, ...fields }))
   assert.equal(status, 500)
   assert.match(backend.failures.splice(0).join(), at)
 }
 
-const callsOf = (turn: SaidTurn | undefined) =>
+const callsOf = (turn: AnswerTurn | undefined) =>
   (turn?.calls ?? []).map(({ function: { name, arguments: given } }) => [name, given] as const)
 
 function lastPrompt(): string {
@@ -76,7 +76,7 @@ test('calls have the ids that the model writes, counted over the conversation', 
     '{% for c in m.tool_calls or [] %}<|call|>functions.{{ c.function.name }}:{{ loop.index0 }}<|args|>{{ c.function.arguments | tojson }}<|end|>{% endfor %}' +
     '<|im_end|>\n{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}'
   const call = (index: number) => `<|call|>functions.now:${index}<|args|>{}<|end|>`
-  const kimi = playedBackend(t, call(0) + call(1), { template })
+  const kimi = simulatedBackend(t, call(0) + call(1), { template })
   const { post: ask } = await openApp(t, { backend: kimi })
   const first = await ask(chatUrl, asking({ model: 'played', tools }))
   const { message } = first.json.choices[0]
@@ -287,7 +287,7 @@ test('HEDDLE_TOOL_CHOICE=none: nothing is called, and text that looks like a cal
   const closed = await openApp(t, { backend, settings: { HEDDLE_TOOL_CHOICE: 'none' } })
   backend.say = callText('get_weather', oslo)
   for (const tool_choice of [undefined, null, 'none']) {
-    const { turns } = await askedBothWays(closed, { tools, tool_choice })
+    const { turns } = await askWholeAndStreamed(closed, { tools, tool_choice })
     assert.deepEqual([turns[0]?.content, turns[0]?.calls], [callText('get_weather', oslo), []])
   }
   for (const tool_choice of ['auto', 'required', { type: 'function', function: { name: 'now' } }]) {
@@ -297,7 +297,7 @@ test('HEDDLE_TOOL_CHOICE=none: nothing is called, and text that looks like a cal
 })
 
 test('each chunk has at most one call, even when several are complete at once', async (t) => {
-  const { post } = await openApp(t, { backend: scriptedBackend(saying(severalCalls)) })
+  const { post } = await openApp(t, { backend: scriptedBackend(scriptOf(severalCalls)) })
   for (const fields of [{}, { logprobs: true, return_token_ids: true }]) {
     const { text } = await post(chatUrl, asking({ tools, stream: true, ...fields }))
     const { chunks } = eventsOf(text)

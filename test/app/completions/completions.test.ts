@@ -8,8 +8,8 @@ import { plainSampling } from '../../support/generations.ts'
 import {
   prefilled,
   type Script,
-  saying,
   scriptedBackend,
+  scriptOf,
   tokens,
   tokensOf,
 } from '../../support/scripted-backend.ts'
@@ -296,7 +296,7 @@ test('echo puts the prompt in front of every answer', async (t) => {
 })
 
 test('echo with logprobs and no tokens returns the log-probabilities of the prompt alone', async (t) => {
-  const backend = scriptedBackend(saying('x'))
+  const backend = scriptedBackend(scriptOf('x'))
   const { post } = await openApp(t, { backend })
   const body = { prompt: 'ab', echo: true, logprobs: 1, max_tokens: 0, return_token_ids: true }
   const { json } = await post(url, body)
@@ -321,7 +321,7 @@ test('echo with logprobs and no tokens returns the log-probabilities of the prom
 })
 
 test('logprobs in the form of completions: the likeliest tokens and the chosen one, offsets in characters', async (t) => {
-  const backend = scriptedBackend(saying('👍z'))
+  const backend = scriptedBackend(scriptOf('👍z'))
   const { post } = await openApp(t, { backend })
   const ask = async (body: object) => (await post(url, { prompt: 'p', ...body })).json.choices[0].logprobs
   assert.deepEqual(await ask({ logprobs: 2 }), {
@@ -375,7 +375,7 @@ test('a character of several tokens counts once in the offsets that follow', asy
 })
 
 test('each choice shows prompt_logprobs and token ids', async (t) => {
-  const { post } = await openApp(t, { backend: scriptedBackend(saying('x')) })
+  const { post } = await openApp(t, { backend: scriptedBackend(scriptOf('x')) })
   const { json } = await post(url, { prompt: 'ab', prompt_logprobs: 1, return_token_ids: true })
   const [choice] = json.choices
   assert.deepEqual(choice.prompt_token_ids, tokensOf('ab'))
@@ -390,7 +390,7 @@ test('each choice shows prompt_logprobs and token ids', async (t) => {
 })
 
 test('a stream has the same content as the whole answer', async (t) => {
-  const backend = scriptedBackend(saying('He', 'l', 'lo'))
+  const backend = scriptedBackend(scriptOf('He', 'l', 'lo'))
   const { post } = await openApp(t, { backend })
   const body = {
     prompt: ['ab', 'cd'],
@@ -435,7 +435,7 @@ test('a stream has the same content as the whole answer', async (t) => {
 })
 
 test('without echo a stream has no chunk for the prompt, and each chunk has usage when requested', async (t) => {
-  const { post } = await openApp(t, { backend: scriptedBackend(saying('a', 'b')) })
+  const { post } = await openApp(t, { backend: scriptedBackend(scriptOf('a', 'b')) })
   const stream_options = { include_usage: true, continuous_usage_stats: true }
   const chunks = chunksIn(await post(url, { prompt: 'xyz', stream: true, stream_options }))
   const text = chunks.map(({ choices }) => choices[0]?.text ?? '').join('')

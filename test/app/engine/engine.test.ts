@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { keys, openApp } from '../../support/app.ts'
 import { prefilled, scriptedBackend, tokens } from '../../support/scripted-backend.ts'
-import { until } from '../../support/waiting.ts'
+import { until } from '../../support/wait.ts'
 
 const ask = (app: Awaited<ReturnType<typeof openApp>>, key: string) =>
   app.post('/v1/chat/completions', { messages: [{ role: 'user', content: 'Hi' }], stream: true }, key)

@@ -8,7 +8,7 @@ import { completeOf, startOf } from '../../support/calls.ts'
 import { serveApp } from '../../support/event-stream.ts'
 import { secret, storeOneOfEach } from '../../support/one-of-each.ts'
 import { type RawRequest, rawPost } from '../../support/raw-client.ts'
-import { until } from '../../support/waiting.ts'
+import { until } from '../../support/wait.ts'
 
 const opened = await openApp({ after })
 const { post } = opened

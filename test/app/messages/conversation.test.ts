@@ -3,7 +3,7 @@ import { after, test } from 'node:test'
 import { openApp } from '../../support/app.ts'
 import { askingMessage, messagesUrl } from '../../support/messages.ts'
 import { partsModel } from '../../support/parts-model.ts'
-import { saying, scriptedBackend, scriptedModel } from '../../support/scripted-backend.ts'
+import { scriptedBackend, scriptedModel, scriptOf } from '../../support/scripted-backend.ts'
 
 const model = partsModel({ kind: 'content', text: 'Hi' })
 const { post } = await openApp({ after }, { model })
@@ -266,7 +266,7 @@ test('a model thinks only when requested', async (t) => {
 })
 
 test('the thought of a model is a block of its own', async (t) => {
-  const backend = scriptedBackend(saying('I ', 'wonder.\n</think>\n\n', 'Hello'))
+  const backend = scriptedBackend(scriptOf('I ', 'wonder.\n</think>\n\n', 'Hello'))
   backend.served = { ...scriptedModel, template: thinkingTemplate }
   const { post } = await openApp(t, { backend })
   const { json } = await post(

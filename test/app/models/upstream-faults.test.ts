@@ -6,7 +6,7 @@ import { basic, keys, openApp } from '../../support/app.ts'
 import { asking, chatUrl, choiceOf, eventsOf } from '../../support/chat.ts'
 import { delta, modelsOfUpstream, usage } from '../../support/fake-upstream.ts'
 import { chunked, event, startRawUpstream, streamHead } from '../../support/raw-upstream.ts'
-import { inTime, until } from '../../support/waiting.ts'
+import { until, withTimeout } from '../../support/wait.ts'
 
 // Each way in which an upstream can fail has a defined answer, whole and as a stream.
 
@@ -120,7 +120,7 @@ for (const [name, [answer, status, code]] of Object.entries(failing)) {
   test(`${name}: ${status} ${code}`, async (t) => {
     const { ask, upstream } = await open(t, answer, { silenceMs: status === 504 ? silenceMs : longMs })
     for (const stream of [false, true]) {
-      const refused = await inTime('the request is refused', ask({ stream }))
+      const refused = await withTimeout('the request is refused', ask({ stream }))
       assert.deepEqual(
         [refused.status, refused.json?.error?.code],
         [status, code],
@@ -157,9 +157,9 @@ for (const [name, answer] of Object.entries({
 
 test('a silent stream is ended after the timeout', async (t) => {
   const { ask } = await open(t, (socket) => socket.write(streamHead() + said), { silenceMs })
-  const refused = await inTime('the request is refused', ask())
+  const refused = await withTimeout('the request is refused', ask())
   assert.deepEqual([refused.status, refused.json.error.code], [504, 'upstream_timeout'])
-  const { error } = eventsOf((await inTime('the stream ends', ask({ stream: true }))).text)
+  const { error } = eventsOf((await withTimeout('the stream ends', ask({ stream: true }))).text)
   assert.equal(error?.code, 'upstream_timeout')
 })
 
@@ -169,9 +169,9 @@ for (const [name, text] of Object.entries({
 })) {
   test(`a connection that stays open ${name} delays nothing`, async (t) => {
     const { ask } = await open(t, (socket) => socket.write(streamHead() + text), { silenceMs: 600_000 })
-    const answer = await inTime('the answer arrives', ask())
+    const answer = await withTimeout('the answer arrives', ask())
     assert.equal(answer.json.choices[0].message.content, 'Half')
-    const { chunks } = eventsOf((await inTime('the stream ends', ask({ stream: true }))).text)
+    const { chunks } = eventsOf((await withTimeout('the stream ends', ask({ stream: true }))).text)
     assert.equal(choiceOf(chunks, 0).content, 'Half')
   })
 }

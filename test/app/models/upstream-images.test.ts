@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { openApp } from '../../support/app.ts'
 import { asking, chatUrl } from '../../support/chat.ts'
-import { modelsOfUpstream, sayingWords, startFakeUpstream } from '../../support/fake-upstream.ts'
+import { modelsOfUpstream, startFakeUpstream, streamWords } from '../../support/fake-upstream.ts'
 
 // Images are passed on in chat completions, and refused in APIs that cannot express them to an upstream.
 
@@ -11,7 +11,7 @@ const content = [{ type: 'text', text: 'What is this?' }, picture]
 const messages = [{ role: 'user', content }]
 
 async function open(t: TestContext, owned_by: string) {
-  const upstream = await startFakeUpstream(t, sayingWords('A', ' cat'), { models: [{ id: 'far', owned_by }] })
+  const upstream = await startFakeUpstream(t, streamWords('A', ' cat'), { models: [{ id: 'far', owned_by }] })
   return { upstream, ...(await openApp(t, { models: await modelsOfUpstream([upstream.url]) })) }
 }
 

@@ -2,19 +2,19 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { keys, openApp } from '../../support/app.ts'
 import {
-  type AnswerOfUpstream,
-  type AskedOfUpstream,
   modelsOfUpstream,
-  sayingWords,
   startFakeUpstream,
+  streamWords,
+  type UpstreamHandler,
+  type UpstreamRequest,
 } from '../../support/fake-upstream.ts'
-import { until } from '../../support/waiting.ts'
+import { until } from '../../support/wait.ts'
 
 interface Ending {
   after(end: () => Promise<void> | void): void
 }
 
-async function behind(t: Ending, answer: AnswerOfUpstream, owned_by = 'vllm', parallel = 16) {
+async function behind(t: Ending, answer: UpstreamHandler, owned_by = 'vllm', parallel = 16) {
   const models = [{ id: 'far', object: 'model', owned_by, max_model_len: 512 }]
   const upstream = await startFakeUpstream(t, answer, { models })
   const app = await openApp(t, { models: await modelsOfUpstream([upstream.url], { parallel }) })
@@ -22,7 +22,7 @@ async function behind(t: Ending, answer: AnswerOfUpstream, owned_by = 'vllm', pa
 }
 
 const saying =
-  (value: unknown, status = 200): AnswerOfUpstream =>
+  (value: unknown, status = 200): UpstreamHandler =>
   (response) => {
     response.writeHead(status, { 'content-type': 'application/json' })
     response.end(typeof value === 'string' ? value : JSON.stringify(value))
@@ -154,7 +154,7 @@ for (const [told, status, code] of [
 const texts = Array.from({ length: 2_048 }, (_, index) => `text ${index}`)
 
 /** The vector of each text is its number, and it counts as one token. */
-const numbered = ({ body }: AskedOfUpstream) => ({
+const numbered = ({ body }: UpstreamRequest) => ({
   data: body.input.map((text: string, index: number) => ({
     index,
     embedding: base64(Number(text.slice('text '.length))),
@@ -227,7 +227,7 @@ test('2,048 inputs of one user do not delay the chat of another', async (t) => {
   const { upstream, post } = await behind(
     t,
     async (response, asked) => {
-      if (asked.url !== '/v1/embeddings') return sayingWords('yes')(response, asked)
+      if (asked.url !== '/v1/embeddings') return streamWords('yes')(response, asked)
       await held.promise
       return saying(numbered(asked))(response, asked)
     },

@@ -3,20 +3,20 @@ import { type TestContext, test } from 'node:test'
 import { basic, keys, openApp } from '../../support/app.ts'
 import { asking, chatUrl, choiceOf, eventsOf } from '../../support/chat.ts'
 import {
-  type AnswerOfUpstream,
   beginStream,
   delta,
   modelsOfUpstream,
-  sayingWords,
   startFakeUpstream,
+  streamWords,
+  type UpstreamHandler,
   usage,
 } from '../../support/fake-upstream.ts'
-import { inTime, until } from '../../support/waiting.ts'
+import { until, withTimeout } from '../../support/wait.ts'
 
 type Settings = Parameters<typeof modelsOfUpstream>[1]
 
 /** An app whose model is on an upstream that answers as the test says. */
-async function open(t: TestContext, answer: AnswerOfUpstream, settings: Settings = {}) {
+async function open(t: TestContext, answer: UpstreamHandler, settings: Settings = {}) {
   const upstream = await startFakeUpstream(t, answer)
   const app = await openApp(t, { models: await modelsOfUpstream([upstream.url], settings) })
   const ask = (fields: Record<string, unknown> = {}, url = chatUrl) => app.post(url, asking(fields))
@@ -39,7 +39,7 @@ async function lastCall({ post }: Pick<Awaited<ReturnType<typeof openApp>>, 'pos
 }
 
 test('an answer of an upstream is returned, whole and as a stream, and recorded as a call', async (t) => {
-  const app = await open(t, sayingWords('Two', ' words'))
+  const app = await open(t, streamWords('Two', ' words'))
   const whole = await app.ask()
   assert.equal(whole.status, 200, whole.text)
   assert.equal(whole.json.model, 'far')
@@ -59,7 +59,7 @@ test('an answer of an upstream is returned, whole and as a stream, and recorded 
 })
 
 test('the caller is not disclosed to an upstream, and a Heddle upstream is asked not to record', async (t) => {
-  const upstream = await startFakeUpstream(t, sayingWords('Hello'), {
+  const upstream = await startFakeUpstream(t, streamWords('Hello'), {
     models: [{ id: 'far', owned_by: 'heddle', root: 'far', max_model_len: 100 }],
   })
   const { app } = await openApp(t, { models: await modelsOfUpstream([upstream.url]) })
@@ -132,7 +132,7 @@ test('calls and thoughts are separated by the upstream', async (t) => {
 })
 
 test('fields that the kind of upstream does not support are refused and named, and it is not asked', async (t) => {
-  const { ask, post, upstream } = await open(t, sayingWords('Hello'))
+  const { ask, post, upstream } = await open(t, streamWords('Hello'))
   for (const [field, value] of [
     ['top_k', 5],
     ['min_p', 0.1],
@@ -179,7 +179,7 @@ test('a prediction is passed on to upstreams that support it, and counted as the
   const { text } = await ask({ prediction, stream: true, stream_options: { include_usage: true } })
   assert.deepEqual(eventsOf(text).chunks.at(-1)?.usage?.completion_tokens_details, counts)
   for (const kind of ['vllm', 'llama-server'] as const) {
-    const other = await open(t, sayingWords('Hello'), { kind })
+    const other = await open(t, streamWords('Hello'), { kind })
     const refused = await other.ask({ prediction })
     assert.deepEqual(
       [refused.status, refused.json.error.code, refused.json.error.param],
@@ -214,7 +214,7 @@ test('the tools of a conversation count in its tokens', async (t) => {
 })
 
 test('a refusal of the upstream is returned in its own words', async (t) => {
-  const refusing = (status: number, error: object | string, headers = {}): AnswerOfUpstream => {
+  const refusing = (status: number, error: object | string, headers = {}): UpstreamHandler => {
     const body = typeof error === 'string' ? error : JSON.stringify({ error })
     return (response) => response.writeHead(status, headers).end(body)
   }
@@ -248,16 +248,16 @@ for (const stream of [false, true]) {
 
   test(`a hanging upstream is abandoned: ${isStream}`, async (t) => {
     const app = await open(t, () => {}, { silenceMs: 200 })
-    const refused = await inTime('the request is refused', app.ask({ stream }))
+    const refused = await withTimeout('the request is refused', app.ask({ stream }))
     assert.deepEqual([refused.status, refused.json.error.code], [504, 'upstream_timeout'])
     await until('the request to the upstream is closed', async () => app.upstream.left === 1)
-    app.upstream.answer = sayingWords('Hello')
+    app.upstream.answer = streamWords('Hello')
     assert.equal((await app.ask({ stream })).status, 200)
   })
 
   test(`an upstream that sends byte by byte is abandoned: ${isStream}`, async (t) => {
     const drip =
-      (status: number, type: string, text: string): AnswerOfUpstream =>
+      (status: number, type: string, text: string): UpstreamHandler =>
       async (response) => {
         response.writeHead(status, { 'content-type': type })
         for (let n = 0; !response.destroyed; n++) {
@@ -265,7 +265,7 @@ for (const stream of [false, true]) {
           await new Promise((resolve) => setTimeout(resolve, 20))
         }
       }
-    const app = await open(t, sayingWords('Hello'), { silenceMs: 200 })
+    const app = await open(t, streamWords('Hello'), { silenceMs: 200 })
     for (const answer of [
       drip(200, 'text/event-stream', 'data: {"choices":[{"index":0,"delta":{"content":"endless'),
       drip(200, 'application/json', '{"choices":[{"index":0,"message":{"content":"endless'),
@@ -273,11 +273,11 @@ for (const stream of [false, true]) {
     ]) {
       app.upstream.answer = answer
       const before = app.upstream.left
-      const refused = await inTime('the request is refused', app.ask({ stream }))
+      const refused = await withTimeout('the request is refused', app.ask({ stream }))
       assert.deepEqual([refused.status, refused.json.error.code], [504, 'upstream_timeout'])
       await until('the request to the upstream is closed', async () => app.upstream.left === before + 1)
     }
-    app.upstream.answer = sayingWords('Hello')
+    app.upstream.answer = streamWords('Hello')
     assert.equal((await app.ask({ stream })).status, 200)
   })
 
@@ -299,7 +299,7 @@ for (const stream of [false, true]) {
   })
 
   test(`an invalid answer is refused: ${isStream}`, async (t) => {
-    const app = await open(t, sayingWords('Hello'))
+    const app = await open(t, streamWords('Hello'))
     for (const garbage of [
       (response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<html>'),
       (response) => response.writeHead(200, { 'content-type': 'text/event-stream' }).end('data: {"a\n\n'),
@@ -309,7 +309,7 @@ for (const stream of [false, true]) {
         response.writeHead(200, { 'content-type': 'application/json' }).end('{"choices":[{"index":9}]}'),
       (response) => response.writeHead(200, { 'content-type': 'application/json' }).end('{"choices":"x"}'),
       (response) => response.writeHead(200, { 'content-type': 'text/event-stream' }).end(),
-    ] satisfies AnswerOfUpstream[]) {
+    ] satisfies UpstreamHandler[]) {
       app.upstream.answer = garbage
       const { status, json } = await app.ask({ stream })
       assert.deepEqual([status, json?.error.code], [502, 'upstream_failed'])
@@ -378,7 +378,7 @@ test('a client that disconnects ends the request to the upstream and frees its s
 test('another address is tried only as long as none has begun to answer', async (t) => {
   const dead = await startFakeUpstream(t, (response) => response.destroy())
   const busy = await startFakeUpstream(t, (response) => response.writeHead(503).end())
-  const well = await startFakeUpstream(t, sayingWords('Hello'))
+  const well = await startFakeUpstream(t, streamWords('Hello'))
   const models = await modelsOfUpstream([dead.url, busy.url, well.url])
   await until('all upstreams are reachable', async () => {
     const answers = await Promise.all([dead, busy, well].map(({ url }) => fetch(`${url}/models`)))
@@ -396,7 +396,7 @@ test('another address is tried only as long as none has begun to answer', async 
 })
 
 test('prompts with the same beginning go to the same address', async (t) => {
-  const servers = await Promise.all([1, 2, 3].map(() => startFakeUpstream(t, sayingWords('Hello'))))
+  const servers = await Promise.all([1, 2, 3].map(() => startFakeUpstream(t, streamWords('Hello'))))
   const models = await modelsOfUpstream(servers.map(({ url }) => url))
   const { post } = await openApp(t, { models })
   for (let topic = 0; topic < 12; topic++) {
@@ -431,7 +431,7 @@ test('a call that arrives together with its end is streamed with the end in a ch
 })
 
 test('the state of the upstream is reported: ready, unreachable, and ready again', async (t) => {
-  const upstream = await startFakeUpstream(t, sayingWords('Hello'), {
+  const upstream = await startFakeUpstream(t, streamWords('Hello'), {
     models: [
       { id: 'one', owned_by: 'vllm', root: '/models', max_model_len: 4_096 },
       { id: 'two', owned_by: 'vllm', root: '/models', max_model_len: 8_192 },
@@ -459,7 +459,7 @@ test('the state of the upstream is reported: ready, unreachable, and ready again
 })
 
 test('connections to the upstream are reused', async (t) => {
-  const upstream = await startFakeUpstream(t, sayingWords('Hello'))
+  const upstream = await startFakeUpstream(t, streamWords('Hello'))
   let connections = 0
   upstream.onConnection = () => connections++
   const { post } = await openApp(t, { models: await modelsOfUpstream([upstream.url]) })

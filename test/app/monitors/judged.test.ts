@@ -3,8 +3,8 @@ import { test } from 'node:test'
 import { openApp } from '../../support/app.ts'
 import { endOf, project, startOf } from '../../support/calls.ts'
 import { monitorsOf, scoreSchema } from '../../support/monitors.ts'
-import { playedBackend } from '../../support/played-backend.ts'
-import { until } from '../../support/waiting.ts'
+import { simulatedBackend } from '../../support/simulated-backend.ts'
+import { until } from '../../support/wait.ts'
 
 const judge = { judge: { prompt: 'Rate {output} of {inputs.question}', schema: scoreSchema } }
 
@@ -27,7 +27,7 @@ test('a call is judged as soon as it has ended, in one part or in two', async (t
 })
 
 test('the answer of a judge is the score, and is recorded as a call of its own', async (t) => {
-  const backend = playedBackend(t, '{"score": 0.5}')
+  const backend = simulatedBackend(t, '{"score": 0.5}')
   const opened = await openApp(t, { sweep: true, backend })
   const { scorer, monitor, calls, scores, judgeCalls } = monitorsOf(opened)
   const ref = await scorer('good', { judge: { ...judge.judge, system: 'Be {strict}.', seed: 7 } })
@@ -135,7 +135,7 @@ test('calls that end while a monitor is paused are not judged later', async (t) 
 })
 
 test('an answer that is cut off is not a score, and the call of the judge says so', async (t) => {
-  const backend = playedBackend(t, '{"score": 0.123456789}')
+  const backend = simulatedBackend(t, '{"score": 0.123456789}')
   const opened = await openApp(t, { sweep: true, backend })
   const { scorer, monitor, calls, scores, judgeCalls } = monitorsOf(opened)
   await monitor([await scorer('good', { judge: { ...judge.judge, max_tokens: 3 } })])

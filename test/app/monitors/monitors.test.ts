@@ -5,8 +5,8 @@ import { keys, openApp } from '../../support/app.ts'
 import { project } from '../../support/calls.ts'
 import { assertCommonRefusals } from '../../support/common-refusals.ts'
 import { monitorsOf, scoreSchema } from '../../support/monitors.ts'
-import { playedBackend } from '../../support/played-backend.ts'
-import { until } from '../../support/waiting.ts'
+import { simulatedBackend } from '../../support/simulated-backend.ts'
+import { until } from '../../support/wait.ts'
 
 const opened = await openApp({ after })
 const { post, get, send } = opened
@@ -116,7 +116,7 @@ test('monitors: an invalid monitor is refused, and the field is named', async ()
 })
 
 test('monitors: stop when their user is removed, and continue for the user who resumes them', async (t) => {
-  const backend = playedBackend(t, '{"score": 0.5}')
+  const backend = simulatedBackend(t, '{"score": 0.5}')
   const opened = await openApp(t, { sweep: true, backend })
   const { post, get, send } = opened
   const { scorer, calls, scores, judgeCalls } = monitorsOf(opened)
@@ -151,7 +151,7 @@ test('monitors: stop when their user is removed, and continue for the user who r
 })
 
 test('monitors: a monitor whose user is no longer in HEDDLE_USERS is stopped before it asks a model', async (t) => {
-  const backend = playedBackend(t, '{"score": 0.5}')
+  const backend = simulatedBackend(t, '{"score": 0.5}')
   const opened = await openApp(t, { sweep: true, backend })
   const { get } = opened
   const { scorer, monitor, calls, judgeCalls } = monitorsOf(opened)

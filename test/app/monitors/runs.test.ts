@@ -3,8 +3,8 @@ import { test } from 'node:test'
 import { openApp, type TestApp } from '../../support/app.ts'
 import { project } from '../../support/calls.ts'
 import { monitorsOf, scoreSchema } from '../../support/monitors.ts'
-import { playedBackend } from '../../support/played-backend.ts'
-import { until } from '../../support/waiting.ts'
+import { simulatedBackend } from '../../support/simulated-backend.ts'
+import { until } from '../../support/wait.ts'
 
 function runsOf({ post, get }: TestApp) {
   const run = async (monitor: string, body: object = {}) => {
@@ -163,7 +163,7 @@ test('stats: the reason why judges wait', async (t) => {
 })
 
 test('the token budget ends judging for the day, and a model that is not served is waited for', async (t) => {
-  const backend = playedBackend(t, '{"score": 1}')
+  const backend = simulatedBackend(t, '{"score": 1}')
   const opened = await openApp(t, { sweep: true, backend })
   const { scorer, monitor, calls } = monitorsOf(opened)
   const { stats } = runsOf(opened)

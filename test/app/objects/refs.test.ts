@@ -5,9 +5,9 @@ import { whole } from '../../support/answers.ts'
 import { keys, openApp } from '../../support/app.ts'
 import { project } from '../../support/calls.ts'
 import { assertCommonRefusals } from '../../support/common-refusals.ts'
+import { loopTurnsUntil, yieldAtEachStep } from '../../support/event-loop.ts'
 import { create, objectOf } from '../../support/objects.ts'
 import { refusedWith } from '../../support/refusals.ts'
-import { breatheAtEachStep, turnsOf } from '../../support/stepping.ts'
 
 const ref = (tail: string, of = project) => `weave:///${of}/object/${tail}`
 
@@ -157,9 +157,9 @@ test('refs/read_batch: yields to other requests while it resolves many refs', as
   const caller = { name: 'alice', role: 'member', entities: new Set(['acme']) } as const
   await create(opened, 'o', 5)
   const refs = Array.from({ length: 200 }, (_, n) => ref(`o${n}:latest`))
-  breatheAtEachStep(t)
+  yieldAtEachStep(t)
   const resolving = resolveRefs(opened.database, caller, refs)
-  const turns = turnsOf(resolving)
+  const turns = loopTurnsUntil(resolving)
   await assert.rejects(resolving, refusedWith('object_not_found'))
   // One turn for each ref that is looked up, and one for each that is returned.
   assert.ok((await turns) >= 2 * refs.length)

@@ -4,7 +4,7 @@ import { whole } from '../../support/answers.ts'
 import { keys, openApp, type TestApp } from '../../support/app.ts'
 import { project } from '../../support/calls.ts'
 import { assertCommonRefusals } from '../../support/common-refusals.ts'
-import { fillQueue, standing, tell } from '../../support/queues.ts'
+import { annotatorFields, fillQueue, setItemState } from '../../support/queues.ts'
 
 type What = 'release' | 'reopen'
 
@@ -48,11 +48,11 @@ test('release: a released item is free for the next caller, and only its holder 
   const { queueId, itemIds } = await fillQueue(post, 1)
   assert.equal((await next(post, queueId)).item.id, itemIds[0])
   const others = await give(post, 'release', queueId, itemIds[0], keys.root)
-  assert.deepEqual(standing(others), ['unstarted', null, 'unstarted', 'alice'])
+  assert.deepEqual(annotatorFields(others), ['unstarted', null, 'unstarted', 'alice'])
   assert.equal((await next(post, queueId, keys.root)).item, null)
   for (let again = 0; again < 2; again++) {
     const given = await give(post, 'release', queueId, itemIds[0])
-    assert.deepEqual([given.status, ...standing(given)], [200, 'unstarted', null, 'unstarted', null])
+    assert.deepEqual([given.status, ...annotatorFields(given)], [200, 'unstarted', null, 'unstarted', null])
   }
   assert.equal((await next(post, queueId, keys.root)).item.id, itemIds[0])
 })
@@ -60,13 +60,13 @@ test('release: a released item is free for the next caller, and only its holder 
 test('reopen: a completed or skipped item is in progress again, and is counted as such', async (t) => {
   const { post } = await openApp(t)
   const { queueId, itemIds } = await fillQueue(post, 2)
-  await tell(post, queueId, itemIds[0], 'completed')
-  await tell(post, queueId, itemIds[1], 'skipped')
+  await setItemState(post, queueId, itemIds[0], 'completed')
+  await setItemState(post, queueId, itemIds[1], 'skipped')
   assert.equal((await next(post, queueId)).item, null)
   for (let again = 0; again < 2; again++) {
     const given = await give(post, 'reopen', queueId, itemIds[0])
     assert.deepEqual(
-      [given.status, ...standing(given)],
+      [given.status, ...annotatorFields(given)],
       [200, 'in_progress', 'alice', 'in_progress', 'alice'],
     )
   }
@@ -74,7 +74,7 @@ test('reopen: a completed or skipped item is in progress again, and is counted a
   const { json } = await post('/annotation_queues/stats', { project_id: project, queue_ids: [queueId] })
   assert.deepEqual(json.stats[0].by_state, { unstarted: 0, in_progress: 1, completed: 0, skipped: 1 })
   assert.equal(json.stats[0].completed_items, 1)
-  assert.deepEqual(standing(await tell(post, queueId, itemIds[0], 'skipped')), [
+  assert.deepEqual(annotatorFields(await setItemState(post, queueId, itemIds[0], 'skipped')), [
     'skipped',
     'alice',
     'skipped',
@@ -86,13 +86,13 @@ test('reopen: a completed or skipped item is in progress again, and is counted a
 test('reopen: changes nothing that another annotator has finished or leased', async (t) => {
   const { post } = await openApp(t)
   const { queueId, itemIds } = await fillQueue(post, 1)
-  await tell(post, queueId, itemIds[0], 'completed', keys.root)
+  await setItemState(post, queueId, itemIds[0], 'completed', keys.root)
   const untouched = await give(post, 'reopen', queueId, itemIds[0])
-  assert.deepEqual(standing(untouched), ['completed', 'root', 'unstarted', null])
-  await tell(post, queueId, itemIds[0], 'completed')
+  assert.deepEqual(annotatorFields(untouched), ['completed', 'root', 'unstarted', null])
+  await setItemState(post, queueId, itemIds[0], 'completed')
   const two = { project_id: project, annotators: 3 }
   await post(`/annotation_queues/${queueId}/next`, two, keys.root)
   await give(post, 'reopen', queueId, itemIds[0], keys.root)
   const reopened = await give(post, 'reopen', queueId, itemIds[0])
-  assert.deepEqual(standing(reopened), ['in_progress', 'alice', 'in_progress', 'root'])
+  assert.deepEqual(annotatorFields(reopened), ['in_progress', 'alice', 'in_progress', 'root'])
 })

@@ -4,7 +4,7 @@ import { whole } from '../../support/answers.ts'
 import { keys, openApp, type TestApp } from '../../support/app.ts'
 import { completeOf, endOf, project, startOf } from '../../support/calls.ts'
 import { assertCommonRefusals } from '../../support/common-refusals.ts'
-import { createQueue, fillQueue, tell, unknownCall } from '../../support/queues.ts'
+import { createQueue, fillQueue, setItemState, unknownCall } from '../../support/queues.ts'
 
 /** Shared by all tests; each uses data of its own. */
 const { post } = await openApp({ after })
@@ -88,7 +88,7 @@ test('queue items: counts every id once, and adding a call again adds nothing', 
 
 test('queue items: adding a call again keeps the states of the annotators', async () => {
   const { queueId, callIds, itemIds } = await fillQueue(post, 2)
-  await tell(post, queueId, itemIds[0], 'completed')
+  await setItemState(post, queueId, itemIds[0], 'completed')
   await add(post, queueId, callIds, { display_fields: ['output'] })
   const items = await itemsOf(post, queueId)
   assert.deepEqual(
@@ -240,11 +240,11 @@ async function fiveItems(post: TestApp['post']) {
   )
   const items = await itemsOf(post, queueId)
   const id = (name: string) => items['abcde'.indexOf(name)]?.id as string
-  await tell(post, queueId, id('a'), 'completed')
-  await tell(post, queueId, id('b'), 'skipped')
-  await tell(post, queueId, id('b'), 'in_progress', keys.root)
-  await tell(post, queueId, id('c'), 'in_progress')
-  await tell(post, queueId, id('d'), 'skipped', keys.root)
+  await setItemState(post, queueId, id('a'), 'completed')
+  await setItemState(post, queueId, id('b'), 'skipped')
+  await setItemState(post, queueId, id('b'), 'in_progress', keys.root)
+  await setItemState(post, queueId, id('c'), 'in_progress')
+  await setItemState(post, queueId, id('d'), 'skipped', keys.root)
   const names = (found: Record<string, unknown>[]) =>
     found.map((item) => 'abcde'[callIds.indexOf(String(item.call_id))]).join('')
   return { queueId, id, callIds, names }

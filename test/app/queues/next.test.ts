@@ -4,7 +4,7 @@ import { whole } from '../../support/answers.ts'
 import { keys, openApp, type TestApp } from '../../support/app.ts'
 import { project } from '../../support/calls.ts'
 import { assertCommonRefusals } from '../../support/common-refusals.ts'
-import { createQueue, fillQueue, standing, tell } from '../../support/queues.ts'
+import { annotatorFields, createQueue, fillQueue, setItemState } from '../../support/queues.ts'
 
 const minute = 60_000_000
 
@@ -82,12 +82,12 @@ test('next: two reviewers work through a queue without getting the same item', a
   assert.deepEqual(await taken(post, queueId, keys.root), [2, 1])
   // Asking again returns the same item, so a lost answer costs nothing.
   assert.deepEqual(await taken(post, queueId), [1, 1])
-  await tell(post, queueId, itemIds[0], 'completed')
+  await setItemState(post, queueId, itemIds[0], 'completed')
   assert.deepEqual(await taken(post, queueId), [3, 1])
-  await tell(post, queueId, itemIds[2], 'skipped')
+  await setItemState(post, queueId, itemIds[2], 'skipped')
   // The item leased by root is not finished, and the count of leased items shows it.
   assert.deepEqual(await taken(post, queueId), [null, 1])
-  await tell(post, queueId, itemIds[1], 'completed', keys.root)
+  await setItemState(post, queueId, itemIds[1], 'completed', keys.root)
   assert.deepEqual(whole(await next(post, queueId)), { status: 200, body: { item: null, leased_items: 0 } })
   assert.deepEqual(await taken(post, queueId, keys.root), [null, 0])
 })
@@ -128,15 +128,15 @@ test('next: an item that the reviewer has begun comes first, even after its leas
 test('next: in_progress takes a lease and renews it', async (t) => {
   const { post } = await openApp(t)
   const { queueId, itemIds } = await fillQueue(post, 2)
-  const begun = await tell(post, queueId, itemIds[0], 'in_progress')
-  assert.deepEqual(standing(begun), ['in_progress', 'alice', 'in_progress', 'alice'])
+  const begun = await setItemState(post, queueId, itemIds[0], 'in_progress')
+  assert.deepEqual(annotatorFields(begun), ['in_progress', 'alice', 'in_progress', 'alice'])
   assert.deepEqual(await taken(post, queueId, keys.root), [2, 1])
   const short = await next(post, queueId, keys.alice, { lease_seconds: 1 })
-  const renewed = await tell(post, queueId, itemIds[0], 'in_progress')
+  const renewed = await setItemState(post, queueId, itemIds[0], 'in_progress')
   const until = [renewed, short].map(({ json }) => Date.parse(json.item.lease.expires_at))
   assert.ok(Number(until[0]) > Number(until[1]))
   const long = await next(post, queueId, keys.alice, { lease_seconds: 86_400 })
-  const kept = await tell(post, queueId, itemIds[0], 'in_progress')
+  const kept = await setItemState(post, queueId, itemIds[0], 'in_progress')
   assert.deepEqual(kept.json.item.lease, long.json.item.lease)
 })
 
@@ -144,10 +144,10 @@ test('next: a lease keeps no other reviewer from changing their own state, and s
   const { post } = await openApp(t)
   const { queueId, itemIds } = await fillQueue(post, 1)
   await next(post, queueId, keys.root)
-  const said = async (state: string) => standing(await tell(post, queueId, itemIds[0], state))
+  const said = async (state: string) => annotatorFields(await setItemState(post, queueId, itemIds[0], state))
   assert.deepEqual(await said('in_progress'), ['in_progress', 'alice', 'in_progress', 'root'])
   assert.deepEqual(await said('completed'), ['completed', 'alice', 'completed', 'root'])
-  const last = standing(await tell(post, queueId, itemIds[0], 'completed', keys.root))
+  const last = annotatorFields(await setItemState(post, queueId, itemIds[0], 'completed', keys.root))
   assert.deepEqual(last, ['completed', 'root', 'completed', null])
 })
 
@@ -155,14 +155,14 @@ test('next: with several annotators an item stays open until enough of them have
   const { post } = await openApp(t)
   const { queueId, itemIds } = await fillQueue(post, 2)
   const two = { annotators: 2 }
-  await tell(post, queueId, itemIds[0], 'completed')
+  await setItemState(post, queueId, itemIds[0], 'completed')
   // The item with fewer reviews comes first. A reviewer never gets an item again that they have finished.
   assert.deepEqual(await taken(post, queueId, keys.root, two), [2, 0])
   assert.deepEqual(await taken(post, queueId, keys.alice, two), [null, 1])
-  await tell(post, queueId, itemIds[1], 'completed', keys.root)
+  await setItemState(post, queueId, itemIds[1], 'completed', keys.root)
   assert.deepEqual(await taken(post, queueId, keys.root), [null, 0])
   assert.deepEqual(await taken(post, queueId, keys.root, two), [1, 0])
-  await tell(post, queueId, itemIds[0], 'skipped', keys.root)
+  await setItemState(post, queueId, itemIds[0], 'skipped', keys.root)
   assert.deepEqual(await taken(post, queueId, keys.root, two), [null, 0])
   assert.deepEqual(await taken(post, queueId, keys.alice, two), [2, 0])
 })

@@ -4,7 +4,7 @@ import { whole } from '../../support/answers.ts'
 import { keys, openApp } from '../../support/app.ts'
 import { completeOf, project } from '../../support/calls.ts'
 import { assertCommonRefusals } from '../../support/common-refusals.ts'
-import { createQueue, fillQueue, standing, tell } from '../../support/queues.ts'
+import { annotatorFields, createQueue, fillQueue, setItemState } from '../../support/queues.ts'
 
 /** Shared by all tests; each uses data of its own. */
 const { post, send } = await openApp({ after })
@@ -71,15 +71,15 @@ test('progress: refuses invalid requests, checking in a fixed order', async (t) 
     },
   })
   const { queueId, itemIds } = await fillQueue(post, 1)
-  assert.deepEqual(whole(await tell(post, queueId, 'i', 'completed')), {
+  assert.deepEqual(whole(await setItemState(post, queueId, 'i', 'completed')), {
     status: 404,
     body: {
       reason: `item_id: there is no item "i" in annotation queue "${queueId}".`,
       code: 'queue_item_not_found',
     },
   })
-  await tell(post, queueId, itemIds[0], 'completed')
-  assert.deepEqual(whole(await tell(post, queueId, itemIds[0], 'skipped')), {
+  await setItemState(post, queueId, itemIds[0], 'completed')
+  assert.deepEqual(whole(await setItemState(post, queueId, itemIds[0], 'skipped')), {
     status: 409,
     body: {
       reason: 'annotation_state: skipped cannot follow your state completed; accepted after it: completed.',
@@ -95,7 +95,7 @@ test('progress: returns the whole item', async () => {
   const path = `/annotation_queues/${queueId}/items`
   await post(path, { project_id: project, call_ids: [call.id], display_fields: ['inputs.question'] })
   const [before] = (await post(`${path}/query`, { project_id: project })).json.items
-  const answer = await tell(post, queueId, before.id, 'completed')
+  const answer = await setItemState(post, queueId, before.id, 'completed')
   assert.deepEqual(whole(answer), {
     status: 200,
     body: {
@@ -135,12 +135,13 @@ test('progress: an item shows when its state last changed, and repeating a state
   }
   assert.deepEqual(await shown(), ['unstarted', null])
   const before = new Date().toISOString()
-  const begun = (await tell(post, queueId, itemIds[0], 'in_progress')).json.item.annotation_state_changed_at
+  const begun = (await setItemState(post, queueId, itemIds[0], 'in_progress')).json.item
+    .annotation_state_changed_at
   assert.ok(begun >= before, begun)
   assert.deepEqual(await shown(), ['in_progress', begun])
-  await tell(post, queueId, itemIds[0], 'in_progress')
+  await setItemState(post, queueId, itemIds[0], 'in_progress')
   assert.deepEqual(await shown(), ['in_progress', begun])
-  const done = (await tell(post, queueId, itemIds[0], 'completed', keys.root)).json.item
+  const done = (await setItemState(post, queueId, itemIds[0], 'completed', keys.root)).json.item
   assert.ok(done.annotation_state_changed_at >= begun)
   assert.deepEqual(await shown(), ['completed', done.annotation_state_changed_at])
   assert.deepEqual(await shown(keys.root), ['completed', done.annotation_state_changed_at])
@@ -155,8 +156,9 @@ for (const from of ['unstarted', 'in_progress', 'completed', 'skipped'] as const
   for (const to of ['in_progress', 'completed', 'skipped'] as const) {
     test(`progress: from ${from} to ${to}`, async () => {
       const { queueId, itemIds } = await fillQueue(post, 1)
-      if (from !== 'unstarted') assert.equal((await tell(post, queueId, itemIds[0], from)).status, 200)
-      const answer = await tell(post, queueId, itemIds[0], to)
+      if (from !== 'unstarted')
+        assert.equal((await setItemState(post, queueId, itemIds[0], from)).status, 200)
+      const answer = await setItemState(post, queueId, itemIds[0], to)
       const only = conflicts[from as keyof typeof conflicts]
       if (only !== undefined && only !== to) {
         assert.deepEqual(whole(answer), {
@@ -168,7 +170,7 @@ for (const from of ['unstarted', 'in_progress', 'completed', 'skipped'] as const
         })
       } else {
         assert.equal(answer.status, 200, answer.text)
-        assert.deepEqual(standing(answer), [to, 'alice', to, to === 'in_progress' ? 'alice' : null])
+        assert.deepEqual(annotatorFields(answer), [to, 'alice', to, to === 'in_progress' ? 'alice' : null])
       }
     })
   }
@@ -177,33 +179,33 @@ for (const from of ['unstarted', 'in_progress', 'completed', 'skipped'] as const
 test('progress: a second annotator begins at unstarted, and the item shows the latest state', async () => {
   const { queueId, itemIds } = await fillQueue(post, 1)
   const said = async (state: string, key?: string) =>
-    standing(await tell(post, queueId, itemIds[0], state, key))
+    annotatorFields(await setItemState(post, queueId, itemIds[0], state, key))
   assert.deepEqual(await said('completed'), ['completed', 'alice', 'completed', null])
   assert.deepEqual(await said('in_progress', keys.root), ['in_progress', 'root', 'in_progress', 'root'])
   // Repeating a state changes nothing, so the later state of the other annotator stays.
   assert.deepEqual(await said('completed'), ['in_progress', 'root', 'completed', 'root'])
   assert.deepEqual(await said('skipped', keys.root), ['skipped', 'root', 'skipped', null])
-  assert.equal((await tell(post, queueId, itemIds[0], 'in_progress')).status, 409)
-  assert.equal((await tell(post, queueId, itemIds[0], 'completed', keys.root)).status, 409)
+  assert.equal((await setItemState(post, queueId, itemIds[0], 'in_progress')).status, 409)
+  assert.equal((await setItemState(post, queueId, itemIds[0], 'completed', keys.root)).status, 409)
 })
 
 test('progress: an item of another queue is not found in this one', async () => {
   const [one, other] = [await fillQueue(post, 1), await fillQueue(post, 1)]
-  const answer = await tell(post, one.queueId, other.itemIds[0], 'completed')
+  const answer = await setItemState(post, one.queueId, other.itemIds[0], 'completed')
   assert.deepEqual([answer.status, answer.json.code], [404, 'queue_item_not_found'])
 })
 
 test('progress: the items of a deleted queue are deleted with it', async () => {
   const { queueId, itemIds } = await fillQueue(post, 1)
   await send('DELETE', `/annotation_queues/${queueId}?project_id=acme/qa`)
-  const answer = await tell(post, queueId, itemIds[0], 'completed')
+  const answer = await setItemState(post, queueId, itemIds[0], 'completed')
   assert.deepEqual([answer.status, answer.json.code], [404, 'annotation_queue_not_found'])
 })
 
 test('P6: progress: the queue and the item of another tenant are not found', async () => {
   const theirs = await fillQueue(post, 1, { project_id: 'globex/qa', key: keys.bob })
-  const missing = await tell(post, 'nothing', 'nothing', 'completed')
-  const foreign = await tell(post, theirs.queueId, theirs.itemIds[0], 'completed')
+  const missing = await setItemState(post, 'nothing', 'nothing', 'completed')
+  const foreign = await setItemState(post, theirs.queueId, theirs.itemIds[0], 'completed')
   assert.equal(foreign.status, 404)
   assert.deepEqual(foreign.json, {
     reason: missing.json.reason.replace('nothing', theirs.queueId),
@@ -214,5 +216,5 @@ test('P6: progress: the queue and the item of another tenant are not found', asy
 test('progress: deleting the call keeps the item', async () => {
   const { queueId, callIds, itemIds } = await fillQueue(post, 1)
   await post('/calls/delete', { project_id: project, call_ids: callIds })
-  assert.equal((await tell(post, queueId, itemIds[0], 'completed')).status, 200)
+  assert.equal((await setItemState(post, queueId, itemIds[0], 'completed')).status, 200)
 })

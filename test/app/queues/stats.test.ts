@@ -4,7 +4,7 @@ import { whole } from '../../support/answers.ts'
 import { keys, openApp } from '../../support/app.ts'
 import { project } from '../../support/calls.ts'
 import { assertCommonRefusals } from '../../support/common-refusals.ts'
-import { createQueue, fillQueue, tell } from '../../support/queues.ts'
+import { createQueue, fillQueue, setItemState } from '../../support/queues.ts'
 
 const path = '/annotation_queues/stats'
 
@@ -39,11 +39,11 @@ test('annotation_queues/stats: counts items by state and by annotator', async (t
   const { post } = await openApp(t)
   const { queueId, itemIds } = await fillQueue(post, 5)
   const [a, b, c, d] = itemIds
-  await tell(post, queueId, a, 'completed')
-  await tell(post, queueId, b, 'skipped')
-  await tell(post, queueId, c, 'in_progress')
-  await tell(post, queueId, b, 'in_progress', keys.root)
-  await tell(post, queueId, d, 'completed', keys.root)
+  await setItemState(post, queueId, a, 'completed')
+  await setItemState(post, queueId, b, 'skipped')
+  await setItemState(post, queueId, c, 'in_progress')
+  await setItemState(post, queueId, b, 'in_progress', keys.root)
+  await setItemState(post, queueId, d, 'completed', keys.root)
   const empty = await createQueue(post)
   const elsewhere = await fillQueue(post, 1, { project_id: 'acme/other' })
   const theirs = await fillQueue(post, 1, { project_id: 'globex/qa', key: keys.bob })

@@ -6,7 +6,7 @@ import type { Generation } from '../../../src/inference/backend.ts'
 import { openApp } from '../../support/app.ts'
 import { assertRefused } from '../../support/chat.ts'
 import { asking, eventsOf, responseOf, responsesUrl } from '../../support/responses.ts'
-import { prefilled, type Script, saying, scriptedBackend, tokens } from '../../support/scripted-backend.ts'
+import { prefilled, type Script, scriptedBackend, scriptOf, tokens } from '../../support/scripted-backend.ts'
 
 /** The same events one at a time, with pauses, so that no two can be combined into one chunk. */
 function oneByOne(script: Script): Script {
@@ -29,7 +29,7 @@ function withoutIds(response: Record<string, unknown>): unknown {
 }
 
 test('an answer has every member that clients read', async () => {
-  backend.script = saying('Hel', 'lo')
+  backend.script = scriptOf('Hel', 'lo')
   const { status, json } = await post(responsesUrl, asking({ metadata: { a: 'b' }, user: 'u1' }))
   assert.equal(status, 200)
   assert.match(json.id, /^resp_[0-9a-f]{32}$/)
@@ -88,7 +88,7 @@ test('an answer has every member that clients read', async () => {
 })
 
 test('a stream is these events, in this order', async () => {
-  backend.script = oneByOne(saying('Hel', 'lo'))
+  backend.script = oneByOne(scriptOf('Hel', 'lo'))
   const { status, headers, text } = await post(responsesUrl, asking({ stream: true }))
   assert.equal(status, 200)
   assert.equal(headers['content-type'], 'text/event-stream; charset=utf-8')
@@ -114,8 +114,8 @@ test('a stream is these events, in this order', async () => {
 })
 
 const scripts: Record<string, Script> = {
-  'a word at a time': saying('Hel', 'lo', ' ', 'there'),
-  'nothing at all': saying(),
+  'a word at a time': scriptOf('Hel', 'lo', ' ', 'there'),
+  'nothing at all': scriptOf(),
   'cut off': function* (request) {
     yield prefilled(request)
     yield tokens('Hello', request)
@@ -165,7 +165,7 @@ test('an incomplete answer states the reason', async () => {
 })
 
 test('log-probabilities come with the text that they belong to', async () => {
-  backend.script = oneByOne(saying('Hel', 'lo'))
+  backend.script = oneByOne(scriptOf('Hel', 'lo'))
   const fields = { include: ['message.output_text.logprobs'], top_logprobs: 2, stream: true }
   const events = eventsOf((await post(responsesUrl, asking(fields))).text)
   const [first, second] = events.filter(({ type }) => type === 'response.output_text.delta')
@@ -236,7 +236,7 @@ test('a failure in the middle is the last event', async () => {
 })
 
 test('instructions precede the input in the prompt', async () => {
-  backend.script = saying('ok')
+  backend.script = scriptOf('ok')
   await post(
     responsesUrl,
     asking({
@@ -262,7 +262,7 @@ test('instructions precede the input in the prompt', async () => {
 })
 
 test('the tokens of an input are counted as for an answer', async () => {
-  backend.script = saying('ok')
+  backend.script = scriptOf('ok')
   const body = asking({ instructions: 'Be kind.' })
   const { json } = await post(responsesUrl, body)
   const counted = await post(`${responsesUrl}/input_tokens`, body)

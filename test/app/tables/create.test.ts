@@ -5,8 +5,8 @@ import { whole } from '../../support/answers.ts'
 import { keys, openApp } from '../../support/app.ts'
 import { project } from '../../support/calls.ts'
 import { assertCommonRefusals } from '../../support/common-refusals.ts'
+import { loopTurnsUntil, yieldAtEachStep } from '../../support/event-loop.ts'
 import { refusedWith } from '../../support/refusals.ts'
-import { breatheAtEachStep, turnsOf } from '../../support/stepping.ts'
 import { createTable, rowsOf } from '../../support/tables.ts'
 
 /** Shared by all tests; each uses data of its own. */
@@ -158,9 +158,9 @@ test('table/create_from_digests: yields to other requests, and stops when the cl
   const leaving = new AbortController()
   const making = () =>
     createFromDigests(database, caller, { project_id: project, row_digests }, leaving.signal)
-  breatheAtEachStep(t)
+  yieldAtEachStep(t)
   const refused = making()
-  const turns = turnsOf(refused)
+  const turns = loopTurnsUntil(refused)
   await assert.rejects(refused, refusedWith('row_not_found'))
   assert.ok((await turns) >= row_digests.length)
   leaving.abort(new Error('gone'))

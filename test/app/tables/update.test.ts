@@ -8,7 +8,7 @@ import { whole } from '../../support/answers.ts'
 import { keys, openApp } from '../../support/app.ts'
 import { project } from '../../support/calls.ts'
 import { assertCommonRefusals } from '../../support/common-refusals.ts'
-import { breatheAtEachStep } from '../../support/stepping.ts'
+import { yieldAtEachStep } from '../../support/event-loop.ts'
 import { createTable, rowsOf } from '../../support/tables.ts'
 
 /** Shared by all tests; each uses data of its own. */
@@ -155,7 +155,7 @@ test('table/update: stops when the client disconnects before the table is writte
       leaving.abort(new Error('gone'))
     },
   }
-  breatheAtEachStep(t)
+  yieldAtEachStep(t)
   const body = {
     project_id: project,
     base_digest: base.digest,

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import { APICallError, generateText, streamText } from 'ai'
-import { prefilled, type Script, saying, tokens } from '../../support/scripted-backend.ts'
-import { inTime } from '../../support/waiting.ts'
+import { prefilled, type Script, scriptOf, tokens } from '../../support/scripted-backend.ts'
+import { withTimeout } from '../../support/wait.ts'
 import { type ChatServer, startChat } from './server.ts'
 
 /** Vercel's unmodified AI SDK. */
@@ -60,7 +60,7 @@ test('a conversation in parts', async (t) => {
 })
 
 test('streamText', async (t) => {
-  const server = await startChat(t, saying('Hel', 'lo', ' there'))
+  const server = await startChat(t, scriptOf('Hel', 'lo', ' there'))
   const result = streamText({ model: modelOf(server), prompt: 'Hi' })
   let text = ''
   for await (const delta of result.textStream) text += delta
@@ -76,14 +76,14 @@ test('aborting a request ends the generation, streamed or not', async (t) => {
   for await (const part of result.fullStream) {
     if (part.type === 'text-delta') leaving.abort()
   }
-  await inTime('the stream is aborted', server.backend.abortedAtLeast(1))
+  await withTimeout('the stream is aborted', server.backend.abortedAtLeast(1))
   const again = new AbortController()
   const whole = generateText({ model: modelOf(server), prompt: 'Hi', abortSignal: again.signal })
   const ended = assert.rejects(whole)
   while (server.backend.running === 0) await new Promise((resolve) => setImmediate(resolve))
   again.abort()
   await ended
-  await inTime('nothing runs', server.backend.idle())
+  await withTimeout('nothing runs', server.backend.idle())
 })
 
 test('refusals say what is wrong', async (t) => {

@@ -4,13 +4,13 @@ import { after, test } from 'node:test'
 import { promisify } from 'node:util'
 import { copyAs, type Form } from '../../../ui/screens/play/copy-as.ts'
 import { keys, openApp } from '../../support/app.ts'
-import { modelsOfUpstream, sayingWords, startFakeUpstream } from '../../support/fake-upstream.ts'
+import { modelsOfUpstream, startFakeUpstream, streamWords } from '../../support/fake-upstream.ts'
 
 const run = promisify(execFile)
 const file = { after }
 
 // An upstream that accepts images and every field.
-const upstream = await startFakeUpstream(file, sayingWords('Hel', 'lo'), {
+const upstream = await startFakeUpstream(file, streamWords('Hel', 'lo'), {
   models: [{ id: 'far', object: 'model', owned_by: 'vllm' }],
 })
 const { app, post } = await openApp(file, { models: await modelsOfUpstream([upstream.url]) })

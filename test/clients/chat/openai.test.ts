@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import OpenAI6 from 'openai'
 import OpenAI7 from 'openai-7'
-import { prefilled, type Script, saying, tokens } from '../../support/scripted-backend.ts'
-import { inTime } from '../../support/waiting.ts'
+import { prefilled, type Script, scriptOf, tokens } from '../../support/scripted-backend.ts'
+import { withTimeout } from '../../support/wait.ts'
 import { startChat } from './server.ts'
 
 /** OpenAI's unmodified SDK: the newest for Node 22 and the one before it. */
@@ -78,7 +78,7 @@ for (const [name, OpenAI] of Object.entries(versions)) {
     })
 
     test('a stream, by hand and by the helper', async (t) => {
-      const { baseURL, apiKey } = await startChat(t, saying('Hel', 'lo', ' there'))
+      const { baseURL, apiKey } = await startChat(t, scriptOf('Hel', 'lo', ' there'))
       const client = new OpenAI({ baseURL, apiKey })
       const contents = ['', '']
       let usage: unknown
@@ -120,8 +120,8 @@ for (const [name, OpenAI] of Object.entries(versions)) {
           if (leave === undefined) break
           leave(stream.controller)
         }
-        await inTime('the generation is aborted', backend.abortedAtLeast(1))
-        await inTime('nothing runs', backend.idle())
+        await withTimeout('the generation is aborted', backend.abortedAtLeast(1))
+        await withTimeout('nothing runs', backend.idle())
       })
     }
 
@@ -129,7 +129,7 @@ for (const [name, OpenAI] of Object.entries(versions)) {
       const { baseURL, apiKey, backend } = await startChat(t, endless)
       const client = new OpenAI({ baseURL, apiKey, timeout: 300, maxRetries: 0 })
       await assert.rejects(client.chat.completions.create(asked), OpenAI.APIConnectionTimeoutError)
-      await inTime('nothing runs', backend.idle())
+      await withTimeout('nothing runs', backend.idle())
     })
 
     test('refusals are errors of the right class, with their field', async (t) => {

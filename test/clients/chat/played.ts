@@ -1,13 +1,13 @@
 import { keys, openApp } from '../../support/app.ts'
-import { type PlayedBackend, playedBackend, type Said } from '../../support/played-backend.ts'
+import { type ModelText, type SimulatedBackend, simulatedBackend } from '../../support/simulated-backend.ts'
 
 export interface PlayedServer {
   /** The `baseURL` option of OpenAI's clients. */
   baseURL: string
   apiKey: string
-  backend: PlayedBackend
+  backend: SimulatedBackend
   /** Sets what the model writes, request by request. */
-  plays(...texts: Said[]): void
+  plays(...texts: ModelText[]): void
   /** The prompts since then, as the model received them. */
   prompts(): string[]
 }
@@ -16,7 +16,7 @@ export interface PlayedServer {
 export async function startPlayed(t: {
   after(end: () => Promise<void> | void): void
 }): Promise<PlayedServer> {
-  const backend = playedBackend(t, '')
+  const backend = simulatedBackend(t, '')
   const { app } = await openApp(t, { backend })
   const address = await app.listen({ host: '127.0.0.1', port: 0 })
   return {

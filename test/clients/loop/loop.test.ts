@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, describe, test } from 'node:test'
 import { newFolder } from '../../support/server.ts'
-import { until } from '../../support/waiting.ts'
+import { until } from '../../support/wait.ts'
 import { type Project, prices, projectOn, type Read, startReady } from './place.ts'
 import { type Answered, type Sdk, sdks } from './sdks.ts'
 

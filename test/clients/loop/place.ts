@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { keys } from '../../support/app.ts'
-import { type Ending, type RunningServer, startServer } from '../../support/server.ts'
-import { until } from '../../support/waiting.ts'
+import { type RunningServer, startServer, type TestScope } from '../../support/server.ts'
+import { until } from '../../support/wait.ts'
 import type { Sdk } from './sdks.ts'
 
 /** Starts the server as a user would, with the built-in model, and waits until it is ready. */
-export async function startReady(t: Ending, folder: string): Promise<RunningServer> {
+export async function startReady(t: TestScope, folder: string): Promise<RunningServer> {
   const settings = { HEDDLE_DATA: folder, HEDDLE_MODEL: 'builtin', HEDDLE_DOCS: 'off' }
   const server = await startServer(t, settings)
   await until('the model is ready', async () => (await server.get('/ready')).status === 200)

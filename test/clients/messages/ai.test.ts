@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createAnthropic } from '@ai-sdk/anthropic'
 import { APICallError, generateText, jsonSchema, stepCountIs, streamText, tool } from 'ai'
-import { prefilled, saying, tokens } from '../../support/scripted-backend.ts'
+import { prefilled, scriptOf, tokens } from '../../support/scripted-backend.ts'
 import { asksTheWeather, lookUp, type MessagesServer, startMessages, startParts, weather } from './server.ts'
 
 /** Vercel's unmodified AI SDK with its Anthropic provider, which sends the key in x-api-key. */
@@ -39,7 +39,7 @@ test('generateText', async (t) => {
 })
 
 test('streamText', async (t) => {
-  const server = await startMessages(t, saying('Hel', 'lo', ' there'))
+  const server = await startMessages(t, scriptOf('Hel', 'lo', ' there'))
   const result = streamText({ model: modelOf(server), prompt: 'Hi' })
   let text = ''
   for await (const delta of result.textStream) text += delta

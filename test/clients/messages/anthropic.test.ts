@@ -5,8 +5,8 @@ import { betaTool as betaTool1 } from '@anthropic-ai/sdk/helpers/beta/json-schem
 import Anthropic0 from 'anthropic-0'
 import { betaTool as betaTool0 } from 'anthropic-0/helpers/beta/json-schema'
 import { keys } from '../../support/app.ts'
-import { prefilled, type Script, saying, tokens } from '../../support/scripted-backend.ts'
-import { inTime } from '../../support/waiting.ts'
+import { prefilled, type Script, scriptOf, tokens } from '../../support/scripted-backend.ts'
+import { withTimeout } from '../../support/wait.ts'
 import { asksTheWeather, lookUp, promptOf, startMessages, startParts, weather } from './server.ts'
 
 /** Anthropic's unmodified SDK: 1 sends the key as Bearer, 0 in x-api-key. */
@@ -62,7 +62,7 @@ for (const [version, { Anthropic, betaTool }] of Object.entries(versions)) {
     })
 
     test('a stream, by hand and by the helper', async (t) => {
-      const server = await startMessages(t, saying('Hel', 'lo', ' there'))
+      const server = await startMessages(t, scriptOf('Hel', 'lo', ' there'))
       const client = clientOf(server)
       let text = ''
       for await (const event of await client.messages.create({ ...asked, stream: true })) {
@@ -199,7 +199,7 @@ for (const [version, { Anthropic, betaTool }] of Object.entries(versions)) {
     })
 
     test('structured output', async (t) => {
-      const server = await startMessages(t, saying('{"city":', '"Paris"}'))
+      const server = await startMessages(t, scriptOf('{"city":', '"Paris"}'))
       const schema = { type: 'object', properties: { city: { type: 'string' } } }
       await clientOf(server).messages.create({
         ...asked,
@@ -212,8 +212,8 @@ for (const [version, { Anthropic, betaTool }] of Object.entries(versions)) {
       const server = await startMessages(t, endless)
       const stream = await clientOf(server).messages.create({ ...asked, stream: true })
       for await (const event of stream) if (event.type === 'content_block_delta') break
-      await inTime('the generation is aborted', server.backend.abortedAtLeast(1))
-      await inTime('nothing runs', server.backend.idle())
+      await withTimeout('the generation is aborted', server.backend.abortedAtLeast(1))
+      await withTimeout('nothing runs', server.backend.idle())
     })
 
     test('refusals are errors of the right class, with the code of the server', async (t) => {

@@ -10,7 +10,7 @@ import {
   type WholeRun,
   wholeRun,
 } from '../../support/engine.ts'
-import { until } from '../../support/waiting.ts'
+import { until } from '../../support/wait.ts'
 
 const context = 65_536
 /** So long that no test waits for its end. */

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { Generation } from '../../../src/inference/backend.ts'
 import type { EmbeddedBackend } from '../../../src/inference/embedded/owner/backend.ts'
 import { generationOf, startEngine } from '../../support/engine.ts'
-import { until } from '../../support/waiting.ts'
+import { until } from '../../support/wait.ts'
 
 const beginning = 'You are a loom. You answer in cloth, never in words, whatever they ask. '.repeat(2)
 

@@ -9,7 +9,7 @@ import type { EmbeddedBackend } from '../../../src/inference/embedded/owner/back
 import { generate, generationOf, readTokens, startEngine, wholeRun } from '../../support/engine.ts'
 import { plainPlan } from '../../support/model-plan.ts'
 import { writeRandomModel } from '../../support/random-model.ts'
-import { inTime, until } from '../../support/waiting.ts'
+import { until, withTimeout } from '../../support/wait.ts'
 
 const context = 65_536
 const endless = { ending: { maxTokens: 60_000 } }
@@ -35,11 +35,11 @@ async function underLoad(t: TestContext, engine: EmbeddedBackend, end: (pid: num
     const rest = (async () => {
       while (!(await iterator.next()).done);
     })()
-    await assert.rejects(inTime('the run ends', rest), { code: 'engine_failed', status: 503 })
+    await assert.rejects(withTimeout('the run ends', rest), { code: 'engine_failed', status: 503 })
   }
   await until('another engine is ready', () => engine.status().state === 'ready' && engine.pid() !== pid)
   assert.equal((await generate(engine, 'next')).tokens[0]?.length, 16)
-  await assert.rejects(inTime('the run that nobody read ends', readTokens(three, 60_001)), {
+  await assert.rejects(withTimeout('the run that nobody read ends', readTokens(three, 60_001)), {
     code: 'engine_failed',
   })
 }
@@ -68,7 +68,7 @@ test('a batch that does not end is detected', async (t) => {
     shape: { context },
     supervision: { ...quick, pingMs: 5, silentPings: 10_000, longestBatchMs: 0 },
   })
-  await assert.rejects(inTime('it is found', generate(engine, 'word '.repeat(12_000))), {
+  await assert.rejects(withTimeout('it is found', generate(engine, 'word '.repeat(12_000))), {
     code: 'engine_failed',
     message: 'The engine of the model failed in the middle of this request: a batch did not end within 0 ms.',
   })
@@ -142,7 +142,7 @@ test('an engine that does not exit by itself is killed', async (t) => {
   const engine = await startEngine(t, { supervision: { closeMs: 100 } })
   const pid = engine.pid() ?? 0
   process.kill(pid, 'SIGSTOP')
-  await inTime('it closes', engine.close())
+  await withTimeout('it closes', engine.close())
   assert.throws(() => process.kill(pid, 0), { code: 'ESRCH' })
 })
 

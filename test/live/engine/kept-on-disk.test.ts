@@ -8,7 +8,7 @@ import type { EmbeddedBackend } from '../../../src/inference/embedded/owner/back
 import type { ModelPlan } from '../../../src/inference/models/plan.ts'
 import { type GenerationSetting, generate, startEngine } from '../../support/engine.ts'
 import { writeRandomModel } from '../../support/random-model.ts'
-import { until } from '../../support/waiting.ts'
+import { until } from '../../support/wait.ts'
 
 const story = (who: string) =>
   `${who} had a loom that wove by itself, day and night, whoever looked. `.repeat(4)

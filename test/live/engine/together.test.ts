@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { generate, generationOf, startEngine } from '../../support/engine.ts'
 import { seededRandom } from '../../support/seeded-random.ts'
-import { until } from '../../support/waiting.ts'
+import { until } from '../../support/wait.ts'
 
 const word = 'the quick brown fox jumps over the lazy dog '
 

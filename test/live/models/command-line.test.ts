@@ -3,7 +3,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { type FakeHubOptions, startFakeHub } from '../../support/fake-hub.ts'
-import { sayingWords, startFakeUpstream } from '../../support/fake-upstream.ts'
+import { startFakeUpstream, streamWords } from '../../support/fake-upstream.ts'
 import { writeRandomModel } from '../../support/random-model.ts'
 import { newFolder, runHeddle } from '../../support/server.ts'
 
@@ -114,7 +114,7 @@ test('model list shows the downloaded models and how they would be run', async (
 
 test('model list shows the models of HEDDLE_MODELS with their state, and loads and downloads nothing', async (t) => {
   const { hub, data, bytes, run } = await openHub(t)
-  const upstream = await startFakeUpstream(t, sayingWords('no'), {
+  const upstream = await startFakeUpstream(t, streamWords('no'), {
     models: [
       { id: 'large', owned_by: 'vllm', max_model_len: 4096 },
       { id: 'small', owned_by: 'vllm', max_model_len: 2048 },

@@ -5,10 +5,10 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { project, startOf } from '../../support/calls.ts'
 import { startFakeHub } from '../../support/fake-hub.ts'
-import { shortFiles, smallDisk } from '../../support/limited-disk.ts'
+import { limitDiskSize, limitFileSize } from '../../support/limited-disk.ts'
 import { writeRandomModel } from '../../support/random-model.ts'
 import { newFolder, runHeddle, startServer } from '../../support/server.ts'
-import { until } from '../../support/waiting.ts'
+import { until } from '../../support/wait.ts'
 
 const name = 'm-Q4_0.gguf'
 
@@ -30,7 +30,7 @@ const pull = ['model', 'pull', 'hf:acme/tiny']
 
 test('model pull says how much space is missing before it begins', async (t) => {
   const { hub, settings, data } = await openHub(t)
-  const disk = smallDisk(data, 2 << 20)
+  const disk = limitDiskSize(data, 2 << 20)
   if (disk === undefined) return t.skip('this user may not mount a small disk')
   const { code, out, err } = await runHeddle(pull, settings, disk.before)
   assert.deepEqual([code, out], [1, ''])
@@ -46,7 +46,7 @@ test('model pull says how much space is missing before it begins', async (t) => 
 
 test('when the disk becomes full model pull says so, leaves a part and no file, and continues when there is space', async (t) => {
   const { hub, bytes, settings, folder, here } = await openHub(t)
-  const limit = shortFiles(1_000)
+  const limit = limitFileSize(1_000)
   if (limit === undefined) return t.skip('this shell limits no files')
   const { code, out, err } = await runHeddle(pull, settings, limit.before)
   assert.deepEqual([code, out], [1, ''])
@@ -68,7 +68,7 @@ test('when the disk becomes full model pull says so, leaves a part and no file, 
 test('without space for the model a server serves the record, says what is missing, and tries again later', async (t) => {
   const { settings, data, bytes } = await openHub(t)
   // Half of it is in use.
-  const disk = smallDisk(data, 8 << 20)
+  const disk = limitDiskSize(data, 8 << 20)
   if (disk === undefined) return t.skip('this user may not mount a small disk')
   assert.ok(bytes.length > 4 << 20)
   const server = await startServer(t, { ...settings, HEDDLE_MODEL: 'hf:acme/tiny' }, disk.before)

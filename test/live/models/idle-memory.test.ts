@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { canMeasureMemory, memoryOf } from '../../support/process-memory.ts'
 import { writeRandomModel } from '../../support/random-model.ts'
 import { newFolder, startServer } from '../../support/server.ts'
-import { until } from '../../support/waiting.ts'
+import { until } from '../../support/wait.ts'
 
 test('a server with a list of unloaded models uses less than 150 MB', async (t) => {
   if (!canMeasureMemory) return t.skip('there is no /proc to measure memory with')

@@ -7,7 +7,7 @@ import { project, startOf } from '../../support/calls.ts'
 import { type FakeHubOptions, startFakeHub } from '../../support/fake-hub.ts'
 import { writeRandomModel } from '../../support/random-model.ts'
 import { newFolder, type RunningServer, startServer } from '../../support/server.ts'
-import { until } from '../../support/waiting.ts'
+import { until } from '../../support/wait.ts'
 
 async function modelIn(t: TestContext): Promise<string> {
   const file = join(await newFolder(t), 'tiny.gguf')

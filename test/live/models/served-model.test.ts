@@ -12,7 +12,7 @@ import { type FakeHubOptions, startFakeHub } from '../../support/fake-hub.ts'
 import { writeGguf } from '../../support/gguf.ts'
 import { writeRandomModel } from '../../support/random-model.ts'
 import { newFolder } from '../../support/server.ts'
-import { inTime, until } from '../../support/waiting.ts'
+import { until, withTimeout } from '../../support/wait.ts'
 
 const never = new AbortController().signal
 
@@ -174,7 +174,7 @@ test('closing ends the wait for the next try', async (t) => {
   const pauseMs = 3_600_000
   const { served, log, plans } = await openServed(t, { HEDDLE_MODEL: 'hf:acme/tiny' }, hub, pauseMs)
   await until('it is told', () => log.length > 0)
-  await inTime('it is closed', served.close())
+  await withTimeout('it is closed', served.close())
   assert.equal(log.length, 1)
   assert.deepEqual(plans, [])
 })

@@ -15,7 +15,7 @@ import {
 } from '../../support/call-parts.ts'
 import type { Driver } from '../../support/drivers.ts'
 import { refusedWith } from '../../support/refusals.ts'
-import { collected } from '../../support/views.ts'
+import { collect } from '../../support/views.ts'
 
 const now = startedAt + 100 * secondMicros
 const field = 'id'
@@ -258,7 +258,7 @@ export function evaluationRuns(open: Driver['open']): void {
         trial('gone', '{"output":9}', { expire_at: now }),
       ])
       const signal = new AbortController().signal
-      const found = await collected(streamTrialValues(db, project, 'root', now, signal))
+      const found = await collect(streamTrialValues(db, project, 'root', now, signal))
       const shown = found.map(({ scores, output }) => `${scores} ${output}`).toSorted()
       assert.deepEqual(
         shown,

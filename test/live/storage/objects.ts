@@ -14,7 +14,7 @@ import {
 import { sql } from '../../../src/storage/sql/sql.ts'
 import { newProject, startedAt } from '../../support/call-parts.ts'
 import type { Driver } from '../../support/drivers.ts'
-import { collected, viewIn } from '../../support/views.ts'
+import { collect, viewIn } from '../../support/views.ts'
 
 function objectOf(project: string, digest: string, fields: Partial<NewObject> = {}): NewObject {
   const val = JSON.stringify({ digest })
@@ -38,7 +38,7 @@ const keep = (db: Database, project: string, digest: string, fields: Partial<New
 
 function allOf(db: Database, project: string): Promise<ObjectWithValue[]> {
   const view = { ...viewIn(project), filter: {}, values: true }
-  return collected(streamObjects(db, view, new AbortController().signal))
+  return collect(streamObjects(db, view, new AbortController().signal))
 }
 
 async function shown(db: Database, project: string): Promise<string[]> {

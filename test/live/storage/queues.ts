@@ -11,7 +11,7 @@ import { endPart, newProject, startedAt, startPart, wholePart } from '../../supp
 import type { Driver } from '../../support/drivers.ts'
 import { refusedWith } from '../../support/refusals.ts'
 import { minute, noon, openQueue, queueRow, type StoredQueue } from '../../support/stored-queues.ts'
-import { collected, viewIn } from '../../support/views.ts'
+import { collect, viewIn } from '../../support/views.ts'
 
 const never = new AbortController().signal
 
@@ -56,7 +56,7 @@ export function queues(open: Driver['open']): void {
       }
       await db.write('addQueue', queueRow(newProject()))
       const found = async (name: string, page: Partial<View> = {}) =>
-        (await collected(streamQueues(db, { ...viewIn(project, page), name }, never))).map(({ id }) => id)
+        (await collect(streamQueues(db, { ...viewIn(project, page), name }, never))).map(({ id }) => id)
       assert.deepEqual(await found(''), ['2', '1', '0'])
       assert.deepEqual(await found('bet'), ['2', '1'])
       assert.deepEqual(await found('ä'), ['2', '0'])

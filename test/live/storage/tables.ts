@@ -14,7 +14,7 @@ import {
 } from '../../../src/storage/objects/tables.ts'
 import { newProject, startedAt } from '../../support/call-parts.ts'
 import type { Driver } from '../../support/drivers.ts'
-import { collected, viewIn } from '../../support/views.ts'
+import { collect, viewIn } from '../../support/views.ts'
 
 const never = new AbortController().signal
 
@@ -34,7 +34,7 @@ async function keep(db: Database, project: string, digest: string, vals: string[
 }
 
 const rowsOf = (db: Database, project: string, digest: string, fields: Partial<RowsView> = {}) =>
-  collected(streamRows(db, { ...viewIn(project), digest, rows: undefined, ...fields }, never))
+  collect(streamRows(db, { ...viewIn(project), digest, rows: undefined, ...fields }, never))
 
 export function tables(open: Driver['open']): void {
   describe('tables', () => {
@@ -51,7 +51,7 @@ export function tables(open: Driver['open']): void {
         vals.map((val, original_index) => ({ original_index, digest: `of ${val}`, val })),
       )
       assert.deepEqual(
-        await collected(streamRowDigests(db, project, 't', { signal: never })),
+        await collect(streamRowDigests(db, project, 't', { signal: never })),
         vals.map((val) => `of ${val}`),
       )
     })

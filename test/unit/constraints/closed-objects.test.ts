@@ -6,7 +6,7 @@ import { createConstraintCompiler } from '../../../src/inference/constraints/com
 import type { ConstraintOptions } from '../../../src/inference/constraints/constraint.ts'
 import { gbnfOf } from '../../support/gbnf.ts'
 import { createGbnfMatcher, type GbnfMatcher } from '../../support/gbnf-matcher.ts'
-import { createJudge } from '../../support/schemas/judge.ts'
+import { createAjvValidator } from '../../support/schemas/ajv-validator.ts'
 import { keywordCases } from '../../support/schemas/keyword-cases.ts'
 import { pairCases } from '../../support/schemas/pair-cases.ts'
 import { realCases } from '../../support/schemas/real-cases.ts'
@@ -161,7 +161,7 @@ describe('an object that names members and says nothing about others is closed',
   for (const [name, schema, yes, no] of cases) {
     it(name, () => {
       const matcher = matcherOf(schema)
-      const judge = createJudge(schema)
+      const judge = createAjvValidator(schema)
       for (const text of yes) {
         assert.ok(matcher.accepts(text), `refused: ${text}`)
         assert.equal(judge(JSON.parse(text)), true, `not an instance: ${text}`)
@@ -263,7 +263,7 @@ it('the corpus: the accepted values are those that fit when closed objects have 
   for (const { name, schema, valid, invalid } of [...keywordCases, ...pairCases, ...realCases]) {
     const said = saidOutLoud(schema)
     if (said === undefined) continue
-    const judge = createJudge(said)
+    const judge = createAjvValidator(said)
     const matcher = matcherOf(schema)
     for (const value of [...valid, ...valid.flatMap(withStranger)]) {
       const text = JSON.stringify(value)

@@ -6,8 +6,8 @@ import type { ConstraintOptions } from '../../../src/inference/constraints/const
 import { hermes as callFormat } from '../../../src/inference/tools/call-format.ts'
 import { gbnfOf } from '../../support/gbnf.ts'
 import { createGbnfMatcher } from '../../support/gbnf-matcher.ts'
+import { createAjvValidator } from '../../support/schemas/ajv-validator.ts'
 import { draftCases } from '../../support/schemas/draft-cases.ts'
-import { createJudge } from '../../support/schemas/judge.ts'
 
 const open: ConstraintOptions = { whitespace: 'bounded', additionalProperties: true }
 
@@ -30,7 +30,7 @@ describe('each keyword has the meaning of its draft', () => {
     )
     assert.ok(known.length >= 5)
     for (const { name, schema, valid, invalid } of known) {
-      const judge = createJudge(schema)
+      const judge = createAjvValidator(schema)
       for (const value of valid) assert.equal(judge(value), true, `${name}: ${JSON.stringify(value)}`)
       for (const value of invalid) assert.equal(judge(value), false, `${name}: ${JSON.stringify(value)}`)
     }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createConstraintCompiler } from '../../../src/inference/constraints/compile.ts'
 import { createGrammarMatcher } from '../../support/grammar-matcher.ts'
-import { createJudge } from '../../support/schemas/judge.ts'
+import { createAjvValidator } from '../../support/schemas/ajv-validator.ts'
 
 const range = <T>(count: number, of: (at: number) => T) => Array.from({ length: count }, (_, at) => of(at))
 
@@ -85,7 +85,7 @@ const together: Record<string, [schema: unknown, values: unknown[]]> = {
 
 for (const [what, [schema, values]] of Object.entries(together)) {
   test(`oneOf accepts what exactly one branch accepts: ${what}`, () => {
-    const judge = createJudge(schema)
+    const judge = createAjvValidator(schema)
     const fits = accepts(schema, false)
     for (const value of values) assert.equal(fits(value), judge(value), JSON.stringify(value))
   })

@@ -8,7 +8,7 @@ import { createConstraintCompiler } from '../../../src/inference/constraints/com
 import type { ConstraintOptions } from '../../../src/inference/constraints/constraint.ts'
 import { createGrammarMatcher } from '../../support/grammar-matcher.ts'
 import { createRememberingMatcher } from '../../support/remembering-matcher.ts'
-import { createJudge } from '../../support/schemas/judge.ts'
+import { createAjvValidator } from '../../support/schemas/ajv-validator.ts'
 import { orderings } from '../../support/schemas/orderings.ts'
 import { seededRandom } from '../../support/seeded-random.ts'
 
@@ -76,7 +76,7 @@ test('keywords about undeclared members are negated as a validator negates them'
   let accepted = 0
   fc.assert(
     fc.property(negating, fc.integer(), (schema, seed) => {
-      const judge = createJudge(schema)
+      const judge = createAjvValidator(schema)
       let matcher: ReturnType<typeof matcherOf>
       try {
         matcher = matcherOf(schema)
@@ -153,7 +153,7 @@ test('numbers that are not a multiple', () => {
       continue
     }
     const matcher = matcherOf(schema)
-    const judge = createJudge(schema)
+    const judge = createAjvValidator(schema)
     for (const text of yes) assert.ok(matcher.accepts(text) && judge(JSON.parse(text)), `${step}: ${text}`)
     for (const text of no) assert.ok(!matcher.accepts(text), `${step}: ${text}`)
     const random = seededRandom(step)

@@ -7,7 +7,7 @@ import { createConstraints } from '../../../src/inference/constraints/following-
 import type { CompiledGrammar } from '../../../src/inference/constraints/grammar/compiled-grammar.ts'
 import { listedVocabulary } from '../../support/listed-vocabulary.ts'
 import { createRememberingMatcher } from '../../support/remembering-matcher.ts'
-import { createJudge } from '../../support/schemas/judge.ts'
+import { createAjvValidator } from '../../support/schemas/ajv-validator.ts'
 import { orderings } from '../../support/schemas/orderings.ts'
 import { seededRandom } from '../../support/seeded-random.ts'
 
@@ -111,7 +111,7 @@ describe('keywords that depend on what was written before are enforced', () => {
       const matcher = createRememberingMatcher(compiled(schema))
       for (const one of accepted) assert.ok(matcher.accepts(one), one)
       for (const one of refused) assert.ok(!matcher.accepts(one), one)
-      const judge = createJudge(schema)
+      const judge = createAjvValidator(schema)
       for (let seed = 0; seed < 20; seed++) {
         const one = matcher.sample(seededRandom(seed))
         assert.equal(judge(JSON.parse(one)), true, one)
@@ -204,7 +204,7 @@ test('generated sets: written values fit, fitting values are accepted, and no te
           return
         }
         count++
-        const judge = createJudge(schema)
+        const judge = createAjvValidator(schema)
         const matcher = createRememberingMatcher(grammar)
         const random = seededRandom(seed)
         for (let draw = 0; draw < 4; draw++) {

@@ -4,8 +4,8 @@ import { createConstraintCompiler } from '../../../src/inference/constraints/com
 import type { ConstraintOptions } from '../../../src/inference/constraints/constraint.ts'
 import { gbnfOf } from '../../support/gbnf.ts'
 import { createGbnfMatcher, type GbnfMatcher } from '../../support/gbnf-matcher.ts'
+import { createAjvValidator } from '../../support/schemas/ajv-validator.ts'
 import { formatCases } from '../../support/schemas/format-cases.ts'
-import { createJudge } from '../../support/schemas/judge.ts'
 import { keywordCases } from '../../support/schemas/keyword-cases.ts'
 import { pairCases } from '../../support/schemas/pair-cases.ts'
 import { realCases } from '../../support/schemas/real-cases.ts'
@@ -38,7 +38,7 @@ describe('the corpus itself', () => {
 
   it('agrees with ajv', () => {
     for (const { name, schema, valid, invalid } of judged) {
-      const judge = createJudge(schema)
+      const judge = createAjvValidator(schema)
       for (const value of valid) assert.equal(judge(value), true, `${name}: ${JSON.stringify(value)}`)
       for (const value of invalid) assert.equal(judge(value), false, `${name}: ${JSON.stringify(value)}`)
     }
@@ -65,7 +65,7 @@ describe('with objects open as in the standard, a schema accepts exactly the val
 
 it('texts generated from the grammars of the corpus fit their schemas', () => {
   for (const { name, schema } of judged) {
-    const judge = createJudge(schema)
+    const judge = createAjvValidator(schema)
     const matcher = matcherOf(schema)
     const random = seededRandom(7)
     for (let i = 0; i < 12; i++) {
@@ -82,7 +82,7 @@ function withoutNumbers(json: string): string {
 
 it('texts generated from the grammars of the corpus with closed objects fit their schemas', () => {
   for (const { name, schema } of judged) {
-    const judge = createJudge(schema)
+    const judge = createAjvValidator(schema)
     for (const options of [{}, { additionalProperties: false }]) {
       const matcher = compiled(schema, { whitespace: 'none', ...options })
       const random = seededRandom(8)

@@ -4,8 +4,8 @@ import fc from 'fast-check'
 import { Refusal } from '../../../src/domain/refusals.ts'
 import { createConstraintCompiler } from '../../../src/inference/constraints/compile.ts'
 import { createGrammarMatcher } from '../../support/grammar-matcher.ts'
+import { createAjvValidator } from '../../support/schemas/ajv-validator.ts'
 import { schemas, values } from '../../support/schemas/generated-schemas.ts'
-import { createJudge } from '../../support/schemas/judge.ts'
 import { orderings } from '../../support/schemas/orderings.ts'
 import { seededRandom } from '../../support/seeded-random.ts'
 
@@ -19,7 +19,7 @@ it('generated schemas: texts of the grammar fit, fitting values are accepted, ot
       fc.array(values, { minLength: 6, maxLength: 6 }),
       fc.integer(),
       (schema, given, seed) => {
-        const judge = createJudge(schema)
+        const judge = createAjvValidator(schema)
         let matcher: ReturnType<typeof createGrammarMatcher>
         try {
           matcher = createGrammarMatcher(

@@ -6,8 +6,8 @@ import { hermes } from '../../../src/inference/tools/call-format.ts'
 import type { OfferedTool } from '../../../src/inference/tools/offered-tool.ts'
 import { secondSpellings } from '../../../src/inference/tools/second-spellings.ts'
 import { callFormats } from '../../support/call-formats.ts'
+import { createAjvValidator } from '../../support/schemas/ajv-validator.ts'
 import { schemas } from '../../support/schemas/generated-schemas.ts'
-import { createJudge } from '../../support/schemas/judge.ts'
 import { seededRandom } from '../../support/seeded-random.ts'
 import { walksOf } from '../../support/turn-walks.ts'
 import { compiledTurn, followerOf, tool } from '../../support/turns.ts'
@@ -204,7 +204,7 @@ describe('random arguments in a second spelling', () => {
               if (error instanceof Refusal) return
               throw error
             }
-            const judge = widened.length > 0 ? () => undefined : createJudge(given)
+            const judge = widened.length > 0 ? () => undefined : createAjvValidator(given)
             const random = seededRandom(seed)
             const text = write('look', walk(random, 40).trimStart().slice('look('.length, -1))
             const read = readingOf(calls)

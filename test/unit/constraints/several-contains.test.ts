@@ -5,7 +5,7 @@ import { Refusal } from '../../../src/domain/refusals.ts'
 import { createConstraintCompiler } from '../../../src/inference/constraints/compile.ts'
 import { gbnfOf } from '../../support/gbnf.ts'
 import { createGbnfMatcher } from '../../support/gbnf-matcher.ts'
-import { createJudge } from '../../support/schemas/judge.ts'
+import { createAjvValidator } from '../../support/schemas/ajv-validator.ts'
 import { seededRandom } from '../../support/seeded-random.ts'
 
 const inner = fc.constantFrom(
@@ -36,7 +36,7 @@ test('several contains keywords of one array are enforced together, as by a vali
   fc.assert(
     fc.property(fc.array(contained, { minLength: 2, maxLength: 3 }), fc.integer(), (allOf, seed) => {
       const schema = { type: 'array', allOf }
-      const judge = createJudge(schema)
+      const judge = createAjvValidator(schema)
       let gbnf: string
       try {
         gbnf = gbnfOf(compiler.compile({ kind: 'json', schema }, { whitespace: 'none' }, 'schema').grammar)

@@ -7,10 +7,10 @@ import { createConstraintCompiler } from '../../../src/inference/constraints/com
 import type { Constraint as Given } from '../../../src/inference/constraints/constraint.ts'
 import { createConstraints } from '../../../src/inference/constraints/following-constraints.ts'
 import { type GenerationParts, generationOf } from '../../support/generations.ts'
-import { playedVocabulary } from '../../support/played-vocabulary.ts'
 import { scriptedLogits } from '../../support/scripted-logits.ts'
+import { smallVocabulary } from '../../support/small-vocabulary.ts'
 
-const vocabulary = playedVocabulary({
+const vocabulary = smallVocabulary({
   control: ['<call>'],
   words: ['{"', '":', '":"', '","', '"}', 'na', 'name', 'me":', 'kind', ' of', 'ones', 'é', '日'],
 })
@@ -30,7 +30,7 @@ const object = (properties: object) => ({
 })
 
 test('the only possible text is split as the tokenizer splits it, up to where a token could reach beyond it', () => {
-  const words = playedVocabulary({ words: ['{"', 'name', '":', '"a'] })
+  const words = smallVocabulary({ words: ['{"', 'name', '":', '"a'] })
   const wordy = createConstraints(words, (text) => words.tokenize(text, { special: false }))
   const open = wordy.of(compiled(object({ name: { type: 'string' } }))).begin()
   assert.equal(

@@ -6,8 +6,8 @@ import type { TurnConstraint } from '../../../src/inference/constraints/constrai
 import { createAnswerReader } from '../../../src/inference/tools/answer-reader.ts'
 import type { OfferedTool } from '../../../src/inference/tools/offered-tool.ts'
 import { callFormats } from '../../support/call-formats.ts'
+import { createAjvValidator } from '../../support/schemas/ajv-validator.ts'
 import { schemas } from '../../support/schemas/generated-schemas.ts'
-import { createJudge } from '../../support/schemas/judge.ts'
 import { seededRandom } from '../../support/seeded-random.ts'
 import { walksOf } from '../../support/turn-walks.ts'
 import { compiledTurn, followerOf, tool } from '../../support/turns.ts'
@@ -67,7 +67,7 @@ describe('a random call fits its schema and is read back', () => {
           const asked: Calls = { format, tools, choice: 'required', isParallel: true }
           const compiled = compiledOf(asked)
           if (compiled === undefined) return
-          const judge = compiled.widened.length > 0 ? () => undefined : createJudge(given)
+          const judge = compiled.widened.length > 0 ? () => undefined : createAjvValidator(given)
           const walk = walksOf(compiled.grammar)
           const random = seededRandom(seed)
           const follow = followerOf({ thought: 'over', calls: { ...asked, choice: 'auto' } })
@@ -106,7 +106,7 @@ describe('a call with one character changed', () => {
           const asked: Calls = { format, tools, choice: 'required', isParallel: true }
           const compiled = compiledOf(asked)
           if (compiled === undefined) return
-          const judge = compiled.widened.length > 0 ? () => undefined : createJudge(given)
+          const judge = compiled.widened.length > 0 ? () => undefined : createAjvValidator(given)
           const random = seededRandom(seed)
           const text = walksOf(compiled.grammar)(random, 60)
           const follow = followerOf({ thought: 'over', calls: asked })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createConstraintCompiler } from '../../../src/inference/constraints/compile.ts'
 import { createFollowing } from '../../../src/inference/constraints/grammar/following.ts'
-import { createJudge } from '../../support/schemas/judge.ts'
+import { createAjvValidator } from '../../support/schemas/ajv-validator.ts'
 import { changed, worldSchemas } from '../../support/schemas/world-schemas.ts'
 
 /** The most changes tried for one value, spread over all of its parts. */
@@ -12,7 +12,7 @@ const mostChanged = 60
 test('300 schemas in the styles of known programs compile and accept exactly the values that fit them', () => {
   let invalid = 0
   for (const { name, schema, twin, value } of worldSchemas(300, 17)) {
-    const judge = createJudge(twin)
+    const judge = createAjvValidator(twin)
     const { grammar } = createConstraintCompiler().compile(
       { kind: 'json', schema },
       { whitespace: 'none', additionalProperties: true },

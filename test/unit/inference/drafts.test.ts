@@ -10,10 +10,10 @@ import { createPredicted } from '../../../src/inference/embedded/drafts/predicte
 import { createLoop } from '../../../src/inference/embedded/loop.ts'
 import { usualKvTypes } from '../../../src/inference/models/kv-types.ts'
 import { type GenerationParts, generationOf } from '../../support/generations.ts'
-import { type PlayedContextOptions, playedContext } from '../../support/played-context.ts'
-import { playedVocabulary } from '../../support/played-vocabulary.ts'
+import { type SimulatedContextOptions, simulatedContext } from '../../support/simulated-context.ts'
+import { smallVocabulary } from '../../support/small-vocabulary.ts'
 
-const vocabulary = playedVocabulary()
+const vocabulary = smallVocabulary()
 const compiler = createConstraintCompiler()
 
 const grammarOf = (constraint: Constraint) => ({
@@ -44,7 +44,7 @@ interface Case {
   leaves: (number | undefined)[]
 }
 
-interface Played extends Partial<PlayedContextOptions> {
+interface Played extends Partial<SimulatedContextOptions> {
   drafts: boolean
   batch?: number
 }
@@ -52,7 +52,7 @@ interface Played extends Partial<PlayedContextOptions> {
 /** What each client has seen. Events of a choice that may be grouped differently are joined. */
 async function played({ generations, leaves }: Case, { drafts, batch = 64, ...others }: Played) {
   const options = { parallel: 3, context: others.context ?? 256, batch }
-  const context = playedContext({
+  const context = simulatedContext({
     vocabulary: vocabulary.size,
     sequences: options.parallel,
     context: options.context,

@@ -5,8 +5,12 @@ import { createConstraints } from '../../../src/inference/constraints/following-
 import type { Expr } from '../../../src/inference/constraints/grammar/expressions.ts'
 import { packGrammar } from '../../../src/inference/constraints/grammar/pack.ts'
 import { generationOf } from '../../support/generations.ts'
-import { type PlayedOptions, playedBackend, type Said } from '../../support/played-backend.ts'
-import { playedVocabulary } from '../../support/played-vocabulary.ts'
+import {
+  type ModelText,
+  type SimulatedBackendOptions,
+  simulatedBackend,
+} from '../../support/simulated-backend.ts'
+import { smallVocabulary } from '../../support/small-vocabulary.ts'
 
 type Thinking = NonNullable<Generation['thinking']>
 
@@ -14,12 +18,12 @@ const tags: Thinking = { budget: 4, open: '<think>\n', close: '\n</think>\n\n', 
 
 /** The text of an answer, how it ended, and the tokens with log-probabilities. */
 async function written(
-  t: Parameters<typeof playedBackend>[0],
-  said: Said,
+  t: Parameters<typeof simulatedBackend>[0],
+  said: ModelText,
   thinking: Partial<Thinking>,
-  { vocabulary, ...parts }: Partial<Generation> & PlayedOptions = {},
+  { vocabulary, ...parts }: Partial<Generation> & SimulatedBackendOptions = {},
 ) {
-  const backend = playedBackend(t, said, vocabulary && { vocabulary })
+  const backend = simulatedBackend(t, said, vocabulary && { vocabulary })
   const generation = { ...generationOf(parts), thinking: { ...tags, ...thinking } }
   const run = await backend.generate(generation, new AbortController().signal)
   const events: GenerationEvent[] = (await Array.fromAsync(run.events)).flat()
@@ -59,14 +63,14 @@ for (const [title, said, thinking, text] of [
     { budget: 3 },
     'ab😀\n</think>xyz',
   ],
-] as [string, Said, Partial<Thinking>, string][]) {
+] as [string, ModelText, Partial<Thinking>, string][]) {
   test(title, async (t) => {
     assert.equal((await written(t, said, thinking)).text, text)
   })
 }
 
 test('the end of a thought that is a control token is written as that token and shown as its marker', async (t) => {
-  const vocabulary = playedVocabulary({ control: ['<think>', '</think>'] })
+  const vocabulary = smallVocabulary({ control: ['<think>', '</think>'] })
   const markers = ['<think>', '</think>']
   const { text, logprobs } = await written(
     t,
@@ -79,7 +83,7 @@ test('the end of a thought that is a control token is written as that token and 
 })
 
 test('under a grammar, a thought is ended where the grammar allows that, and the rest follows the grammar', async (t) => {
-  const vocabulary = playedVocabulary()
+  const vocabulary = smallVocabulary()
   const literal = (text: string): Expr => ({ kind: 'literal', text })
   const letters: Expr = { kind: 'class', ranges: [[97, 122]] }
   const grammar = packGrammar(
@@ -109,7 +113,7 @@ test('under a grammar, a thought is ended where the grammar allows that, and the
 })
 
 test('each choice has a budget of its own, and the maximum length still applies', async (t) => {
-  const backend = playedBackend(t, (_, choice) => (choice === 0 ? ['abcdefgh', 'x'] : 'a</think>y'))
+  const backend = simulatedBackend(t, (_, choice) => (choice === 0 ? ['abcdefgh', 'x'] : 'a</think>y'))
   const generation = generationOf({ choices: 2, ending: { maxTokens: 8 } })
   const run = await backend.generate(
     { ...generation, thinking: { ...tags, budget: 6 } },

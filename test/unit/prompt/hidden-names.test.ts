@@ -6,8 +6,8 @@ import { hiddenParts } from '../../../src/inference/embedded/hidden-parts.ts'
 import type { Message } from '../../../src/inference/prompt/conversation.ts'
 import { hiddenText } from '../../../src/inference/prompt/hidden-names.ts'
 import { createRendering } from '../../../src/inference/prompt/rendering.ts'
-import { hermesTemplate } from '../../support/played-backend.ts'
-import { playedVocabulary } from '../../support/played-vocabulary.ts'
+import { hermesTemplate } from '../../support/simulated-backend.ts'
+import { smallVocabulary } from '../../support/small-vocabulary.ts'
 
 const mark = '\u{100001}'
 const control = [
@@ -22,7 +22,7 @@ const control = [
   '<|im_end|>',
 ]
 const hiding = { mark, names: control }
-const vocabulary = playedVocabulary({ control })
+const vocabulary = smallVocabulary({ control })
 const special = (text: string, options: { mark?: string } = {}) =>
   vocabulary.tokenize(text, { special: true, ...options }).filter((token) => vocabulary.isSpecial(token))
 

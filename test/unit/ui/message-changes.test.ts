@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { saidBy } from '../../../ui/screens/compare/values.ts'
+import { explanationIn } from '../../../ui/screens/compare/values.ts'
 import { jsonNode } from '../../../ui/value/json-index.ts'
 import { messageChanges } from '../../../ui/value/message-changes.ts'
 
@@ -50,12 +50,12 @@ test('lists of other values are not conversations', () => {
 test('the text of an answer is that of its messages; other values have none', () => {
   const call = { id: 'c1', type: 'function', function: { name: 'look', arguments: '{"at":1}' } }
   const choice = (message: object) => ({ index: 0, message: { role: 'assistant', ...message } })
-  assert.equal(saidBy(node({ choices: [choice({ content: 'Yes.' })] })), 'Yes.')
+  assert.equal(explanationIn(node({ choices: [choice({ content: 'Yes.' })] })), 'Yes.')
   assert.equal(
-    saidBy(node({ choices: [choice({ content: null, tool_calls: [call] })] })),
+    explanationIn(node({ choices: [choice({ content: null, tool_calls: [call] })] })),
     '[calls] look({"at":1})',
   )
-  assert.equal(saidBy(node('Yes.')), 'Yes.')
+  assert.equal(explanationIn(node('Yes.')), 'Yes.')
   for (const other of [{ choices: [] }, { answer: 'Yes.' }, 1, [1]])
-    assert.equal(saidBy(node(other)), undefined)
+    assert.equal(explanationIn(node(other)), undefined)
 })

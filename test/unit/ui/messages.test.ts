@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { jsonNode, sourceOf } from '../../../ui/value/json-index.ts'
-import { askedIn, type Message, previewOf, saidIn } from '../../../ui/value/messages.ts'
+import { inputMessages, type Message, outputMessages, previewOf } from '../../../ui/value/messages.ts'
 
-const asked = (value: unknown) => plain(askedIn(jsonNode(JSON.stringify(value))))
-const said = (value: unknown) => plain(saidIn(jsonNode(JSON.stringify(value))))
+const asked = (value: unknown) => plain(inputMessages(jsonNode(JSON.stringify(value))))
+const said = (value: unknown) => plain(outputMessages(jsonNode(JSON.stringify(value))))
 
 /** Replaces nodes by their values. */
 function plain(messages: Message[] | undefined): unknown {

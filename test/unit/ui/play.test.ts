@@ -15,7 +15,7 @@ import {
   textsIn,
   textsShown,
 } from '../../../ui/screens/play/settings.ts'
-import { askedIn, bodyOf, newTurn, openFields } from '../../../ui/screens/play/turns.ts'
+import { bodyOf, newTurn, openFields, requestIn } from '../../../ui/screens/play/turns.ts'
 import { jsonNode } from '../../../ui/value/json-index.ts'
 
 test('the form has every field of a chat completion once', () => {
@@ -61,13 +61,13 @@ test('numbers must be written as in JSON, and lists of texts are read back as ty
 test('a recorded request is sent again unchanged', () => {
   const inputs =
     '{"messages":[{"role":"user","content":[{"type":"text","text":"x"}],"name":"n"},{"role":"assistant","content":null,"tool_calls":[{"id":"1","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"tool","content":"5","tool_call_id":"1"}],"seed":9007199254740993}'
-  const asked = askedIn(jsonNode(inputs))
+  const asked = requestIn(jsonNode(inputs))
   assert.ok(asked)
   const sent = bodyOf(asked.turns, asked.settings)
   assert.match(sent, /"seed":9007199254740993/)
   assert.deepEqual(JSON.parse(sent).messages, JSON.parse(inputs).messages)
-  assert.equal(askedIn(jsonNode('{"prompt":"x"}')), undefined)
-  const open = askedIn(
+  assert.equal(requestIn(jsonNode('{"prompt":"x"}')), undefined)
+  const open = requestIn(
     jsonNode(
       '{"messages":[{"role":"user","content":"x"},{"role":"assistant","content":"y"}],"add_generation_prompt":false,"continue_final_message":true}',
     ),

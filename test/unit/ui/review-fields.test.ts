@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { draftOf, judged } from '../../../ui/review/draft.ts'
+import { draftOf, validateDraft } from '../../../ui/review/draft.ts'
 import { hintOf, shapeOf } from '../../../ui/review/field.ts'
 import { jsonNode } from '../../../ui/value/json-index.ts'
 
@@ -60,7 +60,7 @@ test('an entered value becomes JSON with its digits, or an error message', () =>
     [group, undefined, {}],
     [{}, '[1.0]', { json: '[1.0]' }],
   ] as const) {
-    assert.deepEqual(judged(shapeOf(schema).field, draft), result, JSON.stringify([schema, draft]))
+    assert.deepEqual(validateDraft(shapeOf(schema).field, draft), result, JSON.stringify([schema, draft]))
   }
 })
 
@@ -74,6 +74,6 @@ test('an earlier value can be edited', () => {
     [{}, '[9007199254740993]'],
   ] as const) {
     const { field } = shapeOf(schema)
-    assert.deepEqual(judged(field, draftOf(field, jsonNode(value))), { json: value })
+    assert.deepEqual(validateDraft(field, draftOf(field, jsonNode(value))), { json: value })
   }
 })

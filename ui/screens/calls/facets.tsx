@@ -1,15 +1,21 @@
 import { useEffect, useState } from 'preact/hooks'
-import { wordOfSaid } from '../../filter/fields.ts'
-import { conditionOf, type FacetValue, isChosen, toggled, without } from '../../filter/narrowing.ts'
+import {
+  conditionOf,
+  type FacetValue,
+  isChosen,
+  toggleValue,
+  withoutField,
+} from '../../filter/facet-filter.ts'
+import { feedbackWordOf } from '../../filter/fields.ts'
 import { Icon } from '../../parts/icon.tsx'
-import { setSearch } from '../../routes.ts'
+import { setSearch } from '../../router.ts'
 import { shortOp } from '../../server/calls.ts'
 import { followEvents } from '../../server/events.ts'
 import { useLoading } from '../../server/loading.ts'
-import { type Facet, type Meant, readColumns, readFacets } from '../../server/views.ts'
+import { type CallsScope, type Facet, readColumns, readFacets } from '../../server/views.ts'
 import { refName } from '../../value/ref.ts'
 import { countText } from '../../value/units.ts'
-import { queryIn } from './reading.ts'
+import { parseQuery } from './parse-query.ts'
 
 const titles: Record<string, string> = {
   status: 'Status',
@@ -29,7 +35,7 @@ const restMs = 5_000
 const fewValues = 8
 
 interface Props {
-  meant: Meant
+  meant: CallsScope
   /** The filter as the address has it. */
   text: string
   /** Values inside calls that are counted as well. */
@@ -78,15 +84,15 @@ const pin = (fields: readonly string[]) => setSearch({ facet: fields.map(encodeU
 
 /** Each facet is counted without the filter's own conditions on it. */
 async function countedBy(
-  meant: Meant,
+  meant: CallsScope,
   text: string,
   fields: readonly string[],
   signal: AbortSignal,
 ): Promise<Facet[]> {
-  const byText = Map.groupBy(fields, (field) => without(text, field))
+  const byText = Map.groupBy(fields, (field) => withoutField(text, field))
   const parts = await Promise.all(
     [...byText].map(([rest, some]) => {
-      const read = queryIn(rest)
+      const read = parseQuery(rest)
       return readFacets({ ...meant, query: 'query' in read ? read.query : meant.query }, some, signal)
     }),
   )
@@ -137,7 +143,7 @@ function FacetGroup({ field, text, facet, onUnpin }: GroupProps) {
                 class="facet-value"
                 aria-pressed={chosen(value)}
                 disabled={conditionOf(one) === undefined}
-                onClick={() => setSearch({ q: toggled(text, one) }, {})}
+                onClick={() => setSearch({ q: toggleValue(text, one) }, {})}
               >
                 <span
                   class="facet-bar"
@@ -174,7 +180,7 @@ function nameOf({ field, value, isJson }: FacetValue): string {
   if (value === null) return 'none'
   if (field === 'op') return shortOp(value)
   if (field === 'model') return refName(value)
-  if (field === 'feedback') return wordOfSaid(value).replace(/^scores\./, 'scored by ')
+  if (field === 'feedback') return feedbackWordOf(value).replace(/^scores\./, 'scored by ')
   if (!isJson || !value.startsWith('"')) return value
   return (JSON.parse(value) as string) || '(empty)'
 }

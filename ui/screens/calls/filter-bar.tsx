@@ -1,9 +1,9 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { type Known, suggestionsFor, wantedAt } from '../../filter/suggest.ts'
 import { Icon } from '../../parts/icon.tsx'
-import { useKeys } from '../../parts/keys.ts'
-import { setSearch } from '../../routes.ts'
-import { type Meant, readColumns, readFacets } from '../../server/views.ts'
+import { useShortcuts } from '../../parts/shortcuts.ts'
+import { setSearch } from '../../router.ts'
+import { type CallsScope, readColumns, readFacets } from '../../server/views.ts'
 
 /** Pause in typing after which the filter applies. */
 const pauseMs = 350
@@ -14,7 +14,7 @@ interface Props {
   /** What is wrong with it. */
   problem: string | undefined
   /** The calls whose values are suggested. */
-  meant?: Meant
+  meant?: CallsScope
 }
 
 /** The filter as text, in an exported file. */
@@ -41,7 +41,7 @@ export function FilterBar({ text, problem, meant }: Props) {
     written.current = text
   }, [text])
   useEffect(() => () => clearTimeout(timer.current), [])
-  useKeys('Filter', [
+  useShortcuts('Filter', [
     {
       keys: ['/', 'f'],
       does: 'Filter, or search inputs and outputs',
@@ -142,7 +142,7 @@ export function FilterBar({ text, problem, meant }: Props) {
 }
 
 /** What the record contains for it, once loaded. All calls count, because the filter is being changed. */
-function useKnown(meant: Meant | undefined, wanted: ReturnType<typeof wantedAt>): Known {
+function useKnown(meant: CallsScope | undefined, wanted: ReturnType<typeof wantedAt>): Known {
   const [known, setKnown] = useState<Known>({ paths: [], values: undefined })
   const field = wanted !== undefined && 'values' in wanted ? wanted.values : undefined
   const wantsPaths = wanted !== undefined && 'paths' in wanted

@@ -1,8 +1,8 @@
 import { useState } from 'preact/hooks'
-import { setSearch } from '../../routes.ts'
+import { setSearch } from '../../router.ts'
 import { newestFirst, type Sort } from '../../server/calls.ts'
 import { useLoading } from '../../server/loading.ts'
-import { type Meant, readColumns } from '../../server/views.ts'
+import { type CallsScope, readColumns } from '../../server/views.ts'
 import { countText } from '../../value/units.ts'
 import { type Column, columns, columnsText, isPath, mostPaths, pathColumn } from './columns.ts'
 
@@ -71,7 +71,7 @@ export function sortIn(text: string | null): Sort {
 }
 
 /** Chooses the columns and their order; values inside calls are looked up when it opens. */
-export function ColumnChooser({ shown, meant }: Pick<Props, 'shown'> & { meant: Meant }) {
+export function ColumnChooser({ shown, meant }: Pick<Props, 'shown'> & { meant: CallsScope }) {
   const [isOpen, setOpen] = useState(false)
   const found = useLoading(
     async (signal) => (isOpen ? readColumns(meant, signal) : undefined),

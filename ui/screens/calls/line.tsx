@@ -1,9 +1,9 @@
 import type { ComponentChildren } from 'preact'
 import type { LightCall } from '../../../src/operations/views/contract.ts'
-import { wordOfSaid } from '../../filter/fields.ts'
+import { feedbackWordOf } from '../../filter/fields.ts'
 import { Status } from '../../parts/status.tsx'
 import { Time } from '../../parts/time.tsx'
-import { paths } from '../../places.ts'
+import { paths } from '../../routes.ts'
 import { nameOf } from '../../server/calls.ts'
 import { refName } from '../../value/ref.ts'
 import { costText, countText, durationText, sizeText } from '../../value/units.ts'
@@ -154,7 +154,7 @@ function FeedbackCounts({ feedback }: Pick<LightCall, 'feedback'>) {
   return (
     <>
       {feedback.map(({ feedback_type: type, emoji, count }) => (
-        <span key={`${type} ${emoji}`} class="feedback-count" title={wordOfSaid(type)}>
+        <span key={`${type} ${emoji}`} class="feedback-count" title={feedbackWordOf(type)}>
           {emoji ?? (type.startsWith('wandb.note') ? '✎' : '★')}
           {count > 1 && count}
         </span>

@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
-import { hearing } from '../../server/events.ts'
+import { eventStreamState } from '../../server/events.ts'
 import type { Rows } from './rows.ts'
 
 /** Pause between announcements of new calls to screen readers. */
@@ -8,7 +8,7 @@ const sayMs = 5_000
 /** Shows whether the list follows the record, and turns that on and off. */
 export function LiveSwitch({ list }: { list: Rows }) {
   const isPaused = list.isPaused.value
-  const state = isPaused ? 'paused' : hearing.value === 'no' ? 'away' : 'live'
+  const state = isPaused ? 'paused' : eventStreamState.value === 'no' ? 'away' : 'live'
   const fresh = list.fresh.value
   const [said, setSaid] = useState('')
   useEffect(() => {
@@ -35,8 +35,8 @@ export function LiveSwitch({ list }: { list: Rows }) {
 }
 
 /** Shown when events do not arrive, so that the list may be out of date. */
-export function AwayNote() {
-  if (hearing.value !== 'no') return null
+export function DisconnectedNote() {
+  if (eventStreamState.value !== 'no') return null
   return (
     <p class="away-note" role="status">
       The server does not answer. The list may be out of date. Reconnecting…

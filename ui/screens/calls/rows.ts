@@ -1,9 +1,9 @@
 import { batch, signal } from '@preact/signals'
 import type { LightCall } from '../../../src/operations/views/contract.ts'
 import { contents } from '../../export/contents.ts'
-import { Unreachable } from '../../server/ask.ts'
 import { type CallsView, countCalls, newestFirst, newestOf, readCalls, readPage } from '../../server/calls.ts'
-import type { Heard } from '../../server/events.ts'
+import type { LiveEvent } from '../../server/events.ts'
+import { UnreachableError } from '../../server/request.ts'
 
 export const pageSize = 100
 
@@ -156,7 +156,7 @@ export function createRows(view: CallsView, isAtRest: () => boolean) {
         await (isAtRest() ? bringIn(taken) : keepInPlace(taken))
       } catch (given) {
         // The event stream shows when an unreachable server is back.
-        if (!(given instanceof Unreachable) && !closed.aborted) error.value = given as Error
+        if (!(given instanceof UnreachableError) && !closed.aborted) error.value = given as Error
       }
       await new Promise((resolve) => setTimeout(resolve, Math.max(restMs, 4 * (performance.now() - since))))
     }
@@ -179,7 +179,7 @@ export function createRows(view: CallsView, isAtRest: () => boolean) {
       seen = { first, last }
       see()
     },
-    hear(heard: Heard): void {
+    hear(heard: LiveEvent): void {
       if (heard !== 'resync') {
         if (heard.project !== view.project || (heard.kind !== 'call' && heard.kind !== 'feedback')) return
         for (const id of heard.ids ?? []) news.ids.add(id)
@@ -193,7 +193,7 @@ export function createRows(view: CallsView, isAtRest: () => boolean) {
       isPaused.value = wanted
       if (!wanted) void digest()
     },
-    again: () => guarded(begin),
+    reload: () => guarded(begin),
     close: () => closing.abort(),
   }
 }

@@ -4,31 +4,31 @@ import { ExportButton } from '../../export/button.tsx'
 import type { Expression } from '../../filter/query.ts'
 import { FirstCall } from '../../parts/first-call.tsx'
 import { Icon } from '../../parts/icon.tsx'
-import { useKeptPlace, useKeptScroll } from '../../parts/kept-place.ts'
-import { type KeyBinding, useKeys } from '../../parts/keys.ts'
-import { lazily } from '../../parts/lazily.tsx'
+import { lazy } from '../../parts/lazy.tsx'
+import { useListPosition, useScrollRestoration } from '../../parts/list-position.ts'
 import { rem } from '../../parts/rem.ts'
 import { RootsSwitch } from '../../parts/roots-switch.tsx'
 import { SavedViews } from '../../parts/saved-views.tsx'
+import { type Shortcut, useShortcuts } from '../../parts/shortcuts.ts'
 import { Empty, Failed, FailedScreen } from '../../parts/states.tsx'
-import { VirtualRows } from '../../parts/virtual-rows.tsx'
-import { go, search, setSearch } from '../../routes.ts'
-import { isForbidden } from '../../server/ask.ts'
+import { VirtualList } from '../../parts/virtual-list.tsx'
+import { navigate, search, setSearch } from '../../router.ts'
 import type { CallsView } from '../../server/calls.ts'
 import { followEvents } from '../../server/events.ts'
+import { isForbidden } from '../../server/request.ts'
 import { countText } from '../../value/units.ts'
 import { chosenColumns } from './columns.ts'
 import { Facets, pinnedIn } from './facets.tsx'
 import { FilterBar, FilterText } from './filter-bar.tsx'
 import { ColumnChooser, GridHead, sortIn } from './head.tsx'
 import { CallLine, pathOfCall, rowHeight } from './line.tsx'
-import { AwayNote, LiveSwitch } from './live.tsx'
-import { queryIn } from './reading.ts'
+import { DisconnectedNote, LiveSwitch } from './live.tsx'
+import { parseQuery } from './parse-query.ts'
 import { createRows, pageSize } from './rows.ts'
 import { AskAgain, Export, Selection } from './selection.tsx'
 
 /** The view of a call is half of the code of this screen, so it is loaded when the first call is opened. */
-const CallDetail = lazily(async () => (await import('../../call/detail.tsx')).CallDetail, { isPart: true })
+const CallDetail = lazy(async () => (await import('../../call/detail.tsx')).CallDetail, { isPart: true })
 
 /** From this width on the facets are shown next to the list, unless the user has closed them. */
 const roomy = matchMedia('(min-width: 90rem)')
@@ -40,7 +40,7 @@ export function CallsScreen({ project }: { project: string }) {
   const text = asked.get('q') ?? ''
   const [sortText, colsText] = [asked.get('sort'), asked.get('cols')]
   const peek = asked.get('peek') ?? undefined
-  const read = useMemo(() => queryIn(text), [text])
+  const read = useMemo(() => parseQuery(text), [text])
   // While the filter cannot be parsed, the list keeps the last filter that could.
   const query = useRef<Expression>(undefined)
   if (!('problem' in read && read.problem)) query.current = (read as { query: Expression | undefined }).query
@@ -58,7 +58,7 @@ export function CallsScreen({ project }: { project: string }) {
 
   const scroller = useRef<HTMLDivElement>(null)
   const [active, setActive] = useState(-1)
-  const [sought, setSought] = useState(0)
+  const [scrollRequest, setScrollRequest] = useState(0)
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set())
   const isBusy = useRef(false)
   isBusy.current = active >= 0 || chosen.size > 0 || peek !== undefined
@@ -71,7 +71,7 @@ export function CallsScreen({ project }: { project: string }) {
       list.close()
     }
   }, [list])
-  const kept = useKeptPlace(JSON.stringify([project, roots, text, sortText]))
+  const kept = useListPosition(JSON.stringify([project, roots, text, sortText]))
   useLayoutEffect(() => {
     setActive(kept.left?.active ?? -1)
     setChosen(new Set())
@@ -80,13 +80,13 @@ export function CallsScreen({ project }: { project: string }) {
 
   const count = list.count.value
   const isCounted = count !== undefined
-  const keepPlace = useKeptScroll(kept, { scroller, isThere: isCounted && list, active })
+  const keepPlace = useScrollRestoration(kept, { scroller, isLoaded: isCounted && list, active })
   const rowAt = (index: number) => list.rows.value.get(index)
   const move = (by: number): number => {
     if (!count) return -1
     const next = Math.min(count - 1, Math.max(0, active + by))
     setActive(next)
-    setSought(sought + 1)
+    setScrollRequest(scrollRequest + 1)
     const row = rowAt(next)
     if (peek !== undefined && row) setSearch({ peek: row.id })
     return next
@@ -106,10 +106,10 @@ export function CallsScreen({ project }: { project: string }) {
   const showFresh = () => {
     setActive(-1)
     scroller.current?.scrollTo({ top: 0 })
-    void list.again()
+    void list.reload()
   }
-  const open = (row: LightCall | undefined) => row && go(pathOfCall(project, row))
-  const reading: KeyBinding[] = [
+  const open = (row: LightCall | undefined) => row && navigate(pathOfCall(project, row))
+  const reading: Shortcut[] = [
     { keys: ['j', 'ArrowDown'], does: 'Next call', run: () => move(1) },
     { keys: ['k', 'ArrowUp'], does: 'Previous call', run: () => move(-1) },
     { keys: ['g g', 'Home'], does: 'First call', run: () => move(-Infinity) },
@@ -122,7 +122,7 @@ export function CallsScreen({ project }: { project: string }) {
       run: () => (peek === undefined ? setActive(-1) : setSearch({ peek: undefined })),
     },
   ]
-  const changing: KeyBinding[] = [
+  const changing: Shortcut[] = [
     { keys: ['x'], does: 'Select or deselect', run: () => choose([active], false) },
     { keys: ['J'], does: 'Extend selection down', run: () => choose([active, move(1)], true) },
     { keys: ['K'], does: 'Extend selection up', run: () => choose([active, move(-1)], true) },
@@ -139,7 +139,7 @@ export function CallsScreen({ project }: { project: string }) {
     },
     { keys: ['N'], does: 'Show new calls', run: showFresh },
   ]
-  useKeys('Calls', isFile ? reading : [...reading, ...changing])
+  useShortcuts('Calls', isFile ? reading : [...reading, ...changing])
 
   const error = list.error.value
   if (isForbidden(error)) return <FailedScreen name={`Calls of ${project}`} error={error} />
@@ -173,12 +173,12 @@ export function CallsScreen({ project }: { project: string }) {
           {count === undefined ? '' : `${countText(count)} ${count === 1 ? 'call' : 'calls'}`}
         </output>
       </div>
-      <AwayNote />
+      <DisconnectedNote />
       <div class="calls-body">
         {!isFile && hasFacets && <Facets {...{ meant, text, pinned }} />}
         {error ? (
           <div class="in-place">
-            <Failed error={error} again={() => void list.again()} />
+            <Failed error={error} retry={() => void list.reload()} />
           </div>
         ) : count === 0 ? (
           <div class="in-place">
@@ -200,12 +200,12 @@ export function CallsScreen({ project }: { project: string }) {
             }}
           >
             <GridHead shown={shown} sort={view.sort} />
-            <VirtualRows
+            <VirtualList
               scroller={scroller}
               count={count ?? 30}
               height={rowHeight}
               active={active}
-              sought={sought}
+              scrollRequest={scrollRequest}
               onRange={list.see}
               row={(index, top) => {
                 const row = rowAt(index)

@@ -1,11 +1,11 @@
 import { useRef, useState } from 'preact/hooks'
 import { AddToDataset } from '../../adding/add-to-dataset.tsx'
 import { AddToQueue } from '../../adding/add-to-queue.tsx'
-import { Copied } from '../../parts/copied.tsx'
-import { useKeys } from '../../parts/keys.ts'
-import { lazily } from '../../parts/lazily.tsx'
-import { Question } from '../../parts/question.tsx'
+import { ConfirmDialog } from '../../parts/confirm-dialog.tsx'
+import { CopyButton } from '../../parts/copy-button.tsx'
+import { lazy } from '../../parts/lazy.tsx'
 import { saveAs } from '../../parts/save-as.ts'
+import { useShortcuts } from '../../parts/shortcuts.ts'
 import { type CallsView, deleteCalls, exportCalls, type Part } from '../../server/calls.ts'
 import { countText } from '../../value/units.ts'
 
@@ -20,7 +20,7 @@ interface Props {
 export function Selection({ view, ids, onClear, onDeleted }: Props) {
   const [front, setFront] = useState<'queue' | 'dataset' | 'delete'>()
   const what = ids.length === 1 ? '1 call' : `${countText(ids.length)} calls`
-  useKeys('Selected calls', [
+  useShortcuts('Selected calls', [
     { keys: ['a'], does: 'Add to a queue', run: () => setFront('queue') },
     { keys: ['d'], does: 'Add to a dataset', run: () => setFront('dataset') },
     { keys: ['Delete'], does: 'Delete', run: () => setFront('delete') },
@@ -37,9 +37,9 @@ export function Selection({ view, ids, onClear, onDeleted }: Props) {
       </button>
       <AskAgain view={view} ids={ids} count={ids.length} />
       <Export view={view} ids={ids} />
-      <Copied text={ids.join('\n')} label="Copy IDs">
+      <CopyButton text={ids.join('\n')} label="Copy IDs">
         Copy IDs
-      </Copied>
+      </CopyButton>
       <button type="button" onClick={() => setFront('delete')}>
         Delete
       </button>
@@ -53,7 +53,7 @@ export function Selection({ view, ids, onClear, onDeleted }: Props) {
         <AddToDataset project={view.project} calls={ids} onClose={() => setFront(undefined)} />
       )}
       {front === 'delete' && (
-        <Question
+        <ConfirmDialog
           title={`Delete ${what}?`}
           text="All calls below them are deleted as well. This cannot be undone."
           yes={`Delete ${what}`}
@@ -68,7 +68,7 @@ export function Selection({ view, ids, onClear, onDeleted }: Props) {
   )
 }
 
-const RunAgain = lazily(async () => (await import('../../rerun/dialog.tsx')).RunAgain, { isPart: true })
+const RunAgain = lazy(async () => (await import('../../rerun/dialog.tsx')).RunAgain, { isPart: true })
 
 interface AgainProps {
   view: CallsView

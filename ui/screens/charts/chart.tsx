@@ -1,13 +1,13 @@
 import { useState } from 'preact/hooks'
 import { timeText } from '../../value/units.ts'
-import type { Drawn, Panel, Series } from './series.ts'
+import type { ChartSeries, Panel, Series } from './series.ts'
 
 const [width, height] = [600, 120]
 const floor = height - 1
 
 interface Props {
   panel: Panel
-  drawn: Drawn
+  drawn: ChartSeries
   times: readonly Date[]
   /** Where the last bucket ends. */
   end: Date
@@ -45,7 +45,7 @@ export function Chart({ panel, drawn: { series, left }, times, end, linkOf, onCh
         <span class="muted">
           {pointed === undefined
             ? panel.isSum && panel.text(all)
-            : `${timeOf(pointed)}: ${saidAt(panel, series, pointed)}`}
+            : `${timeOf(pointed)}: ${textAt(panel, series, pointed)}`}
         </span>
       </figcaption>
       <div class="plot">
@@ -123,7 +123,7 @@ export function Chart({ panel, drawn: { series, left }, times, end, linkOf, onCh
   )
 }
 
-function saidAt(panel: Panel, series: readonly Series[], bucket: number): string {
+function textAt(panel: Panel, series: readonly Series[], bucket: number): string {
   const said = series.flatMap(({ label, values }) => {
     const value = values[bucket]
     if (value === undefined) return []

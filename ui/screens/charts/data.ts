@@ -7,7 +7,7 @@ import {
   readFeedbackBuckets,
   type Timed,
 } from '../../server/charts.ts'
-import type { Heard } from '../../server/events.ts'
+import type { LiveEvent } from '../../server/events.ts'
 import { bucketsOf, type Range } from './range.ts'
 
 export interface Shown {
@@ -55,8 +55,8 @@ export function createCharts(viewOf: (range: Range) => ChartView, rangeNow: () =
   return {
     shown,
     error,
-    again: read,
-    hear(heard: Heard): void {
+    reload: read,
+    hear(heard: LiveEvent): void {
       if (!rangeNow().isMoving || timer !== undefined) return
       if (heard !== 'resync' && heard.kind !== 'call' && heard.kind !== 'feedback') return
       timer = setTimeout(() => {

@@ -1,18 +1,18 @@
 import { useEffect, useMemo, useRef } from 'preact/hooks'
 import { ExportButton } from '../../export/button.tsx'
-import { useKeptPlace, useKeptScroll } from '../../parts/kept-place.ts'
-import { type KeyBinding, useKeys } from '../../parts/keys.ts'
+import { useListPosition, useScrollRestoration } from '../../parts/list-position.ts'
 import { RootsSwitch } from '../../parts/roots-switch.tsx'
 import { SavedViews } from '../../parts/saved-views.tsx'
+import { type Shortcut, useShortcuts } from '../../parts/shortcuts.ts'
 import { Empty, Failed, FailedScreen, Skeleton } from '../../parts/states.tsx'
-import { paths } from '../../places.ts'
-import { go, search, setSearch } from '../../routes.ts'
-import { isForbidden } from '../../server/ask.ts'
+import { navigate, search, setSearch } from '../../router.ts'
+import { paths } from '../../routes.ts'
 import type { ChartView, GroupField } from '../../server/charts.ts'
 import { followEvents } from '../../server/events.ts'
+import { isForbidden } from '../../server/request.ts'
 import { countText } from '../../value/units.ts'
 import { FilterBar, FilterText } from '../calls/filter-bar.tsx'
-import { queryIn } from '../calls/reading.ts'
+import { parseQuery } from '../calls/parse-query.ts'
 import { Chart } from './chart.tsx'
 import { createCharts, type Shown } from './data.ts'
 import { type Range, rangeIn, rangeText, spans } from './range.ts'
@@ -32,7 +32,7 @@ export function ChartsScreen({ project }: { project: string }) {
   const [rangeGiven, byGiven, text] = [asked.get('range'), asked.get('by'), asked.get('q') ?? '']
   const roots = asked.get('all') !== '1'
   const by = groupings.find((one) => one.by === byGiven)?.by
-  const read = useMemo(() => queryIn(text), [text])
+  const read = useMemo(() => parseQuery(text), [text])
   const query = 'query' in read ? read.query : undefined
   const { problem } = read
   const viewOf = ({ after, before, stepSeconds }: Range): ChartView => ({
@@ -52,7 +52,7 @@ export function ChartsScreen({ project }: { project: string }) {
     }
   }, [charts])
   const choose = (range: string) => setSearch({ range }, {})
-  const bindings: KeyBinding[] = [
+  const bindings: Shortcut[] = [
     ...spans.map(({ name, label }, index) => ({
       keys: [String(index + 1)],
       does: `Show the last ${label.toLowerCase()}`,
@@ -72,13 +72,13 @@ export function ChartsScreen({ project }: { project: string }) {
       run: () => setSearch({ all: roots ? '1' : undefined }),
     },
   ]
-  useKeys('Charts', isFile ? [] : bindings)
+  useShortcuts('Charts', isFile ? [] : bindings)
   const { shown, error } = charts
   const there = shown.value
   const screen = useRef<HTMLElement>(null)
-  const kept = useKeptPlace(JSON.stringify([project, roots, text, rangeGiven, by]))
-  const isThere = there !== undefined && charts
-  const keepPlace = useKeptScroll(kept, { scroller: screen, isThere, active: -1 })
+  const kept = useListPosition(JSON.stringify([project, roots, text, rangeGiven, by]))
+  const isLoaded = there !== undefined && charts
+  const keepPlace = useScrollRestoration(kept, { scroller: screen, isLoaded, active: -1 })
   const callsOf = (first: Date, end: Date, more?: string) => {
     const conditions = [
       text && `(${text})`,
@@ -99,7 +99,7 @@ export function ChartsScreen({ project }: { project: string }) {
       linkOf: (bucket: number) => callsOf(times[bucket] as Date, endOf(bucket), filter),
       onChoose: (first: number, last: number) => {
         const [from, to] = [times[first] as Date, endOf(last)]
-        if (first === last) go(callsOf(from, to, filter))
+        if (first === last) navigate(callsOf(from, to, filter))
         else choose(rangeText(from, to))
       },
     }
@@ -160,7 +160,7 @@ export function ChartsScreen({ project }: { project: string }) {
           </>
         )}
       </div>
-      {error.value && <Failed error={error.value} again={() => void charts.again()} />}
+      {error.value && <Failed error={error.value} retry={() => void charts.reload()} />}
       {!error.value && there === undefined && <Skeleton rows={8} />}
       {there?.of.latency.is_deriving && (
         <p class="muted note">Older calls are still being read, so numbers may grow.</p>

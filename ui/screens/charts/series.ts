@@ -95,7 +95,7 @@ export const feedbackPanel: Panel = {
 }
 
 /** A line for each of the most frequent kinds of feedback. */
-export function feedbackSeries({ kinds, buckets }: FeedbackBuckets, times: readonly Date[]): Drawn {
+export function feedbackSeries({ kinds, buckets }: FeedbackBuckets, times: readonly Date[]): ChartSeries {
   const places = new Map(times.map((time, index) => [time.getTime(), index]))
   const valuesOf = (isOne: (kind: number | null) => boolean): Series['values'] => {
     const values = times.map(() => 0)
@@ -124,7 +124,7 @@ function kindLabel({ feedback_type: type, value }: FeedbackBuckets['kinds'][numb
 /** More lines cannot be told apart. */
 const mostLines = 6
 
-export interface Drawn {
+export interface ChartSeries {
   series: readonly Series[]
   /** Groups without a line of their own. */
   left: number
@@ -136,7 +136,7 @@ export function seriesOf(
   { groups, buckets }: Buckets,
   times: readonly Date[],
   isBy: boolean,
-): Drawn {
+): ChartSeries {
   const places = new Map(times.map((time, index) => [time.getTime(), index]))
   const valuesOf = (isOne: (group: number) => boolean): Series['values'] => {
     const values: (number | undefined)[] = times.map(() => (panel.isSum ? 0 : undefined))

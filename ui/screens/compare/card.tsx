@@ -18,7 +18,7 @@ import {
 } from '../../value/scores.ts'
 import { countText } from '../../value/units.ts'
 import type { Term } from './filter-text.ts'
-import { Pictures } from './pictures.tsx'
+import { Plots } from './plots.tsx'
 
 interface Props {
   field: string
@@ -67,7 +67,7 @@ export function ScoreCard({ field, view, base, side, runs, letters, isChosen, on
         ))}
       </ul>
       {error && <p class="problem">{error.message}</p>}
-      {isChosen && value && <Pictures scores={value} letters={letters} onFilter={onFilter} />}
+      {isChosen && value && <Plots scores={value} letters={letters} onFilter={onFilter} />}
     </section>
   )
 }

@@ -1,20 +1,20 @@
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { Icon } from '../../parts/icon.tsx'
-import { useKeys } from '../../parts/keys.ts'
-import { setSearch } from '../../routes.ts'
+import { useShortcuts } from '../../parts/shortcuts.ts'
+import { setSearch } from '../../router.ts'
 import { scoreName } from '../../value/scores.ts'
 import { countText } from '../../value/units.ts'
-import { type CompareView, setSort, type Way } from './view.ts'
+import { type CompareView, type SortOrder, setSort } from './view.ts'
 
 interface Props {
   view: CompareView
-  way: Way
+  sortOrder: SortOrder
   field: string | undefined
   fields: readonly string[]
   count: number | undefined
 }
 
-const wayNames: Record<Way, string> = {
+const orderNames: Record<SortOrder, string> = {
   diff: 'Largest difference',
   high: 'Highest first',
   low: 'Lowest first',
@@ -22,12 +22,12 @@ const wayNames: Record<Way, string> = {
 }
 
 /** Which rows are shown, and in which order. */
-export function FilterLine({ view, way, field, fields, count }: Props) {
+export function FilterLine({ view, sortOrder, field, fields, count }: Props) {
   const input = useRef<HTMLInputElement>(null)
   const [text, setText] = useState(view.filter)
   // A layout effect, because the user may have begun to type before the next paint.
   useLayoutEffect(() => setText(view.filter), [view.filter])
-  useKeys(
+  useShortcuts(
     'Filter',
     isFile ? [] : [{ keys: ['/', 'f'], does: 'Filter rows', run: () => input.current?.focus() }],
   )
@@ -36,7 +36,7 @@ export function FilterLine({ view, way, field, fields, count }: Props) {
     return (
       <div class="filter-bar">
         <span>
-          {wayNames[way]}
+          {orderNames[sortOrder]}
           {field !== undefined && `, by ${scoreName(field)}`}
           {view.filter !== '' && (
             <>
@@ -72,11 +72,11 @@ export function FilterLine({ view, way, field, fields, count }: Props) {
       </div>
       <select
         aria-label="Order"
-        value={way}
+        value={sortOrder}
         disabled={field === undefined}
-        onChange={({ currentTarget }) => field && setSort(currentTarget.value as Way, field)}
+        onChange={({ currentTarget }) => field && setSort(currentTarget.value as SortOrder, field)}
       >
-        {Object.entries(wayNames).map(([name, label]) => (
+        {Object.entries(orderNames).map(([name, label]) => (
           <option key={name} value={name} disabled={name === 'diff' && view.ids.length < 2}>
             {label}
           </option>
@@ -86,7 +86,7 @@ export function FilterLine({ view, way, field, fields, count }: Props) {
         <select
           aria-label="Score"
           value={field}
-          onChange={({ currentTarget }) => setSort(way, currentTarget.value)}
+          onChange={({ currentTarget }) => setSort(sortOrder, currentTarget.value)}
         >
           {fields.map((one) => (
             <option key={one} value={one}>

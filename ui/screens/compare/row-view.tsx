@@ -1,18 +1,18 @@
 import { useMemo, useState } from 'preact/hooks'
 import { Icon } from '../../parts/icon.tsx'
 import { ShowAll } from '../../parts/show-all.tsx'
-import { paths } from '../../places.ts'
-import { setSearch } from '../../routes.ts'
+import { setSearch } from '../../router.ts'
+import { paths } from '../../routes.ts'
 import type { ResultRow, TrialResult } from '../../server/evaluations.ts'
 import { Chat } from '../../value/chat.tsx'
 import { type JsonNode, membersOf, sourceOf, stringOf } from '../../value/json-index.ts'
 import { JsonTree } from '../../value/json-tree.tsx'
-import { askedIn } from '../../value/messages.ts'
+import { inputMessages } from '../../value/messages.ts'
 import { WholeText } from '../../value/plain-text.tsx'
 import { countText, durationText } from '../../value/units.ts'
 import { wordDiff } from '../../value/word-diff.ts'
 import { Difference } from './card.tsx'
-import { numberIn, saidBy, textOfValue } from './values.ts'
+import { explanationIn, numberIn, textOfValue } from './values.ts'
 
 /** Longer texts are cut off at first. */
 const longText = 8_000
@@ -110,7 +110,7 @@ export function RowView({ project, row, ids, side, letters, names, traces, ...re
 
 /** Inputs that are a conversation are shown as one, and also as they were recorded. */
 function Inputs({ inputs }: { inputs: JsonNode }) {
-  const asked = useMemo(() => askedIn(inputs), [inputs])
+  const asked = useMemo(() => inputMessages(inputs), [inputs])
   if (asked === undefined) return <JsonTree node={inputs} />
   return (
     <>
@@ -207,7 +207,7 @@ function Output({ trial, base }: { trial: TrialResult; base: TrialResult | undef
   const [isWhole, setWhole] = useState(false)
   const { output } = trial
   if (output.kind === 'null') return <p class="muted">No output.</p>
-  const isText = saidBy(output) !== undefined
+  const isText = explanationIn(output) !== undefined
   const isCompared = base !== undefined && base.output.kind !== 'null'
   if (!isText && !isCompared) return <JsonTree node={output} />
   const text = textOfValue(output)

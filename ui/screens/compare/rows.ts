@@ -61,7 +61,7 @@ export function createRows(view: Compared, order: RowOrder | undefined) {
     places,
     see,
     /** Forgets failures, so that the rows are read again when they are seen. */
-    again(): void {
+    reload(): void {
       asked.clear()
       sought.clear()
       see(0, 0)

@@ -1,6 +1,6 @@
 import { Icon } from '../../parts/icon.tsx'
-import { paths } from '../../places.ts'
-import { setSearch } from '../../routes.ts'
+import { setSearch } from '../../router.ts'
+import { paths } from '../../routes.ts'
 import type { CompareView } from './view.ts'
 
 interface Props {

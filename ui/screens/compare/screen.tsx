@@ -1,25 +1,25 @@
 import { useEffect, useMemo, useRef } from 'preact/hooks'
 import { ExportButton } from '../../export/button.tsx'
-import { useKeptPlace, useKeptScroll } from '../../parts/kept-place.ts'
-import { useKeys } from '../../parts/keys.ts'
+import { useListPosition, useScrollRestoration } from '../../parts/list-position.ts'
+import { useShortcuts } from '../../parts/shortcuts.ts'
 import { Empty, Failed, FailedScreen, Skeleton } from '../../parts/states.tsx'
-import { paths } from '../../places.ts'
-import { setSearch } from '../../routes.ts'
-import { isForbidden, isPassing } from '../../server/ask.ts'
+import { setSearch } from '../../router.ts'
+import { paths } from '../../routes.ts'
 import { type EvaluationSummary, readSummary } from '../../server/evaluations.ts'
 import { useLoading } from '../../server/loading.ts'
+import { isForbidden, isTransient } from '../../server/request.ts'
 import { refName } from '../../value/ref.ts'
 import { fieldOf } from '../../value/scores.ts'
 import { countText } from '../../value/units.ts'
 import { Cards } from './cards.tsx'
 import { FilterLine } from './filter-line.tsx'
 import { filterText, type Term } from './filter-text.ts'
+import { useRowNavigation } from './row-navigation.ts'
 import { RowView } from './row-view.tsx'
 import { createRows, pageSize } from './rows.ts'
 import { RunBar } from './run-bar.tsx'
 import { CompareTable } from './table.tsx'
-import { comparedIn, letterOf, orderOf, usualWay, viewOf } from './view.ts'
-import { useWalk } from './walk.ts'
+import { comparedIn, defaultOrder, letterOf, orderOf, viewOf } from './view.ts'
 
 /** Runs of an evaluation next to each other. */
 export function CompareScreen({ project }: { project: string }) {
@@ -43,12 +43,12 @@ function Comparison({ view }: { view: ReturnType<typeof viewOf> }) {
   const { project, ids, base, side, row: open, trial } = view
   const compared = comparedIn(view)
   const key = JSON.stringify(compared)
-  const { value, error, again } = useLoading((signal) => readSummary(compared, signal), [key])
+  const { value, error, reload } = useLoading((signal) => readSummary(compared, signal), [key])
   const runs = value?.summary.evaluations ?? []
   const fields = fieldsOf(runs)
   const field = view.field ?? fields[0]
-  const way = view.way ?? usualWay(view)
-  const order = orderOf(way === 'diff' && ids.length < 2 ? 'low' : way, field)
+  const sortOrder = view.sortOrder ?? defaultOrder(view)
+  const order = orderOf(sortOrder === 'diff' && ids.length < 2 ? 'low' : sortOrder, field)
   const orderKey = JSON.stringify(order)
   // Without the scores the order of the rows is not known.
   const isKnown = view.field !== undefined || value !== undefined
@@ -65,12 +65,12 @@ function Comparison({ view }: { view: ReturnType<typeof viewOf> }) {
       ),
     ]),
   )
-  const kept = useKeptPlace(`${key} ${orderKey}`)
-  const { active, sought, move, openAt, close } = useWalk(list, open, kept.left?.active)
+  const kept = useListPosition(`${key} ${orderKey}`)
+  const { active, scrollRequest, move, openAt, close } = useRowNavigation(list, open, kept.left?.active)
   const scroller = useRef<HTMLDivElement>(null)
-  const keepPlace = useKeptScroll(kept, {
+  const keepPlace = useScrollRestoration(kept, {
     ...{ scroller, active },
-    isThere: list?.count.value !== undefined && list,
+    isLoaded: list?.count.value !== undefined && list,
   })
   const step = (by: number) => {
     const others = ids.slice(1)
@@ -81,7 +81,7 @@ function Comparison({ view }: { view: ReturnType<typeof viewOf> }) {
   const trials = Math.max(1, ...ids.map((id) => openRow?.trials.get(id)?.length ?? 0))
   const toTrial = (by: number) =>
     setSearch({ trial: String(Math.min(trials, Math.max(1, Math.min(trial + 1, trials) + by))) })
-  useKeys('Comparison', [
+  useShortcuts('Comparison', [
     { keys: ['j', 'ArrowDown'], does: 'Next row', run: () => move(1) },
     { keys: ['k', 'ArrowUp'], does: 'Previous row', run: () => move(-1) },
     { keys: ['g g', 'Home'], does: 'First row', run: () => move(-Infinity) },
@@ -100,8 +100,8 @@ function Comparison({ view }: { view: ReturnType<typeof viewOf> }) {
   const failure = error ?? list?.error.value
   if (isForbidden(failure)) return <FailedScreen name="Comparison" error={failure} />
   const tryAgain = () => {
-    if (error) again()
-    else if (isPassing(failure)) list?.again()
+    if (error) reload()
+    else if (isTransient(failure)) list?.reload()
     else setSearch({ sort: undefined })
   }
   const count = list?.count.value
@@ -132,7 +132,7 @@ function Comparison({ view }: { view: ReturnType<typeof viewOf> }) {
           hasKey
         />
       </div>
-      <FilterLine {...{ view, way, field, fields, count }} />
+      <FilterLine {...{ view, sortOrder, field, fields, count }} />
       {warnings.length > 0 && (
         <ul class="warnings" aria-label="Warnings">
           {warnings.map((text) => (
@@ -142,14 +142,14 @@ function Comparison({ view }: { view: ReturnType<typeof viewOf> }) {
       )}
       {failure ? (
         <div class="in-place">
-          <Failed error={failure} again={tryAgain} />
+          <Failed error={failure} retry={tryAgain} />
         </div>
       ) : (
         <div class="compare-body">
           <Cards
             {...{ fields, field, compared, base, side, runs, letters }}
             isLoading={value === undefined}
-            onChoose={(one) => setSearch({ sort: `${way}:${one}` })}
+            onChoose={(one) => setSearch({ sort: `${sortOrder}:${one}` })}
             onFilter={isFile ? undefined : addTerms}
           />
           {count === 0 ? (
@@ -170,7 +170,7 @@ function Comparison({ view }: { view: ReturnType<typeof viewOf> }) {
             </div>
           ) : (
             <CompareTable
-              {...{ scroller, list, field, ids, side, letters, names, active, sought, open }}
+              {...{ scroller, list, field, ids, side, letters, names, active, scrollRequest, open }}
               onOpen={openAt}
               onScroll={() => keepPlace()}
             />

@@ -1,5 +1,5 @@
 import type { RefObject } from 'preact'
-import { VirtualRows } from '../../parts/virtual-rows.tsx'
+import { VirtualList } from '../../parts/virtual-list.tsx'
 import type { ResultRow } from '../../server/evaluations.ts'
 import { scoreName } from '../../value/scores.ts'
 import { Difference } from './card.tsx'
@@ -18,7 +18,7 @@ interface Props {
   letters: ReadonlyMap<string, string>
   names: ReadonlyMap<string, string>
   active: number
-  sought: number
+  scrollRequest: number
   open: string | undefined
   onOpen(index: number): void
   onScroll(): void
@@ -26,7 +26,7 @@ interface Props {
 
 /** The rows of all runs next to each other, in the order of the server. */
 export function CompareTable(props: Props) {
-  const { scroller, list, field, ids, side, letters, names, active, sought, open, onOpen } = props
+  const { scroller, list, field, ids, side, letters, names, active, scrollRequest, open, onOpen } = props
   const count = list.count.value
   const columns = (element: HTMLElement | null) => element?.style.setProperty('--runs', String(ids.length))
   return (
@@ -51,12 +51,12 @@ export function CompareTable(props: Props) {
           </div>
         ))}
       </div>
-      <VirtualRows
+      <VirtualList
         scroller={scroller}
         count={count ?? 20}
         height={rowHeight}
         active={active}
-        sought={sought}
+        scrollRequest={scrollRequest}
         onRange={list.see}
         row={(index, top) => (
           <Line

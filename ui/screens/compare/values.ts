@@ -1,6 +1,6 @@
 import type { ResultRow, TrialResult } from '../../server/evaluations.ts'
 import { type JsonNode, membersOf, nodeAt, sourceOf, stringOf } from '../../value/json-index.ts'
-import { askedIn, lineOf, previewOf, saidIn, textOfMessage } from '../../value/messages.ts'
+import { inputMessages, lineOf, outputMessages, previewOf, textOfMessage } from '../../value/messages.ts'
 import { numberText } from '../../value/scores.ts'
 
 /** The steps of a field below its first name, as queries read them. */
@@ -50,7 +50,7 @@ const truthText = (value: number | undefined) => (value === 1 ? 'yes' : value ==
 /** Any value on one line. */
 export function lineOfValue(node: JsonNode | undefined): string {
   if (node === undefined || node.kind === 'null') return ''
-  const said = saidIn(node) ?? askedIn(node)
+  const said = outputMessages(node) ?? inputMessages(node)
   if (said !== undefined) return previewOf(said)
   if (node.kind === 'object') return lineOf(membersLine(node))
   return lineOf(stringOf(node) ?? sourceOf(node).slice(0, 400))
@@ -73,12 +73,12 @@ function membersLine(node: JsonNode): string {
 const mostMembers = 8
 
 /** The text of a value, or of the messages of an answer; undefined for anything else. */
-export function saidBy(node: JsonNode): string | undefined {
-  const messages = saidIn(node) ?? []
+export function explanationIn(node: JsonNode): string | undefined {
+  const messages = outputMessages(node) ?? []
   return stringOf(node) ?? (messages.length > 0 ? messages.map(textOfMessage).join('\n\n') : undefined)
 }
 
 /** A value as text, to be compared word by word. */
 export function textOfValue(node: JsonNode): string {
-  return saidBy(node) ?? sourceOf(node)
+  return explanationIn(node) ?? sourceOf(node)
 }

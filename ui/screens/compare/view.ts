@@ -1,9 +1,9 @@
-import { search, setSearch } from '../../routes.ts'
+import { search, setSearch } from '../../router.ts'
 import type { Compared, RowOrder } from '../../server/evaluations.ts'
 import { filtersOf, parseFilter, type Term } from './filter-text.ts'
 
-const ways = ['diff', 'high', 'low', 'none'] as const
-export type Way = (typeof ways)[number]
+const sortOrders = ['diff', 'high', 'low', 'none'] as const
+export type SortOrder = (typeof sortOrders)[number]
 
 /** The state of a comparison, as the address has it. */
 export interface CompareView {
@@ -13,7 +13,7 @@ export interface CompareView {
   base: string
   /** The run that is set against the baseline. */
   side: string | undefined
-  way: Way | undefined
+  sortOrder: SortOrder | undefined
   field: string | undefined
   filter: string
   terms: readonly Term[]
@@ -29,7 +29,7 @@ export function viewOf(project: string): CompareView {
   const given = [...new Set((asked.get('ids') ?? '').split(',').filter(Boolean))]
   const base = given.find((id) => id === asked.get('base')) ?? given[0] ?? ''
   const ids = [base, ...given.filter((id) => id !== base)].filter(Boolean)
-  const [, way, field] = /^(\w+):(.+)$/.exec(asked.get('sort') ?? '') ?? []
+  const [, sortOrder, field] = /^(\w+):(.+)$/.exec(asked.get('sort') ?? '') ?? []
   const filter = asked.get('q') ?? ''
   const { terms, wrong } = parseFilter(filter)
   return {
@@ -37,7 +37,7 @@ export function viewOf(project: string): CompareView {
     ids,
     base,
     side: ids.slice(1).find((id) => id === asked.get('side')) ?? ids[1],
-    way: ways.find((one) => one === way),
+    sortOrder: sortOrders.find((one) => one === sortOrder),
     field,
     filter,
     terms,
@@ -56,16 +56,16 @@ export const comparedIn = ({ project, ids, terms, common }: CompareView): Compar
 })
 
 /** Sorting by difference needs at least two runs. */
-export const usualWay = ({ ids }: CompareView): Way => (ids.length > 1 ? 'diff' : 'low')
+export const defaultOrder = ({ ids }: CompareView): SortOrder => (ids.length > 1 ? 'diff' : 'low')
 
-export function orderOf(way: Way, field: string | undefined): RowOrder | undefined {
-  if (field === undefined || way === 'none') return undefined
-  if (way === 'diff') return { field, mode: 'difference', direction: 'desc' }
-  return { field, mode: 'value', direction: way === 'high' ? 'desc' : 'asc' }
+export function orderOf(sortOrder: SortOrder, field: string | undefined): RowOrder | undefined {
+  if (field === undefined || sortOrder === 'none') return undefined
+  if (sortOrder === 'diff') return { field, mode: 'difference', direction: 'desc' }
+  return { field, mode: 'value', direction: sortOrder === 'high' ? 'desc' : 'asc' }
 }
 
-export const setSort = (way: Way, field: string): void =>
-  setSearch({ sort: `${way}:${field}`, row: undefined, trial: undefined })
+export const setSort = (sortOrder: SortOrder, field: string): void =>
+  setSearch({ sort: `${sortOrder}:${field}`, row: undefined, trial: undefined })
 
 /** Runs are called A, B, C where their names are too long. */
 export function letterOf(index: number): string {

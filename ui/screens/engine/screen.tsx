@@ -11,7 +11,7 @@ const pauseMs = 1_000
 
 /** What the server is doing at the moment. */
 export function EngineScreen() {
-  const { engine, error } = useWatched()
+  const { engine, error } = usePolledEngine()
   if (engine === undefined) {
     return <main class="screen narrow">{error ? <Failed error={error} /> : <Skeleton rows={8} />}</main>
   }
@@ -179,7 +179,7 @@ function Fact({ name, children }: { name: string; children: ComponentChildren })
 }
 
 /** Polls while the screen is shown, one request at a time. */
-function useWatched(): { engine?: Engine; error?: Error } {
+function usePolledEngine(): { engine?: Engine; error?: Error } {
   const [seen, setSeen] = useState<{ engine?: Engine; error?: Error }>({})
   useEffect(() => {
     const controller = new AbortController()

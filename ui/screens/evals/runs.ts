@@ -66,7 +66,7 @@ export function createRuns(project: string, wanted = 0) {
   return {
     ...{ rows, isShort, total, summaries, costs, error, more },
     /** Repeats only the request that failed. */
-    again: () => guarded(owed.length > 0 ? readFigures : readMore),
+    retry: () => guarded(owed.length > 0 ? readFigures : readMore),
     close: () => closing.abort(),
   }
 }

@@ -1,13 +1,13 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
-import { useKeptPlace, useKeptScroll } from '../../parts/kept-place.ts'
-import { useKeys } from '../../parts/keys.ts'
+import { useListPosition, useScrollRestoration } from '../../parts/list-position.ts'
+import { useShortcuts } from '../../parts/shortcuts.ts'
 import { Empty, Failed, FailedScreen, Skeleton } from '../../parts/states.tsx'
 import { Status } from '../../parts/status.tsx'
 import { Time } from '../../parts/time.tsx'
-import { paths } from '../../places.ts'
-import { go, search, setSearch } from '../../routes.ts'
-import { isForbidden } from '../../server/ask.ts'
+import { navigate, search, setSearch } from '../../router.ts'
+import { paths } from '../../routes.ts'
 import type { EvaluationRow, EvaluationSummary } from '../../server/evaluations.ts'
+import { isForbidden } from '../../server/request.ts'
 import { refName } from '../../value/ref.ts'
 import { fieldOf, meanText, scoreName, shownMean } from '../../value/scores.ts'
 import { inQuotedJson, projectInAddress } from '../../value/shell.ts'
@@ -21,15 +21,15 @@ const mostColumns = 4
 
 /** The evaluations of a project; several can be selected for a comparison. */
 export function EvalsScreen({ project }: { project: string }) {
-  const kept = useKeptPlace(project)
+  const kept = useListPosition(project)
   const runs = useMemo(() => createRuns(project, kept.left?.rows), [project])
   useEffect(() => () => runs.close(), [runs])
   const chosen = (search.value.get('sel') ?? '').split(',').filter(Boolean)
   const [active, setActive] = useState(kept.left?.active ?? 0)
   const [body, scroller] = [useRef<HTMLTableSectionElement>(null), useRef<HTMLDivElement>(null)]
   const rows = runs.rows.value
-  const isThere = rows !== undefined && !runs.isShort()
-  const keepPlace = useKeptScroll(kept, { scroller, isThere, active, rows: rows?.length ?? 0 })
+  const isLoaded = rows !== undefined && !runs.isShort()
+  const keepPlace = useScrollRestoration(kept, { scroller, isLoaded, active, rows: rows?.length ?? 0 })
   const toggle = (id: string | undefined) => {
     if (id === undefined) return
     const next = chosen.includes(id) ? chosen.filter((one) => one !== id) : [...chosen, id]
@@ -41,9 +41,9 @@ export function EvalsScreen({ project }: { project: string }) {
     body.current?.children[next]?.scrollIntoView({ block: 'nearest' })
   }
   const compare = () => {
-    if (chosen.length > 0) go(paths.compare(project, { ids: inTime(chosen, rows ?? []).join(',') }))
+    if (chosen.length > 0) navigate(paths.compare(project, { ids: inTime(chosen, rows ?? []).join(',') }))
   }
-  useKeys('Evaluations', [
+  useShortcuts('Evaluations', [
     { keys: ['j', 'ArrowDown'], does: 'Next evaluation', run: () => move(1) },
     { keys: ['k', 'ArrowUp'], does: 'Previous evaluation', run: () => move(-1) },
     { keys: ['x', ' '], does: 'Select or deselect', run: () => toggle(rows?.[active]?.evaluation_call_id) },
@@ -53,7 +53,7 @@ export function EvalsScreen({ project }: { project: string }) {
       does: 'Open trace',
       run: () => {
         const row = rows?.[active]
-        if (row) go(paths.trace(project, row.trace_id, row.evaluation_call_id))
+        if (row) navigate(paths.trace(project, row.trace_id, row.evaluation_call_id))
       },
     },
     { keys: ['Escape'], does: 'Clear selection', run: () => setSearch({ sel: undefined }) },
@@ -83,7 +83,7 @@ export function EvalsScreen({ project }: { project: string }) {
           </button>
         </div>
       </div>
-      {error && <Failed error={error} again={() => void runs.again()} />}
+      {error && <Failed error={error} retry={() => void runs.retry()} />}
       {!error && rows === undefined && <Skeleton rows={10} />}
       {rows?.length === 0 && <NoEvaluations project={project} />}
       {rows !== undefined && rows.length > 0 && (

@@ -1,13 +1,13 @@
 import { useState } from 'preact/hooks'
 import { KeyTable } from '../../keys/key-table.tsx'
-import { KeySheet } from '../../parts/key-sheet.tsx'
+import { ShortcutsDialog } from '../../parts/shortcuts-dialog.tsx'
 import { theme, themes } from '../../parts/theme.ts'
-import { who } from '../../server/session.ts'
+import { currentUser } from '../../server/session.ts'
 
 /** The signed-in user: its access, its keys, and the theme of the page. */
 export function MeScreen() {
   const [isSheet, setSheet] = useState(false)
-  const me = who.value
+  const me = currentUser.value
   if (me === undefined) return null
   const { user, role, entities, version } = me
   return (
@@ -60,7 +60,7 @@ export function MeScreen() {
           </button>
         </div>
       </section>
-      {isSheet && <KeySheet onClose={() => setSheet(false)} />}
+      {isSheet && <ShortcutsDialog onClose={() => setSheet(false)} />}
     </main>
   )
 }

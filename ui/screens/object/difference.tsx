@@ -48,11 +48,11 @@ async function readBoth(project: string, base: string, shown: ObjectRead, signal
 
 /** The changes from one version to another. */
 export function Difference({ project, base, shown }: { project: string; base: string; shown: ObjectRead }) {
-  const { value, error, again } = useLoading(
+  const { value, error, reload } = useLoading(
     (signal) => readBoth(project, base, shown, signal),
     [project, base, shown.digest],
   )
-  if (error) return <Failed error={error} again={again} />
+  if (error) return <Failed error={error} retry={reload} />
   if (value === undefined) return <Skeleton rows={8} />
   const { before, sides } = value
   return (

@@ -4,7 +4,7 @@ import { Chat } from '../../value/chat.tsx'
 import { type JsonNode, membersOf, nodeAt, stringOf } from '../../value/json-index.ts'
 import { JsonTree } from '../../value/json-tree.tsx'
 import { Markdown } from '../../value/markdown.tsx'
-import { askedIn } from '../../value/messages.ts'
+import { inputMessages } from '../../value/messages.ts'
 import { PlainText } from '../../value/plain-text.tsx'
 import { Rows } from './rows.tsx'
 
@@ -46,7 +46,7 @@ export function ObjectValue({ project, object }: { project: string; object: Obje
 /** A prompt that is a list of messages is shown as a conversation. */
 function messagesIn(val: JsonNode) {
   const list = nodeAt(val, 'messages')
-  return list?.kind === 'array' ? askedIn(val) : undefined
+  return list?.kind === 'array' ? inputMessages(val) : undefined
 }
 
 function Member({ node }: { node: JsonNode }) {

@@ -1,11 +1,11 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { Icon } from '../../parts/icon.tsx'
-import { useKeptPlace, useKeptScroll } from '../../parts/kept-place.ts'
-import { useKeys } from '../../parts/keys.ts'
-import { createPaged } from '../../parts/paged.ts'
+import { useListPosition, useScrollRestoration } from '../../parts/list-position.ts'
+import { createPagedList } from '../../parts/paged-list.ts'
+import { useShortcuts } from '../../parts/shortcuts.ts'
 import { Failed, Skeleton } from '../../parts/states.tsx'
-import { VirtualRows } from '../../parts/virtual-rows.tsx'
-import { search, setSearch } from '../../routes.ts'
+import { VirtualList } from '../../parts/virtual-list.tsx'
+import { search, setSearch } from '../../router.ts'
 import { useLoading } from '../../server/loading.ts'
 import { countRows, readRows, type TableRow } from '../../server/tables.ts'
 import { membersOf, nodeAt, sourceOf, stringOf } from '../../value/json-index.ts'
@@ -24,30 +24,30 @@ export function Rows({ project, table }: { project: string; table: string }) {
   const {
     value: count,
     error: failure,
-    again,
+    reload,
   } = useLoading((signal) => countRows(project, table, signal), [project, table])
   const [sort, setSort] = useState<{ field: string; direction: 'asc' | 'desc' }>()
   const list = useMemo(
-    () => createPaged((page, signal) => readRows({ project, table, sort }, page, signal)),
+    () => createPagedList((page, signal) => readRows({ project, table, sort }, page, signal)),
     [project, table, sort],
   )
   useEffect(() => () => list.close(), [list])
   const scroller = useRef<HTMLDivElement>(null)
   const asked = search.value.get('row')
   const opened = asked !== null && /^\d{1,9}$/.test(asked) ? Number(asked) : undefined
-  const kept = useKeptPlace(table)
+  const kept = useListPosition(table)
   const [active, setActive] = useState(kept.left?.active ?? opened ?? -1)
-  const [sought, setSought] = useState(0)
-  const keepPlace = useKeptScroll(kept, { scroller, isThere: count !== undefined, active })
+  const [scrollRequest, setScrollRequest] = useState(0)
+  const keepPlace = useScrollRestoration(kept, { scroller, isLoaded: count !== undefined, active })
   const found = list.rows.value
   const columns = useMemo(() => columnsOf(found.values()), [found])
   const move = (by: number) => {
     const next = Math.min((count ?? 1) - 1, Math.max(0, active + by))
     setActive(next)
-    setSought(sought + 1)
+    setScrollRequest(scrollRequest + 1)
     if (opened !== undefined) setSearch({ row: String(next) })
   }
-  useKeys('Rows', [
+  useShortcuts('Rows', [
     { keys: ['j', 'ArrowDown'], does: 'Next row', run: () => move(1) },
     { keys: ['k', 'ArrowUp'], does: 'Previous row', run: () => move(-1) },
     { keys: ['g g', 'Home'], does: 'First row', run: () => move(-Infinity) },
@@ -59,7 +59,7 @@ export function Rows({ project, table }: { project: string; table: string }) {
     },
   ])
   const error = failure ?? list.error.value
-  if (error) return <Failed error={error} again={again} />
+  if (error) return <Failed error={error} retry={reload} />
   if (count === undefined) return <Skeleton rows={12} />
   const row = opened === undefined ? undefined : found.get(opened)
   const sortBy = (field: string) => {
@@ -107,13 +107,13 @@ export function Rows({ project, table }: { project: string; table: string }) {
             </div>
           ))}
         </div>
-        <VirtualRows
+        <VirtualList
           key={sort ? `${sort.field} ${sort.direction}` : ''}
           scroller={scroller}
           count={count}
           height={rowHeight}
           active={active}
-          sought={sought}
+          scrollRequest={scrollRequest}
           onRange={list.see}
           row={(index, top) => (
             <RowLine

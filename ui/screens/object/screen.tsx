@@ -1,12 +1,11 @@
 import { useState } from 'preact/hooks'
-import { Copied } from '../../parts/copied.tsx'
-import { useKeys } from '../../parts/keys.ts'
-import { Question } from '../../parts/question.tsx'
+import { ConfirmDialog } from '../../parts/confirm-dialog.tsx'
+import { CopyButton } from '../../parts/copy-button.tsx'
+import { useShortcuts } from '../../parts/shortcuts.ts'
 import { FailedScreen, Skeleton } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
-import { paths } from '../../places.ts'
-import { go, search, setSearch } from '../../routes.ts'
-import { wasThere } from '../../server/ask.ts'
+import { navigate, search, setSearch } from '../../router.ts'
+import { paths } from '../../routes.ts'
 import { useLoading } from '../../server/loading.ts'
 import {
   deleteObject,
@@ -16,6 +15,7 @@ import {
   readVersions,
   refOfCreated,
 } from '../../server/objects.ts'
+import { existedUntilDeleted } from '../../server/request.ts'
 import { countText, sizeText } from '../../value/units.ts'
 import { Difference } from './difference.tsx'
 import { ObjectValue } from './object-value.tsx'
@@ -48,7 +48,7 @@ async function readAll(project: string, object: string, version: string, signal:
 export function ObjectScreen({ project, object }: { project: string; object: string }) {
   const asked = search.value
   const version = asked.get('v') ?? 'latest'
-  const { value, error, again } = useLoading(
+  const { value, error, reload } = useLoading(
     (signal) => readAll(project, object, version, signal),
     [project, object, version],
   )
@@ -63,7 +63,7 @@ export function ObjectScreen({ project, object }: { project: string; object: str
   const older = versions[at + 1]
   const base = asked.get('with') ?? undefined
   const compare = (name: string | undefined) => setSearch({ with: name, row: undefined })
-  useKeys('Object', [
+  useShortcuts('Object', [
     { keys: [']'], does: 'Newer version', run: () => walk(-1) },
     { keys: ['['], does: 'Older version', run: () => walk(1) },
     {
@@ -71,11 +71,11 @@ export function ObjectScreen({ project, object }: { project: string; object: str
       does: 'Show changes since the previous version, or the value',
       run: () => compare(base === undefined && older ? `v${older.version_index}` : undefined),
     },
-    { keys: ['Escape'], does: 'All objects', run: () => go(back) },
+    { keys: ['Escape'], does: 'All objects', run: () => navigate(back) },
   ])
   if (error) {
-    const gone = { title: 'Object not found', href: back, to: 'All objects' }
-    return <FailedScreen name={object} {...{ error, again, gone }} />
+    const missing = { title: 'Object not found', href: back, to: 'All objects' }
+    return <FailedScreen name={object} {...{ error, retry: reload, missing }} />
   }
   if (value === undefined) {
     return (
@@ -94,9 +94,9 @@ export function ObjectScreen({ project, object }: { project: string; object: str
         <span class="muted">
           {sizeText(shown.size_bytes)} by {shown.svc_user_id} <Time at={shown.created_at} />
         </span>
-        <Copied text={refOfCreated(project, shown)} label="Copy reference">
+        <CopyButton text={refOfCreated(project, shown)} label="Copy reference">
           Reference
-        </Copied>
+        </CopyButton>
         <span class="object-tools">
           <label>
             <span class="hidden-text">Version</span>
@@ -147,7 +147,7 @@ export function ObjectScreen({ project, object }: { project: string; object: str
         <Difference key={`${base} ${shown.digest}`} {...{ project, base, shown }} />
       )}
       {leaving && (
-        <Question
+        <ConfirmDialog
           title={leaving === 'version' ? `Delete v${shown.version_index}?` : `Delete ${object}?`}
           text={
             leaving === 'version'
@@ -158,11 +158,11 @@ export function ObjectScreen({ project, object }: { project: string; object: str
           onYes={async () => {
             const digests = leaving === 'version' ? [shown.digest] : undefined
             // If it is gone, the screen reads it again, says so, and links on.
-            if (!(await wasThere(deleteObject(project, object, digests)))) again()
+            if (!(await existedUntilDeleted(deleteObject(project, object, digests)))) reload()
             else if (leaving === 'version' && versions.length > 1) {
               setSearch({ v: undefined, with: undefined })
-              again()
-            } else go(back, { replaces: true })
+              reload()
+            } else navigate(back, { replaces: true })
           }}
           onClose={() => setLeaving(undefined)}
         />

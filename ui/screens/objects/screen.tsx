@@ -1,13 +1,13 @@
 import { useRef, useState } from 'preact/hooks'
-import { useKeptPlace, useKeptScroll } from '../../parts/kept-place.ts'
-import { useKeys } from '../../parts/keys.ts'
+import { useListPosition, useScrollRestoration } from '../../parts/list-position.ts'
+import { useShortcuts } from '../../parts/shortcuts.ts'
 import { Empty, Failed, FailedScreen, Skeleton } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
-import { paths } from '../../places.ts'
-import { go, search, setSearch } from '../../routes.ts'
-import { isForbidden } from '../../server/ask.ts'
+import { navigate, search, setSearch } from '../../router.ts'
+import { paths } from '../../routes.ts'
 import { useLoading } from '../../server/loading.ts'
 import { type ObjectVersion, readVersions } from '../../server/objects.ts'
+import { isForbidden } from '../../server/request.ts'
 import { projectInAddress } from '../../value/shell.ts'
 import { countText, sizeText } from '../../value/units.ts'
 import { VersionMarks } from '../object/version-marks.tsx'
@@ -30,12 +30,12 @@ async function readAll(
 
 /** The objects of a project: datasets, prompts, scorers, models, annotation specs, ops. */
 export function ObjectsScreen({ project }: { project: string }) {
-  const { value, error, again } = useLoading((signal) => readAll(project, signal), [project])
+  const { value, error, reload } = useLoading((signal) => readAll(project, signal), [project])
   const chosen = search.value.get('class') ?? undefined
-  const kept = useKeptPlace(`${project} ${chosen}`)
+  const kept = useListPosition(`${project} ${chosen}`)
   const [screen, body] = [useRef<HTMLElement>(null), useRef<HTMLTableSectionElement>(null)]
   const [active, setActive] = useState(kept.left?.active ?? -1)
-  const keepPlace = useKeptScroll(kept, { scroller: screen, isThere: value !== undefined, active })
+  const keepPlace = useScrollRestoration(kept, { scroller: screen, isLoaded: value !== undefined, active })
   const all = value?.all ?? []
   const counts = new Map<string, number>()
   for (const one of all) counts.set(classOf(one), (counts.get(classOf(one)) ?? 0) + 1)
@@ -47,7 +47,7 @@ export function ObjectsScreen({ project }: { project: string }) {
     setActive(next)
     body.current?.children[next]?.scrollIntoView({ block: 'nearest' })
   }
-  useKeys('Objects', [
+  useShortcuts('Objects', [
     { keys: ['j', 'ArrowDown'], does: 'Next object', run: () => move(1) },
     { keys: ['k', 'ArrowUp'], does: 'Previous object', run: () => move(-1) },
     { keys: ['g g', 'Home'], does: 'First object', run: () => move(-Infinity) },
@@ -55,7 +55,7 @@ export function ObjectsScreen({ project }: { project: string }) {
     {
       keys: ['Enter', 'o'],
       does: 'Open object',
-      run: () => current && go(paths.object(project, current.object_id)),
+      run: () => current && navigate(paths.object(project, current.object_id)),
     },
   ])
   const choose = (name: string | undefined) => {
@@ -68,7 +68,7 @@ export function ObjectsScreen({ project }: { project: string }) {
       <header class="sheet-head">
         <h1>Objects</h1>
       </header>
-      {error && <Failed error={error} again={again} />}
+      {error && <Failed error={error} retry={reload} />}
       {!error && value === undefined && <Skeleton rows={8} />}
       {value?.all.length === 0 && (
         <Empty title="No objects yet" command={firstDataset(project)}>

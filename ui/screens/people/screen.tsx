@@ -1,26 +1,26 @@
 import { useState } from 'preact/hooks'
 import { KeyTable } from '../../keys/key-table.tsx'
 import { NewKeyDialog } from '../../keys/new-key.tsx'
+import { ConfirmDialog } from '../../parts/confirm-dialog.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { PlainTable } from '../../parts/plain-table.tsx'
-import { Question } from '../../parts/question.tsx'
 import { Empty, Failed, Skeleton } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
-import { paths } from '../../places.ts'
-import { Refused, wasThere } from '../../server/ask.ts'
+import { paths } from '../../routes.ts'
 import { useLoading } from '../../server/loading.ts'
 import { readUsers, removeUser, type User } from '../../server/people.ts'
-import { who } from '../../server/session.ts'
+import { existedUntilDeleted, RefusedError } from '../../server/request.ts'
+import { currentUser } from '../../server/session.ts'
 import { countText } from '../../value/units.ts'
 import { NewUserForm } from './new-user.tsx'
 
 /** The users of the server, for admins. */
 export function PeopleScreen() {
-  const { value, error, again } = useLoading(readUsers, [])
+  const { value, error, reload } = useLoading(readUsers, [])
   const [made, setMade] = useState<{ user: string; secret: string }>()
   const [going, setGoing] = useState<User>()
   const [looked, setLooked] = useState<User>()
-  if (error instanceof Refused && error.status === 403) {
+  if (error instanceof RefusedError && error.status === 403) {
     return (
       <main class="screen">
         <Empty title="Only admins can see users">
@@ -35,14 +35,14 @@ export function PeopleScreen() {
   return (
     <main class="screen narrow wide">
       <h1>People</h1>
-      {error && <Failed error={error} again={again} />}
+      {error && <Failed error={error} retry={reload} />}
       {!error && value === undefined && <Skeleton rows={5} />}
       {value && (
         <>
           <NewUserForm
             onMade={(user, secret) => {
               setMade({ user, secret })
-              again()
+              reload()
             }}
           />
           <p class="muted">
@@ -70,7 +70,7 @@ export function PeopleScreen() {
                       >
                         Keys
                       </button>
-                      {user.name !== who.value?.user && (
+                      {user.name !== currentUser.value?.user && (
                         <button
                           type="button"
                           aria-label={`Remove ${user.name}`}
@@ -91,18 +91,18 @@ export function PeopleScreen() {
       {looked && (
         <Dialog label={`Keys of ${looked.name}`} onClose={() => setLooked(undefined)}>
           <div class="new-key">
-            <KeyTable user={looked.name} isOwn={looked.name === who.value?.user} />
+            <KeyTable user={looked.name} isOwn={looked.name === currentUser.value?.user} />
           </div>
         </Dialog>
       )}
       {going && (
-        <Question
+        <ConfirmDialog
           title={`Remove ${going.name}?`}
           text={`${going.name} and its keys stop working at once. What it recorded is kept.`}
           yes="Remove"
           onYes={async () => {
-            await wasThere(removeUser(going.name))
-            again()
+            await existedUntilDeleted(removeUser(going.name))
+            reload()
           }}
           onClose={() => setGoing(undefined)}
         />

@@ -1,8 +1,8 @@
 import { useState } from 'preact/hooks'
 import { AddToDataset } from '../../adding/add-to-dataset.tsx'
 import { AddToQueue } from '../../adding/add-to-queue.tsx'
-import { Copied } from '../../parts/copied.tsx'
-import { paths } from '../../places.ts'
+import { CopyButton } from '../../parts/copy-button.tsx'
+import { paths } from '../../routes.ts'
 import { jsonNode } from '../../value/json-index.ts'
 import { JsonTree } from '../../value/json-tree.tsx'
 import { Markdown } from '../../value/markdown.tsx'
@@ -11,10 +11,10 @@ import type { Choice } from './answer.ts'
 import { CallResults } from './call-results.tsx'
 import { GrowingText } from './growing-text.tsx'
 import type { Play, Side } from './play.ts'
-import { isBusy, paceOf, type Run } from './run.ts'
+import { isBusy, type Run, tokensPerSecond } from './run.ts'
 import { isJson } from './settings.ts'
 import { Surprise } from './surprise.tsx'
-import { Held, Waiting } from './waiting.tsx'
+import { Waiting, WaitingForSlot } from './waiting.tsx'
 
 interface Props {
   play: Play
@@ -71,7 +71,7 @@ export function AnswerView({ play, side, project }: Props) {
 
 function Figures({ run }: { run: Run }) {
   const { answer, state, askedAt, firstAt, lastAt } = run
-  const pace = paceOf(run)
+  const pace = tokensPerSecond(run)
   const { usage } = answer
   const cached = usage?.prompt_tokens_details?.cached_tokens ?? 0
   return (
@@ -102,7 +102,7 @@ function Body({ play, side, run }: { play: Play; side: Side; run: Run }) {
   const wantsJson = settings.has('response_format') || settings.has('structured_outputs')
   return (
     <>
-      {state === 'held' && <Held />}
+      {state === 'held' && <WaitingForSlot />}
       {state === 'waiting' && <Waiting askedAt={run.askedAt} />}
       {error && (
         <p class="problem" role="alert">
@@ -215,9 +215,9 @@ function ChoiceView({ play, side, choice, before, wantsJson, isOver, of }: Choic
               Continue with this answer
             </button>
           )}
-          <Copied text={whole} label="Copy answer">
+          <CopyButton text={whole} label="Copy answer">
             Copy
-          </Copied>
+          </CopyButton>
         </footer>
       )}
     </div>

@@ -3,7 +3,7 @@ import { jsonNode } from '../../value/json-index.ts'
 import { JsonTree } from '../../value/json-tree.tsx'
 import { MessageText } from './message-text.tsx'
 import type { Play } from './play.ts'
-import { wrongAt } from './run.ts'
+import { invalidField } from './run.ts'
 import { newTurn, type Turn } from './turns.ts'
 
 const roles = ['system', 'user', 'assistant', 'tool']
@@ -13,8 +13,8 @@ export function Conversation({ play }: { play: Play }) {
   const turns = play.turns.value
   const wrong = play.shown.value
     .map(({ run }) => run.value?.error)
-    .find((error) => wrongAt(error)?.message !== undefined)
-  const wrongIndex = wrongAt(wrong)?.message
+    .find((error) => invalidField(error)?.message !== undefined)
+  const wrongIndex = invalidField(wrong)?.message
   return (
     <section class="conversation" aria-label="Messages">
       <ol>

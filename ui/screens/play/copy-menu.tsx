@@ -1,7 +1,7 @@
 import { useMemo, useState } from 'preact/hooks'
-import { Copied } from '../../parts/copied.tsx'
+import { CopyButton } from '../../parts/copy-button.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
-import { search } from '../../routes.ts'
+import { search } from '../../router.ts'
 import { countText } from '../../value/units.ts'
 import { copyAs, forms } from './copy-as.ts'
 import type { Play } from './play.ts'
@@ -50,9 +50,9 @@ export function CopyDialog({ play, project, onClose }: { play: Play; project: st
               ))}
             </fieldset>
           )}
-          <Copied text={text} label="Copy text">
+          <CopyButton text={text} label="Copy text">
             Copy
-          </Copied>
+          </CopyButton>
         </div>
         <pre class="plain" tabIndex={0}>
           {isCut ? text.slice(0, longestShown) : text}

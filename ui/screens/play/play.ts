@@ -1,13 +1,13 @@
 import { computed, effect, type Signal, signal } from '@preact/signals'
-import { search, setSearch } from '../../routes.ts'
+import { search, setSearch } from '../../router.ts'
 import { readCall } from '../../server/calls.ts'
 import { nodeAt } from '../../value/json-index.ts'
 import { type Choice, forkAt, type Token } from './answer.ts'
 import { type Draft, type DraftWriter, draftWriter, readDraft } from './draft.ts'
-import { takeHanded } from './handed.ts'
+import { takeHandover } from './handover.ts'
 import { createRunner, isBusy, type Runner } from './run.ts'
 import { linkOf, type Settings, settingsIn, settingsText, withSetting } from './settings.ts'
-import { askedIn, messagesOf, newTurn, type Turn, turnsIn } from './turns.ts'
+import { messagesOf, newTurn, requestIn, type Turn, turnsIn } from './turns.ts'
 
 const sides = ['a', 'b'] as const
 type SideName = (typeof sides)[number]
@@ -71,7 +71,7 @@ export function createPlay(project: () => string): Play {
 
   async function read(call: string): Promise<void> {
     try {
-      const given = askedIn(nodeAt(await readCall(project(), call, closing.signal), 'inputs'))
+      const given = requestIn(nodeAt(await readCall(project(), call, closing.signal), 'inputs'))
       if (given === undefined)
         throw new Error(`The call ${call} is not a chat, so there is nothing to ask again.`)
       take(given)
@@ -168,7 +168,7 @@ export function createPlay(project: () => string): Play {
       b.run.value = undefined
     },
     open() {
-      const handed = takeHanded()
+      const handed = takeHandover()
       const from = asked.get('from')
       if (handed) take(handed)
       else if (from !== null) void read(from)

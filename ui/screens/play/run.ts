@@ -1,7 +1,7 @@
 import { type Signal, signal } from '@preact/signals'
-import { askInPlace } from '../../server/answers-at-once.ts'
-import { Refused } from '../../server/ask.ts'
+import { withAnswerSlot } from '../../server/answer-slots.ts'
 import { askChat } from '../../server/chat.ts'
+import { RefusedError } from '../../server/request.ts'
 import { type Answer, type AnswerPart, addPart, asOfNow } from './answer.ts'
 import { type Settings, withSetting } from './settings.ts'
 import { bodyOf, openFields, type Turn } from './turns.ts'
@@ -46,8 +46,8 @@ function ownFields(turns: readonly Turn[], settings: Settings, countsAtEnd: bool
 const countingAtEnd = new Set<string>()
 
 /** The page asked for counts during the answer, and the server behind the model gives none. */
-const isOfCounts = (error: unknown): boolean =>
-  error instanceof Refused &&
+const isRefusalOfCounts = (error: unknown): boolean =>
+  error instanceof RefusedError &&
   error.code === 'upstream_lacks' &&
   error.field === 'stream_options.continuous_usage_stats'
 
@@ -83,7 +83,7 @@ export function createRunner(): Runner {
       return askChat({ project, thread, body, signal })
     }
     const { callId, widened, events, isStream } = await send().catch((error: unknown) => {
-      if (!isOfCounts(error) || settings.has('stream_options')) throw error
+      if (!isRefusalOfCounts(error) || settings.has('stream_options')) throw error
       countingAtEnd.add(model)
       return send()
     })
@@ -130,7 +130,7 @@ export function createRunner(): Runner {
         return listen(current, asked, signal)
       }
       try {
-        await askInPlace({ signal, onWait, ask: begin })
+        await withAnswerSlot({ signal, onWait, ask: begin })
         current.state = 'done'
       } catch (error) {
         current.state = own.signal.aborted ? 'stopped' : 'failed'
@@ -157,7 +157,7 @@ export const isBusy = (run: Run | undefined): boolean => busy.has(run?.state)
 const leastMs = 50
 
 /** Tokens per second since the first token. */
-export function paceOf({ answer, firstAt, lastAt }: Run): number | undefined {
+export function tokensPerSecond({ answer, firstAt, lastAt }: Run): number | undefined {
   const tokens = answer.usage?.completion_tokens ?? 0
   if (firstAt === undefined || lastAt === undefined || tokens < 2) return undefined
   if (lastAt - firstAt < leastMs) return undefined
@@ -165,8 +165,8 @@ export function paceOf({ answer, firstAt, lastAt }: Run): number | undefined {
 }
 
 /** The field that a refusal names, and the number of the message if it is in one. */
-export function wrongAt(error: Error | undefined): { field: string; message?: number } | undefined {
-  if (!(error instanceof Refused) || error.field === undefined) return undefined
+export function invalidField(error: Error | undefined): { field: string; message?: number } | undefined {
+  if (!(error instanceof RefusedError) || error.field === undefined) return undefined
   const [field = '', index] = error.field.split(/[.[\]]+/)
   return field === 'messages' && index && /^\d+$/.test(index) ? { field, message: Number(index) } : { field }
 }

@@ -1,11 +1,11 @@
 import { useEffect, useState } from 'preact/hooks'
-import { useKeys } from '../../parts/keys.ts'
+import { useShortcuts } from '../../parts/shortcuts.ts'
 import { Failed } from '../../parts/states.tsx'
-import { isProject } from '../../places.ts'
-import { search, setSearch } from '../../routes.ts'
+import { search, setSearch } from '../../router.ts'
+import { isProject } from '../../routes.ts'
 import { readEngine } from '../../server/engine.ts'
 import { useLoading } from '../../server/loading.ts'
-import { who } from '../../server/session.ts'
+import { currentUser } from '../../server/session.ts'
 import { AnswerView } from './answer-view.tsx'
 import { Conversation } from './conversation.tsx'
 import { CopyDialog } from './copy-menu.tsx'
@@ -13,7 +13,7 @@ import { createPlay, isAnyBusy, type Play } from './play.ts'
 import { SettingsPanel } from './settings-panel.tsx'
 
 const nameless = () => {
-  const [first = '*'] = who.value?.entities ?? []
+  const [first = '*'] = currentUser.value?.entities ?? []
   return `${first === '*' ? 'main' : first}/default`
 }
 
@@ -29,7 +29,7 @@ export function PlayScreen() {
 function Playground({ project }: { project: string }) {
   const [play] = useState(() => createPlay(() => search.value.get('p') ?? project))
   const [isCopying, setCopying] = useState(false)
-  const { value: engine, error, again } = useLoading(readEngine, [])
+  const { value: engine, error, reload } = useLoading(readEngine, [])
   useEffect(() => play.open(), [play])
   const isBusy = isAnyBusy(play)
   const isEmpty = play.turns.value.every(
@@ -38,7 +38,7 @@ function Playground({ project }: { project: string }) {
   const ask = () => {
     if (!isEmpty) play.ask()
   }
-  useKeys('Playground', [
+  useShortcuts('Playground', [
     { keys: ['Ctrl+Enter'], does: 'Ask', whileTyping: true, run: ask },
     { keys: ['Escape'], does: 'Stop', run: play.stop },
     {
@@ -59,7 +59,7 @@ function Playground({ project }: { project: string }) {
       <PlayBar {...{ play, project, isBusy, isEmpty, ask }} copy={() => setCopying(true)} />
       <div class="play-body">
         <div class="play-main">
-          {error && <Failed error={error} again={again} />}
+          {error && <Failed error={error} retry={reload} />}
           {engine?.models.length === 0 && (
             <p class="notice">
               No model is served here, so nothing will answer. Start the server with <code>HEDDLE_MODEL</code>

@@ -1,10 +1,10 @@
 import { useRef, useState } from 'preact/hooks'
-import { useKeys } from '../../parts/keys.ts'
-import { search, setSearch } from '../../routes.ts'
+import { useShortcuts } from '../../parts/shortcuts.ts'
+import { search, setSearch } from '../../router.ts'
 import { FieldRow } from './field-row.tsx'
 import { type FieldGroup, fieldGroups } from './groups.ts'
 import type { Play, Side } from './play.ts'
-import { wrongAt } from './run.ts'
+import { invalidField } from './run.ts'
 import { linkOf } from './settings.ts'
 
 interface Props {
@@ -19,7 +19,7 @@ export function SettingsPanel({ play, models }: Props) {
   const finder = useRef<HTMLInputElement>(null)
   const shown = play.shown.value
   const side = shown.find(({ name }) => name === chosen) ?? play.a
-  useKeys('Settings', [{ keys: ['/'], does: 'Find a setting', run: () => finder.current?.focus() }])
+  useShortcuts('Settings', [{ keys: ['/'], does: 'Find a setting', run: () => finder.current?.focus() }])
   return (
     <section class="play-settings" aria-label="Settings">
       {shown.length > 1 && (
@@ -113,7 +113,7 @@ interface GroupProps extends Props {
 function Group({ play, side, models, wanted, group: { name, fields, isRare } }: GroupProps) {
   const settings = side.settings.value
   const error = side.run.value?.error
-  const wrong = wrongAt(error)?.field
+  const wrong = invalidField(error)?.field
   const fitting = fields.filter(
     (field) => `${field.name} ${field.says}`.toLowerCase().includes(wanted) || field.name === wrong,
   )

@@ -50,7 +50,7 @@ export function openFields(turns: readonly Turn[]): Settings {
 }
 
 /** A recorded call of a chat, to be asked again; undefined where it is no chat. */
-export function askedIn(inputs: JsonNode | undefined): { turns: Turn[]; settings: Settings } | undefined {
+export function requestIn(inputs: JsonNode | undefined): { turns: Turn[]; settings: Settings } | undefined {
   const messages = nodeAt(inputs, 'messages')
   if (messages?.kind !== 'array' || inputs === undefined) return undefined
   const turns = [...membersOf(messages)].map(({ node }) => turnOf(node))
@@ -84,5 +84,5 @@ function turnOf(message: JsonNode): Turn {
 
 /** Turns that were stored before a reload. */
 export function turnsIn(json: string): Turn[] {
-  return askedIn(jsonNode(`{"messages":${json}}`))?.turns ?? []
+  return requestIn(jsonNode(`{"messages":${json}}`))?.turns ?? []
 }

@@ -1,13 +1,13 @@
 import { useEffect, useState } from 'preact/hooks'
-import { mostAnswers } from '../../server/answers-at-once.ts'
+import { maxAnswers } from '../../server/answer-slots.ts'
 import { type Engine, readEngine } from '../../server/engine.ts'
 import { durationText } from '../../value/units.ts'
 
 /** The request has not been sent yet. */
-export function Held() {
+export function WaitingForSlot() {
   return (
     <p class="muted waiting" role="status">
-      Waiting for an answer in another tab. At most {mostAnswers} are written at once, so that the browser has
+      Waiting for an answer in another tab. At most {maxAnswers} are written at once, so that the browser has
       connections left for everything else.
     </p>
   )

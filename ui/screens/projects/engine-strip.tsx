@@ -1,7 +1,7 @@
-import { useTryingAgain } from '../../parts/trying-again.ts'
-import { paths } from '../../places.ts'
-import { askJson, Refused } from '../../server/ask.ts'
+import { useAutoRetry } from '../../parts/auto-retry.ts'
+import { paths } from '../../routes.ts'
 import { useLoading } from '../../server/loading.ts'
+import { RefusedError, requestJson } from '../../server/request.ts'
 import { countText } from '../../value/units.ts'
 
 interface ServedModel {
@@ -11,8 +11,8 @@ interface ServedModel {
 
 /** The served model, in one line. */
 export function EngineStrip() {
-  const { value, error, again } = useLoading(readModels, [])
-  useTryingAgain(error, again)
+  const { value, error, reload } = useLoading(readModels, [])
+  useAutoRetry(error, reload)
   const text = () => {
     if (error) return `Models are unavailable: ${error.message}`
     if (value === undefined) return 'Looking for models…'
@@ -33,9 +33,9 @@ export function EngineStrip() {
 
 async function readModels(signal: AbortSignal): Promise<ServedModel[]> {
   try {
-    return (await askJson<{ data: ServedModel[] }>('/v1/models', { signal })).data
+    return (await requestJson<{ data: ServedModel[] }>('/v1/models', { signal })).data
   } catch (error) {
-    if (error instanceof Refused && error.code === 'model_not_found') return []
+    if (error instanceof RefusedError && error.code === 'model_not_found') return []
     throw error
   }
 }

@@ -1,8 +1,8 @@
 import { useState } from 'preact/hooks'
 import { FirstCall } from '../../parts/first-call.tsx'
 import { Failed, Skeleton } from '../../parts/states.tsx'
-import { isProject, paths } from '../../places.ts'
-import { go } from '../../routes.ts'
+import { navigate } from '../../router.ts'
+import { isProject, paths } from '../../routes.ts'
 import { useLoading } from '../../server/loading.ts'
 import { projectsAtOnce, readProjects } from '../../server/projects.ts'
 import { countText } from '../../value/units.ts'
@@ -11,12 +11,12 @@ import { EngineStrip } from './engine-strip.tsx'
 /** The first screen: the projects, and whether a model is served. */
 export function ProjectsScreen() {
   const [wanted, setWanted] = useState(projectsAtOnce)
-  const { value, error, again, isLoading } = useLoading((signal) => readProjects(wanted, signal), [wanted])
+  const { value, error, reload, isLoading } = useLoading((signal) => readProjects(wanted, signal), [wanted])
   return (
     <main class="screen narrow">
       <h1>Projects</h1>
       <EngineStrip />
-      {error && <Failed error={error} again={again} />}
+      {error && <Failed error={error} retry={reload} />}
       {!error && value === undefined && <Skeleton rows={4} />}
       {value?.projects.length === 0 && <FirstCall title="Nothing recorded yet" />}
       {value !== undefined && value.projects.length > 0 && (
@@ -53,7 +53,7 @@ function OpenProject() {
       class="open-project"
       onSubmit={(event) => {
         event.preventDefault()
-        if (isName) go(paths.calls(name.trim()))
+        if (isName) navigate(paths.calls(name.trim()))
       }}
     >
       <label for="project">Open another project</label>

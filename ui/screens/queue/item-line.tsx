@@ -1,8 +1,8 @@
 import { Time } from '../../parts/time.tsx'
-import { paths } from '../../places.ts'
+import { paths } from '../../routes.ts'
 import { shortOp } from '../../server/calls.ts'
 import type { ItemState, QueueItem } from '../../server/queues.ts'
-import type { PreviewedItem } from './previewed.ts'
+import type { PreviewedItem } from './item-previews.ts'
 
 /** As in style/queues.css. */
 export const itemHeight = 2.25

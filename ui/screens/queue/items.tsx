@@ -1,17 +1,17 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { contents } from '../../export/contents.ts'
-import { useKeptPlace, useKeptScroll } from '../../parts/kept-place.ts'
-import { type KeyBinding, useKeys } from '../../parts/keys.ts'
-import { createPaged } from '../../parts/paged.ts'
+import { useListPosition, useScrollRestoration } from '../../parts/list-position.ts'
+import { createPagedList } from '../../parts/paged-list.ts'
+import { type Shortcut, useShortcuts } from '../../parts/shortcuts.ts'
 import { Empty, Failed } from '../../parts/states.tsx'
-import { VirtualRows } from '../../parts/virtual-rows.tsx'
-import { paths } from '../../places.ts'
-import { go, search, setSearch } from '../../routes.ts'
+import { VirtualList } from '../../parts/virtual-list.tsx'
+import { navigate, search, setSearch } from '../../router.ts'
+import { paths } from '../../routes.ts'
 import type { ItemState, QueueStats } from '../../server/queues.ts'
 import { inQuotedJson } from '../../value/shell.ts'
 import { countText } from '../../value/units.ts'
 import { ItemLine, itemHeight, pathOfItem, stateNames } from './item-line.tsx'
-import { readPreviewed } from './previewed.ts'
+import { readItemsWithPreviews } from './item-previews.ts'
 
 interface Props {
   project: string
@@ -31,27 +31,27 @@ export function Items({ project, queue, stats }: Props) {
   const inQueue = state === undefined ? stats.total_items : stats.by_state[state]
   const count = contents?.rows ?? inQueue
   const list = useMemo(
-    () => createPaged((page, signal) => readPreviewed({ project, queue, state }, page, signal)),
+    () => createPagedList((page, signal) => readItemsWithPreviews({ project, queue, state }, page, signal)),
     [project, queue, state, stats],
   )
   useEffect(() => () => list.close(), [list])
   const scroller = useRef<HTMLDivElement>(null)
-  const kept = useKeptPlace(`${queue} ${state}`)
+  const kept = useListPosition(`${queue} ${state}`)
   const [active, setActive] = useState(-1)
-  const [sought, setSought] = useState(0)
+  const [scrollRequest, setScrollRequest] = useState(0)
   useLayoutEffect(() => setActive(kept.left?.active ?? -1), [state])
-  const keepPlace = useKeptScroll(kept, { scroller, isThere: count > 0 && list, active })
+  const keepPlace = useScrollRestoration(kept, { scroller, isLoaded: count > 0 && list, active })
   const current = list.rows.value.get(active)
   const move = (by: number) => {
     setActive(Math.min(count - 1, Math.max(0, active + by)))
-    setSought(sought + 1)
+    setScrollRequest(scrollRequest + 1)
   }
-  const toTrace: KeyBinding = {
+  const toTrace: Shortcut = {
     keys: ['t'],
     does: 'Open trace',
-    run: () => current && go(paths.trace(project, current.call_trace_id, current.call_id)),
+    run: () => current && navigate(paths.trace(project, current.call_trace_id, current.call_id)),
   }
-  useKeys('Items', [
+  useShortcuts('Items', [
     { keys: ['j', 'ArrowDown'], does: 'Next item', run: () => move(1) },
     { keys: ['k', 'ArrowUp'], does: 'Previous item', run: () => move(-1) },
     { keys: ['g g', 'Home'], does: 'First item', run: () => move(-Infinity) },
@@ -59,7 +59,7 @@ export function Items({ project, queue, stats }: Props) {
     {
       keys: ['Enter', 'o'],
       does: isFile ? 'Open call' : 'Review this item',
-      run: () => current && go(pathOfItem(project, queue, current)),
+      run: () => current && navigate(pathOfItem(project, queue, current)),
     },
     ...(isFile ? [] : [toTrace]),
   ])
@@ -82,7 +82,7 @@ export function Items({ project, queue, stats }: Props) {
           </button>
         ))}
       </div>
-      {error && <Failed error={error} again={() => list.see(0, 0)} />}
+      {error && <Failed error={error} retry={() => list.see(0, 0)} />}
       {!error && count === 0 && (
         <div class="in-place">
           {state === undefined ? (
@@ -118,12 +118,12 @@ export function Items({ project, queue, stats }: Props) {
               </div>
             ))}
           </div>
-          <VirtualRows
+          <VirtualList
             scroller={scroller}
             count={count}
             height={itemHeight}
             active={active}
-            sought={sought}
+            scrollRequest={scrollRequest}
             onRange={list.see}
             row={(index, top) => (
               <ItemLine

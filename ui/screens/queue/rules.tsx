@@ -1,29 +1,29 @@
 import { useState } from 'preact/hooks'
+import { ConfirmDialog } from '../../parts/confirm-dialog.tsx'
 import { Icon } from '../../parts/icon.tsx'
-import { Question } from '../../parts/question.tsx'
 import { Empty, Failed, Skeleton } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
-import { wasThere } from '../../server/ask.ts'
 import { useLoading } from '../../server/loading.ts'
 import { deleteRule, makeRule, pauseRule, type QueueRule, readRules } from '../../server/queues.ts'
+import { existedUntilDeleted } from '../../server/request.ts'
 import { countText } from '../../value/units.ts'
 import { NewRuleForm } from './new-rule.tsx'
 
 /** The rules that add calls to the queue as they end. */
 export function Rules({ project, queue }: { project: string; queue: string }) {
-  const { value, error, again } = useLoading((signal) => readRules(project, queue, signal), [project, queue])
+  const { value, error, reload } = useLoading((signal) => readRules(project, queue, signal), [project, queue])
   const [failure, setFailure] = useState<Error>()
   const [leaving, setLeaving] = useState<QueueRule>()
   const change = async (work: Promise<void>) => {
     try {
       await work
       setFailure(undefined)
-      again()
+      reload()
     } catch (given) {
       setFailure(given as Error)
     }
   }
-  if (error) return <Failed error={error} again={again} />
+  if (error) return <Failed error={error} retry={reload} />
   if (value === undefined) return <Skeleton rows={4} />
   return (
     <div class="in-panel rules">
@@ -89,15 +89,15 @@ export function Rules({ project, queue }: { project: string; queue: string }) {
           {failure.message}
         </p>
       )}
-      {!isFile && <NewRuleForm onMake={(rule) => makeRule(project, queue, rule).then(again)} />}
+      {!isFile && <NewRuleForm onMake={(rule) => makeRule(project, queue, rule).then(reload)} />}
       {!isFile && leaving && (
-        <Question
+        <ConfirmDialog
           title="Delete this rule?"
           text="It will add no more calls to the queue. Calls that it has added stay."
           yes="Delete rule"
           onYes={async () => {
-            await wasThere(deleteRule(project, queue, leaving.id))
-            again()
+            await existedUntilDeleted(deleteRule(project, queue, leaving.id))
+            reload()
           }}
           onClose={() => setLeaving(undefined)}
         />

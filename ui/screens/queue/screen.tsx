@@ -1,16 +1,16 @@
 import { useState } from 'preact/hooks'
 import { ExportButton } from '../../export/button.tsx'
-import { type KeyBinding, useKeys } from '../../parts/keys.ts'
-import { pageSize } from '../../parts/paged.ts'
-import { Question } from '../../parts/question.tsx'
+import { ConfirmDialog } from '../../parts/confirm-dialog.tsx'
+import { pageSize } from '../../parts/paged-list.ts'
+import { type Shortcut, useShortcuts } from '../../parts/shortcuts.ts'
 import { FailedScreen, Skeleton } from '../../parts/states.tsx'
-import { paths } from '../../places.ts'
-import { goneQueue } from '../../review/gone-queue.ts'
+import { missingQueue } from '../../review/missing-queue.ts'
 import { ProgressBar } from '../../review/progress-bar.tsx'
-import { go, search, setSearch } from '../../routes.ts'
-import { wasThere } from '../../server/ask.ts'
+import { navigate, search, setSearch } from '../../router.ts'
+import { paths } from '../../routes.ts'
 import { useLoading } from '../../server/loading.ts'
 import { deleteQueue, readQueue, readStats } from '../../server/queues.ts'
+import { existedUntilDeleted } from '../../server/request.ts'
 import { ChangeQueue } from './change-queue.tsx'
 import { Items, stateIn } from './items.tsx'
 import { Reviewers } from './reviewers.tsx'
@@ -29,19 +29,19 @@ async function readAll(project: string, queue: string, signal: AbortSignal) {
 
 /** One queue: its items, its rules and its reviewers. */
 export function QueueScreen({ project, queue }: { project: string; queue: string }) {
-  const { value, error, again } = useLoading((signal) => readAll(project, queue, signal), [project, queue])
+  const { value, error, reload } = useLoading((signal) => readAll(project, queue, signal), [project, queue])
   const [front, setFront] = useState<'change' | 'delete'>()
   const asked = search.value.get('tab')
   const tab: Tab = asked === 'rules' || asked === 'reviewers' ? asked : 'items'
   const review = paths.review(project, queue)
-  const bindings: KeyBinding[] = [
-    { keys: ['r'], does: 'Review', run: () => go(review) },
+  const bindings: Shortcut[] = [
+    { keys: ['r'], does: 'Review', run: () => navigate(review) },
     { keys: ['e'], does: 'Edit name and questions', run: () => setFront('change') },
-    { keys: ['Escape'], does: 'All queues', run: () => go(paths.queues(project)) },
+    { keys: ['Escape'], does: 'All queues', run: () => navigate(paths.queues(project)) },
   ]
-  useKeys('Queue', isFile ? [] : bindings)
+  useShortcuts('Queue', isFile ? [] : bindings)
   if (error) {
-    return <FailedScreen name="Queue" {...{ error, again }} gone={goneQueue(project)} />
+    return <FailedScreen name="Queue" {...{ error, retry: reload }} missing={missingQueue(project)} />
   }
   if (value?.stats === undefined) {
     return (
@@ -117,19 +117,20 @@ export function QueueScreen({ project, queue }: { project: string; queue: string
           onClose={() => setFront(undefined)}
           onChanged={() => {
             setFront(undefined)
-            again()
+            reload()
           }}
         />
       )}
       {!isFile && front === 'delete' && (
-        <Question
+        <ConfirmDialog
           title="Delete this queue?"
           text={`“${found.name}” and its rules will be deleted for everybody. The calls and their reviews are kept.`}
           yes="Delete queue"
           onYes={async () => {
-            if (await wasThere(deleteQueue(project, queue))) go(paths.queues(project), { replaces: true })
+            if (await existedUntilDeleted(deleteQueue(project, queue)))
+              navigate(paths.queues(project), { replaces: true })
             // The screen reads it again, says that it is gone, and links on.
-            else again()
+            else reload()
           }}
           onClose={() => setFront(undefined)}
         />

@@ -1,8 +1,8 @@
 import { Time } from '../../parts/time.tsx'
-import { paths } from '../../places.ts'
 import { ProgressBar } from '../../review/progress-bar.tsx'
+import { paths } from '../../routes.ts'
 import type { Queue, QueueStats } from '../../server/queues.ts'
-import { who } from '../../server/session.ts'
+import { currentUser } from '../../server/session.ts'
 import { countText } from '../../value/units.ts'
 
 /** As in style/queues.css. */
@@ -21,7 +21,7 @@ interface Props {
 export function QueueLine({ index, top, project, queue, stats, isActive, onChoose }: Props) {
   const place = (element: HTMLElement | null) =>
     element?.style.setProperty('transform', `translateY(${top}px)`)
-  const mine = stats?.by_user.find(({ user }) => user === who.value?.user)
+  const mine = stats?.by_user.find(({ user }) => user === currentUser.value?.user)
   return (
     <div
       class={`grid-row ${isActive ? 'is-active' : ''}`}

@@ -1,6 +1,6 @@
-import { paths } from '../../places.ts'
 import { QueueForm } from '../../review/queue-form.tsx'
-import { go } from '../../routes.ts'
+import { navigate } from '../../router.ts'
+import { paths } from '../../routes.ts'
 import { makeQueue } from '../../server/queues.ts'
 
 export function NewQueue({ project, onClose }: { project: string; onClose(): void }) {
@@ -9,7 +9,7 @@ export function NewQueue({ project, onClose }: { project: string; onClose(): voi
       project={project}
       label="New queue"
       verb="Create queue"
-      save={async (given) => go(paths.queue(project, await makeQueue(project, given)))}
+      save={async (given) => navigate(paths.queue(project, await makeQueue(project, given)))}
       onClose={onClose}
     />
   )

@@ -1,10 +1,10 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
-import { useKeys } from '../../parts/keys.ts'
+import { useShortcuts } from '../../parts/shortcuts.ts'
 import { Empty, Failed, FailedScreen, Skeleton } from '../../parts/states.tsx'
-import { VirtualRows } from '../../parts/virtual-rows.tsx'
-import { paths } from '../../places.ts'
-import { go } from '../../routes.ts'
-import { isForbidden } from '../../server/ask.ts'
+import { VirtualList } from '../../parts/virtual-list.tsx'
+import { navigate } from '../../router.ts'
+import { paths } from '../../routes.ts'
+import { isForbidden } from '../../server/request.ts'
 import { inQuotedJson } from '../../value/shell.ts'
 import { countText } from '../../value/units.ts'
 import { QueueLine, queueHeight } from './line.tsx'
@@ -17,7 +17,7 @@ export function QueuesScreen({ project }: { project: string }) {
   useEffect(() => () => list.close(), [list])
   const scroller = useRef<HTMLDivElement>(null)
   const [active, setActive] = useState(-1)
-  const [sought, setSought] = useState(0)
+  const [scrollRequest, setScrollRequest] = useState(0)
   const [isMaking, setMaking] = useState(false)
   const queues = list.queues.value ?? []
   const isAll = list.isAll.value
@@ -25,7 +25,7 @@ export function QueuesScreen({ project }: { project: string }) {
   const current = queues[active]
   const move = (by: number) => {
     setActive(Math.min(queues.length - 1, Math.max(0, active + by)))
-    setSought(sought + 1)
+    setScrollRequest(scrollRequest + 1)
   }
   const seen = useMemo(
     () => (_: number, last: number) => {
@@ -33,13 +33,17 @@ export function QueuesScreen({ project }: { project: string }) {
     },
     [list],
   )
-  useKeys('Queues', [
+  useShortcuts('Queues', [
     { keys: ['j', 'ArrowDown'], does: 'Next queue', run: () => move(1) },
     { keys: ['k', 'ArrowUp'], does: 'Previous queue', run: () => move(-1) },
     { keys: ['g g', 'Home'], does: 'First queue', run: () => move(-Infinity) },
     { keys: ['G', 'End'], does: 'Last loaded queue', run: () => move(Infinity) },
-    { keys: ['Enter', 'o'], does: 'Open queue', run: () => current && go(paths.queue(project, current.id)) },
-    { keys: ['r'], does: 'Review queue', run: () => current && go(paths.review(project, current.id)) },
+    {
+      keys: ['Enter', 'o'],
+      does: 'Open queue',
+      run: () => current && navigate(paths.queue(project, current.id)),
+    },
+    { keys: ['r'], does: 'Review queue', run: () => current && navigate(paths.review(project, current.id)) },
     { keys: ['n'], does: 'New queue', run: () => setMaking(true) },
   ])
   if (isForbidden(error)) return <FailedScreen name="Queues" error={error} />
@@ -58,7 +62,7 @@ export function QueuesScreen({ project }: { project: string }) {
           </button>
         </div>
       </header>
-      {error && <Failed error={error} again={() => void list.more()} />}
+      {error && <Failed error={error} retry={() => void list.more()} />}
       {!error && list.queues.value === undefined && <Skeleton rows={6} />}
       {isAll && queues.length === 0 && (
         <div class="in-place">
@@ -86,12 +90,12 @@ export function QueuesScreen({ project }: { project: string }) {
               </div>
             ))}
           </div>
-          <VirtualRows
+          <VirtualList
             scroller={scroller}
             count={queues.length}
             height={queueHeight}
             active={active}
-            sought={sought}
+            scrollRequest={scrollRequest}
             onRange={seen}
             row={(index, top) => {
               const queue = queues[index]

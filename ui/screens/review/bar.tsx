@@ -1,9 +1,9 @@
 import { useEffect, useState } from 'preact/hooks'
 import { Icon } from '../../parts/icon.tsx'
-import { paths } from '../../places.ts'
 import { ProgressBar } from '../../review/progress-bar.tsx'
+import { paths } from '../../routes.ts'
 import type { Queue } from '../../server/queues.ts'
-import { who } from '../../server/session.ts'
+import { currentUser } from '../../server/session.ts'
 import { countText, durationText } from '../../value/units.ts'
 import type { Review } from './review.ts'
 
@@ -19,7 +19,7 @@ interface Props {
 /** The progress of all reviewers, and whether everything is saved. */
 export function Bar({ review, project, queue }: Props) {
   const stats = review.stats.value
-  const mine = stats?.by_user.find(({ user }) => user === who.value?.user)
+  const mine = stats?.by_user.find(({ user }) => user === currentUser.value?.user)
   const pace = review.pace()
   const others = review.othersOn.value
   return (

@@ -1,14 +1,14 @@
 import { useLayoutEffect, useRef } from 'preact/hooks'
-import { shown } from '../../parts/key-sheet.tsx'
-import { useKeys } from '../../parts/keys.ts'
+import { useShortcuts } from '../../parts/shortcuts.ts'
+import { keyLabel } from '../../parts/shortcuts-dialog.tsx'
 import { FieldInput } from '../../review/field-input.tsx'
-import type { Held } from './held.ts'
+import type { LeasedItem } from './leased-item.ts'
 import type { Questions } from './questions.ts'
 import type { Review } from './review.ts'
 
 interface Props {
   review: Review
-  held: Held
+  held: LeasedItem
   questions: Questions
   guidelines: string
   /** This reviewer has completed or skipped the item. */
@@ -31,7 +31,7 @@ export function Form({ review, held, questions, guidelines, isFinished }: Props)
     chip?.focus()
     chip?.click()
   }
-  useKeys('Answer', [{ keys: digits, does: 'Choose an option by number', run: choose }])
+  useShortcuts('Answer', [{ keys: digits, does: 'Choose an option by number', run: choose }])
   const problems = review.problems.value
   const refused = review.refused.value
   const isWorking = review.isWorking.value
@@ -125,7 +125,7 @@ export function Form({ review, held, questions, guidelines, isFinished }: Props)
               disabled={isWorking}
               onClick={() => void review.finish('completed')}
             >
-              Complete <kbd>{shown('Ctrl+Enter')}</kbd>
+              Complete <kbd>{keyLabel('Ctrl+Enter')}</kbd>
             </button>
           </>
         )}

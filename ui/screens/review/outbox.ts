@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals'
-import { Refused, Unreachable } from '../../server/ask.ts'
+import { RefusedError, UnreachableError } from '../../server/request.ts'
 
 const firstPauseMs = 1_000
 const longestPauseMs = 10_000
@@ -59,4 +59,5 @@ export function createOutbox() {
 }
 
 const isPassing = (error: unknown): boolean =>
-  error instanceof Unreachable || (error instanceof Refused && (error.status >= 500 || error.status === 429))
+  error instanceof UnreachableError ||
+  (error instanceof RefusedError && (error.status >= 500 || error.status === 429))

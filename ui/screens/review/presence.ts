@@ -1,8 +1,8 @@
 import { type ReadonlySignal, signal } from '@preact/signals'
 import type { QueueItem } from '../../server/queues.ts'
 import { setProgress } from '../../server/reviews.ts'
-import type { Reviewed } from './hand-out.ts'
-import { type Held, untilFrom } from './held.ts'
+import type { ReviewContext } from './item-source.ts'
+import { type LeasedItem, leaseEnd } from './leased-item.ts'
 
 const beatEveryMs = 5 * 60_000
 /** A reviewer without input for this long counts as absent. */
@@ -14,9 +14,9 @@ const moves = ['keydown', 'pointerdown', 'pointermove', 'wheel']
 
 /** Keeps the current item leased while the reviewer is active. `stays` is called whenever the lease is extended. */
 export function createPresence(
-  { project, queue, user }: Reviewed,
-  current: ReadonlySignal<Held | undefined>,
-  stays: (held: Held) => void,
+  { project, queue, user }: ReviewContext,
+  current: ReadonlySignal<LeasedItem | undefined>,
+  stays: (held: LeasedItem) => void,
 ) {
   /** Who took the item over after the lease ran out. */
   const takenBy = signal<string | undefined>(undefined)
@@ -36,7 +36,7 @@ export function createPresence(
       const item = await setProgress(project, queue, held.item.id, 'in_progress')
       if (current.value !== held) return
       see(item)
-      if (takenBy.value === undefined) held.until.value = untilFrom(asked)
+      if (takenBy.value === undefined) held.until.value = leaseEnd(asked)
     } catch {
       // The countdown continues and shows how long the lease lasts.
     }

@@ -1,12 +1,12 @@
-import { judged } from '../../review/draft.ts'
-import type { Held, Save } from './held.ts'
+import { validateDraft } from '../../review/draft.ts'
+import type { LeasedItem, Save } from './leased-item.ts'
 import type { Question } from './questions.ts'
 
 /** What is wrong with the answers, by question. */
-export function findProblems(questions: readonly Question[], held: Held): Map<string, string> {
+export function findProblems(questions: readonly Question[], held: LeasedItem): Map<string, string> {
   const found = new Map<string, string>()
   for (const { key, field } of questions) {
-    const { problem } = judged(field, held.drafts.value.get(key))
+    const { problem } = validateDraft(field, held.drafts.value.get(key))
     if (problem !== undefined) found.set(key, problem)
   }
   return found

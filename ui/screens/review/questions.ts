@@ -1,7 +1,7 @@
-import { type Draft, judged } from '../../review/draft.ts'
+import { type Draft, validateDraft } from '../../review/draft.ts'
 import { type Field, shapeOf } from '../../review/field.ts'
 import { readObject, type Spec, specOf } from '../../server/objects.ts'
-import type { Answer, Given } from '../../server/reviews.ts'
+import type { Answer, EarlierAnswer } from '../../server/reviews.ts'
 import { type JsonNode, nodeAt } from '../../value/json-index.ts'
 import { parseRef } from '../../value/ref.ts'
 
@@ -41,7 +41,7 @@ const note: Question = {
   member: 'note',
 }
 
-const asked = ({ id, ref, title, description, schema }: Spec): Question => ({
+const questionOfSpec = ({ id, ref, title, description, schema }: Spec): Question => ({
   key: id,
   title,
   description,
@@ -72,23 +72,23 @@ export async function readQuestions(
   )
   const specs = found.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
   return {
-    list: [...(specs.length > 0 ? specs.map(asked) : [thumb]), note],
+    list: [...(specs.length > 0 ? specs.map(questionOfSpec) : [thumb]), note],
     missing: refs.filter((_, index) => found[index]?.status === 'rejected'),
   }
 }
 
 /** Undefined where the question was not answered. */
 export function answerOf(question: Question, draft: Draft): Answer | undefined {
-  const { json } = judged(question.field, draft)
+  const { json } = validateDraft(question.field, draft)
   if (json === undefined) return undefined
   const { type, annotationRef, member } = question
   return { type, ...(annotationRef && { annotationRef }), payload: `{"${member}":${json}}` }
 }
 
 /** The latest earlier answer to a question. */
-export function givenOf(
+export function earlierAnswerOf(
   question: Question,
-  given: readonly Given[],
+  given: readonly EarlierAnswer[],
 ): { id: string; node: JsonNode } | undefined {
   const last = given.findLast(({ type }) => type === question.type)
   const node = nodeAt(last?.payload, question.member)

@@ -1,26 +1,34 @@
 import { batch, computed, signal } from '@preact/signals'
 import type { Draft } from '../../review/draft.ts'
-import { Refused } from '../../server/ask.ts'
 import { type QueueItem, type QueueStats, readStats } from '../../server/queues.ts'
+import { RefusedError } from '../../server/request.ts'
 import { readItem, releaseItem, reopenItem } from '../../server/reviews.ts'
 import { isSignedIn } from '../../server/session-half.ts'
-import { createHandOut, type Reviewed } from './hand-out.ts'
-import { type Held, holdOf, type Save, saveOf, untilFrom, writeAll, writeAnswers } from './held.ts'
+import { createItemSource, type ReviewContext } from './item-source.ts'
+import {
+  type LeasedItem,
+  leaseEnd,
+  loadLeasedItem,
+  type Save,
+  saveOf,
+  writeAll,
+  writeAnswers,
+} from './leased-item.ts'
 import { createOutbox } from './outbox.ts'
 import { createPresence } from './presence.ts'
 import { findProblems, problemsIn } from './problems.ts'
 import { openUnsent } from './unsent.ts'
 
-interface Given extends Reviewed {
+interface Given extends ReviewContext {
   /** Called with the id of the current item. */
   onItem(item: string | undefined): void
 }
 
 type Phase =
   | { kind: 'looking' }
-  | { kind: 'item'; held: Held }
+  | { kind: 'item'; held: LeasedItem }
   /** This reviewer has completed or skipped it already. */
-  | { kind: 'finished'; held: Held }
+  | { kind: 'finished'; held: LeasedItem }
   | { kind: 'none' }
   | { kind: 'failed'; error: Error }
 
@@ -47,12 +55,12 @@ export function createReview(given: Given) {
   let isClosed = false
 
   const current = computed(() => (phase.value.kind === 'item' ? phase.value.held : undefined))
-  const handOut = createHandOut(given, unsaved)
+  const handOut = createItemSource(given, unsaved)
   const presence = createPresence(given, current, (held) => {
-    void handOut.renewAhead(held).catch(() => undefined)
+    void handOut.renewPrefetched(held).catch(() => undefined)
   })
 
-  function show(held: Held): void {
+  function show(held: LeasedItem): void {
     batch(() => {
       phase.value = { kind: isFinished(held.item) ? 'finished' : 'item', held }
       problems.value = new Map()
@@ -61,7 +69,7 @@ export function createReview(given: Given) {
     onItem(held.item.id)
     if (phase.value.kind !== 'item') return
     void presence.beat()
-    handOut.fetchAhead(held)
+    handOut.prefetch(held)
   }
 
   const isFinished = ({ own_annotation_state: state }: QueueItem) =>
@@ -82,12 +90,12 @@ export function createReview(given: Given) {
     }
   }
 
-  async function holdAgain(id: string): Promise<Held> {
+  async function holdAgain(id: string): Promise<LeasedItem> {
     const asked = performance.now()
     const item = await readItem(project, queue, id)
     if (item === undefined)
-      throw new Refused(404, 'not_found', 'It was removed from the queue, or was never in it.')
-    return holdOf({ project, queue, user }, questions, item, untilFrom(asked))
+      throw new RefusedError(404, 'not_found', 'It was removed from the queue, or was never in it.')
+    return loadLeasedItem({ project, queue, user }, questions, item, leaseEnd(asked))
   }
 
   async function open(id: string): Promise<void> {
@@ -129,7 +137,7 @@ export function createReview(given: Given) {
         save.remove = []
       } catch (error) {
         problems.value = problemsIn(save, error as Error)
-        if (!(error instanceof Refused) || problems.value.size === 0) {
+        if (!(error instanceof RefusedError) || problems.value.size === 0) {
           problems.value = new Map()
           refused.value = { save, error: error as Error }
         }
@@ -258,7 +266,7 @@ export function createReview(given: Given) {
       }
       problems.value = problemsIn(given.save, given.error)
     },
-    async reopen(held: Held): Promise<void> {
+    async reopen(held: LeasedItem): Promise<void> {
       await comeBack(saveOf(held, questions, 'completed'), true)
     },
     /** Seconds per item since this review began. */

@@ -1,16 +1,16 @@
 import { useEffect, useMemo, useState } from 'preact/hooks'
-import { useKeys } from '../../parts/keys.ts'
+import { useShortcuts } from '../../parts/shortcuts.ts'
 import { Empty, Failed, FailedScreen, Skeleton } from '../../parts/states.tsx'
-import { paths } from '../../places.ts'
-import { goneQueue } from '../../review/gone-queue.ts'
-import { go, guardLeaving, search, setSearch } from '../../routes.ts'
+import { missingQueue } from '../../review/missing-queue.ts'
+import { guardLeaving, navigate, search, setSearch } from '../../router.ts'
+import { paths } from '../../routes.ts'
 import { useLoading } from '../../server/loading.ts'
 import { type Queue, readQueue } from '../../server/queues.ts'
-import { who } from '../../server/session.ts'
+import { currentUser } from '../../server/session.ts'
 import { Bar } from './bar.tsx'
 import { Form } from './form.tsx'
+import { ItemView } from './item-view.tsx'
 import { type Questions, readQuestions } from './questions.ts'
-import { Reading } from './reading.tsx'
 import { createReview } from './review.ts'
 
 async function readAll(project: string, queue: string, signal: AbortSignal) {
@@ -20,9 +20,9 @@ async function readAll(project: string, queue: string, signal: AbortSignal) {
 
 /** Reviews a queue by keys: one item is shown, the next is already loaded. */
 export function ReviewScreen({ project, queue }: { project: string; queue: string }) {
-  const { value, error, again } = useLoading((signal) => readAll(project, queue, signal), [project, queue])
+  const { value, error, reload } = useLoading((signal) => readAll(project, queue, signal), [project, queue])
   if (error) {
-    return <FailedScreen name="Review" {...{ error, again }} gone={goneQueue(project)} />
+    return <FailedScreen name="Review" {...{ error, retry: reload }} missing={missingQueue(project)} />
   }
   if (value === undefined) {
     return (
@@ -46,7 +46,7 @@ function Reviewing({ project, queue, questions }: Props) {
       createReview({
         project,
         queue: queue.id,
-        user: who.value?.user ?? '',
+        user: currentUser.value?.user ?? '',
         questions: questions.list,
         annotators: annotatorsIn(search.value.get('annotators')),
         onItem: (item) => setSearch({ item }),
@@ -66,7 +66,7 @@ function Reviewing({ project, queue, questions }: Props) {
   const phase = review.phase.value
   const held = phase.kind === 'item' || phase.kind === 'finished' ? phase.held : undefined
   const isThere = phase.kind === 'item'
-  useKeys('Review', [
+  useShortcuts('Review', [
     {
       keys: ['Ctrl+Enter'],
       does: 'Complete and go to the next item',
@@ -89,7 +89,7 @@ function Reviewing({ project, queue, questions }: Props) {
         window.open(paths.trace(project, trace, call), '_blank', 'noopener')
       },
     },
-    { keys: ['Escape'], does: 'Back to the queue', run: () => go(paths.queue(project, queue.id)) },
+    { keys: ['Escape'], does: 'Back to the queue', run: () => navigate(paths.queue(project, queue.id)) },
   ])
   return (
     <main class="screen review">
@@ -98,15 +98,15 @@ function Reviewing({ project, queue, questions }: Props) {
       {phase.kind === 'failed' && (
         <Failed
           error={phase.error}
-          again={() => void review.lookFurther()}
-          gone={{ title: 'Item not found', href: paths.queue(project, queue.id), to: 'Open queue' }}
+          retry={() => void review.lookFurther()}
+          missing={{ title: 'Item not found', href: paths.queue(project, queue.id), to: 'Open queue' }}
         />
       )}
       {phase.kind === 'looking' && <Skeleton rows={12} />}
       {phase.kind === 'none' && <Done project={project} queue={queue} review={review} />}
       {held && (
         <div class="review-body">
-          <Reading key={held.item.id} {...{ project, held, isWhole }} onWhole={setWhole} />
+          <ItemView key={held.item.id} {...{ project, held, isWhole }} onWhole={setWhole} />
           <Form
             key={`form ${held.item.id} ${isThere}`}
             {...{ review, held, questions, isFinished: !isThere }}

@@ -1,5 +1,5 @@
 import type { Draft } from '../../review/draft.ts'
-import type { Save } from './held.ts'
+import type { Save } from './leased-item.ts'
 
 /** A finished item whose writes the server may not have. */
 interface UnsentSave extends Pick<Save, 'state' | 'add' | 'replace' | 'remove'> {

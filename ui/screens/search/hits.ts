@@ -1,6 +1,6 @@
-import { type Found, searchCalls } from '../../server/views.ts'
+import { type SearchResults, searchCalls } from '../../server/views.ts'
 
-export type Hit = Found['found'][number]
+export type Hit = SearchResults['found'][number]
 
 interface HitsWanted {
   project: string
@@ -14,7 +14,7 @@ export interface Hits {
   hits: readonly Hit[]
   /** Where the next page begins; null where there is none. */
   next: string | null
-  searchable: Found['searchable']
+  searchable: SearchResults['searchable']
 }
 
 export async function readHits(

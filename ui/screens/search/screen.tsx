@@ -2,15 +2,15 @@ import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { ExportButton } from '../../export/button.tsx'
 import { contents } from '../../export/contents.ts'
 import { Icon } from '../../parts/icon.tsx'
-import { useKeptPlace, useKeptScroll } from '../../parts/kept-place.ts'
-import { type KeyBinding, useKeys } from '../../parts/keys.ts'
+import { useListPosition, useScrollRestoration } from '../../parts/list-position.ts'
+import { type Shortcut, useShortcuts } from '../../parts/shortcuts.ts'
 import { Empty, Failed, FailedScreen, Skeleton } from '../../parts/states.tsx'
 import { Status } from '../../parts/status.tsx'
 import { Time } from '../../parts/time.tsx'
-import { paths } from '../../places.ts'
-import { go, search, setSearch } from '../../routes.ts'
-import { isForbidden } from '../../server/ask.ts'
+import { navigate, search, setSearch } from '../../router.ts'
+import { paths } from '../../routes.ts'
 import { nameOf } from '../../server/calls.ts'
+import { isForbidden } from '../../server/request.ts'
 import { countText, durationText } from '../../value/units.ts'
 import { FilterText } from '../calls/filter-bar.tsx'
 import { pathOfCall } from '../calls/line.tsx'
@@ -28,7 +28,7 @@ export function SearchScreen({ project }: { project: string }) {
   const text = search.value.get('q') ?? ''
   const field = useRef<HTMLInputElement>(null)
   const [body, list] = [useRef<HTMLDivElement>(null), useRef<HTMLOListElement>(null)]
-  const kept = useKeptPlace(`${project} ${text}`)
+  const kept = useListPosition(`${project} ${text}`)
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
   const [draft, setDraft] = useState(text)
   const [state, setState] = useState<State>()
@@ -77,26 +77,26 @@ export function SearchScreen({ project }: { project: string }) {
     setSearch({ q: next })
   }
   const hits = state?.hits ?? []
-  const isThere = state?.of === text
-  const keepPlace = useKeptScroll(kept, { ...{ scroller: body, isThere, active }, rows: hits.length })
+  const isLoaded = state?.of === text
+  const keepPlace = useScrollRestoration(kept, { ...{ scroller: body, isLoaded, active }, rows: hits.length })
   const move = (by: number) => {
     const next = Math.min(hits.length - 1, Math.max(0, active + by))
     setActive(next)
     list.current?.children[next]?.scrollIntoView({ block: 'nearest' })
   }
   const current = hits[active]?.call
-  const asking: KeyBinding[] = [
+  const asking: Shortcut[] = [
     { keys: ['/', 'f'], does: 'New search', run: () => field.current?.focus() },
     { keys: ['m'], does: 'Show more', run: () => state?.next && read(state.next) },
   ]
-  useKeys('Search', [
+  useShortcuts('Search', [
     ...(isFile ? [] : asking),
     { keys: ['j', 'ArrowDown'], does: 'Next call', run: () => move(1) },
     { keys: ['k', 'ArrowUp'], does: 'Previous call', run: () => move(-1) },
     {
       keys: ['Enter', 'o'],
       does: 'Open call',
-      run: () => current && go(pathOfCall(project, current)),
+      run: () => current && navigate(pathOfCall(project, current)),
     },
   ])
   if (isForbidden(error)) return <FailedScreen name={`Search in ${project}`} error={error} />
@@ -159,7 +159,7 @@ export function SearchScreen({ project }: { project: string }) {
       )}
       <div class="search-body" ref={body} onScroll={() => keepPlace()}>
         {error ? (
-          <Failed error={error} again={() => setTurn(turn + 1)} />
+          <Failed error={error} retry={() => setTurn(turn + 1)} />
         ) : state === undefined ? (
           text === '' ? (
             <Empty title="Find calls by the words in them">

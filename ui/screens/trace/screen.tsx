@@ -1,14 +1,14 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { CallDetail } from '../../call/detail.tsx'
 import { ExportButton } from '../../export/button.tsx'
-import { toggled } from '../../filter/narrowing.ts'
+import { toggleValue } from '../../filter/facet-filter.ts'
 import { Icon } from '../../parts/icon.tsx'
-import { useKeptPlace, useKeptScroll } from '../../parts/kept-place.ts'
-import { useKeys } from '../../parts/keys.ts'
+import { useListPosition, useScrollRestoration } from '../../parts/list-position.ts'
+import { useShortcuts } from '../../parts/shortcuts.ts'
 import { Empty, FailedScreen, Skeleton } from '../../parts/states.tsx'
-import { VirtualRows } from '../../parts/virtual-rows.tsx'
-import { paths } from '../../places.ts'
-import { go, search, setSearch } from '../../routes.ts'
+import { VirtualList } from '../../parts/virtual-list.tsx'
+import { navigate, search, setSearch } from '../../router.ts'
+import { paths } from '../../routes.ts'
 import { mostOfTrace, readTrace, type TraceCall } from '../../server/calls.ts'
 import { useLoading } from '../../server/loading.ts'
 import { costText, countText, durationText } from '../../value/units.ts'
@@ -19,7 +19,7 @@ import { type Branch, costOfTrace, linesOf, type Span, spanOf, treeOf } from './
 
 /** The list of its calls, where they can be filtered and exported. */
 const asList = (project: string, trace: string) =>
-  paths.calls(project, { q: toggled('', { field: 'trace', value: trace, isJson: false }), all: '1' })
+  paths.calls(project, { q: toggleValue('', { field: 'trace', value: trace, isJson: false }), all: '1' })
 
 /** One trace: who called whom and when, and the selected call. */
 export function TraceScreen({ project, trace }: { project: string; trace: string }) {
@@ -27,7 +27,7 @@ export function TraceScreen({ project, trace }: { project: string; trace: string
     value: rows,
     isPart = false,
     error,
-    again,
+    reload,
   } = useLoading<TraceCall[]>((signal, show) => readTrace(project, trace, signal, show), [project, trace])
   const [closed, setClosed] = useState<ReadonlySet<string>>(new Set())
   const tree = useMemo(() => treeOf(rows ?? [], Date.now()), [rows])
@@ -46,9 +46,13 @@ export function TraceScreen({ project, trace }: { project: string; trace: string
   const chosen = search.value.get('call') ?? lines[0]?.row.id
   const at = lines.findIndex(({ row }) => row.id === chosen)
   const scroller = useRef<HTMLDivElement>(null)
-  const [sought, setSought] = useState(0)
-  const kept = useKeptPlace(trace)
-  const keepPlace = useKeptScroll(kept, { scroller, isThere: rows !== undefined && !isPart, active: at })
+  const [scrollRequest, setScrollRequest] = useState(0)
+  const kept = useListPosition(trace)
+  const keepPlace = useScrollRestoration(kept, {
+    scroller,
+    isLoaded: rows !== undefined && !isPart,
+    active: at,
+  })
 
   // A call in the address has to be visible, even if it is below a closed one.
   useEffect(() => {
@@ -58,7 +62,7 @@ export function TraceScreen({ project, trace }: { project: string; trace: string
   const choose = (index: number) => {
     const line = lines[Math.min(lines.length - 1, Math.max(0, index))]
     if (line) setSearch({ call: line.row.id })
-    setSought(sought + 1)
+    setScrollRequest(scrollRequest + 1)
   }
   const setOpen = (id: string, isOpen: boolean) => {
     const next = new Set(closed)
@@ -97,7 +101,7 @@ export function TraceScreen({ project, trace }: { project: string; trace: string
   }
   const isWaitedFor = (branch: Branch) => (critical.get(branch)?.length ?? 0) > 0
   const peer = (by: 1 | -1) => nextThat(by, ({ row }) => row.op_name === current?.row.op_name)
-  useKeys('Trace', [
+  useShortcuts('Trace', [
     { keys: ['j', 'ArrowDown'], does: 'Next call', run: () => choose(at + 1) },
     { keys: ['k', 'ArrowUp'], does: 'Previous call', run: () => choose(at - 1) },
     { keys: ['l', 'ArrowRight'], does: 'Expand, or go to the first child', run: inward },
@@ -111,10 +115,12 @@ export function TraceScreen({ project, trace }: { project: string; trace: string
     ...(gaps.length > 0 ? [{ keys: ['z'], does: 'Shorten gaps or show them in full', run: turnGaps }] : []),
     { keys: ['g g', 'Home'], does: 'First call', run: () => choose(0) },
     { keys: ['G', 'End'], does: 'Last call', run: () => choose(lines.length - 1) },
-    ...(isFile ? [] : [{ keys: ['Escape'], does: 'Back to the calls', run: () => go(paths.calls(project)) }]),
+    ...(isFile
+      ? []
+      : [{ keys: ['Escape'], does: 'Back to the calls', run: () => navigate(paths.calls(project)) }]),
   ])
 
-  if (error) return <FailedScreen name="Trace" {...{ error, again }} />
+  if (error) return <FailedScreen name="Trace" {...{ error, retry: reload }} />
   if (rows === undefined) {
     return (
       <main class="screen">
@@ -160,7 +166,7 @@ export function TraceScreen({ project, trace }: { project: string; trace: string
         )}
         <code class="muted">{trace}</code>
         {!isFile && (
-          <button type="button" class="icon-button" aria-label="Reload" onClick={again}>
+          <button type="button" class="icon-button" aria-label="Reload" onClick={reload}>
             <Icon name="refresh" />
           </button>
         )}
@@ -185,12 +191,12 @@ export function TraceScreen({ project, trace }: { project: string; trace: string
             onScroll={() => keepPlace()}
             aria-activedescendant={at === -1 ? undefined : `call-${at}`}
           >
-            <VirtualRows
+            <VirtualList
               scroller={scroller}
               count={lines.length}
               height={lineHeight}
               active={at}
-              sought={sought}
+              scrollRequest={scrollRequest}
               row={(index, top) => {
                 const branch = lines[index]
                 return (
@@ -211,7 +217,7 @@ export function TraceScreen({ project, trace }: { project: string; trace: string
           </div>
         </div>
         <div class="trace-detail">
-          {chosen !== undefined && <CallDetail project={project} call={chosen} onChanged={again} />}
+          {chosen !== undefined && <CallDetail project={project} call={chosen} onChanged={reload} />}
         </div>
       </div>
     </main>

@@ -1,0 +1,31 @@
+import type { ComponentChildren } from 'preact'
+
+interface Props {
+  /** The error of the last attempt. */
+  failure: Error | undefined
+  onClose(): void
+  canSubmit: boolean
+  /** Label of the submit button. */
+  children: ComponentChildren
+}
+
+/** The buttons below the fields of a dialog, and the error. */
+export function FormFooter({ failure, onClose, canSubmit, children }: Props) {
+  return (
+    <>
+      {failure && (
+        <p class="problem" role="alert">
+          {failure.message}
+        </p>
+      )}
+      <div class="dialog-buttons">
+        <button type="button" onClick={onClose}>
+          Cancel
+        </button>
+        <button type="submit" class="main-button" disabled={!canSubmit}>
+          {children}
+        </button>
+      </div>
+    </>
+  )
+}

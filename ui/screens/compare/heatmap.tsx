@@ -1,0 +1,110 @@
+import type { ScoresAnswer } from '../../server/evaluations.ts'
+import { numberText } from '../../value/scores.ts'
+import { countText } from '../../value/units.ts'
+
+const size = 240
+
+interface Props {
+  heat: NonNullable<ScoresAnswer['heat']>
+  least: number
+  most: number
+  base: string
+  other: string
+  onChoose(x: number, y: number): void
+}
+
+/** Rows counted by their means in two runs. Cells above the diagonal are better in the other run. */
+export function Heatmap({ heat: { bins, cells }, least, most, base, other, onChoose }: Props) {
+  const cell = size / bins
+  const highest = Math.max(1, ...cells.map(([, , rows]) => rows))
+  const at = (bin: number) => numberText(least + ((most - least) / bins) * bin)
+  const label = (x: number, y: number, rows: number) =>
+    `${base} ${at(x)} to ${at(x + 1)}, ${other} ${at(y)} to ${at(y + 1)}: ${countText(rows)} rows`
+  return (
+    <figure class="heat">
+      <svg
+        viewBox={`0 0 ${size} ${size}`}
+        role="img"
+        onPointerUp={(event) => {
+          const { left, top, width } = event.currentTarget.getBoundingClientRect()
+          const bin = (at: number) => Math.min(bins - 1, Math.max(0, Math.floor((at / width) * bins)))
+          const [x, y] = [bin(event.clientX - left), bins - 1 - bin(event.clientY - top)]
+          if (cells.some(([one, other]) => one === x && other === y)) onChoose(x, y)
+        }}
+        aria-label={`Rows by their scores in ${base} and in ${other}; the table below has the numbers`}
+      >
+        <rect class="heat-ground" width={size} height={size} />
+        <line class="heat-same" x1="0" y1={size} x2={size} y2="0" />
+        {cells.map(([x, y, rows]) => (
+          <rect
+            key={`${x} ${y}`}
+            class={y > x ? 'is-better' : y < x ? 'is-worse' : 'is-same'}
+            x={x * cell}
+            y={size - (y + 1) * cell}
+            width={cell}
+            height={cell}
+            // Even a single row has to be visible.
+            fill-opacity={0.25 + 0.75 * Math.sqrt(rows / highest)}
+          >
+            <title>{label(x, y, rows)}</title>
+          </rect>
+        ))}
+      </svg>
+      <figcaption class="muted">
+        <span>
+          → {base}, ↑ {other}; {numberText(least)} to {numberText(most)}
+        </span>
+      </figcaption>
+      <details>
+        <summary>Show as table</summary>
+        <div class="chart-table">
+          <table>
+            <thead>
+              <tr>
+                <th scope="col">{base}</th>
+                <th scope="col">{other}</th>
+                <th scope="col">Rows</th>
+                <th scope="col">
+                  <span class="hidden-text">Filter</span>
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {cells
+                .toSorted(([, , a], [, , b]) => b - a)
+                .slice(0, mostListed)
+                .map(([x, y, rows]) => (
+                  <tr key={`${x} ${y}`}>
+                    <td>
+                      {at(x)} to {at(x + 1)}
+                    </td>
+                    <td>
+                      {at(y)} to {at(y + 1)}
+                    </td>
+                    <td>{countText(rows)}</td>
+                    <td>
+                      <button
+                        type="button"
+                        class="quiet"
+                        aria-label={`Only these: ${label(x, y, rows)}`}
+                        onClick={() => onChoose(x, y)}
+                      >
+                        only these
+                      </button>
+                    </td>
+                  </tr>
+                ))}
+            </tbody>
+          </table>
+          {cells.length > mostListed && (
+            <p class="muted">
+              The {mostListed} largest of {countText(cells.length)} cells.
+            </p>
+          )}
+        </div>
+      </details>
+    </figure>
+  )
+}
+
+const mostListed = 200
