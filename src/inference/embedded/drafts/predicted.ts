@@ -1,4 +1,4 @@
-import { kindOfMatch, moved, weight, weightOfAll } from './chances.ts'
+import { kindOfMatch, movingAverage, weightOfAll, weightOfAnswer } from './chances.ts'
 
 /** When the position in the text is lost, so many positions before and after it are compared, … */
 const mostPlaces = 128
@@ -63,8 +63,8 @@ export function createPredicted(
 
   function note(wasRight: boolean): void {
     const kind = kindOfMatch(matched)
-    own[kind] = moved(own[kind], wasRight, weight)
-    ofAll[kind] = moved(ofAll[kind], wasRight, weightOfAll)
+    own[kind] = movingAverage(own[kind], wasRight, weightOfAnswer)
+    ofAll[kind] = movingAverage(ofAll[kind], wasRight, weightOfAll)
   }
 
   return {

@@ -1,7 +1,7 @@
 import { type Refusal, refuse } from '../../../domain/refusals.ts'
 import type { Generation, GenerationEvent, Lane, Run } from '../../backend.ts'
 import type { Pooled, PoolingRequest } from '../../pooling.ts'
-import { checkBackgroundRoom, checkQueueRoom, mostBackground } from '../checks.ts'
+import { checkBackgroundRoom, checkQueueRoom, maxBackground } from '../checks.ts'
 import { createRunEvents, type RunEvents } from '../events/run-events.ts'
 import { receivedEvent } from '../events/sent-events.ts'
 import type { Answer, EngineOptions, Question } from '../protocol.ts'
@@ -121,7 +121,7 @@ export function createQuestions({ parallel, queue }: Pick<EngineOptions, 'parall
       return open.length
     },
     async text(engine: EngineProcess, text: Text, signal: AbortSignal): Promise<Answer> {
-      if (asked.size >= parallel + queue + mostBackground + mostTexts) {
+      if (asked.size >= parallel + queue + maxBackground + mostTexts) {
         throw refuse('engine_queue_full', { limit: mostTexts })
       }
       return ask(engine, (id) => ({ ...text, id }), signal)

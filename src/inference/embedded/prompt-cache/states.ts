@@ -21,7 +21,7 @@ interface Checkpoints {
  * everything. Reading them also warms up the weights. Undefined when no file can be written; the model is served all
  * the same.
  */
-export async function lookAtCheckpoints(
+export async function inspectCheckpoints(
   binding: Binding,
   context: AddonContext,
 ): Promise<Checkpoints | undefined> {
@@ -58,7 +58,7 @@ async function inTemporaryFolder<Result>(use: (folder: string) => Promise<Result
 }
 
 /** A copy of the state of a sequence. */
-export async function keepState(binding: Binding, context: AddonContext, sequence: number) {
+export async function saveState(binding: Binding, context: AddonContext, sequence: number) {
   const checkpoint = new binding.AddonContextSequenceCheckpoint()
   await checkpoint.init(context, sequence)
   return {

@@ -28,7 +28,7 @@ const dispose = (sampler: AddonSampler) => sampler.dispose()
  *
  * Under a mask, best, top and total cost the same; the first time, each takes another 500 at 50 k to be prepared.
  */
-export function createReading(
+export function createLogitsReader(
   binding: Binding,
   context: AddonContext,
   model: AddonModel,

@@ -6,7 +6,7 @@ import type { Sequence } from '../sequences.ts'
  * were read. Only when the next request would overwrite something, and only what is cheap to copy, given how many are
  * lost before it.
  */
-export function createKeepingAhead(
+export function createIdleSaves(
   sequences: readonly Sequence[],
   isCheap: (sequence: Sequence, before: number) => boolean,
 ) {

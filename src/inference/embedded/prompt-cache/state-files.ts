@@ -18,14 +18,14 @@ import { crc32 } from 'node:zlib'
 import type { NativeContext } from '../native.ts'
 
 /** What a sequence had read, in a file of its own. */
-export interface KeptFile {
+export interface StateFile {
   readonly path: string
   readonly bytes: number
 }
 
 /** A file that exists when the engine starts. */
 interface FoundFile {
-  file: KeptFile
+  file: StateFile
   tokens: Uint32Array
   key: string
 }
@@ -71,7 +71,7 @@ export function createStateFiles({ context, folder, fingerprint, say }: StateFil
   /** Another server on this folder may write the same prompt at the same time. */
   const own = `.${process.pid}-${randomBytes(4).toString('hex')}${unfinished}`
 
-  function remove({ path }: Pick<KeptFile, 'path'>): void {
+  function remove({ path }: Pick<StateFile, 'path'>): void {
     try {
       rmSync(path, { force: true, recursive: true })
     } catch (error) {
@@ -117,7 +117,7 @@ export function createStateFiles({ context, folder, fingerprint, say }: StateFil
       return good.sort((one, other) => one.changed - other.changed)
     },
     /** Undefined when it could not be written; the log has the reason. */
-    async save(sequence: number, tokens: readonly number[], key: string): Promise<KeptFile | undefined> {
+    async save(sequence: number, tokens: readonly number[], key: string): Promise<StateFile | undefined> {
       const read = Uint32Array.from(tokens)
       const name = createHash('sha256').update(key).update(read).digest('hex').slice(0, 32)
       const path = join(folder, name + ending)
@@ -141,7 +141,7 @@ export function createStateFiles({ context, folder, fingerprint, say }: StateFil
       }
     },
     /** Gives the sequence the first `count` tokens. False when it is empty instead; the file is then removed. */
-    async load(file: KeptFile, tokens: number, to: number, count: number): Promise<boolean> {
+    async load(file: StateFile, tokens: number, to: number, count: number): Promise<boolean> {
       try {
         const trailer = readTrailer(file.path)
         const sum = trailer && (await sumOf(file.path, trailer.bytes))

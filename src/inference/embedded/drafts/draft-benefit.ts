@@ -1,4 +1,4 @@
-import type { HowToDraft } from './how-to-draft.ts'
+import type { DraftSettings } from './draft-settings.ts'
 
 /** So many of the latest batches of each kind are compared, … */
 const latest = 16
@@ -33,7 +33,7 @@ interface Writers {
  * the number of threads, and on what else the machine does, so both kinds are measured. A single writer has nothing to
  * lose, nor have models in which rows cost almost nothing (`isPaired`).
  */
-export function createWorthAhead({ isPaired }: Pick<HowToDraft, 'isPaired'>) {
+export function createDraftBenefit({ isPaired }: Pick<DraftSettings, 'isPaired'>) {
   const all = new Map<number, Writers>()
 
   function of(writers: number): Writers {

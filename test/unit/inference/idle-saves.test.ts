@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createKeepingAhead } from '../../../src/inference/embedded/kept/ahead.ts'
+import { createIdleSaves } from '../../../src/inference/embedded/prompt-cache/idle-saves.ts'
 import { createSequences } from '../../../src/inference/embedded/sequences.ts'
 
 /** Three sequences of these lengths, used one after the other. */
@@ -17,7 +17,7 @@ function threeOf(...lengths: [number, number, number]) {
 
 test('each sequence is kept once after each use, the least recently used first', () => {
   const sequences = threeOf(5, 6, 7)
-  const next = createKeepingAhead(sequences.all, () => true)
+  const next = createIdleSaves(sequences.all, () => true)
   const used = sequences.all.toSorted((one, other) => one.used - other.used)
   assert.deepEqual([next(), next(), next(), next()], [...used, undefined])
   const taken = sequences.takeAny()
@@ -30,14 +30,14 @@ test('each sequence is kept once after each use, the least recently used first',
 
 test('nothing is kept while a sequence is empty, because the next request uses that one', () => {
   const sequences = threeOf(5, 0, 7)
-  const next = createKeepingAhead(sequences.all, () => true)
+  const next = createIdleSaves(sequences.all, () => true)
   assert.equal(next(), undefined)
 })
 
 test('each sequence is checked with the number of those that are lost before it', () => {
   const sequences = threeOf(5, 6, 7)
   const inOrder = sequences.all.toSorted((one, other) => one.used - other.used)
-  const next = createKeepingAhead(sequences.all, (one, before) => {
+  const next = createIdleSaves(sequences.all, (one, before) => {
     assert.equal(before, inOrder.indexOf(one))
     return before < 2
   })
@@ -46,7 +46,7 @@ test('each sequence is checked with the number of those that are lost before it'
 
 test('a sequence that takes long to copy is left until its cells are needed', () => {
   const sequences = threeOf(5, 600, 7)
-  const next = createKeepingAhead(sequences.all, ({ tokens }) => tokens.length < 100)
+  const next = createIdleSaves(sequences.all, ({ tokens }) => tokens.length < 100)
   assert.deepEqual(
     [next(), next(), next()].map((one) => one?.tokens.length),
     [5, 7, undefined],

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createWorthAhead } from '../../../src/inference/embedded/drafts/worth-ahead.ts'
+import { createDraftBenefit } from '../../../src/inference/embedded/drafts/draft-benefit.ts'
 
 interface Cost {
   tokens: number
@@ -9,7 +9,7 @@ interface Cost {
 
 /** What each batch of four writers did, given the cost of each way: `a` for reading ahead, `p` for plain. */
 function played(
-  worth: ReturnType<typeof createWorthAhead>,
+  worth: ReturnType<typeof createDraftBenefit>,
   batches: number,
   ahead: Cost,
   plain: Cost,
@@ -25,14 +25,14 @@ function played(
 const plain = { tokens: 4, ms: 20 }
 
 test('the faster way is used after the other was tried', () => {
-  const faster = createWorthAhead({ isPaired: false })
+  const faster = createDraftBenefit({ isPaired: false })
   assert.equal(played(faster, 30, { tokens: 20, ms: 70 }, plain), `${'a'.repeat(8)}pppp${'a'.repeat(18)}`)
-  const slower = createWorthAhead({ isPaired: false })
+  const slower = createDraftBenefit({ isPaired: false })
   assert.equal(played(slower, 30, { tokens: 20, ms: 300 }, plain), `${'a'.repeat(8)}${'p'.repeat(22)}`)
 })
 
 test('occasional attempts find out that reading ahead has become faster', () => {
-  const worth = createWorthAhead({ isPaired: false })
+  const worth = createDraftBenefit({ isPaired: false })
   played(worth, 30, { tokens: 20, ms: 300 }, plain)
   const later = played(worth, 2000, { tokens: 20, ms: 70 }, plain)
   assert.match(later, /^p+a/)
@@ -40,7 +40,7 @@ test('occasional attempts find out that reading ahead has become faster', () => 
 })
 
 test('a single delayed batch changes nothing', () => {
-  const worth = createWorthAhead({ isPaired: false })
+  const worth = createDraftBenefit({ isPaired: false })
   played(worth, 20, { tokens: 20, ms: 70 }, plain)
   assert.equal(worth.isWorth(4), true)
   worth.took(4, true, 20, 5_000)
@@ -48,15 +48,15 @@ test('a single delayed batch changes nothing', () => {
 })
 
 test('each number of writers is measured separately', () => {
-  const worth = createWorthAhead({ isPaired: false })
+  const worth = createDraftBenefit({ isPaired: false })
   played(worth, 30, { tokens: 20, ms: 300 }, plain)
   assert.equal(worth.isWorth(4), false)
   assert.equal(worth.isWorth(3), true)
 })
 
 test('a single writer always reads ahead, and so does a model whose rows cost almost nothing', () => {
-  const alone = createWorthAhead({ isPaired: false })
-  const paired = createWorthAhead({ isPaired: true })
+  const alone = createDraftBenefit({ isPaired: false })
+  const paired = createDraftBenefit({ isPaired: true })
   for (let turn = 0; turn < 300; turn++) {
     assert.ok(alone.isWorth(1) && paired.isWorth(4))
     alone.took(1, true, 2, 500)

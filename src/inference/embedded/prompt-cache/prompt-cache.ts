@@ -1,42 +1,42 @@
 import type { PromptCacheLoad } from '../../backend.ts'
 import type { NativeContext } from '../native.ts'
 import { commonLength, type Sequence } from '../sequences.ts'
-import type { KeptFile, StateFiles } from './state-files.ts'
+import type { StateFile, StateFiles } from './state-files.ts'
 
 /** What a sequence had read, kept outside of the context after its cells were needed: in memory, on disk, or both. */
-export interface KeptPrompt {
+export interface CachedPrompt {
   readonly tokens: Uint32Array
   /** Only prompts with this key may share it, as with that of the sequence. */
   readonly key: string | undefined
-  state: KeptState | undefined
-  file: KeptFile | undefined
+  state: SavedState | undefined
+  file: StateFile | undefined
   /** Increases with every use: the smallest is dropped first. */
   used: number
 }
 
-export type KeptState = Awaited<ReturnType<NativeContext['keep']>>
+export type SavedState = Awaited<ReturnType<NativeContext['keep']>>
 
 /** A kept prompt that begins like the given one. */
 export interface FoundPrompt {
-  kept: KeptPrompt
+  kept: CachedPrompt
   shared: number
   /** Restoring it takes as long as reading this many tokens. */
   costs: number
 }
 
-interface KeepingParts {
+interface PromptCacheParts {
   context: Pick<NativeContext, 'keep' | 'bytesOfToken'>
   /** Bytes. */
   bound: number
   /** Where prompts are kept across restarts of the engine. */
-  disk?: KeptOnDisk | undefined
+  disk?: DiskCacheOptions | undefined
   /** Fewer tokens than this are read again faster than they are kept. */
   least: number
   /** How long reading so many tokens takes; undefined until that is known. */
   readMs(tokens: number): number | undefined
 }
 
-export interface KeptOnDisk {
+export interface DiskCacheOptions {
   files: Pick<StateFiles, 'found' | 'save' | 'load' | 'remove'>
   /** Bytes. */
   bound: number
@@ -53,7 +53,7 @@ const seldom = 4
  * A copy that is not made is not measured either, so each one that is skipped makes the estimate a little smaller.
  * Otherwise a few slow copies on a busy machine would turn keeping off for good.
  */
-const forgetting = 0.97
+const decayFactor = 0.97
 
 /** Until the speed is known: bytes copied per millisecond. */
 const firstBytesOfMs = 500_000
@@ -77,15 +77,15 @@ const tokensOfBatch = 64
  * and one for disk. Keeping and restoring are copies; on a CPU, reading takes fifty times as long. All are measured,
  * and copies that would not pay are skipped.
  */
-export function createKeptPrompts({ context, bound, disk, least, readMs }: KeepingParts) {
-  const all = new Set<KeptPrompt>()
+export function createPromptCache({ context, bound, disk, least, readMs }: PromptCacheParts) {
+  const all = new Set<CachedPrompt>()
   const { bytesOfToken = 0 } = context
   const isPossible = context.bytesOfToken !== undefined
   const memory = createStore(isPossible ? bound : 0)
   const onDisk = createStore(isPossible ? (disk?.bound ?? 0) : 0)
   let uses = 0
   /** The last result of `find` is not dropped until it has been restored. */
-  let wanted: KeptPrompt | undefined
+  let wanted: CachedPrompt | undefined
   const counts = { kept: 0, restored: 0, dropped: 0, skipped: 0 }
   const diskCounts = { written: 0, restored: 0, removed: 0, failed: 0 }
   const keyed = (key: string | undefined) => (disk === undefined ? key : disk.keyOf(key))
@@ -97,7 +97,7 @@ export function createKeptPrompts({ context, bound, disk, least, readMs }: Keepi
   }
   makeDiskRoom(0)
 
-  function dropState(one: KeptPrompt): void {
+  function dropState(one: CachedPrompt): void {
     if (one.state === undefined) return
     memory.bytes -= one.state.bytes
     memory.prompts--
@@ -106,7 +106,7 @@ export function createKeptPrompts({ context, bound, disk, least, readMs }: Keepi
     if (one.file === undefined) all.delete(one)
   }
 
-  function dropFile(one: KeptPrompt): void {
+  function dropFile(one: CachedPrompt): void {
     if (one.file === undefined) return
     onDisk.bytes -= one.file.bytes
     onDisk.prompts--
@@ -141,7 +141,7 @@ export function createKeptPrompts({ context, bound, disk, least, readMs }: Keepi
   }
 
   /** A kept prompt with the same key that contains these tokens as its beginning. */
-  function keptWith(tokens: readonly number[], key: string | undefined): KeptPrompt | undefined {
+  function keptWith(tokens: readonly number[], key: string | undefined): CachedPrompt | undefined {
     for (const one of all) if (one.key === key && beginsWith(one.tokens, tokens)) return one
     return undefined
   }
@@ -152,11 +152,11 @@ export function createKeptPrompts({ context, bound, disk, least, readMs }: Keepi
   }
 
   /** How long restoring it takes, in milliseconds. */
-  function restoreMs({ state, file }: KeptPrompt): number {
+  function restoreMs({ state, file }: CachedPrompt): number {
     return state ? state.bytes * memory.restoreMsOfByte : (file?.bytes ?? 0) * onDisk.restoreMsOfByte
   }
 
-  async function toMemory(one: KeptPrompt, sequence: number, needed: number): Promise<void> {
+  async function toMemory(one: CachedPrompt, sequence: number, needed: number): Promise<void> {
     if (!makeRoom(needed)) return
     memory.bytes += needed
     const since = performance.now()
@@ -168,7 +168,7 @@ export function createKeptPrompts({ context, bound, disk, least, readMs }: Keepi
     counts.kept++
   }
 
-  async function toDisk(one: KeptPrompt, sequence: number, needed: number): Promise<void> {
+  async function toDisk(one: CachedPrompt, sequence: number, needed: number): Promise<void> {
     if (disk === undefined || !makeDiskRoom(needed)) return
     const since = performance.now()
     const file = await disk.files.save(sequence, Array.from(one.tokens), one.key ?? '')
@@ -197,7 +197,7 @@ export function createKeptPrompts({ context, bound, disk, least, readMs }: Keepi
       wanted = undefined
       if (all.size === 0) return undefined
       const key = keyed(salt)
-      let best: { kept: KeptPrompt; shared: number } | undefined
+      let best: { kept: CachedPrompt; shared: number } | undefined
       for (const kept of all) {
         if (kept.key !== key) continue
         // Of two that share equally much, the one that is restored faster. Many begin with the same instructions: one
@@ -241,7 +241,7 @@ export function createKeptPrompts({ context, bound, disk, least, readMs }: Keepi
         const ms = needed * store.keepMsOfByte
         if (needed > store.bound || ms > leftMs) return false
         if (tokensOf(ms) * seldom > lost) {
-          store.keepMsOfByte *= forgetting
+          store.keepMsOfByte *= decayFactor
           return false
         }
         leftMs -= ms
@@ -257,7 +257,7 @@ export function createKeptPrompts({ context, bound, disk, least, readMs }: Keepi
         (one) => one !== wanted && one.key === key && beginsWith(tokens, one.tokens),
       )
       for (const one of parts) dropState(one)
-      const one: KeptPrompt = {
+      const one: CachedPrompt = {
         tokens: Uint32Array.from(tokens),
         key,
         state: undefined,
@@ -307,7 +307,7 @@ export function createKeptPrompts({ context, bound, disk, least, readMs }: Keepi
       const isLate = (needed: number) => performance.now() + needed * onDisk.keepMsOfByte > until
       // What is written now does not evict what was written just before it.
       let room = onDisk.bound
-      const write = async (one: KeptPrompt, sequence: number) => {
+      const write = async (one: CachedPrompt, sequence: number) => {
         const needed = one.tokens.length * bytesOfToken
         if (needed > room || isLate(needed)) return
         one.used = ++uses

@@ -9,7 +9,7 @@ const shortestMatch = 2
  * after them the last time: text that is copied or edited continues as it did before. Of the earlier positions with the
  * same last tokens, the one with the longest match is followed until it is wrong.
  */
-export function createCopied(prompt: readonly number[], answer: readonly number[]) {
+export function createPromptLookup(prompt: readonly number[], answer: readonly number[]) {
   const last = new Int32Array(2 ** Math.min(16, 32 - Math.clz32(2 * prompt.length + 512))).fill(-1)
   /** The previous position with the same two tokens, or with others that share their slot. */
   let before = new Int32Array(prompt.length + 256)
