@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
-import { type Accepted, type AnswerPlan, type Choice, createChoice, type Drawn } from '../choice.ts'
-import type { Spacing } from '../constraints/following-constraints.ts'
+import { type AcceptedToken, type AnswerPlan, type Choice, createChoice, type DrawnToken } from '../choice.ts'
+import type { Spacing } from '../constraints/matched-constraints.ts'
 import { type BeamParts, beamSearch } from './beam-answers.ts'
 import { initialChances } from './drafts/chances.ts'
 import type { DraftSettings } from './drafts/draft-settings.ts'
@@ -42,13 +42,13 @@ export function createAnswers({ model, drafts, ...parts }: AnswersParts) {
   ): Pick<Answering, 'ask' | 'acceptSure' | 'drafting'> {
     const predicted = prediction && createPredicted(prediction, choice.tokens, guessChances.predicted)
     let isOver = false
-    const accept = (drawn: Drawn): Accepted => {
+    const accept = (drawn: DrawnToken): AcceptedToken => {
       const accepted = choice.accept(drawn)
       isOver = accepted.finished !== undefined
       predicted?.follow()
       return accepted
     }
-    const say = ({ tokens, finished }: Accepted): void => {
+    const say = ({ tokens, finished }: AcceptedToken): void => {
       const answering = own()
       const { request } = answering
       if (open.isGone(answering)) return

@@ -48,7 +48,7 @@ interface ChosenDraft extends Draft {
 }
 
 /** Drafted tokens of all decoding sequences together. More rows cost as much time as they could save. */
-const mostDrafted = 48
+const maxDrafted = 48
 const nothing: Draft = { tokens: [], sure: 0, chance: 0 }
 
 /**
@@ -101,7 +101,7 @@ export function createBatches({ context, tenants, batch, mostRows, longest, draf
     const areAlone = writers.length === answerings.length
     const room = Math.min(
       longestDraft,
-      ...(areAlone ? [Math.floor(Math.min(mostDrafted, batch, mostRows) / writers.length) - 1] : [0]),
+      ...(areAlone ? [Math.floor(Math.min(maxDrafted, batch, mostRows) / writers.length) - 1] : [0]),
       ...writers.map(({ sequence }) => longest - (sequence?.tokens.length ?? 0) - 1),
     )
     const least = leastDrafted()

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import {
   type Candidates,
-  isIn,
+  isInMask,
   type Logits,
   type PositionLogits,
   type TokenMask,
@@ -73,7 +73,7 @@ export function createLogitsReader(
       const key = `${mask.id} ${name}`
       const known = masks.get(key)
       if (known !== undefined) return known
-      const forbidden = forbidding(vocabulary - mask.count, (token) => isIn(mask, token))
+      const forbidden = forbidding(vocabulary - mask.count, (token) => isInMask(mask, token))
       const made = sampler({ ...config, ...forbidden })
       masks.set(key, made)
       return made
@@ -165,7 +165,7 @@ export function createLogitsReader(
         ...told(place, samplersOf(mask)),
         async of(tokens) {
           const values = await of(tokens)
-          return values.map((logit, i) => (isIn(mask, tokens[i] as number) ? logit : -Infinity))
+          return values.map((logit, i) => (isInMask(mask, tokens[i] as number) ? logit : -Infinity))
         },
       }),
     }

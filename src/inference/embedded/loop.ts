@@ -1,6 +1,6 @@
 import type { Generation } from '../backend.ts'
 import { checkFirstToken, planAnswer } from '../choice.ts'
-import { createConstraints } from '../constraints/following-constraints.ts'
+import { createConstraints } from '../constraints/matched-constraints.ts'
 import { createAdmission } from './admission.ts'
 import { createAfterBatch } from './after-batch.ts'
 import { createAnswers } from './answers.ts'

@@ -92,7 +92,7 @@ export async function loadModel(
     longestToken,
     template: metadata.tokenizer.chat_template,
     tokens: { bos: nameOf(bos), eos: nameOf(eos) },
-    controlTokens: names.slice(0, mostControlTokens),
+    controlTokens: names.slice(0, maxControlTokens),
     around,
     /** By name; each a list of one, or empty if the model has no such token. */
     ends: { bos: some(bos), eos: some(eos), sep: some(sep) },
@@ -150,7 +150,7 @@ export async function loadModel(
 }
 
 /** Those with a meaning come first; there can be thousands of reserved ones. */
-const mostControlTokens = 16_384
+const maxControlTokens = 16_384
 
 interface TextOptions {
   special: boolean

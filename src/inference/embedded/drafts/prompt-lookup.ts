@@ -1,5 +1,5 @@
 /** How many earlier positions are compared, the latest first, … */
-const mostPlaces = 16
+const maxPlaces = 16
 /** … and how far back from each. */
 const longestMatch = 32
 const shortestMatch = 2
@@ -53,7 +53,7 @@ export function createPromptLookup(prompt: readonly number[], answer: readonly n
     indexTo(end)
     matched = shortestMatch - 1
     let place = last[slotOf(end)] as number
-    for (let tried = 0; place > 0 && tried < mostPlaces; tried++) {
+    for (let tried = 0; place > 0 && tried < maxPlaces; tried++) {
       const length = lengthOf(place, end)
       if (length > matched) {
         matched = length

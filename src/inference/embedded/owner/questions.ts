@@ -27,7 +27,7 @@ interface Place {
 }
 
 /** Tokenizing and detokenizing take a moment: so many texts may wait for it. */
-const mostTexts = 256
+const maxTexts = 256
 
 type Text =
   | Omit<Extract<Question, { kind: 'tokenize' }>, 'id'>
@@ -121,8 +121,8 @@ export function createQuestions({ parallel, queue }: Pick<EngineOptions, 'parall
       return open.length
     },
     async text(engine: EngineProcess, text: Text, signal: AbortSignal): Promise<Answer> {
-      if (asked.size >= parallel + queue + maxBackground + mostTexts) {
-        throw refuse('engine_queue_full', { limit: mostTexts })
+      if (asked.size >= parallel + queue + maxBackground + maxTexts) {
+        throw refuse('engine_queue_full', { limit: maxTexts })
       }
       return ask(engine, (id) => ({ ...text, id }), signal)
     },
