@@ -4,7 +4,7 @@
  */
 import { createConstraintCompiler } from '../src/inference/constraints/compile.ts'
 import { sizeOfGrammar } from '../src/inference/constraints/grammar/compiled-grammar.ts'
-import { createFollowing } from '../src/inference/constraints/grammar/following.ts'
+import { createMatcher } from '../src/inference/constraints/grammar/matcher.ts'
 import type { OfferedTool } from '../src/inference/tools/offered-tool.ts'
 import { callFormats } from '../test/support/call-formats.ts'
 
@@ -73,7 +73,7 @@ for (const name of ['hermes', 'lists of calls behind a token', 'tags of XML']) {
     const again = median(() => timed(() => compile(compiler, tools)))
     let without = 0
     const changed = median(() => timed(() => compile(compiler, tools.toSpliced(without++, 1))))
-    const following = createFollowing(grammar)
+    const following = createMatcher(grammar)
     const text = 'This is what an answer without calls looks like, <b>bold</b> and all. '.repeat(20)
     const follow = () => {
       let at = following.start

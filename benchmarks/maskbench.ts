@@ -11,9 +11,9 @@ import { parseLossless } from '../src/domain/json/lossless.ts'
 import { Refusal } from '../src/domain/refusals.ts'
 import { type ConstraintCompiler, createConstraintCompiler } from '../src/inference/constraints/compile.ts'
 import type { ConstraintOptions } from '../src/inference/constraints/constraint.ts'
-import { createConstraints } from '../src/inference/constraints/following-constraints.ts'
 import type { CompiledGrammar } from '../src/inference/constraints/grammar/compiled-grammar.ts'
-import { createRemembering } from '../src/inference/constraints/grammar/remembering.ts'
+import { createUniqueItemMatcher } from '../src/inference/constraints/grammar/unique-item-matcher.ts'
+import { createConstraints } from '../src/inference/constraints/matched-constraints.ts'
 import { listedVocabulary } from '../test/support/listed-vocabulary.ts'
 import { seededRandom } from '../test/support/seeded-random.ts'
 import { createMemberOrders } from './member-orders.ts'
@@ -173,7 +173,7 @@ for (const [mode, options] of Object.entries(modes)) {
       continue
     }
     tally.compiled++
-    const following = createRemembering(outcome.grammar)
+    const following = createUniqueItemMatcher(outcome.grammar)
     const orders = createMemberOrders(following, one.schema)
     judge(tally, one, orders.accepts)
     const { data } = one.tests.find(({ valid }) => valid) ?? {}
@@ -252,7 +252,7 @@ function masks(): void {
     let place = 0
     for (const { grammar, data } of grammars) {
       const answer = held.of(grammar).begin()
-      const text = createMemberOrders(createRemembering(grammar), undefined).textOf(data)
+      const text = createMemberOrders(createUniqueItemMatcher(grammar), undefined).textOf(data)
       if (text === undefined) continue
       for (let at = 0; at < text.length; ) {
         let length = Math.min(12, text.length - at)

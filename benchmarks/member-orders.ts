@@ -1,5 +1,8 @@
 import { JsonNumber } from '../src/domain/json/lossless.ts'
-import type { Remembered, Remembering } from '../src/inference/constraints/grammar/remembering.ts'
+import type {
+  UniqueItemMatcher,
+  UniqueItemPosition,
+} from '../src/inference/constraints/grammar/unique-item-matcher.ts'
 
 /**
  * Checks values against a grammar that fixes the order of members: each value is tried in the orders that the grammar
@@ -14,9 +17,9 @@ export interface MemberOrders {
 /** Characters that are read for one value before it counts as not accepted. */
 const most = 200_000
 
-type Further = (position: Remembered, text: string) => boolean
+type Further = (position: UniqueItemPosition, text: string) => boolean
 
-export function createMemberOrders(following: Remembering, schema: unknown): MemberOrders {
+export function createMemberOrders(following: UniqueItemMatcher, schema: unknown): MemberOrders {
   const ranks = new Map<string, number>()
   rank(schema)
   let left = most
@@ -31,8 +34,8 @@ export function createMemberOrders(following: Remembering, schema: unknown): Mem
     }
   }
 
-  function read(position: Remembered, text: string): Remembered | undefined {
-    let at: Remembered | undefined = position
+  function read(position: UniqueItemPosition, text: string): UniqueItemPosition | undefined {
+    let at: UniqueItemPosition | undefined = position
     for (const character of text) {
       if (left-- < 0) return undefined
       at = following.after(at, character.codePointAt(0) ?? 0)
@@ -41,7 +44,7 @@ export function createMemberOrders(following: Remembering, schema: unknown): Mem
     return at
   }
 
-  function follow(position: Remembered, before: string, value: unknown, further: Further): boolean {
+  function follow(position: UniqueItemPosition, before: string, value: unknown, further: Further): boolean {
     const put = (text: string, next: Further) => {
       const at = read(position, text)
       return at !== undefined && next(at, before + text)
@@ -50,14 +53,14 @@ export function createMemberOrders(following: Remembering, schema: unknown): Mem
     if (typeof value === 'object' && value !== null && !(value instanceof JsonNumber)) {
       const all = Object.entries(value)
       all.sort(([one], [other]) => (ranks.get(one) ?? Infinity) - (ranks.get(other) ?? Infinity) || 0)
-      const failed = new Map<Remembered, Set<string>>()
+      const failed = new Map<UniqueItemPosition, Set<string>>()
       return put('{', (at, text) => members(at, text, all, true, further, failed))
     }
     return put(JSON.stringify(value), further)
   }
 
   function items(
-    position: Remembered,
+    position: UniqueItemPosition,
     before: string,
     list: readonly unknown[],
     from: number,
@@ -76,12 +79,12 @@ export function createMemberOrders(following: Remembering, schema: unknown): Mem
   }
 
   function members(
-    position: Remembered,
+    position: UniqueItemPosition,
     before: string,
     rest: readonly [string, unknown][],
     isFirst: boolean,
     further: Further,
-    failed: Map<Remembered, Set<string>>,
+    failed: Map<UniqueItemPosition, Set<string>>,
   ): boolean {
     if (rest.length === 0) {
       const at = read(position, '}')

@@ -8,9 +8,9 @@ import { isDeepStrictEqual, parseArgs } from 'node:util'
 import { firstMarker } from '../src/inference/control-tokens.ts'
 import { createRendering } from '../src/inference/prompt/rendering.ts'
 import { thoughtStartOf } from '../src/inference/reasoning/thought-start.ts'
+import { alternativeSpellings } from '../src/inference/tools/alternative-spellings.ts'
 import { createAnswerReader } from '../src/inference/tools/answer-reader.ts'
 import { resolved } from '../src/inference/tools/markers.ts'
-import { secondSpellings } from '../src/inference/tools/second-spellings.ts'
 import { type ChatCase, casesOf } from './chat-cases/cases.ts'
 
 const { values: options } = parseArgs({
@@ -93,7 +93,7 @@ function outcomeOf(one: ChatCase): { kind: string; told?: Told } {
           calls: {
             format: format.calls,
             tools: offered,
-            second: secondSpellings({ calls: { format: format.calls, tools: offered, choice: 'auto' } }),
+            second: alternativeSpellings({ calls: { format: format.calls, tools: offered, choice: 'auto' } }),
             newId: String,
             // llama.cpp reads further calls even without it.
             isParallel: true,

@@ -1,5 +1,5 @@
 import type { Config } from '../config.ts'
-import { lookAtModels, type SeenModel, type SeenServer } from '../inference/many/look.ts'
+import { type InspectedModel, type InspectedServer, inspectModels } from '../inference/many/inspect.ts'
 import { readModels } from '../inference/many/read-models.ts'
 import { planShown } from './plan-shown.ts'
 
@@ -16,7 +16,7 @@ export async function listModels(
   environment: Readonly<Record<string, string | undefined>>,
 ): Promise<Listed[]> {
   const spec = await readModels(config.models, environment)
-  const seen = await lookAtModels(spec, config)
+  const seen = await inspectModels(spec, config)
   const usual = spec.default ?? seen[0]?.name
   return seen.map((model) => {
     const { name, aliases = [], fallbacks } = model
@@ -32,7 +32,7 @@ export async function listModels(
   })
 }
 
-function lineOf(model: SeenModel): object {
+function lineOf(model: InspectedModel): object {
   switch (model.at) {
     case 'here': {
       const { file, plan, header, memory, bound } = model
@@ -59,7 +59,7 @@ function lineOf(model: SeenModel): object {
   }
 }
 
-function addressShown({ url, weight, trouble }: SeenServer['addresses'][number]) {
+function addressShown({ url, weight, trouble }: InspectedServer['addresses'][number]) {
   const state = trouble === undefined ? 'answers' : 'failed'
   return { address: url, weight, state, ...(trouble !== undefined && { trouble }) }
 }

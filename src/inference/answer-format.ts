@@ -2,14 +2,14 @@ import type { ReasoningFormat } from './reasoning/reasoning-format.ts'
 import type { CallFormat } from './tools/call-format.ts'
 
 /** Formats that cannot be described as data: each has its own reader and grammar. */
-export type OwnFormat = 'harmony' | 'muse' | 'gigachat'
+export type CodedFormat = 'harmony' | 'muse' | 'gigachat'
 
 /**
  * `marks`: how the marks of the format are written, by their names, where the vocabulary has a control token for them
  * (`tools/markers.ts`). The others are written like their names.
  */
-export interface OwnCalls {
-  own: OwnFormat
+export interface CodedCalls {
+  own: CodedFormat
   marks?: Readonly<Record<string, string>>
 }
 
@@ -17,7 +17,7 @@ export interface OwnCalls {
 export interface AnswerFormat {
   /** Absent where the template shows no thoughts. */
   reasoning?: ReasoningFormat
-  calls: CallFormat | OwnCalls
+  calls: CallFormat | CodedCalls
   /** Texts after the content that are not part of it. */
   closings?: readonly string[]
   /**

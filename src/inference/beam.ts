@@ -5,7 +5,7 @@ import { createAnswerText } from './output/answer-text.ts'
 import { bannedEnds, type End } from './output/ending.ts'
 import { createStopStrings } from './output/stop-strings.ts'
 import { onlyAllowed } from './sampling/allowed.ts'
-import { type Candidates, type Logits, remembered } from './sampling/logits.ts'
+import { type Candidates, cachedLogits, type Logits } from './sampling/logits.ts'
 import { candidateOf } from './sampling/logprobs.ts'
 import { divisorOf } from './sampling/sampler.ts'
 
@@ -99,7 +99,7 @@ export function createBeams(plan: AnswerPlan) {
   return {
     /** The tokens that may follow the beam in this slot. */
     async continuations(slot: number, logits: Logits): Promise<Continuations> {
-      const position = remembered(logits)
+      const position = cachedLogits(logits)
       const said = beams.find((beam) => beam.slot === slot)?.said ?? 0
       const banned = length < minTokens ? early : undefined
       const canFollow = (token: number) =>

@@ -1,8 +1,8 @@
 import { refuse } from '../domain/refusals.ts'
 import type { Generation, GenerationEvent, TokenLogprob } from './backend.ts'
 import { createConstrainedSampler, type PositionSampler } from './constraints/constrained-sampler.ts'
-import type { Allowance, Constraint, Spacing } from './constraints/following-constraints.ts'
 import { shownLogits } from './constraints/mask/allowed-logits.ts'
+import type { Allowance, Constraint, Spacing } from './constraints/matched-constraints.ts'
 import { markersOf } from './control-tokens.ts'
 import { type AnswerText, createAnswerText } from './output/answer-text.ts'
 import { bannedEnds, createEndCheck, type End, endTokens } from './output/ending.ts'
@@ -11,7 +11,7 @@ import { createThinking } from './output/thinking.ts'
 import { createAdjustments, planAdjustments } from './sampling/adjustments.ts'
 import { onlyAllowed } from './sampling/allowed.ts'
 import { type BadWords, createBadWords } from './sampling/bad-words.ts'
-import { type Logits, type PositionLogits, remembered, type TokenRule } from './sampling/logits.ts'
+import { cachedLogits, type Logits, type PositionLogits, type TokenRule } from './sampling/logits.ts'
 import { likeliest, tokenLogprob } from './sampling/logprobs.ts'
 import { randomOf } from './sampling/random.ts'
 import { createSampler } from './sampling/sampler.ts'
@@ -34,7 +34,7 @@ interface AnswerParts {
 
 export type Choice = ReturnType<typeof createChoice>
 
-export interface Drawn {
+export interface DrawnToken {
   token: number
   /** It ends a thought that has used its budget, and was not drawn. */
   isForced?: boolean
@@ -42,7 +42,7 @@ export interface Drawn {
   logprob?: TokenLogprob
 }
 
-export interface Accepted {
+export interface AcceptedToken {
   tokens: Extract<GenerationEvent, { kind: 'tokens' }>
   finished?: Extract<GenerationEvent, { kind: 'finished' }>
 }
@@ -155,8 +155,8 @@ export function createChoice(plan: AnswerPlan, index: number) {
       return allowance?.ahead(space, last === undefined ? last : vocabulary.bytes(last).at(-1)) ?? ''
     },
     /** Draws the next token of the answer. Rejects with a refusal when no token is possible. */
-    async next(logits: PositionLogits): Promise<Drawn> {
-      const position = logprobs === undefined ? logits : remembered(logits)
+    async next(logits: PositionLogits): Promise<DrawnToken> {
+      const position = logprobs === undefined ? logits : cachedLogits(logits)
       const forced = thinking?.forced((token) => allowance?.allows(token) ?? true)
       const shows = logprobs !== undefined && allowance === undefined
       const [token] = await Promise.all([
@@ -165,13 +165,13 @@ export function createChoice(plan: AnswerPlan, index: number) {
         shows && likeliest(position, logprobs),
       ])
       if (token === undefined) throw noTokenPossible(generation, tokens.length)
-      const drawn: Drawn = forced === undefined ? { token } : { token, isForced: true }
+      const drawn: DrawnToken = forced === undefined ? { token } : { token, isForced: true }
       if (logprobs === undefined) return drawn
       const shown = allowance ? shownLogits(position, allowance) : position
       return { ...drawn, logprob: await tokenLogprob(shown, token, logprobs, vocabulary) }
     },
     /** Adds a drawn token to the answer. This choice must not be used any more after `finished`. */
-    accept({ token, logprob, isForced = false }: Drawn): Accepted {
+    accept({ token, logprob, isForced = false }: DrawnToken): AcceptedToken {
       tokens.push(token)
       said = badWords?.after(said, token) ?? 0
       adjustments?.accept(token)

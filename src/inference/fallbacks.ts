@@ -26,7 +26,7 @@ export interface AnswerOfModel {
 }
 
 /** The answer of the model, or of the first of its fallbacks that begins one. */
-export async function answerOf(
+export async function answerWithFallbacks(
   { model, served, fallbacks }: FoundModel,
   request: AnswerRequest,
   signal: AbortSignal,
@@ -42,7 +42,7 @@ export async function answerOf(
     const { answering, served: known } = await first()
     return { answering: await begun(answering), served: known }
   } catch (error) {
-    if (signal.aborted || !isPassing(error)) throw error
+    if (signal.aborted || !isTemporary(error)) throw error
     failure = error
   }
   for (const other of fallbacks) {
@@ -61,7 +61,7 @@ export async function answerOf(
   throw failure
 }
 
-const isPassing = (error: unknown) => error instanceof Refusal && passing.has(error.code)
+const isTemporary = (error: unknown) => error instanceof Refusal && passing.has(error.code)
 
 /** Waits for the first event after the prefill, so that another model can answer if this one fails before it. */
 async function begun(answering: Answering): Promise<Answering> {

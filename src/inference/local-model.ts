@@ -2,14 +2,14 @@ import { withAdapters } from './adapter-models.ts'
 import type { Backend, Generation, GenerationEvent, Run } from './backend.ts'
 import { type Compiling, type CompilingOptions, createCompiling } from './constraints/compiling.ts'
 import type { Compiled } from './constraints/constraint.ts'
-import { merged } from './merged.ts'
+import { mergeIterables } from './merge-iterables.ts'
 import type { AnswerEvent, Answering, AnswerRequest, Input, Model } from './model.ts'
-import { createOwnFormat, type FormatLog } from './own-format.ts'
 import { formatOf, renderConversation } from './prompt/chat-prompt.ts'
 import { createPrompts, type Prompts } from './prompt/prompts.ts'
 import { createModels, type Models } from './registry.ts'
 import { notReady } from './served-model.ts'
 import { shortening } from './shorter-vectors.ts'
+import { createTemplateFormat, type FormatLog } from './template-format.ts'
 import { planTurn } from './turn.ts'
 
 type ConversationInput = Extract<Input, { conversation: unknown }>
@@ -42,7 +42,7 @@ export function localModels(
  * prompt.
  */
 export function createLocalModel(engine: Backend, { prompts, compiling, log }: LocalModelParts): Model {
-  const own = createOwnFormat(engine, prompts, log)
+  const own = createTemplateFormat(engine, prompts, log)
 
   async function promptOf(input: Input, tenant: string, signal: AbortSignal): Promise<Generation['prompt']> {
     if ('tokens' in input) return input
@@ -137,7 +137,7 @@ export function createLocalModel(engine: Backend, { prompts, compiling, log }: L
         events:
           only !== undefined && sources.length === 1
             ? only
-            : merged(sources, () => cancelling.abort(new Error('the answer is over'))),
+            : mergeIterables(sources, () => cancelling.abort(new Error('the answer is over'))),
         ...(createParser && { createParser }),
         widened: compiled?.widened ?? [],
         notes: compiled?.notes ?? [],

@@ -118,10 +118,10 @@ export interface Answering {
    */
   underWay?: Promise<unknown> | undefined
   /** The server's own counts so far; final when the answer has ended. Absent if tokens are counted here. */
-  usage?: () => ToldUsage
+  usage?: () => ReportedUsage
 }
 
-export interface ToldUsage {
+export interface ReportedUsage {
   prompt: number
   cached: number
   completion: number

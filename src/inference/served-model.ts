@@ -7,7 +7,7 @@ import { builtinFolder, findModel, type LocalSource, type ModelLocations } from 
 import { ModelError, withoutFolders } from './models/model-error.ts'
 import { type ModelPlan, type ModelSettings, prepareModel } from './models/plan.ts'
 
-export interface BringParts {
+export interface ObtainParts {
   log: Record<'info' | 'warn' | 'error', (values: object, message: string) => void>
   /** The pause before the next attempt after a temporary error; for tests. */
   pauseMs?: (attempts: number) => number
@@ -17,7 +17,7 @@ export interface BringParts {
   saying?: string
 }
 
-export interface ServedModelParts extends Omit<BringParts, 'prepare' | 'saying'> {
+export interface ServedModelParts extends Omit<ObtainParts, 'prepare' | 'saying'> {
   /** Starts the engine that runs a prepared model. */
   startEngine(plan: ModelPlan): Backend
 }
@@ -28,7 +28,7 @@ type Prepared = Awaited<ReturnType<typeof prepareModel>>
 const usualPause = (attempts: number) => Math.min(600_000, 30_000 * 2 ** (attempts - 1))
 
 /** A model that is being looked for. */
-interface Bringing {
+interface Obtaining {
   status(): BackendStatus
   /** Resolves when it is found, cannot be obtained, or must be downloaded, which takes longer than a caller waits. */
   looked: Promise<void>
@@ -39,12 +39,12 @@ interface Bringing {
  * Finds or downloads the file of a model and checks it, until that has succeeded once. Temporary errors are retried.
  * `found` gets the file and how it is to be run.
  */
-export function bringModel(
+export function obtainModel(
   source: LocalSource,
   settings: ModelSettings & ModelLocations,
-  { log, pauseMs = usualPause, prepare: check = prepareModel, saying = 'loading the model' }: BringParts,
+  { log, pauseMs = usualPause, prepare: check = prepareModel, saying = 'loading the model' }: ObtainParts,
   found: (file: string, prepared: Prepared) => void,
-): Bringing {
+): Obtaining {
   const closing = new AbortController()
   const looked = Promise.withResolvers<void>()
   let before: BackendStatus = { state: 'starting', doing: 'looking for the model' }
@@ -63,7 +63,7 @@ export function bringModel(
         const reason = error instanceof Error ? error.message : String(error)
         before = { state: 'failed', reason: withoutFolders(reason, ...hiddenPaths) }
         looked.resolve()
-        const again = error instanceof ModelError && error.mayPass ? pauseMs(attempts) : undefined
+        const again = error instanceof ModelError && error.isTemporary ? pauseMs(attempts) : undefined
         const unexpected = error instanceof ModelError ? {} : { err: error }
         log.error({ model, ...unexpected, again_in_ms: again }, `the model cannot be served: ${reason}`)
         if (again === undefined) return
@@ -124,7 +124,7 @@ export function createServedModel(
   { startEngine, ...parts }: ServedModelParts,
 ): Backend {
   let engine: Backend | undefined
-  const bringing = bringModel(source, settings, parts, (_, { plan }) => {
+  const bringing = obtainModel(source, settings, parts, (_, { plan }) => {
     engine = startEngine(plan)
   })
 

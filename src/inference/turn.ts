@@ -10,11 +10,11 @@ import { continuedTurn } from './reasoning/continued-turn.ts'
 import type { ThoughtStart } from './reasoning/reasoning-format.ts'
 import { isThinkingOn } from './reasoning/switches.ts'
 import { thoughtStartOf } from './reasoning/thought-start.ts'
+import { alternativeSpellings } from './tools/alternative-spellings.ts'
 import { createAnswerReader } from './tools/answer-reader.ts'
 import type { CallFormat } from './tools/call-format.ts'
 import { resolved } from './tools/markers.ts'
 import type { OfferedTool } from './tools/offered-tool.ts'
-import { secondSpellings } from './tools/second-spellings.ts'
 
 /** How the answer to a conversation is constrained and read. */
 interface TurnPlan {
@@ -58,7 +58,7 @@ export function planTurn(parts: TurnParts): TurnPlan {
     tools,
     isParallel: asked.calls.isParallel && !allowsOneCall(format),
   }
-  const second = secondSpellings({
+  const second = alternativeSpellings({
     calls: calls && { ...calls, choice: (asked.calls as CallsAsked).choice },
     content,
   })

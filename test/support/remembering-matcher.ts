@@ -1,5 +1,8 @@
 import type { CompiledGrammar } from '../../src/inference/constraints/grammar/compiled-grammar.ts'
-import { createRemembering, type Remembered } from '../../src/inference/constraints/grammar/remembering.ts'
+import {
+  createUniqueItemMatcher,
+  type UniqueItemPosition,
+} from '../../src/inference/constraints/grammar/unique-item-matcher.ts'
 
 /** Texts of a grammar that remembers what was written, as the engine follows it. */
 export interface RememberingMatcher {
@@ -14,10 +17,10 @@ const ending = Array.from('"]}1,:ab', (character) => character.codePointAt(0) ??
 const longest = 3000
 
 export function createRememberingMatcher(grammar: CompiledGrammar): RememberingMatcher {
-  const remembering = createRemembering(grammar)
+  const remembering = createUniqueItemMatcher(grammar)
   return {
     accepts(text) {
-      let at: Remembered | undefined = remembering.start
+      let at: UniqueItemPosition | undefined = remembering.start
       for (const character of text) {
         at = at && remembering.after(at, character.codePointAt(0) ?? 0)
       }

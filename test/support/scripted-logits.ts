@@ -1,6 +1,6 @@
 import { logSum } from '../../src/inference/sampling/allowed.ts'
 import {
-  isIn,
+  isInMask,
   type Logits,
   type PositionLogits,
   type TokenMask,
@@ -45,7 +45,7 @@ export function scriptedLogits(values: ArrayLike<number>): ScriptedLogits {
     masked(mask) {
       const known = maskedBy.get(mask)
       if (known !== undefined) return known
-      const of = scriptedLogits(logits.map((logit, token) => (isIn(mask, token) ? logit : -Infinity)))
+      const of = scriptedLogits(logits.map((logit, token) => (isInMask(mask, token) ? logit : -Infinity)))
       const made = { ...of, vocabulary: mask.count }
       maskedBy.set(mask, made)
       return made

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { Backend, Generation, GenerationEvent, ServedModel } from '../../src/inference/backend.ts'
 import { checkFirstToken, createChoice, planAnswer } from '../../src/inference/choice.ts'
-import { createConstraints } from '../../src/inference/constraints/following-constraints.ts'
+import { createConstraints } from '../../src/inference/constraints/matched-constraints.ts'
 import { controlTokensOf } from '../../src/inference/control-tokens.ts'
 import { checkGeneration } from '../../src/inference/embedded/checks.ts'
 import { scriptedLogits } from './scripted-logits.ts'

@@ -5,10 +5,10 @@ import type {
   TurnConstraint,
 } from '../../src/inference/constraints/constraint.ts'
 import {
-  createFollowing,
-  type Following,
+  createMatcher,
+  type GrammarMatcher,
   type Position,
-} from '../../src/inference/constraints/grammar/following.ts'
+} from '../../src/inference/constraints/grammar/matcher.ts'
 import { pointsOf } from '../../src/inference/constraints/grammar/symbols.ts'
 import type { OfferedTool } from '../../src/inference/tools/offered-tool.ts'
 
@@ -30,7 +30,7 @@ export function compiledTurn(
 }
 
 export function followerOf(turn: Omit<TurnConstraint, 'kind'>): (text: string) => Followed {
-  const following = createFollowing(compiledTurn(turn).grammar)
+  const following = createMatcher(compiledTurn(turn).grammar)
   return (text) => {
     let at: Position = following.start
     let length = 0
@@ -48,4 +48,4 @@ export function tool(name: string, parameters: unknown, strict = false): Offered
   return { name, parameters, strict }
 }
 
-export type { Following }
+export type { GrammarMatcher }

@@ -1,10 +1,10 @@
 import { LRUCache } from 'lru-cache'
 import { type RefusalCode, type RefusalValues, refuse } from '../../domain/refusals.ts'
 import type { AnswerFormat } from '../answer-format.ts'
+import { alternativeSpellings } from '../tools/alternative-spellings.ts'
 import { type CallFormat, hermes } from '../tools/call-format.ts'
 import { muse } from '../tools/muse.ts'
 import type { OfferedTool } from '../tools/offered-tool.ts'
-import { secondSpellings } from '../tools/second-spellings.ts'
 import { difference, isEmpty } from './automaton/automaton.ts'
 import { automatonOf } from './automaton/determinise.ts'
 import type { Compiled, Constraint, ConstraintOptions, TurnConstraint } from './constraint.ts'
@@ -19,8 +19,8 @@ import { compileRegex } from './regex/regex.ts'
 import { regexGrammar } from './regex/regex-grammar.ts'
 import { addSchema, type SchemaSettings, spaces } from './schema/schema-grammar.ts'
 import { type CompileSchema, structuralTagGrammar } from './tags/structural-tag.ts'
-import { addPiece } from './turns/piece.ts'
-import { secondPaths } from './turns/second-calls.ts'
+import { alternativePaths } from './turns/alternative-calls.ts'
+import { addSubgrammar } from './turns/subgrammar.ts'
 import { createToolArguments, type ToolArguments } from './turns/tool-arguments.ts'
 import { addTurn } from './turns/turn-grammar.ts'
 
@@ -33,8 +33,8 @@ export interface ConstraintCompiler {
 const steps = 200_000
 /** For all tools of a request together. */
 const stepsOfTools = 2_000_000
-const mostKept = 256
-const mostBytes = 32 * 1024 * 1024
+const maxKept = 256
+const maxBytes = 32 * 1024 * 1024
 
 type Outcome = Compiled | { code: RefusalCode; values: RefusalValues }
 
@@ -42,8 +42,8 @@ type Outcome = Compiled | { code: RefusalCode; values: RefusalValues }
 export function createConstraintCompiler(): ConstraintCompiler {
   const toolArguments = createToolArguments()
   const cache = new LRUCache<string, Outcome>({
-    max: mostKept,
-    maxSize: mostBytes,
+    max: maxKept,
+    maxSize: maxBytes,
     sizeCalculation: (outcome, source) =>
       2 * source.length + ('code' in outcome ? 0 : sizeOfGrammar(outcome.grammar)),
   })
@@ -119,15 +119,15 @@ function compiledTurn(
           name: tool.name,
           arguments: argumentsOf(tool, dataOf(calls.format)),
         }))
-  const spellings = secondSpellings(turn)
+  const spellings = alternativeSpellings(turn)
   const second =
     spellings.length === 0
       ? []
-      : secondPaths(
+      : alternativePaths(
           spellings,
           offered.map((tool) => ({ name: tool.name, json: argumentsOf(tool, asJson) })),
         )
-  const content = turn.content && addPiece(grammarOf(turn.content, options, notes), 'content-', grammar)
+  const content = turn.content && addSubgrammar(grammarOf(turn.content, options, notes), 'content-', grammar)
   addTurn(turn, { content, tools, second }, grammar)
   return { grammar: packGrammar(grammar.rules), widened: [...widened], notes: [...notes] }
 }

@@ -3,9 +3,9 @@ import { refuse } from '../../domain/refusals.ts'
 import { BudgetExceededError } from '../../threads/bounded-worker.ts'
 import { inProcess } from '../../threads/process.ts'
 import { createWorkerPool, type PoolOptions } from '../../threads/worker-pool.ts'
+import { createCompiledCache } from './compiled-cache.ts'
 import type { CompileAnswer } from './compiling-process.ts'
 import type { Compiled, CompileQuestion } from './constraint.ts'
-import { createLatelyCompiled } from './lately-compiled.ts'
 
 /**
  * Compiles constraints one at a time in a separate process. Most take a few milliseconds, and what a tenant uses again is
@@ -47,7 +47,7 @@ export function createCompiling(given: Partial<CompilingOptions> = {}): Compilin
   const { entry, heapMb } = options
   const start = inProcess<CompileQuestion, CompileAnswer>({ entry, heapMb, purpose: 'constraints' })
   const pool = createWorkerPool(start, options)
-  const lately = createLatelyCompiled()
+  const lately = createCompiledCache()
   return {
     async compile(tenant, question, signal) {
       const asked: CompileQuestion =

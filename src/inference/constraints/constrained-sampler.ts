@@ -1,10 +1,10 @@
 import type { Sampling } from '../backend.ts'
-import { type Logits, type PositionLogits, remembered, type TokenRule } from '../sampling/logits.ts'
+import { cachedLogits, type Logits, type PositionLogits, type TokenRule } from '../sampling/logits.ts'
 import { isGreedy, type Sampler } from '../sampling/sampler.ts'
 import { allowedLogits, exactLogits } from './mask/allowed-logits.ts'
 
 /** How many draws from all tokens may miss before the draw is limited to the allowed ones, if there are many of these. */
-const mostMisses = 4
+const maxMisses = 4
 /** For so few tokens, fetching their logits costs less than a draw from all tokens. */
 const soFew = 8
 /**
@@ -50,7 +50,7 @@ export function createConstrainedSampler(parts: ConstrainedParts): PositionSampl
     const token = await (few !== undefined && !isLikeliest
       ? exactly(logits, answer)
       : isFree
-        ? freely(remembered(logits), answer)
+        ? freely(cachedLogits(logits), answer)
         : sample(narrowed(allowedLogits(logits, rule)), answer))
     return token !== undefined && rule.allows(token) ? token : undefined
   }
@@ -61,7 +61,7 @@ export function createConstrainedSampler(parts: ConstrainedParts): PositionSampl
       return exactly(logits, answer)
     }
     const free = narrowed(logits)
-    for (let misses = 0; misses < mostMisses; misses++) {
+    for (let misses = 0; misses < maxMisses; misses++) {
       const token = await sample(free, answer)
       if (token === undefined) return undefined
       if (rule.allows(token)) {

@@ -1,4 +1,4 @@
-import type { AnswerFormat, OwnCalls } from '../answer-format.ts'
+import type { AnswerFormat, CodedCalls } from '../answer-format.ts'
 import type { ReasoningFormat, ThoughtStart } from '../reasoning/reasoning-format.ts'
 import type { OfferedTool } from '../tools/offered-tool.ts'
 import type { CompiledGrammar } from './grammar/compiled-grammar.ts'
@@ -23,7 +23,7 @@ export interface TurnConstraint {
   reasoning?: ReasoningFormat
   thought: ThoughtStart
   /** A format that data cannot describe; present even if no calls are requested. */
-  own?: OwnCalls
+  own?: CodedCalls
   calls?: {
     format: AnswerFormat['calls']
     tools: readonly OfferedTool[]

@@ -1,6 +1,6 @@
 import { refuse } from '../../domain/refusals.ts'
 import type { ContinuedText } from './constraint.ts'
-import { type Place, placeAfter } from './grammar/remembering.ts'
+import { type Place, placeAfter } from './grammar/unique-item-matcher.ts'
 
 /** Reads texts: a grammar, or one that remembers what was written. */
 interface Reader<At> {
@@ -22,7 +22,7 @@ interface Continuing {
 }
 
 /** Some tens of milliseconds, during which nobody else is served. A character of a long text takes one step, or a few. */
-const mostSteps = 200_000
+const maxSteps = 200_000
 /** How many ranges a refusal names. */
 const mostNamed = 8
 const lastCharacter = 0x10ffff
@@ -46,7 +46,7 @@ export function readContinued<At>(
   for (const character of text) {
     const point = character.codePointAt(0) as number
     count++
-    if (count + steps() > mostSteps) {
+    if (count + steps() > maxSteps) {
       const why = `the first ${count} characters of the text that the answer continues take too many steps to read`
       throw refuse('constraint_too_large', { field, why })
     }

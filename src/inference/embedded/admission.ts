@@ -1,10 +1,10 @@
-import type { createKeptPrompts } from './kept/prompts.ts'
 import type { NativeContext } from './native.ts'
 import type { OpenRequests } from './open-requests.ts'
+import type { createPromptCache } from './prompt-cache/prompt-cache.ts'
 import { type Answering, notePause } from './request.ts'
 import type { SequenceMemory } from './sequence-memory.ts'
-import { mostRemembered, type Sequence, type Sequences } from './sequences.ts'
-import { leftForTile } from './tiles.ts'
+import { maxReused, type Sequence, type Sequences } from './sequences.ts'
+import { reusedForTile } from './tiles.ts'
 import type { ActiveTenants } from './turns/active-tenants.ts'
 import { keyOf } from './turns/adapter-turns.ts'
 
@@ -13,14 +13,14 @@ interface AdmissionParts {
   open: OpenRequests
   sequences: Sequences
   memory: SequenceMemory
-  kept: Pick<ReturnType<typeof createKeptPrompts>, 'find'>
+  cache: Pick<ReturnType<typeof createPromptCache>, 'find'>
   tenants: ActiveTenants
 }
 
 export type Admission = ReturnType<typeof createAdmission>
 
 /** Decides which waiting answers get a sequence, and which one. Called only between two batches. */
-export function createAdmission({ context, open, sequences, memory, kept, tenants }: AdmissionParts) {
+export function createAdmission({ context, open, sequences, memory, cache, tenants }: AdmissionParts) {
   const { readsTiles } = context
   const { running, queue, behind, queueOf, runningOf } = open
 
@@ -35,7 +35,7 @@ export function createAdmission({ context, open, sequences, memory, kept, tenant
     const { sequence } = answering
     answering.sequence = undefined
     if (sequence === undefined) return
-    memory.forgetGuesses(sequence)
+    memory.discardGuesses(sequence)
     sequences.give(sequence)
   }
 
@@ -72,7 +72,7 @@ export function createAdmission({ context, open, sequences, memory, kept, tenant
     const salt = keyOf(request.generation)
     if (!isBackground) makeRoom(request.together)
     const remember = request.promptLogprobs === undefined
-    const found = remember ? kept.find(prompt, salt, mostRemembered(prompt)) : undefined
+    const found = remember ? cache.find(prompt, salt, maxReused(prompt)) : undefined
     const taken = sequences.take(prompt, salt, remember, { isBackground, elsewhere: found })
     if (taken === undefined) return
     const { sequence, from, shared } = taken
@@ -81,7 +81,8 @@ export function createAdmission({ context, open, sequences, memory, kept, tenant
     if (from === 'elsewhere') await memory.restore(found, sequence)
     else if (from !== undefined) await memory.copy(from, sequence)
     answering.cached = memory.cut(sequence, shared)
-    if (readsTiles) answering.cached = memory.shorten(sequence, leftForTile(prompt.length, answering.cached))
+    if (readsTiles)
+      answering.cached = memory.shorten(sequence, reusedForTile(prompt.length, answering.cached))
     sequence.salt = salt
     start(answering, sequence)
     request.leader ??= answering

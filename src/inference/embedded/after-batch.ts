@@ -6,7 +6,14 @@ import type { Part } from './batches.ts'
 import type { NativeContext } from './native.ts'
 import type { OpenRequests } from './open-requests.ts'
 import type { Outbox } from './outbox.ts'
-import { type Answering, isReadingAgain, leftToRead, noteRead, type Request, type TakeUp } from './request.ts'
+import {
+  type AcceptToken,
+  type Answering,
+  isRecomputing,
+  leftToRead,
+  noteRead,
+  type Request,
+} from './request.ts'
 import type { SequenceMemory } from './sequence-memory.ts'
 
 interface AfterBatchParts {
@@ -38,7 +45,7 @@ export function createAfterBatch(parts: AfterBatchParts) {
   const guesses = { checked: 0, right: 0 }
 
   /** Accepts the next token and, as long as it equals the guess, draws the one after it. `known` is what comes first. */
-  async function check(part: Part, known: readonly TakeUp[]): Promise<void> {
+  async function check(part: Part, known: readonly AcceptToken[]): Promise<void> {
     const { answering, sequence, tokens, guessed, sure, rows } = part
     const first = tokens.length - guessed
     guesses.checked += rows.length - 1
@@ -91,11 +98,11 @@ export function createAfterBatch(parts: AfterBatchParts) {
    * in this batch, is requested. The single thread of the native library then answers as soon as it has the logits, and
    * this thread is not woken in between.
    */
-  async function lookAhead({ answering, isPrompt, sure, rows }: Part): Promise<TakeUp[]> {
+  async function lookAhead({ answering, isPrompt, sure, rows }: Part): Promise<AcceptToken[]> {
     const [row] = rows
     if (row === undefined) return []
-    if (isPrompt ? !drawsBehindPrompt(answering) : isReadingAgain(answering)) return []
-    const known = sure === 0 ? [] : answering.takeSure(sure)
+    if (isPrompt ? !drawsBehindPrompt(answering) : isRecomputing(answering)) return []
+    const known = sure === 0 ? [] : answering.acceptSure(sure)
     return [...known, await answering.ask(context.logits(row))]
   }
 
@@ -130,7 +137,7 @@ export function createAfterBatch(parts: AfterBatchParts) {
         outbox.refuse(request.id, error)
       } finally {
         // If the sequence belongs to another answer by now, it has no guesses left.
-        memory.forgetGuesses(sequence)
+        memory.discardGuesses(sequence)
       }
     },
   }

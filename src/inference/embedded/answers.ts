@@ -1,23 +1,23 @@
 import { LRUCache } from 'lru-cache'
-import { type Accepted, type AnswerPlan, type Choice, createChoice, type Drawn } from '../choice.ts'
-import type { Spacing } from '../constraints/following-constraints.ts'
+import { type AcceptedToken, type AnswerPlan, type Choice, createChoice, type DrawnToken } from '../choice.ts'
+import type { Spacing } from '../constraints/matched-constraints.ts'
 import { type BeamParts, beamSearch } from './beam-answers.ts'
-import { firstChances } from './drafts/chances.ts'
+import { initialChances } from './drafts/chances.ts'
+import type { DraftSettings } from './drafts/draft-settings.ts'
 import { createDrafting, type Drafting } from './drafts/drafting.ts'
-import type { HowToDraft } from './drafts/how-to-draft.ts'
 import { createPredicted, type Predicted } from './drafts/predicted.ts'
 import type { NativeModel } from './native.ts'
-import type { Answering, Request, TakeUp } from './request.ts'
+import type { AcceptToken, Answering, Request } from './request.ts'
 
 interface AnswersParts extends BeamParts {
   model: Pick<NativeModel, 'tokenize'>
-  drafts: HowToDraft
+  drafts: DraftSettings
 }
 
 /** The answers of a request in the form that runs on sequences: independent choices, or the beams of one search. */
 export function createAnswers({ model, drafts, ...parts }: AnswersParts) {
   const { open, outbox, finish } = parts
-  const guessChances = firstChances()
+  const guessChances = initialChances()
   /** Tokens of the texts that constraints leave as the only possibility. */
   const spelled = new LRUCache<string, number[]>({
     max: 1024,
@@ -39,16 +39,16 @@ export function createAnswers({ model, drafts, ...parts }: AnswersParts) {
     choice: Choice,
     prediction: readonly number[] | undefined,
     own: () => Answering,
-  ): Pick<Answering, 'ask' | 'takeSure' | 'drafting'> {
+  ): Pick<Answering, 'ask' | 'acceptSure' | 'drafting'> {
     const predicted = prediction && createPredicted(prediction, choice.tokens, guessChances.predicted)
     let isOver = false
-    const accept = (drawn: Drawn): Accepted => {
+    const accept = (drawn: DrawnToken): AcceptedToken => {
       const accepted = choice.accept(drawn)
       isOver = accepted.finished !== undefined
       predicted?.follow()
       return accepted
     }
-    const say = ({ tokens, finished }: Accepted): void => {
+    const say = ({ tokens, finished }: AcceptedToken): void => {
       const answering = own()
       const { request } = answering
       if (open.isGone(answering)) return
@@ -65,8 +65,8 @@ export function createAnswers({ model, drafts, ...parts }: AnswersParts) {
         const drawn = await choice.next(logits)
         return () => say(accept(drawn))
       },
-      takeSure(most) {
-        const taken: TakeUp[] = []
+      acceptSure(most) {
+        const taken: AcceptToken[] = []
         while (!isOver && taken.length < most) {
           const [token] = choice.sure()
           if (token === undefined) break
@@ -75,7 +75,7 @@ export function createAnswers({ model, drafts, ...parts }: AnswersParts) {
         }
         return taken
       },
-      drafting: drafts.areWanted ? draftingOf(prompt, choice, predicted) : undefined,
+      drafting: drafts.isEnabled ? draftingOf(prompt, choice, predicted) : undefined,
     }
   }
 
@@ -95,7 +95,7 @@ export function createAnswers({ model, drafts, ...parts }: AnswersParts) {
         isIdle: false,
         turn: 0,
         ...(askBeam
-          ? { ask: askBeam(index), takeSure: () => [], drafting: undefined }
+          ? { ask: askBeam(index), acceptSure: () => [], drafting: undefined }
           : written(request, createChoice(plan, index), prediction, () => answering)),
       }
       return answering

@@ -16,7 +16,7 @@ interface Left {
  * and a slow one for fewer. A larger piece looks in vain at many positions that come after it.
  */
 const leastPiece = 64
-const mostPiece = 256
+const maxPiece = 256
 
 /**
  * The end of a prompt is read together with what precedes it if that lengthens the batch by at most this share: a batch
@@ -60,7 +60,7 @@ export function planBatch(left: readonly Left[], { batch, prompts, oldestFirst, 
   )
   let isFirst = true
   for (const { index, tokens, most: bound } of prompting) {
-    const wanted = Math.min(tokens, bound, mostPiece)
+    const wanted = Math.min(tokens, bound, maxPiece)
     const isEnd = wanted === tokens && tokens <= room + further
     const most = isEnd ? tokens : Math.min(wanted, room)
     const share = shareOf(tokens, most, inTiles)

@@ -1,11 +1,11 @@
 import { additionOrder, planBatch } from './batch-plan.ts'
+import { createDraftBenefit } from './drafts/draft-benefit.ts'
 import { createDraftLength, longestDraft } from './drafts/draft-length.ts'
+import type { DraftSettings } from './drafts/draft-settings.ts'
 import type { Draft } from './drafts/drafting.ts'
-import type { HowToDraft } from './drafts/how-to-draft.ts'
-import { createWorthAhead } from './drafts/worth-ahead.ts'
 import type { NativeContext } from './native.ts'
 import { createPace } from './pace.ts'
-import { type Answering, isReadingAgain, isWriting, leftToRead, nextToRead } from './request.ts'
+import { type Answering, isDecoding, isRecomputing, leftToRead, nextToRead } from './request.ts'
 import type { Sequence } from './sequences.ts'
 import type { ActiveTenants } from './turns/active-tenants.ts'
 import { createTenantShares } from './turns/tenant-shares.ts'
@@ -35,7 +35,7 @@ interface BatchParts {
   mostRows: number
   /** Most tokens in a sequence. */
   longest: number
-  drafts: HowToDraft
+  drafts: DraftSettings
 }
 
 interface ChosenDraft extends Draft {
@@ -48,7 +48,7 @@ interface ChosenDraft extends Draft {
 }
 
 /** Drafted tokens of all decoding sequences together. More rows cost as much time as they could save. */
-const mostDrafted = 48
+const maxDrafted = 48
 const nothing: Draft = { tokens: [], sure: 0, chance: 0 }
 
 /**
@@ -66,7 +66,7 @@ const oldestEvery = 4
 export function createBatches({ context, tenants, batch, mostRows, longest, drafts: how }: BatchParts) {
   const pace = createPace(context)
   const draftLength = createDraftLength(() => pace.readMs(1))
-  const worthAhead = createWorthAhead(how)
+  const draftBenefit = createDraftBenefit(how)
   // Background work mostly has constraints, so its times say nothing about those of callers.
   const backgroundPace = createPace()
   const shares = createTenantShares()
@@ -85,8 +85,8 @@ export function createBatches({ context, tenants, batch, mostRows, longest, draf
   }
 
   function draftOf(writer: Answering, most: number, mostSure: number): Draft {
-    if (!isReadingAgain(writer))
-      return (how.areWanted ? writer.drafting?.next(most, mostSure) : undefined) ?? nothing
+    if (!isRecomputing(writer))
+      return (how.isEnabled ? writer.drafting?.next(most, mostSure) : undefined) ?? nothing
     const { sequence, request, again, drawn } = writer
     const next = again[(sequence?.tokens.length ?? 0) - request.prompt.length + 1] ?? drawn
     return next === undefined ? nothing : { ...nothing, tokens: [next] }
@@ -97,15 +97,15 @@ export function createBatches({ context, tenants, batch, mostRows, longest, draf
    * read like a prompt: all of them, up to `prompts` in total.
    */
   function draftsOf(answerings: readonly Answering[], prompts: number): Map<Answering, ChosenDraft> {
-    const writers = answerings.filter(isWriting)
+    const writers = answerings.filter(isDecoding)
     const areAlone = writers.length === answerings.length
     const room = Math.min(
       longestDraft,
-      ...(areAlone ? [Math.floor(Math.min(mostDrafted, batch, mostRows) / writers.length) - 1] : [0]),
+      ...(areAlone ? [Math.floor(Math.min(maxDrafted, batch, mostRows) / writers.length) - 1] : [0]),
       ...writers.map(({ sequence }) => longest - (sequence?.tokens.length ?? 0) - 1),
     )
     const least = leastDrafted()
-    const isAhead = how.areWanted && worthAhead.isWorth(writers.length)
+    const isAhead = how.isEnabled && draftBenefit.isWorth(writers.length)
     const most = isAhead ? Math.max(least, room) : least
     const share = isAhead ? Math.floor(Math.min(batch, prompts) / writers.length) - 1 : least
     const drafts = new Map<Answering, ChosenDraft>()
@@ -142,7 +142,7 @@ export function createBatches({ context, tenants, batch, mostRows, longest, draf
       tokens: tokens + (drafts.get(answering)?.length ?? 0),
       most: request.promptLogprobs === undefined ? batch : mostRows,
       arrival: request.since,
-      isWriting: isWriting(answering),
+      isWriting: isDecoding(answering),
     }))
     const counts = planBatch(left, {
       batch,
@@ -161,10 +161,10 @@ export function createBatches({ context, tenants, batch, mostRows, longest, draf
       const own = nextToRead(answering, count)
       const tokens = draft === undefined ? own : withDraft(own, draft)
       const checked =
-        draft === undefined || isReadingAgain(answering) ? 0 : Math.min(draft.tokens.length, draft.length)
+        draft === undefined || isRecomputing(answering) ? 0 : Math.min(draft.tokens.length, draft.length)
       const sure = Math.min(draft?.unasked ?? 0, checked)
       const guessed = tokens.length - own.length
-      const isPrompt = !isWriting(answering)
+      const isPrompt = !isDecoding(answering)
       return [
         {
           answering,
@@ -200,7 +200,7 @@ export function createBatches({ context, tenants, batch, mostRows, longest, draf
      * batches are as short as alongside callers, because a caller may arrive.
      */
     ofBackground(busy: readonly Answering[]): Part[] {
-      const answerings = busy.every(isWriting) ? writersOf(busy, new Set(), backgroundPace) : busy
+      const answerings = busy.every(isDecoding) ? writersOf(busy, new Set(), backgroundPace) : busy
       return batchOf(
         answerings.map((answering) => ({ answering, tokens: leftToRead(answering) })),
         pace.promptTokens(1, 1, true),
@@ -209,13 +209,13 @@ export function createBatches({ context, tenants, batch, mostRows, longest, draf
     ofCallers(busy: readonly Answering[]): Part[] {
       const meeting = new Set(busy.map(({ tenant }) => tenant))
       shares.meet(meeting)
-      const answerings = busy.every(isWriting) ? writersOf(busy, meeting) : busy
+      const answerings = busy.every(isDecoding) ? writersOf(busy, meeting) : busy
       const isShared = meeting.size > 1
       // A prompt delays the decoding of others: it waits while its tenant is ahead.
       const waits = (one: Answering) =>
-        isShared && !isWriting(one) && shares.isAhead(one.tenant, pace.aheadMs)
+        isShared && !isDecoding(one) && shares.isAhead(one.tenant, pace.aheadMs)
       const areTenantsActive = answerings.some(({ tenant }) => tenants.hasOthers(tenant))
-      const writers = answerings.filter(isWriting).length
+      const writers = answerings.filter(isDecoding).length
       return batchOf(
         answerings.map((answering) => ({ answering, tokens: waits(answering) ? 0 : leftToRead(answering) })),
         Math.min(
@@ -245,7 +245,7 @@ export function createBatches({ context, tenants, batch, mostRows, longest, draf
         // If each writer got several tokens, the time per token.
         if (isPlain) by.wrote(parts.length, (ms * parts.length) / Math.max(parts.length, drawn))
         const sure = parts.reduce((sum, part) => sum + part.sure, 0)
-        worthAhead.took(parts.length, !isPlain, drawn + sure, ms)
+        draftBenefit.took(parts.length, !isPlain, drawn + sure, ms)
       }
       if (isBackground) return
       const tokens = new Map<string, number>()

@@ -161,8 +161,8 @@ export function checkQueueRoom(
 }
 
 /** Background generations that may run or wait; a client with more of them waits until there is room. */
-export const mostBackground = 64
+export const maxBackground = 64
 
 export function checkBackgroundRoom(admitted: number): void {
-  if (admitted >= mostBackground) throw refuse('engine_queue_full', { limit: mostBackground })
+  if (admitted >= maxBackground) throw refuse('engine_queue_full', { limit: maxBackground })
 }

@@ -1,17 +1,17 @@
 import type { Generation } from '../backend.ts'
 import { checkFirstToken, planAnswer } from '../choice.ts'
-import { createConstraints } from '../constraints/following-constraints.ts'
+import { createConstraints } from '../constraints/matched-constraints.ts'
 import { createAdmission } from './admission.ts'
 import { createAfterBatch } from './after-batch.ts'
 import { createAnswers } from './answers.ts'
 import { createBatches, type Part } from './batches.ts'
 import { checkGeneration } from './checks.ts'
-import { howToDraft } from './drafts/how-to-draft.ts'
-import { createKeepingAhead } from './kept/ahead.ts'
-import { createKeptPrompts, type KeptOnDisk } from './kept/prompts.ts'
+import { draftSettings } from './drafts/draft-settings.ts'
 import type { NativeContext, NativeModel } from './native.ts'
 import { createOpenRequests } from './open-requests.ts'
 import { createOutbox, type Listener } from './outbox.ts'
+import { createIdleSaves } from './prompt-cache/idle-saves.ts'
+import { createPromptCache, type DiskCacheOptions } from './prompt-cache/prompt-cache.ts'
 import { type EngineOptions, keepAtEndMs, type Load } from './protocol.ts'
 import type { Answering, Request } from './request.ts'
 import { createSequenceMemory } from './sequence-memory.ts'
@@ -29,7 +29,7 @@ export type Loop = ReturnType<typeof createLoop>
 export function createLoop(
   model: Pick<NativeModel, 'vocabulary' | 'tokenize' | 'parameters'>,
   context: Omit<NativeContext, 'close' | 'save' | 'load'>,
-  options: EngineOptions & { disk?: KeptOnDisk | undefined },
+  options: EngineOptions & { disk?: DiskCacheOptions | undefined },
   listener: Listener,
 ) {
   const { vocabulary } = model
@@ -45,15 +45,15 @@ export function createLoop(
   const { running, behind, runningOf } = open
   const background = createBackgroundShare()
   const tenants = createActiveTenants()
-  const drafts = howToDraft(model, context, options)
+  const drafts = draftSettings(model, context, options)
   const longest = options.context
   const batches = createBatches({ context, tenants, batch: options.batch, mostRows, longest, drafts })
   const { promptCache: bound, disk } = options
-  const kept = createKeptPrompts({ context, bound, disk, least: copyFrom, readMs: batches.readMs })
-  const nextToKeep = createKeepingAhead(sequences.all, kept.isCheap)
+  const cache = createPromptCache({ context, bound, disk, least: copyFrom, readMs: batches.readMs })
+  const nextToKeep = createIdleSaves(sequences.all, cache.isCheap)
   const doOthersWrite = () => runningOf(false).length > 0
-  const memory = createSequenceMemory({ context, kept, doOthersWrite })
-  const admission = createAdmission({ context, open, sequences, memory, kept, tenants })
+  const memory = createSequenceMemory({ context, cache, doOthersWrite })
+  const admission = createAdmission({ context, open, sequences, memory, cache, tenants })
   const outbox = createOutbox(listener, open.counts)
   const answersOf = createAnswers({ model, drafts, open, memory, outbox, finish })
   const afterBatch = createAfterBatch({ vocabulary, context, open, memory, admission, outbox })
@@ -114,7 +114,7 @@ export function createLoop(
     return {
       ...open.counts(),
       batchMs: batchSince === undefined ? 0 : performance.now() - batchSince,
-      promptCache: kept.load,
+      promptCache: cache.load,
       drafts: afterBatch.guesses,
     }
   }
@@ -125,7 +125,7 @@ export function createLoop(
     while (!isStopped) {
       admission.releaseLeft()
       if (!isTried && open.size > 0) {
-        await tryToForget()
+        await checkRemoval()
         isTried = true
       }
       await admission.admit()
@@ -155,20 +155,20 @@ export function createLoop(
       else background.callersTook(ms)
     }
     for (const answering of running) admission.release(answering)
-    await kept.keepOnDisk(sequences.all.filter(memory.isThere), performance.now() + keepAtEndMs)
+    await cache.keepOnDisk(sequences.all.filter(memory.isThere), performance.now() + keepAtEndMs)
   }
 
   /**
    * Some models cannot remove only their last tokens: guesses, which may be wrong, are turned off for them. Called
    * while no sequence is in use.
    */
-  async function tryToForget(): Promise<void> {
-    if (!drafts.isPaired && !drafts.areWanted) return
+  async function checkRemoval(): Promise<void> {
+    if (!drafts.isPaired && !drafts.isEnabled) return
     const token = vocabulary.eos ?? 0
     context.begin(2)
     context.add(0, 0, Uint32Array.of(token, token), Uint32Array.of())
     await context.decode()
-    if (!context.forget(0, 1)) Object.assign(drafts, { isPaired: false, areWanted: false })
+    if (!context.forget(0, 1)) Object.assign(drafts, { isPaired: false, isEnabled: false })
     context.forget(0, 0)
   }
 

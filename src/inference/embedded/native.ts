@@ -6,10 +6,10 @@ import type { Vocabulary } from '../vocabulary.ts'
 import { type AddonContext, type AddonLora, type AddonModel, type Binding, bindingOf } from './binding.ts'
 import { openBuild } from './build.ts'
 import { hiddenParts, type TextPart } from './hidden-parts.ts'
-import { keepState, lookAtCheckpoints } from './kept/states.ts'
+import { createLogitsReader } from './logits-reader.ts'
 import { openPoolingContext, type PoolingOptions } from './pooling/context.ts'
+import { inspectCheckpoints, saveState } from './prompt-cache/states.ts'
 import type { Adapter, EngineOptions, GpuBuild } from './protocol.ts'
-import { createReading } from './reading.ts'
 import { endOfText, textPieces } from './text-pieces.ts'
 import { BYTE_PAIRS, isSpecial, tokenBytes, WORD_PIECES } from './token-bytes.ts'
 
@@ -92,7 +92,7 @@ export async function loadModel(
     longestToken,
     template: metadata.tokenizer.chat_template,
     tokens: { bos: nameOf(bos), eos: nameOf(eos) },
-    controlTokens: names.slice(0, mostControlTokens),
+    controlTokens: names.slice(0, maxControlTokens),
     around,
     /** By name; each a list of one, or empty if the model has no such token. */
     ends: { bos: some(bos), eos: some(eos), sep: some(sep) },
@@ -150,7 +150,7 @@ export async function loadModel(
 }
 
 /** Those with a meaning come first; there can be thousands of reserved ones. */
-const mostControlTokens = 16_384
+const maxControlTokens = 16_384
 
 interface TextOptions {
   special: boolean
@@ -269,10 +269,10 @@ async function openContext(
   if (addon.getContextSize() < cells) {
     throw new Error(`asked for ${cells} cells, llama.cpp gave ${addon.getContextSize()}`)
   }
-  const reading = createReading(binding, addon, model, { vocabulary, sequences })
+  const reading = createLogitsReader(binding, addon, model, { vocabulary, sequences })
   const loras = await loadAdapters(binding, model, adapters)
   let adapted: string | undefined
-  const checkpoints = keeps ? await lookAtCheckpoints(binding, addon) : undefined
+  const checkpoints = keeps ? await inspectCheckpoints(binding, addon) : undefined
   return {
     hasPlainAttention: !usesFlash,
     /**
@@ -292,7 +292,7 @@ async function openContext(
     load: (path: string, sequence: number, most: number) =>
       addon.loadSequenceStateFromFile(path, sequence, most),
     /** A copy of the state of a sequence. */
-    keep: (sequence: number) => keepState(binding, addon, sequence),
+    keep: (sequence: number) => saveState(binding, addon, sequence),
     /** Starts a batch of `size` tokens. */
     begin: (size: number) => addon.initBatch(size),
     /**

@@ -3,7 +3,7 @@ import { tile } from './tiles.ts'
 /** Others wait for their next token: short enough to look steady. */
 const whileOthersWriteMs = 75
 /** For few writers alongside many prompts that arrive at once: the delay is soon over, and then all decode together. */
-const mostTimesLonger = 3
+const maxTimesLonger = 3
 /** Nothing waits but clients that disconnect or arrive. */
 const aloneMs = 300
 /**
@@ -102,7 +102,7 @@ export function createPace({ readsTiles = false } = {}) {
     promptTokens(writers: number, readers: number, isShared: boolean): number {
       if (tokensPerMs === undefined) return first
       const fewest = writers === 0 ? fewestAlone : fewestBesideOthers
-      const crowd = writers === 0 ? 1 : Math.min(mostTimesLonger, Math.max(1, readers / writers))
+      const crowd = writers === 0 ? 1 : Math.min(maxTimesLonger, Math.max(1, readers / writers))
       const usual = Math.max(
         fewest,
         Math.floor(tokensPerMs * (writers === 0 ? aloneMs : whileOthersWriteMs * crowd)),

@@ -3,12 +3,12 @@ import { Refusal } from '../../domain/refusals.ts'
 import type { PoolingRequest } from '../pooling.ts'
 import { checkTokens } from './checks.ts'
 import { sentEvent } from './events/sent-events.ts'
-import { fingerprintOf } from './kept/fingerprint.ts'
-import type { KeptOnDisk } from './kept/prompts.ts'
-import { createStateFiles } from './kept/state-files.ts'
 import { createLoop, type Loop } from './loop.ts'
 import { loadModel, type NativeContext, type NativeModel } from './native.ts'
 import { openPooling } from './pooling/engine.ts'
+import { fingerprintOf } from './prompt-cache/fingerprint.ts'
+import type { DiskCacheOptions } from './prompt-cache/prompt-cache.ts'
+import { createStateFiles } from './prompt-cache/state-files.ts'
 import type { Answer, EngineOptions, Question } from './protocol.ts'
 
 /** The engine process: loads one model and answers the server's questions until the server closes it or is gone. */
@@ -65,7 +65,7 @@ function diskOf(
   options: EngineOptions,
   { engine }: NativeModel,
   context: NativeContext,
-): KeptOnDisk | undefined {
+): DiskCacheOptions | undefined {
   const { promptDisk } = options
   if (promptDisk === undefined || context.bytesOfToken === undefined) return undefined
   const { folder, bound } = promptDisk

@@ -28,7 +28,7 @@ export interface Request {
 }
 
 /** Accepts the token that was drawn. */
-export type TakeUp = () => void | Promise<void>
+export type AcceptToken = () => void | Promise<void>
 
 /** One of the answers of a generation, or one of the beams of a search. */
 export interface Answering {
@@ -54,18 +54,18 @@ export interface Answering {
    * Accepts at most `most` tokens that come next whatever the model says, one after the other. May be called while they
    * are being read.
    */
-  takeSure(most: number): TakeUp[]
+  acceptSure(most: number): AcceptToken[]
   /** Asks for the next token after everything so far. May be called while that is being read; resolves when it has been. */
-  ask(logits: PositionLogits): Promise<TakeUp>
+  ask(logits: PositionLogits): Promise<AcceptToken>
 }
 
 /** Whether its prompt has been read, so that it decodes its own tokens one by one. */
-export function isWriting({ request, sequence, drawn }: Answering): boolean {
+export function isDecoding({ request, sequence, drawn }: Answering): boolean {
   return drawn !== undefined && (sequence?.tokens.length ?? 0) >= request.prompt.length
 }
 
 /** Whether it reads again what it had written before it lost its sequence. */
-export function isReadingAgain({ request, sequence, again }: Answering): boolean {
+export function isRecomputing({ request, sequence, again }: Answering): boolean {
   return (sequence?.tokens.length ?? 0) - request.prompt.length < again.length
 }
 
@@ -73,7 +73,7 @@ export function isReadingAgain({ request, sequence, again }: Answering): boolean
 export function leftToRead(answering: Answering): number {
   const { request, sequence, isIdle } = answering
   if (isIdle) return 0
-  if (isWriting(answering)) return 1
+  if (isDecoding(answering)) return 1
   return Math.max(request.prompt.length - (sequence?.tokens.length ?? 0), 0)
 }
 

@@ -1,10 +1,10 @@
-import type { createKeptPrompts, FoundPrompt } from './kept/prompts.ts'
 import type { NativeContext } from './native.ts'
+import type { createPromptCache, FoundPrompt } from './prompt-cache/prompt-cache.ts'
 import type { Sequence } from './sequences.ts'
 
 interface MemoryParts {
   context: Pick<NativeContext, 'copy' | 'forget'>
-  kept: Pick<ReturnType<typeof createKeptPrompts>, 'keep' | 'restore'>
+  cache: Pick<ReturnType<typeof createPromptCache>, 'keep' | 'restore'>
   /** Whether callers are decoding and have to wait meanwhile. */
   doOthersWrite(): boolean
 }
@@ -12,24 +12,24 @@ interface MemoryParts {
 export type SequenceMemory = ReturnType<typeof createSequenceMemory>
 
 /** Changes the recorded tokens of a sequence together with llama.cpp's memory of it. Used only between two batches. */
-export function createSequenceMemory({ context, kept, doOthersWrite }: MemoryParts) {
+export function createSequenceMemory({ context, cache, doOthersWrite }: MemoryParts) {
   /**
    * llama.cpp only notes a copy, and makes it at the start of the next batch (`llama_kv_cache::seq_cp`, `update`).
    * Until then the source must not change, and the target has nothing yet that could be kept.
    */
   const noted = { from: new Set<Sequence>(), to: new Set<Sequence>() }
 
-  function forgetGuesses(sequence: Sequence): void {
+  function discardGuesses(sequence: Sequence): void {
     if (sequence.guessed > 0) context.forget(sequence.id, sequence.tokens.length)
     sequence.guessed = 0
   }
 
   return {
-    forgetGuesses,
+    discardGuesses,
     async copy(from: Sequence, to: Sequence): Promise<void> {
       // When several beams have been read, the first one copies before the others have removed the guesses read with
       // them.
-      forgetGuesses(from)
+      discardGuesses(from)
       to.guessed = 0
       noted.from.add(from)
       noted.to.add(to)
@@ -64,11 +64,11 @@ export function createSequenceMemory({ context, kept, doOthersWrite }: MemoryPar
         // The prompt is read anew: reading writes after the noted copies, but restoring would write before them.
         context.forget(to.id, 0)
         to.tokens = []
-      } else await kept.restore(found, to)
+      } else await cache.restore(found, to)
     },
     /** Called before a sequence is reused, of which the first `stays` tokens stay. */
     async keepWhatIsLost(sequence: Sequence, stays = 0): Promise<void> {
-      if (!noted.to.has(sequence)) await kept.keep(sequence, stays, doOthersWrite())
+      if (!noted.to.has(sequence)) await cache.keep(sequence, stays, doOthersWrite())
     },
   }
 }

@@ -97,7 +97,7 @@ export function createSequences(count: number, copyFrom: number, { isLostKept = 
       remember: boolean,
       { isBackground = false, elsewhere }: TakeOptions = {},
     ): Taken | undefined {
-      const most = mostRemembered(prompt)
+      const most = maxReused(prompt)
       const candidates = all.map((sequence) => ({
         sequence,
         shared:
@@ -133,7 +133,7 @@ export function createSequences(count: number, copyFrom: number, { isLostKept = 
 }
 
 /** The logits of the last token are needed, so it is read again; and never alone, see planBatch. */
-export function mostRemembered(prompt: readonly number[]): number {
+export function maxReused(prompt: readonly number[]): number {
   return Math.max(0, prompt.length - 2)
 }
 

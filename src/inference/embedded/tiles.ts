@@ -12,7 +12,7 @@ const nearly = [
 ]
 
 /** How many cached tokens of a prompt to keep so that the rest is read fastest: a few are read again to complete a tile. */
-export function leftForTile(prompt: number, remembered: number): number {
+export function reusedForTile(prompt: number, remembered: number): number {
   const rows = prompt - remembered
   const isNearly = nearly.some((from) => remembered >= from.behind && rows >= from.rows)
   return isNearly && rows < tile ? prompt - tile : remembered

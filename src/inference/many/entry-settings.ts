@@ -45,5 +45,5 @@ export function inWordsOf(entry: ModelEntry, error: ModelError): ModelError {
     const field = named.find((one) => one === of.toLowerCase())
     return field === undefined || entry[field] === undefined ? setting : field
   })
-  return new ModelError(message, { mayPass: error.mayPass, cause: error })
+  return new ModelError(message, { isTemporary: error.isTemporary, cause: error })
 }

@@ -225,7 +225,7 @@ export function checkModels(value: unknown): { file: ModelsFile } | { wrong: str
 const mostTold = 50
 
 /** No entry of the file has more fields, and no known field is nested deeper. */
-const mostFields = 32
+const maxFields = 32
 const deepest = 6
 
 /**
@@ -235,7 +235,7 @@ const deepest = 6
 function tooMany(value: unknown, path = '', depth = 0): string | undefined {
   if (typeof value !== 'object' || value === null || depth > deepest) return undefined
   const isList = Array.isArray(value)
-  const [count, most] = isList ? [value.length, mostModels] : [Object.keys(value).length, mostFields]
+  const [count, most] = isList ? [value.length, mostModels] : [Object.keys(value).length, maxFields]
   if (count > most) return wrongLine(path, `${count} ${isList ? 'entries' : 'fields'}`, `at most ${most}`)
   for (const [name, member] of Object.entries(value)) {
     const inner = isList ? `[${name}]` : `${path && '.'}${name.slice(0, 100)}`

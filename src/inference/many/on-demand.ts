@@ -9,21 +9,21 @@ import { sourceOf } from '../models/find.ts'
 import { memoryNeed, totalOf } from '../models/memory.ts'
 import { ModelError, withoutFolders } from '../models/model-error.ts'
 import { type DeviceSearch, prepareModel } from '../models/plan.ts'
-import { type BringParts, bringModel, notReady } from '../served-model.ts'
+import { notReady, type ObtainParts, obtainModel } from '../served-model.ts'
 import { inWordsOf, type LocalEntry, settingsOf } from './entry-settings.ts'
 import type { ListedModel, ManySettings } from './listed-model.ts'
-import { type Hold, type Load, type Loaded, type Need, statusOf } from './resident.ts'
+import { type Hold, type Loadable, type Loaded, type MemoryUse, statusOf } from './resident.ts'
 import type { Room } from './room.ts'
 
 interface OnDemandParts extends LocalModelParts {
   room: Room<LoadedModel>
   settings: ManySettings
-  bringing: Pick<BringParts, 'log' | 'pauseMs'>
+  bringing: Pick<ObtainParts, 'log' | 'pauseMs'>
   engineLog: Parameters<typeof createEmbeddedBackend>[1]
   supervision?: Parameters<typeof createEmbeddedBackend>[2]
   search: DeviceSearch
   /** How much memory it needs of each kind: some GPUs use the machine's memory. */
-  needOf(need: Need): Need
+  needOf(need: MemoryUse): MemoryUse
 }
 
 /** A model whose engine is loaded. */
@@ -51,7 +51,7 @@ export function createOnDemandModel(entry: LocalEntry, parts: OnDemandParts): Li
     })
   }
 
-  const bringing = bringModel(
+  const bringing = obtainModel(
     sourceOf(entry.file) as LocalSource,
     settings,
     { ...bringParts, prepare, saying: 'the model is available; it is loaded on demand' },
@@ -67,7 +67,7 @@ export function createOnDemandModel(entry: LocalEntry, parts: OnDemandParts): Li
     if (!hasLoaded) served = plannedModel(found, created)
   }
 
-  async function plan(): Promise<Load<LoadedModel>> {
+  async function plan(): Promise<Loadable<LoadedModel>> {
     if (file === undefined || prepared === undefined) throw new ModelError('it is not downloaded yet')
     if ((await stampOf(file)) !== stamp) know(await prepare(file, settings))
     const { plan: options, header } = prepared

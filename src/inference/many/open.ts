@@ -8,19 +8,19 @@ import type { Model } from '../model.ts'
 import { roomOn } from '../models/sizes.ts'
 import { createPrompts } from '../prompt/prompts.ts'
 import { createModels, type ModelList, type Models } from '../registry.ts'
-import type { BringParts } from '../served-model.ts'
-import { connectBehind, createModelBehind, type ServerBehind } from './behind.ts'
+import type { ObtainParts } from '../served-model.ts'
 import { memoryOfModels } from './bound.ts'
 import type { ListedModel, ManySettings } from './listed-model.ts'
+import { connectListedServer, createModelOfServer, type ListedServer } from './listed-server.ts'
 import type { ModelEntry } from './models-file.ts'
 import { createOnDemandModel, type LoadedModel } from './on-demand.ts'
 import { type ModelsSpec, readModels } from './read-models.ts'
-import type { Need } from './resident.ts'
+import type { MemoryUse } from './resident.ts'
 import { createRoom, type RoomOptions } from './room.ts'
 import { watchFiles } from './watch-files.ts'
 
 interface ManyParts {
-  log: BringParts['log']
+  log: ObtainParts['log']
   engineLog: EngineLogger
   environment: Readonly<Record<string, string | undefined>>
   /** Shorter times, for tests. */
@@ -34,7 +34,7 @@ interface Entry {
   model: ListedModel
   /** The model, and one for each of its adapters. */
   all: () => readonly Model[]
-  behind: ServerBehind | undefined
+  behind: ListedServer | undefined
 }
 
 /** The models of the file of HEDDLE_MODELS, which is read again when it changes. Rejects when the file cannot be used. */
@@ -44,7 +44,7 @@ export async function openModels(settings: ManySettings, parts: ManyParts): Prom
   const first = await readModels(path, environment)
   const { bound, look } = await memoryOfModels(settings)
   let device: ReturnType<typeof findDevice> | undefined
-  const bounds: Need = { machine: bound, device: Number.POSITIVE_INFINITY }
+  const bounds: MemoryUse = { machine: bound, device: Number.POSITIVE_INFINITY }
   let isUnified = false
   const search = {
     // Determined only once: less of the device's memory is free while a model is on it.
@@ -59,7 +59,7 @@ export async function openModels(settings: ManySettings, parts: ManyParts): Prom
     },
     look,
   }
-  const needOf = (need: Need) => (isUnified ? { machine: need.machine + need.device, device: 0 } : need)
+  const needOf = (need: MemoryUse) => (isUnified ? { machine: need.machine + need.device, device: 0 } : need)
   const loads = new Map<string, { loaded: number; unloaded: number; failed: number }>()
   const countsOf = (model: string) => {
     const counts = loads.get(model) ?? { loaded: 0, unloaded: 0, failed: 0 }
@@ -90,7 +90,7 @@ export async function openModels(settings: ManySettings, parts: ManyParts): Prom
   const memory = () => ({ memory: room.used.machine, of: bound })
   const prompts = createPrompts()
   const compiling = createCompiling({ unknownKeywords: settings.unknown_keywords })
-  let servers: ServerBehind[] = []
+  let servers: ListedServer[] = []
   let entries: Entry[] = []
   let spec: ModelsSpec = { models: [], upstreams: [], files: [] }
   const list: ModelList = {
@@ -109,15 +109,16 @@ export async function openModels(settings: ManySettings, parts: ManyParts): Prom
   })
 
   /** Keeps unchanged servers and connects new ones. */
-  function serversOf(next: ModelsSpec): ServerBehind[] {
+  function serversOf(next: ModelsSpec): ListedServer[] {
     return next.upstreams.map(
       (one) =>
-        servers.find(({ spec: known }) => isDeepStrictEqual(known, one)) ?? connectBehind(one, settings, log),
+        servers.find(({ spec: known }) => isDeepStrictEqual(known, one)) ??
+        connectListedServer(one, settings, log),
     )
   }
 
   /** Unchanged entries stay, with what runs in them; the others accept no new requests and end when theirs have. */
-  function use(next: ModelsSpec, nextServers: ServerBehind[]): { added: string[]; removed: string[] } {
+  function use(next: ModelsSpec, nextServers: ListedServer[]): { added: string[]; removed: string[] } {
     const nextEntries = next.models.map((entry): Entry => {
       const behind = nextServers.find(({ spec: known }) => known.name === entry.upstream)
       const same = entries.find(
@@ -138,8 +139,8 @@ export async function openModels(settings: ManySettings, parts: ManyParts): Prom
     return { added: namesOf(added), removed: namesOf(removed) }
   }
 
-  function modelOf(entry: ModelEntry, behind: ServerBehind | undefined): ListedModel {
-    if (behind !== undefined) return createModelBehind(entry, behind)
+  function modelOf(entry: ModelEntry, behind: ListedServer | undefined): ListedModel {
+    if (behind !== undefined) return createModelOfServer(entry, behind)
     const { file = '' } = entry
     return createOnDemandModel(
       { ...entry, file },

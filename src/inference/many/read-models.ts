@@ -24,7 +24,7 @@ export interface ModelsSpec {
 }
 
 /** No settings file and no key is longer. */
-const mostBytes = 4 * 1024 * 1024
+const maxBytes = 4 * 1024 * 1024
 const mostOfKey = 64 * 1024
 
 /** Only regular files: reading a pipe would block, and a device has no end. */
@@ -48,7 +48,7 @@ export async function readModels(
     new ModelsFileError(lines.map((line) => `${path}: ${line}`).join('\n'))
   let text: string
   try {
-    text = await textOf(path, mostBytes)
+    text = await textOf(path, maxBytes)
   } catch (error) {
     throw failed([`${reasonOf(error)}; accepted: the path of a JSON file (docs/many-models.md).`])
   }

@@ -1,14 +1,14 @@
 import type { BackendStatus } from '../backend.ts'
 
 /** Bytes of the machine's memory and of its GPU's. */
-export interface Need {
+export interface MemoryUse {
   machine: number
   device: number
 }
 
 /** Something that uses memory while it is loaded. */
-export interface Load<Thing> {
-  need: Need
+export interface Loadable<Thing> {
+  need: MemoryUse
   /** Rejects when it cannot be loaded. Ends early when the signal aborts. */
   open(signal: AbortSignal): Promise<Loaded<Thing>>
 }
@@ -20,7 +20,7 @@ export interface Loaded<Thing> {
   close(): Promise<void>
 }
 
-export interface Asker {
+export interface Requester {
   tenant: string
   /** Nobody waits for it: it takes memory from no caller, and returns it when a caller needs it. */
   isBackground: boolean
@@ -36,7 +36,7 @@ export interface Hold<Thing> {
 
 export interface Resident<Thing> {
   /** Uses it, loading it first if necessary. Waits for memory that others use. */
-  hold(asker: Asker, signal: AbortSignal): Promise<Hold<Thing>>
+  hold(asker: Requester, signal: AbortSignal): Promise<Hold<Thing>>
   /** Loads it if there is enough unused memory. */
   preload(signal: AbortSignal): Promise<void>
   /** Its current state. */
@@ -52,21 +52,21 @@ export type ResidentState<Thing> =
 
 /** A request that waits until it is loaded. */
 export interface Waiter {
-  asker: Asker
+  asker: Requester
   grant(): void
   fail(error: unknown): void
 }
 
 /** What the room knows of a resident. */
-export interface Inside<Thing> {
+export interface ResidentEntry<Thing> {
   name: string
-  plan: () => Promise<Load<Thing>>
+  plan: () => Promise<Loadable<Thing>>
   phase: 'out' | 'planning' | 'loading' | 'in' | 'leaving'
-  load?: Load<Thing> | undefined
+  load?: Loadable<Thing> | undefined
   loaded?: Loaded<Thing> | undefined
   cancel?: AbortController | undefined
   waiters: Waiter[]
-  holds: Set<{ asker: Asker; giveBack?: AbortController }>
+  holds: Set<{ asker: Requester; giveBack?: AbortController }>
   /** In the time of `performance.now()`. */
   lastAsked: number
   staysUntil: number

@@ -1,12 +1,20 @@
 import { type Refusal, refuse } from '../../domain/refusals.ts'
 import { ModelError } from '../models/model-error.ts'
 import { notReady } from '../served-model.ts'
-import { checkWaiting, holdNow, letIn, stateOf, takeBack, turnAway, waitFor } from './holding.ts'
-import { checkBound, fewestToGo, fits, usedBy, whoMakesRoom } from './making-room.ts'
-import type { Asker, Hold, Inside, Load, Loaded, Need, Resident } from './resident.ts'
+import { checkBound, chooseEvictions, fewestEvictions, fits, memoryUsedBy } from './evictions.ts'
+import {
+  abortBackground,
+  addHold,
+  checkWaiting,
+  failWaiters,
+  grantWaiters,
+  stateOf,
+  waitUntilLoaded,
+} from './holds.ts'
+import type { Hold, Loadable, Loaded, MemoryUse, Requester, Resident, ResidentEntry } from './resident.ts'
 
 export interface RoomOptions {
-  bound: Need
+  bound: MemoryUse
   /** Requests that may wait for a model to be loaded; a tenant gets at most seven eighths. */
   queue: number
   /** The pause after a failed load. */
@@ -45,11 +53,11 @@ export function createRoom<Thing>(
   }: RoomOptions,
   events: RoomEvents,
 ) {
-  const all = new Set<Inside<Thing>>()
+  const all = new Set<ResidentEntry<Thing>>()
   /** Those that are to be loaded, in the order of the requests. */
-  const line: Inside<Thing>[] = []
+  const line: ResidentEntry<Thing>[] = []
   /** These accept no new users until the first one in `line` is loaded. */
-  let yielding = new Set<Inside<Thing>>()
+  let yielding = new Set<ResidentEntry<Thing>>()
   let alarm: NodeJS.Timeout | undefined
   /** One after the other, so that each sees the memory that the previous one has left. */
   let preloading: Promise<void> = Promise.resolve()
@@ -65,7 +73,7 @@ export function createRoom<Thing>(
     for (let next = line[0]; next !== undefined; next = line[0]) {
       if (next.waiters.length === 0 || next.phase === 'in' || next.phase === 'loading') {
         line.shift()
-        if (next.phase === 'in') letIn(next)
+        if (next.phase === 'in') grantWaiters(next)
         continue
       }
       if (next.phase === 'leaving' || next.phase === 'planning') return
@@ -82,7 +90,7 @@ export function createRoom<Thing>(
     }
   }
 
-  async function planned(one: Inside<Thing>): Promise<void> {
+  async function planned(one: ResidentEntry<Thing>): Promise<void> {
     one.phase = 'planning'
     try {
       const load = await one.plan()
@@ -97,8 +105,8 @@ export function createRoom<Thing>(
     move()
   }
 
-  function makeRoom(need: Need): void {
-    for (const { by, one } of whoMakesRoom(all, bound, need, now())) {
+  function makeRoom(need: MemoryUse): void {
+    for (const { by, one } of chooseEvictions(all, bound, need, now())) {
       if (by === 'cancelling') one.cancel?.abort(new Error('others need its memory'))
       else if (by === 'closing') closeSoon(one)
       else if (by === 'staying') {
@@ -106,12 +114,12 @@ export function createRoom<Thing>(
         alarm = setTimeout(move, one.staysUntil - now()).unref()
       } else {
         yielding.add(one)
-        if (by === 'giving back') takeBack(one)
+        if (by === 'giving back') abortBackground(one)
       }
     }
   }
 
-  async function bring(one: Inside<Thing>, load: Load<Thing>): Promise<void> {
+  async function bring(one: ResidentEntry<Thing>, load: Loadable<Thing>): Promise<void> {
     one.phase = 'loading'
     one.cancel = new AbortController()
     const began = now()
@@ -132,7 +140,7 @@ export function createRoom<Thing>(
         (reason) => lost(one, loaded, reason),
         () => undefined,
       )
-      letIn(one)
+      grantWaiters(one)
     } catch (error) {
       one.phase = 'out'
       one.load = undefined
@@ -144,13 +152,13 @@ export function createRoom<Thing>(
   }
 
   /** It ended by itself, together with everything that used it. */
-  function lost(one: Inside<Thing>, loaded: Loaded<Thing>, reason: string): void {
+  function lost(one: ResidentEntry<Thing>, loaded: Loaded<Thing>, reason: string): void {
     if (one.loaded !== loaded || one.phase !== 'in') return
     failed(one, new ModelError(reason))
     closeSoon(one)
   }
 
-  function failed(one: Inside<Thing>, error: unknown): void {
+  function failed(one: ResidentEntry<Thing>, error: unknown): void {
     const reason = error instanceof Error ? error.message : String(error)
     const attempts = (one.failure?.attempts ?? 0) + 1
     const pause = pauseMs(attempts)
@@ -159,14 +167,14 @@ export function createRoom<Thing>(
     const at = line.indexOf(one)
     if (at >= 0) line.splice(at, 1)
     events.failed(one.name, reason, pause)
-    turnAway(one, () => notReady({ state: 'failed', reason }))
+    failWaiters(one, () => notReady({ state: 'failed', reason }))
   }
 
-  function closeSoon(one: Inside<Thing>): void {
+  function closeSoon(one: ResidentEntry<Thing>): void {
     one.work = close(one)
   }
 
-  async function close(one: Inside<Thing>): Promise<void> {
+  async function close(one: ResidentEntry<Thing>): Promise<void> {
     const { loaded } = one
     one.phase = 'leaving'
     one.loaded = undefined
@@ -179,7 +187,7 @@ export function createRoom<Thing>(
     move()
   }
 
-  function leaveIfFree(one: Inside<Thing>): void {
+  function leaveIfFree(one: ResidentEntry<Thing>): void {
     if (!one.isRetired) return
     if (one.phase === 'in' && one.holds.size === 0) closeSoon(one)
     else if (one.phase === 'out') {
@@ -188,15 +196,15 @@ export function createRoom<Thing>(
     }
   }
 
-  function take(one: Inside<Thing>, asker: Asker): Hold<Thing> {
-    return holdNow(one, asker, () => {
+  function take(one: ResidentEntry<Thing>, asker: Requester): Hold<Thing> {
+    return addHold(one, asker, () => {
       leaveIfFree(one)
       if (line.length > 0) move()
     })
   }
 
   /** Background work is admitted when no caller waits, into memory that callers have not used for a while. */
-  async function checkBackground(one: Inside<Thing>): Promise<void> {
+  async function checkBackground(one: ResidentEntry<Thing>): Promise<void> {
     const busy = () =>
       refuse('model_not_ready', { why: 'it is not loaded, and callers are using the memory' })
     if (line.length > 0) throw busy()
@@ -208,10 +216,14 @@ export function createRoom<Thing>(
     const forgotten = [...all].filter(
       ({ phase, holds, lastAsked }) => phase === 'in' && holds.size === 0 && now() - lastAsked > forgottenMs,
     )
-    if (fewestToGo(all, bound, need, forgotten) === undefined) throw busy()
+    if (fewestEvictions(all, bound, need, forgotten) === undefined) throw busy()
   }
 
-  async function hold(one: Inside<Thing>, asker: Asker, signal: AbortSignal): Promise<Hold<Thing>> {
+  async function hold(
+    one: ResidentEntry<Thing>,
+    asker: Requester,
+    signal: AbortSignal,
+  ): Promise<Hold<Thing>> {
     signal.throwIfAborted()
     if (isClosed) throw refuse('stopping')
     if (one.isRetired) throw replaced()
@@ -222,7 +234,7 @@ export function createRoom<Thing>(
     if (asker.isBackground) await checkBackground(one)
     checkWaiting(all, queue, asker)
     signal.throwIfAborted()
-    const held = waitFor(one, asker, signal, {
+    const held = waitUntilLoaded(one, asker, signal, {
       take: () => take(one, asker),
       left: () => {
         if (one.waiters.length === 0) move()
@@ -236,10 +248,10 @@ export function createRoom<Thing>(
   return {
     bound,
     get used() {
-      return usedBy(all)
+      return memoryUsedBy(all)
     },
-    add(name: string, plan: () => Promise<Load<Thing>>): Resident<Thing> {
-      const one: Inside<Thing> = {
+    add(name: string, plan: () => Promise<Loadable<Thing>>): Resident<Thing> {
+      const one: ResidentEntry<Thing> = {
         name,
         plan,
         phase: 'out',
@@ -265,7 +277,7 @@ export function createRoom<Thing>(
         },
         retire() {
           one.isRetired = true
-          turnAway(one, replaced)
+          failWaiters(one, replaced)
           leaveIfFree(one)
           move()
           return one.gone.promise
@@ -276,7 +288,7 @@ export function createRoom<Thing>(
       isClosed = true
       clearTimeout(alarm)
       for (const one of all) {
-        turnAway(one, () => refuse('stopping'))
+        failWaiters(one, () => refuse('stopping'))
         one.cancel?.abort(new Error('the server is stopping'))
       }
       await Promise.all([...all].map(({ work }) => work))

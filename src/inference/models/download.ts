@@ -18,7 +18,7 @@ export interface DownloadWatch {
 }
 
 /** Attempts in a row without new data. */
-const mostFailures = 5
+const maxFailures = 5
 /** A connection without a byte for this long counts as broken. */
 const silenceMs = 60_000
 /** Between looks at whether another process has finished. */
@@ -78,7 +78,7 @@ export async function download(
           await rm(partial, { force: true })
           throw new ModelError(
             `${remote.path} of ${repository} arrived damaged: its SHA-256 is not ${expected}. It was deleted.`,
-            { mayPass: true },
+            { isTemporary: true },
           )
         }
         await local.datasync()
@@ -90,7 +90,10 @@ export async function download(
     })
   } catch (error) {
     if (error instanceof ModelError || watch.signal.aborted) throw error
-    throw new ModelError(`${target} cannot be written: ${reasonOf(error)}.`, { mayPass: true, cause: error })
+    throw new ModelError(`${target} cannot be written: ${reasonOf(error)}.`, {
+      isTemporary: true,
+      cause: error,
+    })
   }
 }
 
@@ -140,7 +143,7 @@ async function checkRoom(folder: string, path: string, missing: number): Promise
   if (missing === 0 || bavail * bsize >= missing + reservedBytes) return
   throw new ModelError(
     `${path} takes ${shownBytes(missing)} more and the disk of ${folder} has ${shownBytes(bavail * bsize)} free, of which ${shownBytes(reservedBytes)} are reserved for the record.`,
-    { mayPass: true },
+    { isTemporary: true },
   )
 }
 
@@ -154,13 +157,13 @@ async function complete(transfer: Transfer, watch: DownloadWatch): Promise<strin
       const expected = await attempt(transfer, watch)
       if (transfer.length === remote.bytes) return expected
       throw new ModelError(`${remote.path} of ${repository} ended after ${transfer.length} bytes`, {
-        mayPass: true,
+        isTemporary: true,
       })
     } catch (error) {
-      if (watch.signal.aborted || !(error instanceof ModelError) || !error.mayPass) throw error
+      if (watch.signal.aborted || !(error instanceof ModelError) || !error.isTemporary) throw error
       failures = transfer.length > furthest ? 0 : failures + 1
       furthest = Math.max(furthest, transfer.length)
-      if (failures >= mostFailures) throw error
+      if (failures >= maxFailures) throw error
       await delay(pause(failures), undefined, { signal: watch.signal })
     }
   }
@@ -206,7 +209,7 @@ async function attempt(transfer: Transfer, watch: DownloadWatch): Promise<string
   } catch (error) {
     if (error instanceof ModelError || watch.signal.aborted || isOfDisk(error)) throw error
     throw new ModelError(`The download of ${remote.path} was interrupted: ${shortReason(error)}.`, {
-      mayPass: true,
+      isTemporary: true,
       cause: error,
     })
   } finally {

@@ -9,8 +9,8 @@ export type GgufHeader = Awaited<ReturnType<typeof readHeader>>
 
 /** The header of a model with a vocabulary of 256,000 takes about 20 MB. */
 const largestHeader = 256 * 1024 * 1024
-const mostKeys = 65_536
-const mostTensors = 1_000_000
+const maxKeys = 65_536
+const maxTensors = 1_000_000
 
 const newest = 3
 
@@ -53,8 +53,8 @@ async function readHeader(path: string, file: FileHandle, size: number) {
   if (version < 2 || version > newest) {
     throw refused(`a GGUF file of version ${version}; accepted: versions 2 and ${newest}`)
   }
-  const tensors = await countOf(bytes, mostTensors, 'tensors')
-  const keys = await countOf(bytes, mostKeys, 'metadata keys')
+  const tensors = await countOf(bytes, maxTensors, 'tensors')
+  const keys = await countOf(bytes, maxKeys, 'metadata keys')
   const values = await readValues(bytes, keys)
   const weights = await weightsOf(bytes, tensors)
   const alignment = numberIn(values, 'general.alignment') ?? 32

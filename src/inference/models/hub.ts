@@ -14,8 +14,8 @@ export interface HubFile {
 
 const listingMs = 30_000
 const largestListing = 8 * 1024 * 1024
-const mostPages = 20
-const mostRedirects = 5
+const maxPages = 20
+const maxRedirects = 5
 
 const Listing = z.array(
   z.object({
@@ -30,7 +30,7 @@ const Listing = z.array(
 export async function listHubFiles(hub: Hub, repository: string, signal: AbortSignal): Promise<HubFile[]> {
   const files: HubFile[] = []
   let url: string | undefined = `${hub.hf_endpoint}/api/models/${repository}/tree/main?recursive=true`
-  for (let page = 0; url !== undefined && page < mostPages; page++) {
+  for (let page = 0; url !== undefined && page < maxPages; page++) {
     const limited = AbortSignal.any([signal, AbortSignal.timeout(listingMs)])
     const { response } = await ask(hub, url, { signal: limited }, repository)
     for (const { type, path, size, lfs } of await listingIn(response, repository)) {
@@ -53,7 +53,7 @@ async function listingIn(response: Response, repository: string): Promise<z.outp
   } catch (error) {
     throw new ModelError(
       `The hub's list of the files of ${repository} cannot be read: ${shortReason(error)}.`,
-      { mayPass: true, cause: error },
+      { isTemporary: true, cause: error },
     )
   }
 }
@@ -94,7 +94,7 @@ async function ask(
   let url = new URL(address)
   const home = url.origin
   let sha256: string | undefined
-  for (let hops = 0; hops <= mostRedirects; hops++) {
+  for (let hops = 0; hops <= maxRedirects; hops++) {
     const response = await send(url, {
       ...init,
       redirect: 'manual',
@@ -119,7 +119,7 @@ async function ask(
     await response.body?.cancel()
     throw refusalOf(response.status, repository, hub.hf_token !== '')
   }
-  throw new ModelError(`The hub redirects requests for ${repository} in a circle.`, { mayPass: true })
+  throw new ModelError(`The hub redirects requests for ${repository} in a circle.`, { isTemporary: true })
 }
 
 async function send(url: URL, init: RequestInit): Promise<Response> {
@@ -128,7 +128,7 @@ async function send(url: URL, init: RequestInit): Promise<Response> {
   } catch (error) {
     if (init.signal?.aborted && init.signal.reason?.name !== 'TimeoutError') throw init.signal.reason
     throw new ModelError(`${url.origin} does not answer: ${shortReason(error)}.`, {
-      mayPass: true,
+      isTemporary: true,
       cause: error,
     })
   }
@@ -153,7 +153,7 @@ function refusalOf(status: number, repository: string, hasToken: boolean): Model
   }
   if (status === 404)
     return new ModelError(`The hub answers 404: there is no ${repository}, or not that file.`)
-  return new ModelError(`The hub answers ${status} for ${repository}.`, { mayPass: status >= 429 })
+  return new ModelError(`The hub answers ${status} for ${repository}.`, { isTemporary: status >= 429 })
 }
 
 /** The entity tag of a large file is the SHA-256 of its content; other tags are not. */

@@ -15,7 +15,7 @@ export interface Machine {
 }
 
 /** `root` is the folder of the system's files, for tests. */
-export async function lookAtMachine(root = '/'): Promise<Machine> {
+export async function inspectMachine(root = '/'): Promise<Machine> {
   const [limits, cores] = await Promise.all([groupLimits(root), physicalCores(root)])
   const free = { freeMemory: freemem(), boundBy: 'this machine' }
   const tightest = limits.reduce((least, one) => (one.freeMemory < least.freeMemory ? one : least), free)

@@ -4,11 +4,14 @@ import { dirname, sep } from 'node:path'
 export class ModelError extends Error {
   override readonly name = 'ModelError'
   /** Whether another attempt may succeed: a network that is down, a hub that is busy. */
-  readonly mayPass: boolean
+  readonly isTemporary: boolean
 
-  constructor(message: string, { mayPass = false, cause }: { mayPass?: boolean; cause?: unknown } = {}) {
+  constructor(
+    message: string,
+    { isTemporary = false, cause }: { isTemporary?: boolean; cause?: unknown } = {},
+  ) {
     super(message, cause === undefined ? undefined : { cause })
-    this.mayPass = mayPass
+    this.isTemporary = isTemporary
   }
 }
 

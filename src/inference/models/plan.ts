@@ -6,7 +6,7 @@ import { type Device, findDevice, installedBuilds } from '../embedded/device.ts'
 import type { EngineOptions } from '../embedded/protocol.ts'
 import { checkAdapters } from './adapters.ts'
 import { type GgufHeader, readGgufHeader } from './gguf-header.ts'
-import { lookAtMachine } from './machine.ts'
+import { inspectMachine } from './machine.ts'
 import { layersOf } from './memory.ts'
 import { ModelError } from './model-error.ts'
 import { chooseSizes, type SizesGiven } from './sizes.ts'
@@ -31,7 +31,7 @@ export interface DeviceSearch {
   installed?: typeof installedBuilds
   find?: typeof findDevice
   /** The memory to plan with, if it is not what is free now. */
-  look?: typeof lookAtMachine
+  look?: typeof inspectMachine
 }
 
 /** Checks that the model of a file can be served here, and decides how. `warnings` are for the log. */
@@ -47,7 +47,7 @@ export async function prepareModel(
   const names = model_name.length > 0 ? model_name : [basename(file).replace(/\.gguf$/i, '')]
   const { adapters, adapterBytes } = await checkAdapters(lora, { ...header, shownName, names })
   const { device, warnings } = await chooseDevice(settings, search)
-  const look = search.look ?? lookAtMachine
+  const look = search.look ?? inspectMachine
   const machine = { ...(await look()), ...(device && { device }) }
   const { gpuLayers, ...sizes } = chooseSizes(shownName, header, settings, machine, adapterBytes)
   const gpu: ModelPlan['gpu'] = gpuLayers > 0 && device !== undefined ? device.build : false
@@ -55,7 +55,7 @@ export async function prepareModel(
     const why = `not one layer of ${shownName} fits into the free memory of ${device.names.join(', ')}`
     if (settings.gpu !== 'auto') {
       throw new ModelError(`HEDDLE_GPU: given ${settings.gpu}, and ${why}; accepted: auto, off.`, {
-        mayPass: true,
+        isTemporary: true,
       })
     }
     warnings.push(`${why}: it runs on the CPU`)

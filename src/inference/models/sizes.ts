@@ -189,6 +189,6 @@ function doesNotFit(shownName: string, { context, parallel, gpuLayers }: Sizes, 
       `${parallel} × ${context} tokens of context ${shownBytes(need.cache)}, ${kept}work space ${shownBytes(need.work)}) and ` +
       `${owner} has ${shownBytes(free)} free; accepted: ${accepted}, or ` +
       `less ${need.kept > 0 ? 'HEDDLE_PROMPT_CACHE, ' : ''}HEDDLE_CONTEXT, HEDDLE_PARALLEL or HEDDLE_BATCH (HEDDLE_MEMORY_CHECK=off tries anyway).`,
-    { mayPass: true },
+    { isTemporary: true },
   )
 }

@@ -9,7 +9,7 @@ export type StopStrings = ReturnType<typeof createStopStrings>
 export function createStopStrings(strings: readonly string[]) {
   // Text consists of whole characters, so half of one never occurs in it.
   const sought = strings.flatMap((string, index) =>
-    string !== '' && string.isWellFormed() ? createSought(string, index) : [],
+    string !== '' && string.isWellFormed() ? createStopSearch(string, index) : [],
   )
   const firsts = Uint16Array.from(sought, ({ string }) => string.charCodeAt(0))
 
@@ -29,7 +29,7 @@ export function createStopStrings(strings: readonly string[]) {
           for (let i = 0; i < sought.length; i++) {
             let length = standing[i] as number
             if (length === 0 && firsts[i] !== unit) continue
-            const { string, index, shorter } = sought[i] as Sought
+            const { string, index, shorter } = sought[i] as StopSearch
             while (length > 0 && string.charCodeAt(length) !== unit) length = shorter(length)
             if (string.charCodeAt(length) === unit) length++
             if (length === string.length) {
@@ -48,9 +48,9 @@ export function createStopStrings(strings: readonly string[]) {
   }
 }
 
-type Sought = ReturnType<typeof createSought>
+type StopSearch = ReturnType<typeof createStopSearch>
 
-function createSought(string: string, index: number) {
+function createStopSearch(string: string, index: number) {
   /** For each prefix length, from 0 on, as far as computed. */
   const lengths = [0, 0]
   return {

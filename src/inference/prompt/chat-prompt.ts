@@ -5,7 +5,7 @@ import type { AnswerFormat } from '../answer-format.ts'
 import type { ServedModel } from '../backend.ts'
 import { thinkingAsked } from '../reasoning/switches.ts'
 import { conversationOf, type GivenMessage } from './conversation.ts'
-import { toldTo } from './history.ts'
+import { adaptConversation } from './history.ts'
 import type { Prompts } from './prompts.ts'
 
 /** A conversation in a request. */
@@ -73,7 +73,7 @@ export async function renderConversation(
   const given = conversationOf(conversation.messages)
   if (template === undefined) throw refuse('no_chat_template', { field: 'chat_template' })
   const tools = conversation.tools?.map(toolOf) ?? []
-  const { messages, takesTools } = toldTo(
+  const { messages, takesTools } = adaptConversation(
     format,
     given,
     tools.map(({ function: tool }) => writeJson(tool)),
@@ -89,13 +89,13 @@ export async function renderConversation(
 
 const firstMark = 0x100000
 const marks = 0xfffe
-const mostTries = 16
+const maxTries = 16
 
 /** A private-use character that occurs in none of the texts. Only a text with all of these characters loses one. */
 function freeMark(texts: readonly string[]): string {
   for (let tries = 1; ; tries++) {
     const mark = String.fromCodePoint(firstMark + randomInt(marks))
-    if (tries === mostTries || !texts.some((text) => text.includes(mark))) return mark
+    if (tries === maxTries || !texts.some((text) => text.includes(mark))) return mark
   }
 }
 

@@ -12,13 +12,13 @@ export interface Hiding {
   names: readonly string[]
 }
 
-const mostPatterns = 4
+const maxPatterns = 4
 
 type Finder = ReturnType<typeof createFinder>
 
 /** Cached by the names, which are the same in every request for a model, … */
 const finders = new LRUCache<string, Finder, readonly string[]>({
-  max: mostPatterns,
+  max: maxPatterns,
   memoMethod: (_key, _stale, { context }) => createFinder(context),
 })
 

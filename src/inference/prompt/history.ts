@@ -3,7 +3,7 @@ import type { AnswerFormat } from '../answer-format.ts'
 import type { Message } from './conversation.ts'
 import { messagesWithoutCalls, withCallsAsText, withInstructions } from './generic-tools.ts'
 
-interface Told {
+interface AdaptedConversation {
   messages: Message[]
   /** Whether the template gets the tools and renders them itself. */
   takesTools: boolean
@@ -14,12 +14,12 @@ interface Told {
  * that several system messages are joined if the template would raise an error. `tools` are texts with one JSON object
  * each. If none of them may be called, the template shows them as it likes: the format of calls need not be explained.
  */
-export function toldTo(
+export function adaptConversation(
   { calls, proof, history }: AnswerFormat,
   given: Message[],
   tools: readonly string[],
   mayCall = true,
-): Told {
+): AdaptedConversation {
   const joined = history?.systemMessages === 'one' ? withOneSystemMessage(given) : given
   const isPlain = tools.length === 0 && !joined.some(({ role, tool_calls }) => role === 'tool' || tool_calls)
   if (isPlain) return { messages: joined, takesTools: true }

@@ -39,7 +39,7 @@ const defaults: PromptOptions = {
 }
 
 /** The number of templates whose formats are cached. */
-const mostFormats = 64
+const maxFormats = 64
 
 /**
  * Renders chat templates. A template in a request is untrusted code, so it runs in a separate process, which is killed
@@ -60,8 +60,8 @@ export function createPrompts(given: Partial<PromptOptions> = {}) {
   const pools = { model: poolOf('model'), request: poolOf('request') }
   // Separate caches: new templates in requests do not evict the model's format.
   const formats = {
-    model: new LRUCache<string, AnswerFormat>({ max: mostFormats }),
-    request: new LRUCache<string, AnswerFormat>({ max: mostFormats }),
+    model: new LRUCache<string, AnswerFormat>({ max: maxFormats }),
+    request: new LRUCache<string, AnswerFormat>({ max: maxFormats }),
   }
 
   /** `from` tells whether the template is the model's or a request's. */

@@ -34,11 +34,11 @@ type Unrendered =
   { kind: 'failed'; why: string } | { kind: 'costly'; limit: string }
 
 /** Templates that stay compiled: the model's own, and those that clients send repeatedly. */
-const mostCompiled = 8
+const maxCompiled = 8
 
 export function createRendering(bounds: Bounds) {
   const compiled = new LRUCache<string, ReturnType<typeof compile>>({
-    max: mostCompiled,
+    max: maxCompiled,
     memoMethod: (text) => compile(text),
   })
 

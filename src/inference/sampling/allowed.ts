@@ -1,5 +1,5 @@
 import type { Candidates, Logits } from './logits.ts'
-import { createRanked, makeRoom, settleRanked } from './sorting.ts'
+import { createRanked, reserveRanked, settleRanked } from './sorting.ts'
 
 /** These logits as if the vocabulary had only the allowed tokens. No other logits are requested. */
 export function onlyAllowed(logits: Logits, allowed: readonly number[]): Logits {
@@ -26,7 +26,7 @@ export function onlyAllowed(logits: Logits, allowed: readonly number[]): Logits 
 
 function largest(tokens: readonly number[], logits: Float32Array, count: number): Candidates {
   const ranked = createRanked()
-  makeRoom(ranked, logits.length)
+  reserveRanked(ranked, logits.length)
   const least = count < logits.length ? (logits.toSorted().at(-count) ?? -Infinity) : -Infinity
   logits.forEach((logit, i) => {
     if (logit < least) return

@@ -13,7 +13,7 @@ interface ShownText {
 }
 
 /** Most answers reach only a few states of their words. */
-const mostMasks = 64
+const maxMasks = 64
 
 /**
  * Texts that an answer never contains, whatever tokens spell them, even inside a longer word. The end of an answer is
@@ -71,7 +71,7 @@ export function createBadWords(words: readonly string[], vocabulary: Vocabulary,
 
   function maskOf(state: number): TokenMask {
     const mask = masks.get(state) ?? made(state)
-    if (masks.size === mostMasks) masks.clear()
+    if (masks.size === maxMasks) masks.clear()
     masks.set(state, mask)
     return mask
   }

@@ -1,8 +1,8 @@
-import { createLine } from './line.ts'
 import type { Ranking } from './ranking.ts'
+import { createTokenWeights } from './token-weights.ts'
 
 /** A draw is synchronous, so all of them share the same memory. */
-const line = createLine()
+const line = createTokenWeights()
 
 export interface Cuts {
   /** Above 0. */

@@ -44,7 +44,7 @@ export interface TokenMask {
   readonly count: number
 }
 
-export function isIn({ bits }: TokenMask, token: number): boolean {
+export function isInMask({ bits }: TokenMask, token: number): boolean {
   return (((bits[token >>> 5] ?? 0) >>> (token & 31)) & 1) === 1
 }
 
@@ -60,7 +60,7 @@ export interface TokenRule {
 }
 
 /** The same logits, with a cache: nothing is requested twice. */
-export function remembered<Of extends Logits>(logits: Of): Of {
+export function cachedLogits<Of extends Logits>(logits: Of): Of {
   let most: { count: number; candidates: Promise<Candidates> } | undefined
   const totals = new Map<number, Promise<number>>()
   return {

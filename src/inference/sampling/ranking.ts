@@ -1,6 +1,6 @@
 import type { Adjustments } from './adjustments.ts'
 import type { Candidates } from './logits.ts'
-import { createRanked, makeRoom, mergeRanked, type Ranked, settleRanked } from './sorting.ts'
+import { createRanked, mergeRanked, type Ranked, reserveRanked, settleRanked } from './sorting.ts'
 
 /**
  * The beginning of the order of all tokens by their adjusted logits, as far as the known logits make it certain. Every
@@ -41,8 +41,8 @@ export function rank(
   const last = complete ? -Infinity : (top.others ?? logits[logits.length - 1] ?? -Infinity)
   const bound = adjustments?.ceiling(last) ?? last
   const most = tokens.length + lifted.length
-  makeRoom(known, most)
-  makeRoom(moved, adjustments ? most : 0)
+  reserveRanked(known, most)
+  reserveRanked(moved, adjustments ? most : 0)
   if (adjustments && before.length < most) {
     before = new Float64Array(most)
     after = new Float64Array(most)

@@ -9,7 +9,7 @@ export function createRanked(): Ranked {
   return { tokens: new Uint32Array(0), logits: new Float64Array(0), length: 0 }
 }
 
-export function makeRoom(ranked: Ranked, length: number): void {
+export function reserveRanked(ranked: Ranked, length: number): void {
   ranked.length = 0
   if (ranked.tokens.length >= length) return
   ranked.tokens = new Uint32Array(length)

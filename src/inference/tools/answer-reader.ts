@@ -1,6 +1,7 @@
-import type { AnswerFormat, OwnCalls } from '../answer-format.ts'
+import type { AnswerFormat, CodedCalls } from '../answer-format.ts'
 import type { Parser } from '../parts.ts'
 import type { ReasoningFormat, ThoughtStart } from '../reasoning/reasoning-format.ts'
+import { type AlternativeSpelling, formatsOf, withoutFirstMark } from './alternative-spellings.ts'
 import type { CallFormat } from './call-format.ts'
 import type { OfferedTool } from './offered-tool.ts'
 import { argumentReader } from './reading/arguments.ts'
@@ -9,18 +10,17 @@ import { readCalls } from './reading/calls.ts'
 import { harmonyForm } from './reading/harmony.ts'
 import { readMessages } from './reading/messages.ts'
 import { museForm } from './reading/muse.ts'
-import { createSaid, type Said } from './reading/said.ts'
+import { createPartCollector, type PartCollector } from './reading/part-collector.ts'
 import {
-  behindSpace,
-  certainly,
+  afterSpace,
   createSource,
-  type Reading,
+  type PieceReader,
   readUntil,
-  type Seeker,
+  type Searcher,
   type Source,
+  untilCertain,
 } from './reading/source.ts'
 import { closingMark, emptyThought, type Mark, readThought } from './reading/thought.ts'
-import { formatsOf, type SecondSpelling, withoutFirstMark } from './second-spellings.ts'
 
 /** Formats as returned by `resolved`. */
 export interface ReaderOptions {
@@ -38,12 +38,12 @@ export interface ReaderOptions {
     /** The answer is either a call or other constrained content, so a call occurs only at its beginning. */
     isBesideContent?: boolean
     /** Other forms of a call with which the answer may begin. */
-    second?: readonly SecondSpelling[]
+    second?: readonly AlternativeSpelling[]
   }
   /** Texts after the content that are not part of it. */
   closings?: readonly string[]
   /** Set for a format with its own marks even if no calls are read. */
-  own?: OwnCalls
+  own?: CodedCalls
   /** The names of markers by index, which are written where markers have no meaning; if absent, nothing is written. */
   shown?: readonly string[]
 }
@@ -54,66 +54,66 @@ export interface ReaderOptions {
  */
 export function createAnswerReader(options: ReaderOptions): Parser {
   const source = createSource()
-  const said = createSaid({ newId: options.calls?.newId ?? String, shown: options.shown ?? [] })
-  const reading = readAnswer(source, said, options)
+  const collector = createPartCollector({ newId: options.calls?.newId ?? String, shown: options.shown ?? [] })
+  const reading = readAnswer(source, collector, options)
   // Runs up to where it waits for text.
   reading.next()
   return {
     push(text) {
       source.add(text)
       reading.next()
-      return said.take()
+      return collector.take()
     },
     end() {
       source.end()
       reading.next()
-      said.end()
-      return said.take()
+      collector.end()
+      return collector.take()
     },
     get isThinking() {
-      return said.isThinking()
+      return collector.isThinking()
     },
   }
 }
 
-function* readAnswer(source: Source, said: Said, options: ReaderOptions): Reading<void> {
+function* readAnswer(source: Source, collector: PartCollector, options: ReaderOptions): PieceReader<void> {
   const { reasoning, thought, calls, own = ownOf(calls) } = options
   if (own?.own === 'harmony' || own?.own === 'muse') {
     const formOf = own.own === 'muse' ? museForm : harmonyForm
-    yield* readMessages(source, said, formOf(own.marks ?? {}, calls), thought)
+    yield* readMessages(source, collector, formOf(own.marks ?? {}, calls), thought)
     return
   }
-  const { anywhere, atStart } = seekersOf(calls)
+  const { anywhere, atStart } = searchersOf(calls)
   let begun: Opening | undefined
-  if (reasoning !== undefined) begun = yield* readThought(source, said, reasoning, thought, anywhere)
+  if (reasoning !== undefined) begun = yield* readThought(source, collector, reasoning, thought, anywhere)
   if (begun === undefined && atStart.length > 0) {
-    const found = yield* certainly(source, behindSpace(atStart))
+    const found = yield* untilCertain(source, afterSpace(atStart))
     if (found !== 'no') begun = found
   }
   const closings = [...(options.closings ?? []).map(closingMark), ...lateMarks(options)]
-  begun ??= yield* readContent(source, said, calls?.isBesideContent ? [] : anywhere, closings)
+  begun ??= yield* readContent(source, collector, calls?.isBesideContent ? [] : anywhere, closings)
   while (begun !== undefined) {
-    yield* readCalls(source, said, begun)
-    begun = yield* readContent(source, said, calls?.isParallel ? anywhere : [], closings)
+    yield* readCalls(source, collector, begun)
+    begun = yield* readContent(source, collector, calls?.isParallel ? anywhere : [], closings)
   }
 }
 
 /** Emits the content before the next call, without the marks that are not part of it. */
 function* readContent(
   source: Source,
-  said: Said,
-  calls: readonly Seeker<Opening>[],
-  marks: readonly Seeker<Mark>[],
-): Reading<Opening | undefined> {
+  collector: PartCollector,
+  calls: readonly Searcher<Opening>[],
+  marks: readonly Searcher<Mark>[],
+): PieceReader<Opening | undefined> {
   for (;;) {
-    const found = yield* readUntil<Mark | Opening>(source, [...calls, ...marks], said.content)
+    const found = yield* readUntil<Mark | Opening>(source, [...calls, ...marks], collector.content)
     if (found === undefined || 'tool' in found) return found
     source.at = found.end
   }
 }
 
 /** Marks of thoughts that no longer have a meaning. */
-function lateMarks({ reasoning, isThoughtCut }: ReaderOptions): Seeker<Mark>[] {
+function lateMarks({ reasoning, isThoughtCut }: ReaderOptions): Searcher<Mark>[] {
   if (reasoning === undefined) return []
   const isOfTokens = /[\udc00-\udfff]/u.test(reasoning.open)
   return [
@@ -122,16 +122,16 @@ function lateMarks({ reasoning, isThoughtCut }: ReaderOptions): Seeker<Mark>[] {
   ]
 }
 
-interface Seekers {
-  anywhere: readonly Seeker<Opening>[]
-  atStart: readonly Seeker<Opening>[]
+interface Searchers {
+  anywhere: readonly Searcher<Opening>[]
+  atStart: readonly Searcher<Opening>[]
 }
 
-function ownOf(calls: ReaderOptions['calls']): OwnCalls | undefined {
+function ownOf(calls: ReaderOptions['calls']): CodedCalls | undefined {
   return calls !== undefined && 'own' in calls.format ? calls.format : undefined
 }
 
-function seekersOf(calls: ReaderOptions['calls']): Seekers {
+function searchersOf(calls: ReaderOptions['calls']): Searchers {
   if (calls === undefined) return { anywhere: [], atStart: [] }
   const { format, tools, isParallel, isBesideContent, second = [] } = calls
   // Own formats have their own reader.

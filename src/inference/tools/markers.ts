@@ -1,10 +1,10 @@
-import type { AnswerFormat, OwnCalls, OwnFormat } from '../answer-format.ts'
+import type { AnswerFormat, CodedCalls, CodedFormat } from '../answer-format.ts'
 import { firstMarker, lastMarker } from '../control-tokens.ts'
 import type { CallFormat, Literal, TaggedArguments, TaggedValue } from './call-format.ts'
 import { gigachat } from './gigachat.ts'
 
 /** The marks of each of the own formats. */
-const ownMarks: Readonly<Record<Exclude<OwnFormat, 'gigachat'>, readonly string[]>> = {
+const ownMarks: Readonly<Record<Exclude<CodedFormat, 'gigachat'>, readonly string[]>> = {
   harmony: ['<|start|>', '<|channel|>', '<|constrain|>', '<|message|>', '<|end|>', '<|call|>', '<|return|>'],
   muse: ['<|start|>', '<|message|>', '<|eom|>', '<|eot|>'],
 }
@@ -73,7 +73,7 @@ export function resolved(
     ...(given.wrap && { wrap: { open: text(given.wrap.open), close: text(given.wrap.close) } }),
   })
 
-  function calls(given: CallFormat | OwnCalls): CallFormat | OwnCalls {
+  function calls(given: CallFormat | CodedCalls): CallFormat | CodedCalls {
     if ('own' in given) {
       // GigaChat is plain data except for the role at the beginning of its calls, which no template shows after a
       // generation prompt.

@@ -33,13 +33,13 @@ export interface Addresses {
 const busier = 4
 
 /** The time until an address is checked again: while it works, and while it does not. */
-export interface LookTimes {
+export interface ProbeTimes {
   wellMs: number
   leastMs: number
   mostMs: number
 }
 
-const usualTimes: LookTimes = { wellMs: 30_000, leastMs: 500, mostMs: 10_000 }
+const usualTimes: ProbeTimes = { wellMs: 30_000, leastMs: 500, mostMs: 10_000 }
 
 /**
  * The addresses of a server. `look` checks one, and rejects with what is wrong with it. Each is checked independently,
@@ -48,7 +48,7 @@ const usualTimes: LookTimes = { wellMs: 30_000, leastMs: 500, mostMs: 10_000 }
 export function watchAddresses(
   given: readonly GivenAddress[],
   look: (address: Address, signal: AbortSignal) => Promise<void>,
-  { times = usualTimes, onChange }: { times?: LookTimes; onChange(address: Address): void },
+  { times = usualTimes, onChange }: { times?: ProbeTimes; onChange(address: Address): void },
 ): Addresses {
   const all = given.map((one): Address => ({ ...one, trouble: 'it has not been asked yet', running: 0 }))
   const closing = new AbortController()

@@ -10,7 +10,7 @@ interface Connections {
 }
 
 interface UpstreamQuestion {
-  place: UpstreamPlace
+  place: UpstreamEndpoint
   /** Absent if nothing is sent. */
   body?: string
   headers: Readonly<Record<string, string>>
@@ -19,13 +19,13 @@ interface UpstreamQuestion {
 }
 
 /** An address in the form of `node:http`: parsing a URL takes as long as sending a request. */
-export interface UpstreamPlace extends Pick<RequestOptions, 'hostname' | 'port' | 'path'> {
+export interface UpstreamEndpoint extends Pick<RequestOptions, 'hostname' | 'port' | 'path'> {
   isSecure: boolean
   /** The value of the `host` header. */
   host: string
 }
 
-export function placeOfUrl({ protocol, hostname, port, host, pathname, search }: URL): UpstreamPlace {
+export function endpointOfUrl({ protocol, hostname, port, host, pathname, search }: URL): UpstreamEndpoint {
   return {
     isSecure: protocol === 'https:',
     // Brackets around an IPv6 address belong only in a URL.
@@ -125,7 +125,7 @@ export function openConnections(): Connections {
 }
 
 /** The most bytes that are buffered before the reader asks for them. */
-const mostUnread = 64 * 1024
+const maxUnread = 64 * 1024
 
 /**
  * The pieces of a body, at the pace of the reader: everything that has arrived since the last piece is one piece,
@@ -162,7 +162,7 @@ export function piecesOf(
     unread.push(piece)
     unreadBytes += piece.length
     if (waiting === undefined) {
-      if (unreadBytes >= mostUnread) answer.pause()
+      if (unreadBytes >= maxUnread) answer.pause()
     } else if (unread.length === 1) queueMicrotask(give)
   }
   const give = () => {

@@ -2,14 +2,14 @@ import type { IncomingMessage } from 'node:http'
 import { type Refusal, type RefusalCode, refusals, refuse, refuseAsTold } from '../../domain/refusals.ts'
 import type { UpstreamKind } from './kinds.ts'
 
-interface ToldError {
+interface ReplyError {
   message?: unknown
   param?: unknown
   code?: unknown
 }
 
 /** A server's description of a failure: in OpenAI's form, in that of others, or as plain text. */
-function toldError(text: string): ToldError {
+function toldError(text: string): ReplyError {
   try {
     const value = JSON.parse(text) as { error?: unknown; message?: unknown; detail?: unknown }
     if (typeof value.error === 'object' && value.error !== null) return value.error
@@ -26,7 +26,7 @@ const longestMessage = 2_000
 const ownStatuses = new Set([400, 413, 422, 429, 503])
 
 /** Whether another address may be able to answer. */
-export const isPassing = (status: number) => status === 429 || status === 408 || status >= 500
+export const isTemporary = (status: number) => status === 429 || status === 408 || status >= 500
 
 /** The refusal for a reply that is not an answer. `text` is its body. */
 export function refusalOf(
@@ -58,14 +58,14 @@ export function refusalOf(
 
 /** The refusal for an error in the middle of a stream. */
 export function failureOf(error: unknown, kind: UpstreamKind): Refusal {
-  const told = typeof error === 'object' && error !== null ? (error as ToldError) : { message: error }
+  const told = typeof error === 'object' && error !== null ? (error as ReplyError) : { message: error }
   const own = kind === 'heddle' ? asTold(told) : undefined
   if (own !== undefined) return own
   const message = typeof told.message === 'string' ? told.message : JSON.stringify(told)
   return refuse('upstream_failed', { why: `it says ${JSON.stringify(message.slice(0, longestMessage))}` })
 }
 
-function asTold({ code, message, param }: ToldError): Refusal | undefined {
+function asTold({ code, message, param }: ReplyError): Refusal | undefined {
   if (typeof code !== 'string' || !Object.hasOwn(refusals, code) || typeof message !== 'string')
     return undefined
   return refuseAsTold(code as RefusalCode, message, typeof param === 'string' ? param : null)
@@ -77,7 +77,7 @@ function secondsOf(retryAfter: string | undefined): number {
 }
 
 /** The refusal for a reply with status 200 that is neither a stream of events nor JSON. */
-export function unreadable(answer: IncomingMessage): Refusal {
+export function unreadableReply(answer: IncomingMessage): Refusal {
   const type = answer.headers['content-type'] ?? 'nothing'
   return refuse('upstream_failed', {
     why: `it answered ${JSON.stringify(type.slice(0, 100))} instead of an answer`,

@@ -59,12 +59,12 @@ const told: Record<string, (value: unknown) => boolean> = {
   return_tokens_as_token_ids: isFalse,
 }
 
-export function refuseLacking(field: string, given: string, accepted: string): never {
+export function refuseUnsupported(field: string, given: string, accepted: string): never {
   throw refuse('upstream_lacks', { field, given, accepted })
 }
 
 /** The fields that are passed on unchanged. Fields that the server does not accept are refused by name. */
-export function passedOn({ given = {} }: AnswerRequest, kind: KindOfUpstream, isText: boolean): Given {
+export function forwardedFields({ given = {} }: AnswerRequest, kind: KindOfUpstream, isText: boolean): Given {
   const passed: Record<string, unknown> = {}
   for (const name of everywhere) if (given[name] != null) passed[name] = given[name]
   for (const name of withoutEffect)
@@ -73,12 +73,12 @@ export function passedOn({ given = {} }: AnswerRequest, kind: KindOfUpstream, is
     const value = given[name]
     if (value == null) continue
     if (kind.takes.has(name)) passed[kind.names[name] ?? name] = value
-    else if (!asksNothing(value, isText)) refuseLacking(name, 'it', 'nothing: leave it out')
+    else if (!asksNothing(value, isText)) refuseUnsupported(name, 'it', 'nothing: leave it out')
   }
   for (const [name, asksNothing] of Object.entries(told)) {
     const value = given[name]
     if (value != null && !kind.takes.has(name) && !asksNothing(value))
-      refuseLacking(name, 'it', 'nothing: leave it out')
+      refuseUnsupported(name, 'it', 'nothing: leave it out')
   }
   return passed
 }

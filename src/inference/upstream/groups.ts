@@ -11,14 +11,14 @@ const groupSize = 128
 const groupsAtOnce = 4
 
 /** For all vectors of an answer, as for those that are made here: 2,048 of 4,096. */
-const mostNumbers = 8 * 1024 * 1024
+const maxNumbers = 8 * 1024 * 1024
 
-export interface MadeOfGroup {
+export interface GroupResult {
   values: Float32Array[]
   tokens: number
 }
 
-type AskGroup = (group: PoolingAsked, signal: AbortSignal) => Promise<MadeOfGroup>
+type AskGroup = (group: PoolingAsked, signal: AbortSignal) => Promise<GroupResult>
 
 /**
  * Requests the vectors of many inputs in groups. `each` is called for the inputs of a group when it arrives; the first
@@ -39,11 +39,11 @@ export async function askInGroups(
   function checkLength(given: number): void {
     length ??= given
     if (length !== given) throw refuse('upstream_failed', { why: 'its vectors differ in length' })
-    if (length * inputs.length <= mostNumbers) return
+    if (length * inputs.length <= maxNumbers) return
     throw refuse('invalid_value', {
       field: asked.field,
       given: `${length * inputs.length} numbers of vectors`,
-      accepted: `at most ${mostNumbers} in one answer: send fewer at once`,
+      accepted: `at most ${maxNumbers} in one answer: send fewer at once`,
     })
   }
 

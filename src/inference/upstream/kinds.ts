@@ -9,9 +9,9 @@ export interface KindOfUpstream {
    */
   takes: ReadonlySet<string>
   /** Returns the ids of tokens, so that each is counted when it arrives. */
-  tellsTokens: boolean
+  returnsTokens: boolean
   /** Can return logprobs with ids and exact bytes. */
-  tellsLogprobIds: boolean
+  returnsLogprobIds: boolean
   /** Has `/tokenize` and `/detokenize` next to `/v1`. */
   tokenizes: boolean
   /** What fields are called there, if not the same. */
@@ -65,29 +65,29 @@ export const withoutEffect = [
 export const kindsOfUpstreams: Record<UpstreamKind, KindOfUpstream> = {
   heddle: {
     takes: new Set([...ofVllm, 'prediction']),
-    tellsTokens: true,
-    tellsLogprobIds: true,
+    returnsTokens: true,
+    returnsLogprobIds: true,
     tokenizes: true,
     names: {},
   },
   vllm: {
     takes: new Set([...ofVllm, 'kv_transfer_params', 'mm_processor_kwargs', 'vllm_xargs']),
-    tellsTokens: true,
-    tellsLogprobIds: false,
+    returnsTokens: true,
+    returnsLogprobIds: false,
     tokenizes: true,
     names: {},
   },
   'llama-server': {
     takes: new Set(['top_k', 'min_p', 'repetition_penalty', 'ignore_eos', 'chat_template_kwargs']),
-    tellsTokens: false,
-    tellsLogprobIds: false,
+    returnsTokens: false,
+    returnsLogprobIds: false,
     tokenizes: false,
     names: { repetition_penalty: 'repeat_penalty' },
   },
   openai: {
     takes: new Set(['user', 'service_tier', 'prediction']),
-    tellsTokens: false,
-    tellsLogprobIds: false,
+    returnsTokens: false,
+    returnsLogprobIds: false,
     tokenizes: false,
     names: {},
   },

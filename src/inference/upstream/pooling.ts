@@ -4,8 +4,8 @@ import { type Refusal, refuse } from '../../domain/refusals.ts'
 import type { Model } from '../model.ts'
 import type { PoolingAsked } from '../pooling.ts'
 import { textOf } from './exchange.ts'
-import { refuseLacking } from './fields.ts'
-import { askInGroups, type MadeOfGroup } from './groups.ts'
+import { refuseUnsupported } from './fields.ts'
+import { askInGroups, type GroupResult } from './groups.ts'
 import { kindsOfUpstreams, type UpstreamKind } from './kinds.ts'
 import type { UpstreamServer } from './server.ts'
 
@@ -16,7 +16,7 @@ interface Target {
 }
 
 /** A number of a vector takes six bytes in base64, and about twelve as text. */
-const mostAnswer = 16 * 1024 * 1024
+const maxAnswer = 16 * 1024 * 1024
 
 /** Vectors and scores from a server elsewhere. `counted` is called when a request begins or ends. */
 export function createPooling(
@@ -25,7 +25,7 @@ export function createPooling(
   counted: (change: 1 | -1) => void,
 ): Model['pool'] {
   /** One request to the server. */
-  async function ask(asked: PoolingAsked, signal: AbortSignal): Promise<MadeOfGroup> {
+  async function ask(asked: PoolingAsked, signal: AbortSignal): Promise<GroupResult> {
     const isRanking = isRankingOf(asked)
     const body = { model, ...(isRanking ? rankingOf(asked) : embeddingsOf(asked)), ...othersOf(asked, kind) }
     const question = { path: isRanking ? 'rerank' : 'embeddings', body: writeJson(body), kind, beginning: '' }
@@ -33,7 +33,7 @@ export function createPooling(
     counted(1)
     try {
       const { answer, done } = await server.ask(question, signal)
-      const told = answerOf(await textOf(answer, server.silenceMs, mostAnswer).finally(done))
+      const told = answerOf(await textOf(answer, server.silenceMs, maxAnswer).finally(done))
       const count = asked.inputs.length
       return { values: isRanking ? scoresOf(told, count) : vectorsOf(told, count), tokens: tokensOf(told) }
     } finally {
@@ -90,10 +90,10 @@ function othersOf({ truncate, priority, inputs, user }: PoolingAsked, kind: Upst
     priority: priority || undefined,
   }
   if (truncate?.side === 'left' && kind !== 'heddle') {
-    refuseLacking('truncation_side', '"left"', '"right"')
+    refuseUnsupported('truncation_side', '"left"', '"right"')
   }
   for (const name of ['truncate_prompt_tokens', 'add_special_tokens', 'priority'] as const) {
-    if (others[name] !== undefined && !takes.has(name)) refuseLacking(name, 'it', 'nothing: leave it out')
+    if (others[name] !== undefined && !takes.has(name)) refuseUnsupported(name, 'it', 'nothing: leave it out')
   }
   return { ...others, ...(user !== undefined && takes.has('user') && { user }) }
 }

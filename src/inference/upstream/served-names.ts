@@ -31,11 +31,11 @@ interface UpstreamModels {
 /** The models of an upstream server, where this server has no others. */
 export function connectUpstream(settings: UpstreamNames, log: UpstreamLog): UpstreamModels {
   const server = connectServer(settings, log)
-  return { all: modelsBehind(server, settings), close: () => server.close() }
+  return { all: modelsOfServer(server, settings), close: () => server.close() }
 }
 
 /** The models of a server that settings name, or all of them. */
-export function modelsBehind(server: UpstreamServer, settings: NamesBehind): () => readonly Model[] {
+export function modelsOfServer(server: UpstreamServer, settings: NamesBehind): () => readonly Model[] {
   const { names, source } = settings
   const created = Math.floor(Date.now() / 1000)
   const known = new Map<string, Model>()

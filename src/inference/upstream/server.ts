@@ -6,11 +6,17 @@ import {
   type Address,
   type Addresses,
   type GivenAddress,
-  type LookTimes,
+  type ProbeTimes,
   watchAddresses,
 } from './addresses.ts'
-import { openConnections, placeOfUrl, textOf, UnreachableError, type UpstreamPlace } from './exchange.ts'
-import { isPassing, refusalOf } from './failures.ts'
+import {
+  endpointOfUrl,
+  openConnections,
+  textOf,
+  UnreachableError,
+  type UpstreamEndpoint,
+} from './exchange.ts'
+import { isTemporary, refusalOf } from './failures.ts'
 import type { UpstreamKind } from './kinds.ts'
 import { type ListedModel, listedModels } from './listed.ts'
 
@@ -22,7 +28,7 @@ export interface UpstreamSettings {
   queue: number
   /** How long it may send nothing. */
   silenceMs: number
-  times?: LookTimes
+  times?: ProbeTimes
 }
 
 export interface UpstreamLog {
@@ -54,7 +60,7 @@ interface UpstreamAsk {
 }
 
 /** No error and no list of models is longer. */
-const mostText = 16 * 1024 * 1024
+const maxText = 16 * 1024 * 1024
 
 /** Nobody waits for background work, and it shares the server with callers. */
 const backgroundAtOnce = 2
@@ -87,7 +93,7 @@ export function connectServer(settings: UpstreamSettings, log: UpstreamLog): Ups
   async function look(address: Address, signal: AbortSignal): Promise<void> {
     const question = { place: placeOf(address, 'models'), headers: headersOf(address, undefined), silenceMs }
     const answer = await connections.send(question, signal)
-    const text = await textOf(answer, silenceMs, mostText)
+    const text = await textOf(answer, silenceMs, maxText)
     const status = answer.statusCode ?? 0
     // Some servers list no models but answer all the same.
     if (status === 404 || status === 405) listed ??= []
@@ -116,9 +122,9 @@ export function connectServer(settings: UpstreamSettings, log: UpstreamLog): Ups
         )
         const status = answer.statusCode ?? 0
         if (status === 200) return { answer, done }
-        const text = await textOf(answer, silenceMs, mostText)
+        const text = await textOf(answer, silenceMs, maxText)
         last = refusalOf(status, text, question.kind, answer.headers['retry-after'])
-        if (!isPassing(status)) throw last
+        if (!isTemporary(status)) throw last
         done()
       } catch (error) {
         done()
@@ -153,10 +159,10 @@ export function connectServer(settings: UpstreamSettings, log: UpstreamLog): Ups
 
 /** Caches parsed addresses; there are few paths. */
 function createPlaces() {
-  const known = new Map<string, UpstreamPlace>()
-  return ({ url }: GivenAddress, path: string): UpstreamPlace => {
+  const known = new Map<string, UpstreamEndpoint>()
+  return ({ url }: GivenAddress, path: string): UpstreamEndpoint => {
     const key = `${url}/ ${path}`
-    const found = known.get(key) ?? placeOfUrl(new URL(path, `${url}/`))
+    const found = known.get(key) ?? endpointOfUrl(new URL(path, `${url}/`))
     known.set(key, found)
     return found
   }

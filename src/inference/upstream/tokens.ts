@@ -1,12 +1,12 @@
 import { writeJson } from '../../domain/json/text.ts'
 import { refuse } from '../../domain/refusals.ts'
 import type { Input, Model } from '../model.ts'
-import { promptFields } from './asked.ts'
 import { textOf } from './exchange.ts'
 import { kindsOfUpstreams, type UpstreamKind } from './kinds.ts'
 import type { UpstreamServer } from './server.ts'
+import { promptFields } from './upstream-request.ts'
 
-const mostText = 64 * 1024 * 1024
+const maxText = 64 * 1024 * 1024
 
 /** Tokenizes and detokenizes with a server's own endpoints next to `/v1`. */
 export function createTokens(
@@ -24,7 +24,7 @@ export function createTokens(
     const question = { path: `../${path}`, body: writeJson({ model, ...body }), kind, beginning: '' }
     const { answer, done } = await server.ask(question, signal)
     try {
-      const value: unknown = JSON.parse(await textOf(answer, server.silenceMs, mostText))
+      const value: unknown = JSON.parse(await textOf(answer, server.silenceMs, maxText))
       if (typeof value === 'object' && value !== null) return value as Record<string, unknown>
     } catch (error) {
       if (!(error instanceof SyntaxError)) throw error

@@ -3,15 +3,15 @@ import { refuse } from '../../domain/refusals.ts'
 import type { BackendStatus, ModelTask, ServedModel } from '../backend.ts'
 import type { AnswerEvent, Answering, AnswerRequest, Input, Model } from '../model.ts'
 import { notReady } from '../served-model.ts'
-import { type AskedUpstream, askedOf } from './asked.ts'
+import { type AnswerReader, createReader } from './answer-reader.ts'
 import { piecesOf, textOf } from './exchange.ts'
-import { unreadable } from './failures.ts'
+import { unreadableReply } from './failures.ts'
 import { kindsOfUpstreams, type UpstreamKind } from './kinds.ts'
 import { createPooling } from './pooling.ts'
-import { type AnswerReader, createReader } from './reading.ts'
 import type { UpstreamServer } from './server.ts'
 import { createEventReader } from './server-events.ts'
 import { createTokens } from './tokens.ts'
+import { type UpstreamRequest, upstreamRequestOf } from './upstream-request.ts'
 
 interface UpstreamModelSettings {
   /** The names under which it is served here. */
@@ -29,7 +29,7 @@ interface UpstreamModelSettings {
 }
 
 /** A whole answer, with the logprobs of its prompt. */
-const mostWhole = 256 * 1024 * 1024
+const maxWhole = 256 * 1024 * 1024
 
 /**
  * After this, a stream is answered even without its first event, so that the client knows it has begun; until then a
@@ -95,7 +95,7 @@ export function createUpstreamModel(server: UpstreamServer, settings: UpstreamMo
   async function answer(given: AnswerRequest, signal: AbortSignal): Promise<Answering> {
     if (status().state !== 'ready') throw notReady(status())
     const request = await fitting(given, signal)
-    const asked = askedOf(request, { kind, model })
+    const asked = upstreamRequestOf(request, { kind, model })
     const slots = given.lane === 'background' ? server.slots.background : callers
     const slot = await slots.acquire(given.tenant, signal)
     running++
@@ -153,7 +153,7 @@ export function createUpstreamModel(server: UpstreamServer, settings: UpstreamMo
 
   function eventsOf(
     response: IncomingMessage,
-    { isWhole }: AskedUpstream,
+    { isWhole }: UpstreamRequest,
     reader: AnswerReader,
     signal: AbortSignal,
   ): AsyncGenerator<AnswerEvent[]> {
@@ -162,7 +162,7 @@ export function createUpstreamModel(server: UpstreamServer, settings: UpstreamMo
     // Some servers stream nothing.
     if (type.includes('json')) return whole(response, reader, signal)
     response.destroy()
-    throw unreadable(response)
+    throw unreadableReply(response)
   }
 
   async function* whole(
@@ -170,7 +170,7 @@ export function createUpstreamModel(server: UpstreamServer, settings: UpstreamMo
     reader: AnswerReader,
     signal: AbortSignal,
   ): AsyncGenerator<AnswerEvent[]> {
-    const text = await textOf(response, server.silenceMs, mostWhole).catch((error: unknown) => {
+    const text = await textOf(response, server.silenceMs, maxWhole).catch((error: unknown) => {
       throw isBroken(error) && !signal.aborted ? cutOff() : error
     })
     const events = reader.read(text)
@@ -236,7 +236,7 @@ function isBroken(error: unknown): boolean {
 }
 
 /** An answer that repeats its prompt needs the prompt's tokens before it begins. */
-function isNeededFirst({ isWhole }: AskedUpstream, { given }: AnswerRequest): boolean {
+function isNeededFirst({ isWhole }: UpstreamRequest, { given }: AnswerRequest): boolean {
   return isWhole || given?.echo === true
 }
 

@@ -3,7 +3,7 @@ import type { Caller } from '../../domain/callers.ts'
 import { clockNow } from '../../domain/clock.ts'
 import { Refusal, refuse } from '../../domain/refusals.ts'
 import type { ServedModel } from '../../inference/backend.ts'
-import { type AnswerOfModel, answerOf } from '../../inference/fallbacks.ts'
+import { type AnswerOfModel, answerWithFallbacks } from '../../inference/fallbacks.ts'
 import type { Answering, AnswerRequest } from '../../inference/model.ts'
 import type { FoundModel } from '../../inference/registry.ts'
 import { version } from '../../version.ts'
@@ -62,7 +62,7 @@ export async function generate(
   names: FieldNames,
   shown: Omit<DeltaOptions, 'createParser'> = {},
 ): Promise<Generation> {
-  const { answering, served, insteadOf } = await naming(answerOf(found, request, signal), names)
+  const { answering, served, insteadOf } = await naming(answerWithFallbacks(found, request, signal), names)
   const name = served.names[0] as string
   return {
     head: {

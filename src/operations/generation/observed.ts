@@ -1,6 +1,6 @@
 import { Refusal } from '../../domain/refusals.ts'
 import type { FinishReason } from '../../inference/backend.ts'
-import type { AnswerEvent, Answering, ToldUsage } from '../../inference/model.ts'
+import type { AnswerEvent, Answering, ReportedUsage } from '../../inference/model.ts'
 import type { LaneMetrics, Outcome } from './metrics.ts'
 import type { TokenCount } from './parts.ts'
 import type { RunningAnswers } from './running.ts'
@@ -85,7 +85,7 @@ export async function* observed<Made>(
   }
 
   /** A remote server's own counts are known only at the end. */
-  function correct({ prompt, cached, completion }: ToldUsage): void {
+  function correct({ prompt, cached, completion }: ReportedUsage): void {
     charge({ prompt: prompt - charged, completion: completion - record.completion_tokens })
     const missed = { prompt: prompt - charged, cached: cached - record.cached_tokens }
     metrics.corrected(missed)

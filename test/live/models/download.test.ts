@@ -45,7 +45,7 @@ const trouble = (message: RegExp, mayPass: boolean) => (error: unknown) => {
   assert.ok(error instanceof ModelError, String(error))
   assert.match(error.message, message)
   assert.doesNotMatch(error.message, /\n/)
-  assert.equal(error.mayPass, mayPass)
+  assert.equal(error.isTemporary, mayPass)
   return true
 }
 

@@ -4,18 +4,15 @@ import fc from 'fast-check'
 import type { Sampling } from '../../../src/inference/backend.ts'
 import { createChoice, planAnswer } from '../../../src/inference/choice.ts'
 import { createConstrainedSampler } from '../../../src/inference/constraints/constrained-sampler.ts'
-import {
-  type Allowance,
-  createConstraints,
-} from '../../../src/inference/constraints/following-constraints.ts'
 import { choiceGrammar } from '../../../src/inference/constraints/grammar/choice.ts'
 import type { CompiledGrammar } from '../../../src/inference/constraints/grammar/compiled-grammar.ts'
 import { packGrammar } from '../../../src/inference/constraints/grammar/pack.ts'
 import { createMasks } from '../../../src/inference/constraints/mask/token-masks.ts'
+import { type Allowance, createConstraints } from '../../../src/inference/constraints/matched-constraints.ts'
 import { regexGrammar } from '../../../src/inference/constraints/regex/regex-grammar.ts'
 import { createAdjustments, planAdjustments } from '../../../src/inference/sampling/adjustments.ts'
 import { onlyAllowed } from '../../../src/inference/sampling/allowed.ts'
-import { isIn, type Logits } from '../../../src/inference/sampling/logits.ts'
+import { isInMask, type Logits } from '../../../src/inference/sampling/logits.ts'
 import { createRandom } from '../../../src/inference/sampling/random.ts'
 import { createSampler } from '../../../src/inference/sampling/sampler.ts'
 import { gbnfOf } from '../../support/gbnf.ts'
@@ -150,7 +147,7 @@ test('a token is allowed exactly when its bytes continue a text of the grammar',
         )
         const mask = allowance.mask()
         assert.deepEqual(
-          everyToken.filter((token) => isIn(mask, token)),
+          everyToken.filter((token) => isInMask(mask, token)),
           expected,
           where,
         )

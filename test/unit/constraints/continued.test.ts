@@ -4,10 +4,7 @@ import fc from 'fast-check'
 import { Refusal } from '../../../src/domain/refusals.ts'
 import { createConstraintCompiler } from '../../../src/inference/constraints/compile.ts'
 import type { Constraint, ConstraintOptions } from '../../../src/inference/constraints/constraint.ts'
-import {
-  type Allowance,
-  createConstraints,
-} from '../../../src/inference/constraints/following-constraints.ts'
+import { type Allowance, createConstraints } from '../../../src/inference/constraints/matched-constraints.ts'
 import { listedVocabulary } from '../../support/listed-vocabulary.ts'
 import { worldSchemas } from '../../support/schemas/world-schemas.ts'
 

@@ -6,7 +6,7 @@ import { automatonOf } from '../../../src/inference/constraints/automaton/determ
 import { createConstraintCompiler } from '../../../src/inference/constraints/compile.ts'
 import { BudgetExceededError, createBudget } from '../../../src/inference/constraints/grammar/budget.ts'
 import { RegexError } from '../../../src/inference/constraints/grammar/errors.ts'
-import { createFollowing, type Position } from '../../../src/inference/constraints/grammar/following.ts'
+import { createMatcher, type Position } from '../../../src/inference/constraints/grammar/matcher.ts'
 import { regexLanguage } from '../../../src/inference/constraints/regex/regex.ts'
 
 function languageOf(source: string, search: boolean): Automaton {
@@ -195,7 +195,7 @@ for (const [source, yes, no] of written) {
       'x',
     )
     const language = languageOf(source, true)
-    const following = createFollowing(grammar, { withoutMarks: true, spend() {} })
+    const following = createMatcher(grammar, { withoutMarks: true, spend() {} })
     for (const [texts, expected] of [
       [yes, true],
       [no, false],

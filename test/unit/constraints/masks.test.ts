@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { createConstraintCompiler } from '../../../src/inference/constraints/compile.ts'
 import type { Constraint } from '../../../src/inference/constraints/constraint.ts'
-import { createConstraints } from '../../../src/inference/constraints/following-constraints.ts'
+import { createConstraints } from '../../../src/inference/constraints/matched-constraints.ts'
 import { hermes } from '../../../src/inference/tools/call-format.ts'
 import { listedVocabulary } from '../../support/listed-vocabulary.ts'
 

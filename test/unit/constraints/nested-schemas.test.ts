@@ -4,9 +4,9 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { Refusal } from '../../../src/domain/refusals.ts'
 import { createConstraintCompiler } from '../../../src/inference/constraints/compile.ts'
-import { createConstraints } from '../../../src/inference/constraints/following-constraints.ts'
 import type { CompiledGrammar } from '../../../src/inference/constraints/grammar/compiled-grammar.ts'
-import { createFollowing } from '../../../src/inference/constraints/grammar/following.ts'
+import { createMatcher } from '../../../src/inference/constraints/grammar/matcher.ts'
+import { createConstraints } from '../../../src/inference/constraints/matched-constraints.ts'
 import { gbnfOf } from '../../support/gbnf.ts'
 import { createGbnfMatcher } from '../../support/gbnf-matcher.ts'
 import { listedVocabulary } from '../../support/listed-vocabulary.ts'
@@ -26,7 +26,7 @@ const secure: unknown = JSON.parse(
 
 /** Reads the text to its end and returns the greatest number of steps that a character took. */
 function followed(grammar: CompiledGrammar, text: string): number {
-  const following = createFollowing(grammar)
+  const following = createMatcher(grammar)
   let position = following.start
   let widest = 0
   for (const character of text) {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { OwnCalls } from '../../../src/inference/answer-format.ts'
+import type { CodedCalls } from '../../../src/inference/answer-format.ts'
 import { resolved } from '../../../src/inference/tools/markers.ts'
 import { followerOf, tool } from '../../support/turns.ts'
 
@@ -13,7 +13,7 @@ const { format, markers } = resolved({ calls: { own: 'harmony' }, proof: 'own' }
   '<|call|>',
   '<|return|>',
 ])
-const own = format.calls as OwnCalls
+const own = format.calls as CodedCalls
 
 /** The text with markers in place of the control tokens. */
 const drawn = (text: string) =>

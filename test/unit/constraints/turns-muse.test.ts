@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { OwnCalls } from '../../../src/inference/answer-format.ts'
+import type { CodedCalls } from '../../../src/inference/answer-format.ts'
 import { resolved } from '../../../src/inference/tools/markers.ts'
 import { followerOf, tool } from '../../support/turns.ts'
 
 const names = ['<|start|>', '<|message|>', '<|eom|>', '<|eot|>']
 const { format, markers } = resolved({ calls: { own: 'muse' }, proof: 'own' }, names)
-const own = format.calls as OwnCalls
+const own = format.calls as CodedCalls
 
 /** The text with markers in place of the control tokens. */
 const drawn = (text: string) =>
@@ -75,7 +75,7 @@ test('an answer of Muse must fit its constraint', () => {
 })
 
 test('markers in letters end a thought, as control tokens do', () => {
-  const letters = resolved({ calls: { own: 'muse' }, proof: 'own' }, []).format.calls as OwnCalls
+  const letters = resolved({ calls: { own: 'muse' }, proof: 'own' }, []).format.calls as CodedCalls
   const follow = followerOf({
     own: letters,
     thought: 'optional',

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { charClass, repetition } from '../../../src/inference/constraints/grammar/expressions.ts'
-import { createFollowing } from '../../../src/inference/constraints/grammar/following.ts'
+import { createMatcher } from '../../../src/inference/constraints/grammar/matcher.ts'
 import { packGrammar } from '../../../src/inference/constraints/grammar/pack.ts'
-import { afterBytes, type BytePosition } from '../../../src/inference/constraints/mask/byte-following.ts'
+import { afterBytes, type BytePosition } from '../../../src/inference/constraints/mask/byte-positions.ts'
 
 /** Any text without NUL, which no output has. */
-const anyText = createFollowing(packGrammar(new Map([['root', repetition(charClass([0, 0x10ffff]), 0)]])))
+const anyText = createMatcher(packGrammar(new Map([['root', repetition(charClass([0, 0x10ffff]), 0)]])))
 const betweenCharacters: BytePosition = { position: anyText.start, begun: undefined }
 const followBytes = (from: BytePosition, bytes: Uint8Array) => afterBytes(anyText, from, bytes)
 

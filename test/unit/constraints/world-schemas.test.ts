@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createConstraintCompiler } from '../../../src/inference/constraints/compile.ts'
-import { createFollowing } from '../../../src/inference/constraints/grammar/following.ts'
+import { createMatcher } from '../../../src/inference/constraints/grammar/matcher.ts'
 import { createAjvValidator } from '../../support/schemas/ajv-validator.ts'
 import { changed, worldSchemas } from '../../support/schemas/world-schemas.ts'
 
@@ -18,7 +18,7 @@ test('300 schemas in the styles of known programs compile and accept exactly the
       { whitespace: 'none', additionalProperties: true },
       'schema',
     )
-    const following = createFollowing(grammar)
+    const following = createMatcher(grammar)
     const accepts = (given: unknown) => {
       let at: ReturnType<typeof following.after> = following.start
       for (const character of JSON.stringify(given)) {

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { createAnswerText } from '../../../src/inference/output/answer-text.ts'
 import { createStopStrings } from '../../../src/inference/output/stop-strings.ts'
 import { createBadWords } from '../../../src/inference/sampling/bad-words.ts'
-import { isIn } from '../../../src/inference/sampling/logits.ts'
+import { isInMask } from '../../../src/inference/sampling/logits.ts'
 import { listedVocabulary } from '../../support/listed-vocabulary.ts'
 
 const letters = [...'abcdefghijklmnopqrstuvwxyz ']
@@ -118,7 +118,7 @@ test('a banned text never appears, whatever tokens are drawn, and the mask agree
         }
         const rule = badWords.rule(() => state, undefined)
         const mask = rule.mask()
-        for (const token of tokens.keys()) assert.equal(isIn(mask, token), rule.allows(token))
+        for (const token of tokens.keys()) assert.equal(isInMask(mask, token), rule.allows(token))
         assert.equal(mask.count, [...tokens.keys()].filter(rule.allows).length)
       },
     ),
@@ -132,11 +132,11 @@ test('together with another rule, only tokens that both allow may follow', () =>
     .rule(() => 0, undefined)
     .mask()
   const few = ids('all', 'a', '<end>')
-  const other = { allows: (token: number) => isIn(maskOf, token), few: () => few, mask: () => maskOf }
+  const other = { allows: (token: number) => isInMask(maskOf, token), few: () => few, mask: () => maskOf }
   const state = stateAfter(badWords, ids('sm'))
   const rule = badWords.rule(() => state, other)
   assert.deepEqual(rule.few(), ids('a', '<end>'))
   assert.deepEqual(ids('all', 's', 'a').map(rule.allows), [false, false, true])
-  for (const token of tokens.keys()) assert.equal(isIn(rule.mask(), token), rule.allows(token))
+  for (const token of tokens.keys()) assert.equal(isInMask(rule.mask(), token), rule.allows(token))
   assert.equal(badWords.rule(() => 0, other).few(), few, 'a list without banned tokens stays the same')
 })

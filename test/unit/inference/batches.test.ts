@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { additionOrder, planBatch } from '../../../src/inference/embedded/batch-plan.ts'
 import { createPace } from '../../../src/inference/embedded/pace.ts'
-import { leftForTile, tile } from '../../../src/inference/embedded/tiles.ts'
+import { reusedForTile, tile } from '../../../src/inference/embedded/tiles.ts'
 
 const most = Number.POSITIVE_INFINITY
 
@@ -43,7 +43,7 @@ test('with tiles, a piece is cut so that at least a tile is left', () => {
 
 test('a few cached tokens are read again where a whole tile is faster than most of one', () => {
   const rows = (remembered: number, added: number) =>
-    remembered + added - leftForTile(remembered + added, remembered)
+    remembered + added - reusedForTile(remembered + added, remembered)
   assert.deepEqual(
     [47, 48, 63, 64, 65].map((added) => rows(300, added)),
     [47, 64, 64, 64, 65],

@@ -4,9 +4,9 @@ import fc from 'fast-check'
 import type { Generation, GenerationEvent } from '../../../src/inference/backend.ts'
 import { createConstraintCompiler } from '../../../src/inference/constraints/compile.ts'
 import type { Constraint } from '../../../src/inference/constraints/constraint.ts'
-import { createCopied } from '../../../src/inference/embedded/drafts/copied.ts'
 import { createDraftLength } from '../../../src/inference/embedded/drafts/draft-length.ts'
 import { createPredicted } from '../../../src/inference/embedded/drafts/predicted.ts'
+import { createPromptLookup } from '../../../src/inference/embedded/drafts/prompt-lookup.ts'
 import { createLoop } from '../../../src/inference/embedded/loop.ts'
 import { usualKvTypes } from '../../../src/inference/models/kv-types.ts'
 import { type GenerationParts, generationOf } from '../../support/generations.ts'
@@ -372,7 +372,7 @@ test('a beam search is the same next to answers with guesses', async () => {
 
 test('the text that followed last time is guessed until it is wrong', () => {
   const answer: number[] = []
-  const copied = createCopied([1, 2, 3, 4, 5, 6, 7, 8, 1, 2], answer)
+  const copied = createPromptLookup([1, 2, 3, 4, 5, 6, 7, 8, 1, 2], answer)
   const heard: [number, boolean][] = []
   const follow = () => copied.follow((matched, wasRight) => heard.push([matched, wasRight]))
   follow()
@@ -398,10 +398,10 @@ test('the text that followed last time is guessed until it is wrong', () => {
 })
 
 test('of several earlier positions, the one with the longest match is followed, and of equal ones the latest', () => {
-  const copied = createCopied([5, 1, 2, 3, 9, 1, 2, 4, 5, 1, 2], [])
+  const copied = createPromptLookup([5, 1, 2, 3, 9, 1, 2, 4, 5, 1, 2], [])
   copied.follow(() => {})
   assert.deepEqual([copied.matched, copied.ahead(1)], [3, [3]])
-  const latest = createCopied([7, 1, 2, 3, 8, 1, 2, 4, 9, 1, 2], [])
+  const latest = createPromptLookup([7, 1, 2, 3, 8, 1, 2, 4, 9, 1, 2], [])
   latest.follow(() => {})
   assert.deepEqual([latest.matched, latest.ahead(1)], [2, [4]])
 })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type RefusalCode, refuse } from '../../../src/domain/refusals.ts'
-import { answerOf } from '../../../src/inference/fallbacks.ts'
+import { answerWithFallbacks } from '../../../src/inference/fallbacks.ts'
 import type { AnswerEvent, AnswerRequest, Model } from '../../../src/inference/model.ts'
 import type { FoundModel } from '../../../src/inference/registry.ts'
 import { scriptedModel } from '../../support/scripted-backend.ts'
@@ -39,7 +39,7 @@ function found(name: string, ...said: (AnswerEvent[] | RefusalCode)[]): FoundMod
 async function textOf(
   asked: FoundModel,
 ): Promise<{ name: string | undefined; insteadOf: string | undefined; kinds: string[] }> {
-  const { answering, served, insteadOf } = await answerOf(asked, request, never)
+  const { answering, served, insteadOf } = await answerWithFallbacks(asked, request, never)
   const kinds: string[] = []
   for await (const group of answering.events) kinds.push(...group.map(({ kind }) => kind))
   return { name: served.names[0], insteadOf, kinds }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { onlyAllowed } from '../../../src/inference/sampling/allowed.ts'
-import { remembered } from '../../../src/inference/sampling/logits.ts'
+import { cachedLogits } from '../../../src/inference/sampling/logits.ts'
 import { tokenLogprob } from '../../../src/inference/sampling/logprobs.ts'
 import { listedVocabulary } from '../../support/listed-vocabulary.ts'
 import { scriptedLogits } from '../../support/scripted-logits.ts'
@@ -44,7 +44,7 @@ test('log-probabilities are never below -9999', async () => {
 
 test('logits that were read are not read again', async () => {
   const position = scriptedLogits(logits)
-  const memory = remembered(position)
+  const memory = cachedLogits(position)
   const four = await memory.top(4)
   const two = await memory.top(2)
   assert.deepEqual([...two.tokens], [...four.tokens.subarray(0, 2)])

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { GenerationEvent } from '../../../src/inference/backend.ts'
 import { createChoice, planAnswer } from '../../../src/inference/choice.ts'
-import { createConstraints } from '../../../src/inference/constraints/following-constraints.ts'
 import type { Expr } from '../../../src/inference/constraints/grammar/expressions.ts'
 import { packGrammar } from '../../../src/inference/constraints/grammar/pack.ts'
 import { otherControlToken, symbolOfMarker } from '../../../src/inference/constraints/grammar/symbols.ts'
+import { createConstraints } from '../../../src/inference/constraints/matched-constraints.ts'
 import { controlTokensOf, unitOfMarker } from '../../../src/inference/control-tokens.ts'
-import { isIn } from '../../../src/inference/sampling/logits.ts'
+import { isInMask } from '../../../src/inference/sampling/logits.ts'
 import { createRandom } from '../../../src/inference/sampling/random.ts'
 import { type GenerationParts, generationOf } from '../../support/generations.ts'
 import { listedVocabulary } from '../../support/listed-vocabulary.ts'
@@ -59,7 +59,7 @@ function allowedAfter(said: string[]): string[] {
   const allowed = everyToken.filter((token) => allowance.allows(token))
   const mask = allowance.mask()
   assert.deepEqual(
-    everyToken.filter((token) => isIn(mask, token)),
+    everyToken.filter((token) => isInMask(mask, token)),
     allowed,
   )
   assert.equal(mask.count, allowed.length)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import type { FoundPrompt, KeptPrompt } from '../../../src/inference/embedded/kept/prompts.ts'
+import type { CachedPrompt, FoundPrompt } from '../../../src/inference/embedded/prompt-cache/prompt-cache.ts'
 import { createSequenceMemory } from '../../../src/inference/embedded/sequence-memory.ts'
 import { createSequences, type Sequence } from '../../../src/inference/embedded/sequences.ts'
 
@@ -35,7 +35,7 @@ function scripted() {
       copy: async (from, to) => noted.push([from, to]),
       forget: () => true,
     },
-    kept: {
+    cache: {
       keep: async (sequence) => isRight(sequence),
       async restore({ kept }, to) {
         held[to.id] = Array.from(kept.tokens)
@@ -58,7 +58,7 @@ function scripted() {
 }
 
 function found(tokens: readonly number[]): FoundPrompt {
-  const kept: KeptPrompt = {
+  const kept: CachedPrompt = {
     tokens: Uint32Array.from(tokens),
     key: undefined,
     state: undefined,

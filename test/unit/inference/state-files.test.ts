@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import fc from 'fast-check'
-import { createStateFiles } from '../../../src/inference/embedded/kept/state-files.ts'
+import { createStateFiles } from '../../../src/inference/embedded/prompt-cache/state-files.ts'
 
 /** A context whose files have the header and tokens of llama.cpp, and a byte of state for each token. */
 function openFiles(t: TestContext, { fingerprint = 'one', folder = newFolder(t) } = {}) {

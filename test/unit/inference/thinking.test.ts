@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Generation, GenerationEvent } from '../../../src/inference/backend.ts'
-import { createConstraints } from '../../../src/inference/constraints/following-constraints.ts'
 import type { Expr } from '../../../src/inference/constraints/grammar/expressions.ts'
 import { packGrammar } from '../../../src/inference/constraints/grammar/pack.ts'
+import { createConstraints } from '../../../src/inference/constraints/matched-constraints.ts'
 import { generationOf } from '../../support/generations.ts'
 import {
   type ModelText,

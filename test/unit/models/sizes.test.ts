@@ -6,7 +6,7 @@ import { type TestContext, test } from 'node:test'
 import type { Device } from '../../../src/inference/embedded/device.ts'
 import type { GgufHeader } from '../../../src/inference/models/gguf-header.ts'
 import { chosenKvTypes, usualKvTypes } from '../../../src/inference/models/kv-types.ts'
-import { lookAtMachine } from '../../../src/inference/models/machine.ts'
+import { inspectMachine } from '../../../src/inference/models/machine.ts'
 import { ModelError } from '../../../src/inference/models/model-error.ts'
 import { chooseSizes, type SizesGiven } from '../../../src/inference/models/sizes.ts'
 
@@ -210,7 +210,7 @@ test('the memory is bounded by the limit of the control group or of a parent gro
     'sys/fs/cgroup/pod/container/memory.max': '40000000\n',
     'sys/fs/cgroup/pod/container/memory.current': '10000000\n',
   })
-  const { freeMemory, boundBy } = await lookAtMachine(root)
+  const { freeMemory, boundBy } = await inspectMachine(root)
   assert.equal(freeMemory, 15_000_000)
   assert.equal(boundBy, 'its control group (/sys/fs/cgroup/pod/memory.max)')
 })
@@ -223,7 +223,7 @@ test('control groups of version 1 bound the memory, too', async (t) => {
     'sys/fs/cgroup/memory/memory.limit_in_bytes': '9223372036854771712\n',
     'sys/fs/cgroup/memory/memory.usage_in_bytes': '10000000\n',
   })
-  assert.equal((await lookAtMachine(root)).freeMemory, 20_000_000)
+  assert.equal((await inspectMachine(root)).freeMemory, 20_000_000)
 })
 
 test('without limits, the memory of the machine is the bound', async (t) => {
@@ -235,7 +235,7 @@ test('without limits, the memory of the machine is the bound', async (t) => {
       'sys/fs/cgroup/a/memory.current': '5\n',
     },
   ]) {
-    const { freeMemory, boundBy, cores } = await lookAtMachine(await rootOf(t, files))
+    const { freeMemory, boundBy, cores } = await inspectMachine(await rootOf(t, files))
     assert.equal(boundBy, 'this machine')
     assert.ok(Math.abs(freeMemory - freemem()) < 2 * gibi)
     assert.ok(cores >= 1)
@@ -247,7 +247,7 @@ test('two threads of a core count as one core', { skip: process.platform !== 'li
     'sys/devices/system/cpu/cpu0/topology/thread_siblings_list': '0-1\n',
     'sys/devices/system/cpu/cpu1/topology/thread_siblings_list': '0-1\n',
   })
-  assert.equal((await lookAtMachine(root)).cores, 1)
+  assert.equal((await inspectMachine(root)).cores, 1)
 })
 
 test('the prompt cache has twice the size of the sequences, at most a quarter of the free memory, or a given size', () => {

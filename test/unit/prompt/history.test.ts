@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { AnswerFormat } from '../../../src/inference/answer-format.ts'
 import type { Message } from '../../../src/inference/prompt/conversation.ts'
-import { toldTo } from '../../../src/inference/prompt/history.ts'
+import { adaptConversation } from '../../../src/inference/prompt/history.ts'
 import { hermes } from '../../../src/inference/tools/call-format.ts'
 
 const proven: AnswerFormat = { calls: hermes, proof: 'proven' }
@@ -36,12 +36,12 @@ test('a conversation without tools is unchanged', () => {
     { role: 'assistant', content: 'Hi' },
   ]
   for (const format of [proven, generic]) {
-    assert.deepEqual(toldTo(format, plain, []), { messages: plain, takesTools: true })
+    assert.deepEqual(adaptConversation(format, plain, []), { messages: plain, takesTools: true })
   }
 })
 
 test('results have the names and the order of their calls', () => {
-  const { messages, takesTools } = toldTo(proven, conversation, tools)
+  const { messages, takesTools } = adaptConversation(proven, conversation, tools)
   assert.equal(takesTools, true)
   assert.deepEqual(
     messages.slice(2).map(({ name, content }) => [name, content]),
@@ -71,7 +71,11 @@ test('calls that the template does not show are written as text in the form of t
     ...call('b', 'second'),
     function: { name: 'second', arguments: given as never },
   })
-  const { messages, takesTools } = toldTo(format, [user('Where?'), asked, result('a', 'one')], tools)
+  const { messages, takesTools } = adaptConversation(
+    format,
+    [user('Where?'), asked, result('a', 'one')],
+    tools,
+  )
   assert.equal(takesTools, true)
   assert.equal(
     messages[1]?.content,
@@ -82,7 +86,7 @@ test('calls that the template does not show are written as text in the form of t
 })
 
 test('results of unknown calls keep their order and their given names', () => {
-  const { messages } = toldTo(
+  const { messages } = adaptConversation(
     proven,
     [
       calling(call('a', 'first'), call('b', 'second')),
@@ -103,7 +107,7 @@ test('results of unknown calls keep their order and their given names', () => {
 test('ids have nine characters where the template requires that, the same in call and result', () => {
   const nine: AnswerFormat = { ...proven, calls: { ...hermes, ids: 'nine' } }
   const own = 'chatcmpl-tool-0123456789abcdef0123456789abcdef'
-  const { messages } = toldTo(
+  const { messages } = adaptConversation(
     nine,
     [calling(call(own, 'first'), call('AbCdEf012', 'second')), result(own, 'one')],
     [],
@@ -119,7 +123,7 @@ test('arguments are text where the template accepts nothing else', () => {
     ...proven,
     history: { showsTools: true, arguments: 'text', systemMessages: 'many' },
   }
-  const [message] = toldTo(text, [calling(call('a', 'first'))], []).messages
+  const [message] = adaptConversation(text, [calling(call('a', 'first'))], []).messages
   assert.equal(message?.tool_calls?.[0]?.function.arguments, '{"city":"Rome"}')
 })
 
@@ -133,15 +137,15 @@ test('several system messages are joined only where the template refuses them', 
     ...proven,
     history: { showsTools: true, arguments: 'object', systemMessages: 'one' },
   }
-  assert.deepEqual(toldTo(one, given, []).messages, [
+  assert.deepEqual(adaptConversation(one, given, []).messages, [
     { role: 'system', content: 'One.\n\nTwo.\nThree.' },
     user('Hi'),
   ])
-  assert.deepEqual(toldTo(proven, given, []).messages, given)
+  assert.deepEqual(adaptConversation(proven, given, []).messages, given)
 })
 
 test('a template without tools gets tools in the system message, calls as text and results as user messages', () => {
-  const { messages, takesTools } = toldTo(
+  const { messages, takesTools } = adaptConversation(
     generic,
     [{ role: 'system', content: 'Be kind.' }, ...conversation],
     tools,
@@ -169,7 +173,7 @@ test('where the template accepts no system message, the first user message has t
     ...generic,
     history: { showsTools: false, arguments: 'object', systemMessages: 'none' },
   }
-  const { messages } = toldTo(format, [{ role: 'system', content: 'Be kind.' }, user('Hi')], tools)
+  const { messages } = adaptConversation(format, [{ role: 'system', content: 'Be kind.' }, user('Hi')], tools)
   assert.equal(messages.length, 1)
   assert.match(String(messages[0]?.content), /^Be kind\.\n\n.*\n\nHi$/s)
 })
@@ -186,7 +190,7 @@ test('where the template shows calls but no tools, the system message describes 
     },
     history: { showsTools: false, arguments: 'object', systemMessages: 'many' },
   }
-  const { messages, takesTools } = toldTo(format, conversation, tools)
+  const { messages, takesTools } = adaptConversation(format, conversation, tools)
   assert.equal(takesTools, false)
   assert.match(String(messages[0]?.content), /\{"name":"first"\}.*<call>NAME:0 \{"KEY": "VALUE"\}<\/call>/s)
   assert.equal(messages[2]?.tool_calls?.length, 2)

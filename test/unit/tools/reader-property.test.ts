@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { alternativeSpellings } from '../../../src/inference/tools/alternative-spellings.ts'
 import { type CallFormat, hermes } from '../../../src/inference/tools/call-format.ts'
 import type { OfferedTool } from '../../../src/inference/tools/offered-tool.ts'
-import { secondSpellings } from '../../../src/inference/tools/second-spellings.ts'
 import * as others from './formats.ts'
 import { partsOf, type Reading, read, told } from './reading.ts'
 import { type WrittenCall, written } from './writing.ts'
@@ -16,7 +16,7 @@ const readings: Record<string, Pick<Reading, 'format' | 'second'>> = {
   ...Object.fromEntries(
     [hermes, others.qwenCoder, others.kimi].map((format, at) => [
       `second spellings ${at}`,
-      { format, second: secondSpellings({ calls: { format, tools: [], choice: 'auto' } }) },
+      { format, second: alternativeSpellings({ calls: { format, tools: [], choice: 'auto' } }) },
     ]),
   ),
 }

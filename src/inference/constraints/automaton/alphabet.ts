@@ -17,7 +17,7 @@ export interface Alphabet {
 /** Up to this many ranges, code points are used as they are. */
 const manyRanges = 64
 /** With more classes, working out what they distinguish costs more than it saves. */
-const mostClasses = 64
+const maxClasses = 64
 /** Copying a range is this many times cheaper than a step. */
 const copiesOfStep = 8
 
@@ -26,7 +26,7 @@ export function alphabetOf(expr: Expr, budget: Budget): Alphabet | undefined {
   const classes = new Map<string, readonly Range[]>()
   collect(expr, classes)
   const ranges = [...classes.values()].reduce((sum, one) => sum + one.length, 0)
-  if (ranges <= manyRanges || classes.size > mostClasses) return undefined
+  if (ranges <= manyRanges || classes.size > maxClasses) return undefined
   budget.spend(ranges)
   const { segments, numbers } = told(classes)
   // A class of many ranges is looked up once for each time it is counted.

@@ -1,7 +1,7 @@
 import { ConstraintError } from './errors.ts'
 import { type Grammar, trieOf } from './expressions.ts'
 
-const mostCharacters = 1024 * 1024
+const maxCharacters = 1024 * 1024
 
 /** Exactly one of these texts. */
 export function choiceGrammar(choices: readonly string[]): Grammar {
@@ -13,10 +13,10 @@ export function choiceGrammar(choices: readonly string[]): Grammar {
     }
   }
   const characters = choices.reduce((sum, choice) => sum + choice.length, 0)
-  if (characters > mostCharacters) {
+  if (characters > maxCharacters) {
     throw new ConstraintError(
       'unsupported',
-      `the texts have ${characters} characters, at most ${mostCharacters} are accepted`,
+      `the texts have ${characters} characters, at most ${maxCharacters} are accepted`,
     )
   }
   return { rules: new Map([['root', trieOf(choices)]]) }

@@ -2,7 +2,7 @@
 type Ranges = readonly number[]
 
 /** How many pieces a spread may split the given ranges into. */
-const mostPieces = 64
+const maxPieces = 64
 
 export function meets(ranges: Ranges, first: number, last: number): boolean {
   const at = firstMet(ranges, first)
@@ -69,7 +69,7 @@ export function piecesOf(rests: readonly Ranges[], ranges: Ranges): Set<number> 
         if (begin > last) break
         if (begin > first) pieces.add(begin)
         if (end < last) pieces.add(end + 1)
-        if (pieces.size > mostPieces) return undefined
+        if (pieces.size > maxPieces) return undefined
       }
     }
   }

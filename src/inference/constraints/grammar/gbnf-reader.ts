@@ -17,9 +17,9 @@ import { checkWidth } from './width.ts'
 
 const longest = 256 * 1024
 const deepest = 100
-const mostRules = 5000
+const maxRules = 5000
 /** In one alternative. */
-const mostParts = 20_000
+const maxParts = 20_000
 const largestCount = 100_000
 
 /**
@@ -60,8 +60,8 @@ function readRules(text: string, prefix: string): { rules: Map<string, Expr>; st
     const { name, given, expr } = reader.rule()
     if (rules.has(name)) throw new ConstraintError('invalid', `the rule ${given} is defined twice`)
     rules.set(name, expr)
-    if (rules.size > mostRules) {
-      throw new ConstraintError('unsupported', `it has more than ${mostRules} rules`)
+    if (rules.size > maxRules) {
+      throw new ConstraintError('unsupported', `it has more than ${maxRules} rules`)
     }
   }
   const missing = reader.references().find(({ name }) => !rules.has(name))
@@ -132,8 +132,8 @@ function createReader(text: string, nameOf: (given: string) => string) {
     while (take(/\|/y) !== undefined) {
       skip()
       ways.push(parts())
-      if (ways.length > mostParts) {
-        throw new ConstraintError('unsupported', flawed(`there are more than ${mostParts} alternatives`).why)
+      if (ways.length > maxParts) {
+        throw new ConstraintError('unsupported', flawed(`there are more than ${maxParts} alternatives`).why)
       }
     }
     return alternatives(...ways)
@@ -148,11 +148,8 @@ function createReader(text: string, nameOf: (given: string) => string) {
         skip()
       }
       found.push(part)
-      if (found.length > mostParts) {
-        throw new ConstraintError(
-          'unsupported',
-          flawed(`more than ${mostParts} parts follow one another`).why,
-        )
+      if (found.length > maxParts) {
+        throw new ConstraintError('unsupported', flawed(`more than ${maxParts} parts follow one another`).why)
       }
     }
     return sequence(...found)

@@ -3,7 +3,7 @@ import { charClass, type Expr } from './expressions.ts'
 
 /**
  * Marks delimit the parts of a grammar in which what was written is remembered, so that nothing in a set is written
- * twice. They are no text: `remembering.ts` passes them without reading, and code that only follows the grammar treats
+ * twice. They are no text: `unique-item-matcher.ts` passes them without reading, and code that only follows the grammar treats
  * each as the empty text. Their code points come after the symbols of control tokens.
  */
 const first = 0x120000

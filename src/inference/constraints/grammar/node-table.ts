@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto'
 import { type CompiledGrammar, nodeKinds, numbersOfNode } from './compiled-grammar.ts'
 import { grammarTooLarge } from './errors.ts'
 import { createInternedRows } from './interned-rows.ts'
-import { rankRules } from './leftmost.ts'
+import { rankRules } from './left-recursion.ts'
 import { isMark } from './marks.ts'
 
-const mostBytes = 4 * 1024 * 1024
+const maxBytes = 4 * 1024 * 1024
 
 /** Stands for what matches no text at all, which has no node. */
 export const never = -1
@@ -22,8 +22,8 @@ export function createNodeTable() {
   const node = (kind: number, one: number, two: number, canBeEmpty: boolean): number => {
     const made = nodes.add([kind, one, two]) / numbersOfNode
     if (made < isEmpty.length) return made
-    if (4 * (nodes.length + lists.length) + 2 * text.length > mostBytes) {
-      throw grammarTooLarge('bytes', mostBytes + 1, mostBytes)
+    if (4 * (nodes.length + lists.length) + 2 * text.length > maxBytes) {
+      throw grammarTooLarge('bytes', maxBytes + 1, maxBytes)
     }
     return isEmpty.push(canBeEmpty) - 1
   }

@@ -5,7 +5,7 @@ import { createNodeTable, never } from './node-table.ts'
 import { mayBeEmpty, mayBeMore, mayEnd, rulesThat } from './properties.ts'
 import { reachableRules } from './reachable.ts'
 
-const mostRules = 20_000
+const maxRules = 20_000
 
 /**
  * The grammar as a value. It has only rules that are reached, no ways that never end, and repetitions only of what is not
@@ -27,7 +27,7 @@ export function packGrammar(all: ReadonlyMap<string, Expr>): CompiledGrammar {
     for (let expr = rules.get(name); expr?.kind === 'rule'; expr = rules.get(name)) name = expr.name
     const before = known[full ? 1 : 0].get(name)
     if (before !== undefined) return before
-    if (bodies.length === mostRules) throw grammarTooLarge('rules', mostRules + 1, mostRules)
+    if (bodies.length === maxRules) throw grammarTooLarge('rules', maxRules + 1, maxRules)
     const node = table.rule(name, nullable.has(name) && !full)
     bodies.push({ expr: rules.get(name) as Expr, full, node })
     known[full ? 1 : 0].set(name, node)

@@ -3,7 +3,7 @@ import { alternatives, charClass, type Expr, never, repetition, rule, sequence }
 
 /** Deeper pieces become rules of their own, so that nothing that walks a rule recurses deeply. */
 const deepest = 12
-const mostPieces = 200_000
+const maxPieces = 200_000
 
 /**
  * The rules that are reached from `root`, without what no output can have: NUL, and halves of surrogate pairs. The
@@ -16,12 +16,12 @@ export function reachableRules(given: ReadonlyMap<string, Expr>): Map<string, Ex
   let pieces = 0
 
   const cut = (expr: Expr, depth: number, owner: string): Expr => {
-    if (++pieces > mostPieces) throw grammarTooLarge('pieces', pieces, mostPieces)
+    if (++pieces > maxPieces) throw grammarTooLarge('pieces', pieces, maxPieces)
     switch (expr.kind) {
       case 'literal':
         return expr.text.includes('\0') || !expr.text.isWellFormed() ? never : expr
       case 'class':
-        return expr.ranges.every(isSayable) ? expr : charClass(...expr.ranges.flatMap(sayableRanges))
+        return expr.ranges.every(isEncodable) ? expr : charClass(...expr.ranges.flatMap(encodableRanges))
       case 'rule':
         ask(expr.name)
         return expr
@@ -53,11 +53,11 @@ export function reachableRules(given: ReadonlyMap<string, Expr>): Map<string, Ex
   return rules
 }
 
-function isSayable([first, last]: readonly [number, number]): boolean {
+function isEncodable([first, last]: readonly [number, number]): boolean {
   return first > 0 && (last < 0xd800 || first > 0xdfff)
 }
 
-function sayableRanges([first, last]: readonly [number, number]): [number, number][] {
+function encodableRanges([first, last]: readonly [number, number]): [number, number][] {
   const parts: [number, number][] = [
     [Math.max(first, 1), Math.min(last, 0xd7ff)],
     [Math.max(first, 0xe000), last],

@@ -1,7 +1,7 @@
 import type { Budget } from './budget.ts'
 import { grammarTooLarge } from './errors.ts'
 import type { Expr } from './expressions.ts'
-import { createFollowing } from './following.ts'
+import { createMatcher } from './matcher.ts'
 import { packGrammar } from './pack.ts'
 
 /** For one character; every open way is examined for every token. */
@@ -15,18 +15,18 @@ const candidates = 6
  * is read along the widest way.
  */
 export function checkWidth(rules: ReadonlyMap<string, Expr>, budget: Budget): void {
-  const following = createFollowing(packGrammar(rules), {
+  const matcher = createMatcher(packGrammar(rules), {
     mostSteps: mostSteps + 1,
     spend: (steps) => budget.spend(steps),
   })
-  let position = following.start
+  let position = matcher.start
   for (let read = 0; read < characters; read++) {
-    const steps = following.stepsTo(position)
+    const steps = matcher.stepsTo(position)
     if (steps > mostSteps) throw grammarTooLarge('steps to follow in one position', steps, mostSteps)
-    const next = following
+    const next = matcher
       .pointsOf(position, candidates)
-      .flatMap((point) => following.after(position, point) ?? [])
-      .toSorted((one, other) => following.stepsTo(other) - following.stepsTo(one))[0]
+      .flatMap((point) => matcher.after(position, point) ?? [])
+      .toSorted((one, other) => matcher.stepsTo(other) - matcher.stepsTo(one))[0]
     if (next === undefined) return
     position = next
   }

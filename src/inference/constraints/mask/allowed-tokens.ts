@@ -1,5 +1,5 @@
-import type { Following, Position } from '../grammar/following.ts'
-import { type BytePosition, canBeCompleted, type FollowingOf, withByte } from './byte-following.ts'
+import type { GrammarMatcher, Position } from '../grammar/matcher.ts'
+import { type BytePosition, canBeCompleted, type MatcherOf, withByte } from './byte-positions.ts'
 import type { Run, Runs } from './runs.ts'
 import type { TokenTrie } from './token-trie.ts'
 import type { BrokenTokens, CharacterSet, VocabularySlices } from './vocabulary-slices.ts'
@@ -15,7 +15,7 @@ const manyPositions = 1000
 
 /** Passes the tokens that the grammar allows to `take`, one by one, until it returns false. */
 export function eachAllowed(
-  following: Following,
+  matcher: GrammarMatcher,
   from: BytePosition,
   { slices, broken, rest }: VocabularySlices,
   take: (token: number) => boolean,
@@ -25,13 +25,13 @@ export function eachAllowed(
     return true
   }
   for (const { trie } of [...slices, ...broken, { trie: rest }]) {
-    if (!walk(following, from, trie, each)) return
+    if (!walk(matcher, from, trie, each)) return
   }
 }
 
 /** Sets a bit for each allowed token, for whole slices at once where enough is known about the position. */
 export function putAllowed(
-  following: Following,
+  matcher: GrammarMatcher,
   runs: Runs,
   from: BytePosition,
   { slices, plain, broken, rest }: VocabularySlices,
@@ -50,12 +50,12 @@ export function putAllowed(
     for (const slice of slices) {
       const own = from.begun === undefined ? runs.of(from.position, slice, manyPositions) : undefined
       if (own?.isAll === true) unite(bits, slice.upTo(own.length))
-      else walk(following, from, slice.trie, put, within(slice))
+      else walk(matcher, from, slice.trie, put, within(slice))
     }
   }
   for (const tokens of broken) {
-    if (run?.isAll === true && endAlike(following, run, tokens)) {
-      walk(following, from, tokens.endings, (groups, first, end) => {
+    if (run?.isAll === true && endAlike(matcher, run, tokens)) {
+      walk(matcher, from, tokens.endings, (groups, first, end) => {
         for (let at = first; at < end; at++) {
           const group = tokens.groups[groups[at] as number]
           const { length = 0 } = group?.tokens ?? []
@@ -65,18 +65,18 @@ export function putAllowed(
         }
         return true
       })
-    } else walk(following, from, tokens.trie, put)
+    } else walk(matcher, from, tokens.trie, put)
   }
-  walk(following, from, rest, put)
+  walk(matcher, from, rest, put)
 }
 
 /** Whether the position after one of these characters is the same after every length of the run. */
-function endAlike(following: Following, { positions }: Run, { breaks }: BrokenTokens): boolean {
+function endAlike(matcher: GrammarMatcher, { positions }: Run, { breaks }: BrokenTokens): boolean {
   const [first, ...others] = positions
   if (first === undefined) return false
   return breaks.every((byte) => {
-    const after = following.after(first, byte)
-    return others.every((position) => following.after(position, byte) === after)
+    const after = matcher.after(first, byte)
+    return others.every((position) => matcher.after(position, byte) === after)
   })
 }
 
@@ -93,7 +93,7 @@ function unite(bits: Uint32Array, others: Uint32Array): void {
  * the node are taken.
  */
 export function walk<At>(
-  following: FollowingOf<At>,
+  matcher: MatcherOf<At>,
   from: BytePosition<At>,
   { bytes, depths, ends, firsts, rests, tokens }: TokenTrie,
   take: Take,
@@ -110,13 +110,13 @@ export function walk<At>(
     const open = begun[depth]
     let next: At | undefined
     let part: BytePosition['begun']
-    if (open === undefined && byte < 0x80) next = following.after(position, byte)
+    if (open === undefined && byte < 0x80) next = matcher.after(position, byte)
     else {
       part = withByte(open, byte)
       if (part?.left === 0) {
-        next = following.after(position, part.value)
+        next = matcher.after(position, part.value)
         part = undefined
-      } else if (part !== undefined && canBeCompleted(following, position, part)) next = position
+      } else if (part !== undefined && canBeCompleted(matcher, position, part)) next = position
     }
     if (next === undefined) {
       node = end

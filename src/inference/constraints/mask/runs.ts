@@ -1,4 +1,4 @@
-import type { Following, Position } from '../grammar/following.ts'
+import type { GrammarMatcher, Position } from '../grammar/matcher.ts'
 import { type CharacterSet, longestPlain } from './vocabulary-slices.ts'
 
 /** The texts that may follow a position and consist only of characters of one set. */
@@ -18,7 +18,7 @@ export interface Runs {
   of(position: Position, set: CharacterSet, most: number): Run
 }
 
-export function createRuns(following: Following): Runs {
+export function createRuns(matcher: GrammarMatcher): Runs {
   const known = new WeakMap<Position, (Run | undefined)[]>()
 
   function learnt(position: Position): (Run | undefined)[] {
@@ -34,7 +34,7 @@ export function createRuns(following: Following): Runs {
     of(position, { id, ranges }, most) {
       const before = learnt(position)[id]
       if (before !== undefined && (before.isAll || most <= before.most)) return before
-      const { run, isClosed } = found(following, position, ranges, most)
+      const { run, isClosed } = found(matcher, position, ranges, most)
       // Positions that lead only to one another all have the same run.
       if (isClosed) for (const one of run.positions) learnt(one)[id] = run
       learnt(position)[id] = run
@@ -44,7 +44,7 @@ export function createRuns(following: Following): Runs {
 }
 
 function found(
-  following: Following,
+  matcher: GrammarMatcher,
   from: Position,
   ranges: readonly number[],
   most: number,
@@ -58,7 +58,7 @@ function found(
     let isEnd = isNew
     let isTotal = true
     for (const position of level) {
-      const spread = following.spread(position, ranges)
+      const spread = matcher.spread(position, ranges)
       if (spread === undefined || spread.to.length > 0) isEnd = false
       if (spread?.isTotal !== true) isTotal = false
       else for (const one of spread.to) next.add(one)

@@ -1,12 +1,12 @@
 import { LRUCache } from 'lru-cache'
 import type { Vocabulary } from '../../vocabulary.ts'
-import type { Following, Position } from '../grammar/following.ts'
+import type { GrammarMatcher, Position } from '../grammar/matcher.ts'
 import { isSymbol } from '../grammar/symbols.ts'
-import type { BytePosition } from './byte-following.ts'
+import type { BytePosition } from './byte-positions.ts'
 
 interface SureTokensParts {
   vocabulary: Vocabulary
-  following: Pick<Following, 'after' | 'onlyPoint'>
+  matcher: Pick<GrammarMatcher, 'after' | 'onlyPoint'>
   /** Splits a text as the tokenizer does. */
   spell(text: string): readonly number[]
   /** The tokens that are allowed, if there are at most `most`. */
@@ -20,9 +20,9 @@ const longestText = 256
 const uncertainBytes = 64
 const longestRun = 64
 /** Ways to begin one text; no vocabulary has this many words that begin with one another. */
-const mostWays = 48
+const maxWays = 48
 /** Of the positions of one grammar. */
-const mostRuns = 512
+const maxRuns = 512
 const none: readonly number[] = []
 
 /**
@@ -30,8 +30,8 @@ const none: readonly number[] = []
  * are its tokens as the tokenizer splits it, up to where a token could reach beyond the text. Control tokens without an
  * alternative are also sure.
  */
-export function createSureTokens({ vocabulary, following, spell, few, after }: SureTokensParts) {
-  const runs = new LRUCache<Position, readonly number[]>({ max: mostRuns, memoMethod: runFrom })
+export function createSureTokens({ vocabulary, matcher, spell, few, after }: SureTokensParts) {
+  const runs = new LRUCache<Position, readonly number[]>({ max: maxRuns, memoMethod: runFrom })
 
   function runFrom(start: Position): readonly number[] {
     const run: number[] = []
@@ -53,10 +53,10 @@ export function createSureTokens({ vocabulary, following, spell, few, after }: S
   function onlyText(from: Position): string {
     let text = ''
     for (let at: Position | undefined = from; at !== undefined && !at.isComplete; ) {
-      const point = following.onlyPoint(at)
+      const point = matcher.onlyPoint(at)
       if (point === undefined || isSymbol(point) || text.length >= longestText) break
       text += String.fromCodePoint(point)
-      at = following.after(at, point)
+      at = matcher.after(at, point)
     }
     return text
   }
@@ -77,7 +77,7 @@ export function createSureTokens({ vocabulary, following, spell, few, after }: S
       const to = done + own.length
       // Some tokenizers put a space in front of each text.
       if (at === undefined || own.length === 0 || !bytes.subarray(done, to).equals(own)) return
-      const ways = few(at, mostWays)
+      const ways = few(at, maxWays)
       const left = bytes.length - done
       if (to > end || ways === undefined || ways.some((way) => vocabulary.bytes(way).length > left)) return
       yield token

@@ -12,7 +12,7 @@ export interface Masks {
 }
 
 /** Most positions of a grammar allow one of a few sets of tokens. */
-const mostBytes = 16 * 1024 * 1024
+const maxBytes = 16 * 1024 * 1024
 const fewest = 64
 const most = 1024
 
@@ -23,7 +23,7 @@ export function createMasks(vocabulary: number): Masks {
   const words = Math.ceil(vocabulary / 32)
   const byHash = new Map<number, number>()
   const kept = new LRUCache<number, TokenMask>({
-    max: Math.max(fewest, Math.min(most, Math.floor(mostBytes / (4 * words)))),
+    max: Math.max(fewest, Math.min(most, Math.floor(maxBytes / (4 * words)))),
     dispose({ id, bits }) {
       const hash = hashOf(bits)
       if (byHash.get(hash) === id) byHash.delete(hash)

@@ -1,14 +1,14 @@
 import type { Vocabulary } from '../../vocabulary.ts'
-import type { Remembered, Remembering } from '../grammar/remembering.ts'
+import type { UniqueItemMatcher, UniqueItemPosition } from '../grammar/unique-item-matcher.ts'
 import { walk } from './allowed-tokens.ts'
-import type { BytePosition } from './byte-following.ts'
+import type { BytePosition } from './byte-positions.ts'
 import { orderTokens } from './token-order.ts'
 import { type TokenTrie, trieOf } from './token-trie.ts'
 
 /** The tokens, sorted by whether they can repeat an earlier item. */
 interface UnrepeatedTokens {
   /** Removes the tokens that would repeat something from those that the grammar allows. */
-  keep(remembering: Remembering, from: BytePosition<Remembered>, bits: Uint32Array): void
+  keep(uniqueItems: UniqueItemMatcher, from: BytePosition<UniqueItemPosition>, bits: Uint32Array): void
 }
 
 const comma = 0x2c
@@ -43,13 +43,13 @@ function created(vocabulary: Vocabulary): UnrepeatedTokens {
 
   const put = (
     bits: Uint32Array,
-    remembering: Remembering,
-    from: BytePosition<Remembered>,
+    uniqueItems: UniqueItemMatcher,
+    from: BytePosition<UniqueItemPosition>,
     of: TokenTrie,
   ) => {
-    const isWhole = of === plain ? (position: Remembered) => position.isFree : undefined
+    const isWhole = of === plain ? (position: UniqueItemPosition) => position.isFree : undefined
     walk(
-      remembering,
+      uniqueItems,
       from,
       of,
       (list, first, end) => {
@@ -64,11 +64,11 @@ function created(vocabulary: Vocabulary): UnrepeatedTokens {
   }
 
   return {
-    keep(remembering, from, bits) {
+    keep(uniqueItems, from, bits) {
       const { isFree } = from.position
       const allowed = Uint32Array.from(isFree ? inside : outside)
-      if (!isFree) put(allowed, remembering, from, plain)
-      put(allowed, remembering, from, ending)
+      if (!isFree) put(allowed, uniqueItems, from, plain)
+      put(allowed, uniqueItems, from, ending)
       for (let at = 0; at < bits.length; at++) bits[at] = (bits[at] as number) & (allowed[at] as number)
     },
   }

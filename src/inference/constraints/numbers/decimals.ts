@@ -9,7 +9,7 @@ export interface Decimal {
 export const zero: Decimal = { units: 0n, scale: 0 }
 
 /** More than any double has, in either direction. */
-const mostPlaces = 400
+const maxPlaces = 400
 
 /** Undefined for what is not a number, or has an exponent that no double has. */
 export function decimalOf(value: unknown): Decimal | undefined {
@@ -19,7 +19,7 @@ export function decimalOf(value: unknown): Decimal | undefined {
   if (parts === null) return undefined
   const [, sign = '', whole = '', fraction = '', exponent = '0'] = parts
   const scale = fraction.length - Number(exponent)
-  if (Math.abs(scale) > mostPlaces || whole.length > mostPlaces) return undefined
+  if (Math.abs(scale) > maxPlaces || whole.length > maxPlaces) return undefined
   const units = BigInt(`${sign}${whole}${fraction}`)
   return scale < 0 ? { units: units * 10n ** BigInt(-scale), scale: 0 } : reduced(units, scale)
 }

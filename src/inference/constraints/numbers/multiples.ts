@@ -82,7 +82,7 @@ function larger(value: Decimal, other: Decimal | undefined): Decimal {
 const largestStep = 1000n
 
 /** Whether a grammar of reasonable size can express the multiples of the step. */
-export function isSayableStep({ units, scale }: Decimal): boolean {
+export function isSupportedStep({ units, scale }: Decimal): boolean {
   const size = units * BigInt(scale + 1)
   return units > 0n && scale <= fractionDigits && (size <= largestStep || isPowerOfTen(units))
 }

@@ -15,10 +15,10 @@ import {
 } from '../grammar/expressions.ts'
 import { type Flags, flagsWithin, lineEnds, noFlags, rangesOf, wordRanges } from './characters.ts'
 
-const mostAssertions = 32
+const maxAssertions = 32
 /** Beyond every code point and symbol. */
 const firstMark = 0x120000
-const marks: Range = [firstMark, firstMark + mostAssertions - 1]
+const marks: Range = [firstMark, firstMark + maxAssertions - 1]
 
 /**
  * An assertion is represented by a mark of its own in the expression. It is true or false for the texts before and after
@@ -56,10 +56,10 @@ export function assertionsAutomaton(pattern: AST.Pattern, search: boolean, budge
   const piece = (element: AST.Element, flags: Flags, repeats: boolean, found: Assertion[]): Expr => {
     switch (element.type) {
       case 'Assertion': {
-        if (count === mostAssertions) {
+        if (count === maxAssertions) {
           throw new RegexError(
             'unsupported',
-            `it has more than ${mostAssertions} assertions (look-around, word boundaries and anchors)`,
+            `it has more than ${maxAssertions} assertions (look-around, word boundaries and anchors)`,
           )
         }
         const mark = firstMark + count++

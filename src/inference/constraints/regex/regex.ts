@@ -16,13 +16,13 @@ import {
 } from './anchored.ts'
 import { assertionsAutomaton, unsupported } from './assertions.ts'
 import { type Flags, flagsWithin, noFlags, rangesOf } from './characters.ts'
-import { leadingAutomaton } from './leading.ts'
+import { leadingLookaheadAutomaton } from './leading-lookaheads.ts'
 
 const longest = 32_768
 const deepest = 200
-const mostProperties = 16
+const maxProperties = 16
 /** Each way in which the anchors may hold is followed on its own. */
-const mostAnchors = 100
+const maxAnchors = 100
 /** Each is looked up among all code points. */
 const stepsOfProperty = 15_000
 
@@ -52,7 +52,7 @@ export function regexLanguage(
   if (pattern.alternatives.every(({ elements }) => elements.every(isPlain))) {
     return { expr: compileRegex(source, { search, budget }) }
   }
-  const leading = leadingAutomaton(pattern, {
+  const leading = leadingLookaheadAutomaton(pattern, {
     search,
     budget,
     compiled: (elements) => inOrder(elements.map((element) => compileElement(element, noFlags))),
@@ -94,15 +94,15 @@ function parse(source: string, budget: Budget | undefined): AST.Pattern {
       unicode: true,
     })
     const properties = modern.match(/\\p\{/gi)?.length ?? 0
-    if (properties > mostProperties) {
+    if (properties > maxProperties) {
       throw new RegexError(
         'unsupported',
-        `it has ${properties} Unicode properties, at most ${mostProperties} are accepted`,
+        `it has ${properties} Unicode properties, at most ${maxProperties} are accepted`,
       )
     }
     const anchors = modern.replace(/\\.|\[[^\]]*\]/gsu, '').match(/[$^]/g)?.length ?? 0
-    if (anchors > mostAnchors) {
-      throw new RegexError('unsupported', `it has ${anchors} anchors, at most ${mostAnchors} are accepted`)
+    if (anchors > maxAnchors) {
+      throw new RegexError('unsupported', `it has ${anchors} anchors, at most ${maxAnchors} are accepted`)
     }
     // Also spent if it is cached: whether an expression is refused must not depend on earlier requests.
     budget?.spend(properties * stepsOfProperty)

@@ -6,9 +6,9 @@ const lastMixed = 0x3ffff
 const tags: Range = [0xe0000, 0xe01ff]
 const lastCodePoint = 0x10ffff
 const step = 0x2000
-const mostKept = 64
+const maxKept = 64
 
-const cache = new LRUCache<string, readonly Range[]>({ max: mostKept })
+const cache = new LRUCache<string, readonly Range[]>({ max: maxKept })
 
 /** The code points that `\p{…}` stands for. Throws a SyntaxError if there is no such property. */
 export function propertyRanges(property: string): readonly Range[] {

@@ -12,8 +12,8 @@ import {
 import { mark } from '../grammar/marks.ts'
 import { valuesOf } from './cases.ts'
 import type { Emission } from './emission.ts'
-import { itemSchemas } from './holds.ts'
 import { countsOf, excludedBy, type SchemaNode, stepped } from './schema-document.ts'
+import { itemSchemas } from './value-check.ts'
 import { canonicalOf, valuesExpr } from './values.ts'
 
 interface ArrayDemands {
@@ -35,7 +35,7 @@ interface Contained {
 
 /** Items nested inside one another before they get rules of their own. */
 const deepest = 6
-const mostUnique = 8
+const maxUnique = 8
 const mostCounted = 2000
 const mostContained = 4
 
@@ -247,7 +247,7 @@ function uniqueExpr(
     if (listed === undefined) return undefined
     for (const value of listed) values.set(canonicalOf(value), value)
   }
-  if (values.size > mostUnique) return undefined
+  if (values.size > maxUnique) return undefined
   const items = [...values.values()].map((value) => valuesExpr([value], emission))
   const most = Math.min(max, items.length)
   const comma = sequence(literal(','), emission.space)

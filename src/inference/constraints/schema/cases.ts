@@ -1,8 +1,8 @@
 import { type Budget, BudgetExceededError } from '../grammar/budget.ts'
 import { SchemaError } from '../grammar/errors.ts'
+import { createDisjointCheck } from './disjoint-schemas.ts'
 import { negations, typeList } from './negation.ts'
 import { excludedBy, type SchemaDocument, type SchemaNode, stepped } from './schema-document.ts'
-import { createToldApart } from './told-apart.ts'
 
 /** Schemas that hold together, with all branches chosen. `values`, if present, are the only values that can fit. */
 export interface Case {
@@ -18,11 +18,11 @@ export interface Cases {
 /** Branches of an `anyOf` that are tried in every combination. */
 const mostTogether = 4
 /** More than a document has, so each pair of node ids fits in one exact number. */
-const mostNodes = 2 ** 26
+const maxNodes = 2 ** 26
 /** References followed in a row; a cycle is reported by the code that resolves them. */
-const mostSteps = 16
+const maxSteps = 16
 /** More would be a grammar that nobody intended. */
-const mostCases = 256
+const maxCases = 256
 
 /** Which nodes led to a node, to detect a schema that is only a reference to itself. */
 type Ancestry = { readonly id: number; readonly parent: Ancestry } | undefined
@@ -51,23 +51,23 @@ export function createCases(
   const exclusive = new Map<number, readonly (readonly SchemaNode[])[]>()
   /** By the ids of both nodes, combined in one number. */
   const overlaps = new Map<number, boolean>()
-  const areToldApart = createToldApart(document)
+  const areDisjoint = createDisjointCheck(document)
 
   /** What a reference that has no other keywords stands for, so that unions of the same schemas are compared once. */
   const named = (node: SchemaNode): SchemaNode => {
     let target = node
-    for (let steps = 0; steps < mostSteps && isReference(target); steps++) target = document.resolve(target)
+    for (let steps = 0; steps < maxSteps && isReference(target); steps++) target = document.resolve(target)
     return target
   }
 
   const overlapping = (one: SchemaNode, other: SchemaNode): boolean => {
     const [left, right] = [named(one), named(other)]
-    const key = left.id * mostNodes + right.id
+    const key = left.id * maxNodes + right.id
     const before = overlaps.get(key)
     if (before !== undefined) return before
     // Until the result is known, a recursive schema counts as overlapping, which is always safe.
     overlaps.set(key, true)
-    const found = !areToldApart(left, right) && possible([left, right])
+    const found = !areDisjoint(left, right) && possible([left, right])
     overlaps.set(key, found)
     return found
   }
@@ -126,7 +126,7 @@ export function createCases(
           )
         }
         options = options.flatMap((option) => without.map((one) => [...option, one]))
-        if (options.length > mostCases)
+        if (options.length > maxCases)
           throw new BudgetExceededError('a oneOf has too many branches that can hold at the same time')
       }
       return options
@@ -209,7 +209,7 @@ export function createCases(
         }
       }
     }
-    if (found.length > mostCases) throw new BudgetExceededError('its branches combine in too many ways')
+    if (found.length > maxCases) throw new BudgetExceededError('its branches combine in too many ways')
   }
 
   return {

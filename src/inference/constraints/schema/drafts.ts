@@ -22,7 +22,7 @@ export function namedDraft(name: unknown): Draft | undefined {
 }
 
 /** The draft that the way a schema is written suggests, if none is named. */
-export function hintedDraft(schema: Schema): Draft | undefined {
+export function guessedDraft(schema: Schema): Draft | undefined {
   const { required, id, exclusiveMinimum, exclusiveMaximum } = schema
   if (typeof required === 'boolean' || 'divisibleBy' in schema || 'disallow' in schema) return 3
   if (typeof id === 'string' || [exclusiveMinimum, exclusiveMaximum].some(isBoolean)) return 4
@@ -47,7 +47,7 @@ interface Translation {
  * Translates a schema of any draft to the keywords that the compiler knows. Keywords of later drafts mean the same in
  * earlier ones, unless they could mean something else there.
  */
-export function translated(schema: Schema, draft: Draft): Translation {
+export function translateSchema(schema: Schema, draft: Draft): Translation {
   const given: Record<string, unknown> = { ...schema }
   const all: unknown[] = []
   const moved: { schema: unknown; steps: readonly (string | number)[] }[] = []

@@ -29,7 +29,7 @@ interface Further {
   names: Emission | undefined
 }
 
-const mostStates = 2_000
+const maxStates = 2_000
 
 /** The undeclared members and the closing brace, after `written` declared members. */
 export function furtherMembers(further: Further, emission: Emission): (written: number) => Expr {
@@ -86,7 +86,7 @@ function askedMembers({ others, asked, min, max }: Further, emission: Emission):
   const parts = partsOf(others, asked, emission)
   const { comma, close } = ends(emission)
   const last = Number.isFinite(max) ? max : min
-  if ((last + 1) * (all + 1) > mostStates) {
+  if ((last + 1) * (all + 1) > maxStates) {
     throw new BudgetExceededError('minProperties or maxProperties has too many combinations')
   }
   const states = new Map<string, Expr>()

@@ -3,7 +3,7 @@ import type { Emission } from './emission.ts'
 import { type SchemaNode, stepped } from './schema-document.ts'
 import { stringAutomaton } from './strings.ts'
 
-const mostWords = 64
+const maxWords = 64
 
 /** The names that `propertyNames` allows; undefined if it does not restrict them. */
 export function allowedNames(bases: readonly SchemaNode[], emission: Emission): Automaton | undefined {
@@ -30,7 +30,7 @@ export function namesThat(nodes: readonly SchemaNode[], { texts, cases }: Emissi
 
 /** The allowed names, if there are few. */
 export function fewNames(allowed: Automaton | undefined): readonly string[] {
-  return allowed === undefined ? [] : (wordsOf(allowed, mostWords) ?? [])
+  return allowed === undefined ? [] : (wordsOf(allowed, maxWords) ?? [])
 }
 
 export function nameHolds(bases: readonly SchemaNode[], name: string, emission: Emission): boolean {

@@ -1,6 +1,6 @@
 import { SchemaError } from '../grammar/errors.ts'
 import { compareDecimals, type Decimal, decimalOf } from '../numbers/decimals.ts'
-import { isSayableStep } from '../numbers/multiples.ts'
+import { isSupportedStep } from '../numbers/multiples.ts'
 import type { Bound, NumberDemands } from '../numbers/number-ranges.ts'
 import { numberFormats } from './formats/formats.ts'
 import { derived, excludedBy, type SchemaNode } from './schema-document.ts'
@@ -39,12 +39,12 @@ export function numberDemands(bases: readonly SchemaNode[], integer: boolean): N
     if (step !== undefined) {
       if (step.units <= 0n)
         throw new SchemaError('multipleOf', path, 'it takes a number above zero', 'invalid')
-      if (!isSayableStep(step)) throw new SchemaError('multipleOf', path, 'the step has too many digits')
+      if (!isSupportedStep(step)) throw new SchemaError('multipleOf', path, 'the step has too many digits')
       steps.push(step)
     }
     const without = decimalOf(schema[derived.notMultiple])
     if (without !== undefined) {
-      if (!isSayableStep(without)) throw new SchemaError('multipleOf', path, 'the step has too many digits')
+      if (!isSupportedStep(without)) throw new SchemaError('multipleOf', path, 'the step has too many digits')
       avoided.push(without)
     }
     for (const value of excludedBy(base)) {

@@ -15,12 +15,12 @@ import { anyOrderExpr } from './any-order.ts'
 import { hasNoOthers } from './closed-objects.ts'
 import type { Emission } from './emission.ts'
 import { furtherMembers, type Others } from './further-members.ts'
-import { memberSchemas } from './holds.ts'
 import { isRecord } from './keywords.ts'
 import type { Member } from './member.ts'
 import { allowedNames, fewNames, nameHolds } from './names.ts'
 import { countsOf, excludedBy, requiredBy, type SchemaNode, stepped } from './schema-document.ts'
 import { type SomeMember, waysToHave } from './some-member.ts'
+import { memberSchemas } from './value-check.ts'
 import { byRank } from './values.ts'
 
 interface ObjectParts {
@@ -44,8 +44,8 @@ interface Counts {
   max: number
 }
 
-const mostPatterns = 6
-const mostStates = 20_000
+const maxPatterns = 6
+const maxStates = 20_000
 /** The engine follows each of them at once. */
 const mostFirst = 900
 
@@ -213,8 +213,8 @@ function othersOf(
     for (const source of Object.keys(schema.patternProperties ?? {})) {
       patterns.set(source, texts.pattern(source, stepped(path, 'patternProperties')))
     }
-    if (patterns.size > mostPatterns) {
-      throw new SchemaError('patternProperties', path, `more than ${mostPatterns} patterns apply at once`)
+    if (patterns.size > maxPatterns) {
+      throw new SchemaError('patternProperties', path, `more than ${maxPatterns} patterns apply at once`)
     }
   }
   const sources = [...patterns.keys()]
@@ -269,7 +269,7 @@ function membersExpr(
 
   // How many members have been written, as far as it matters.
   const last = Number.isFinite(max) ? max : min
-  if ((members.length + 1) * (last + 1) > mostStates) {
+  if ((members.length + 1) * (last + 1) > maxStates) {
     throw new BudgetExceededError('minProperties or maxProperties has too many combinations')
   }
   let next: Expr[] = Array.from({ length: last + 1 }, (_, count) => further(count))

@@ -1,5 +1,5 @@
 import { SchemaError } from '../grammar/errors.ts'
-import { type Draft, hintedDraft, namedDraft } from './drafts.ts'
+import { type Draft, guessedDraft, namedDraft } from './drafts.ts'
 import { isRecord } from './keywords.ts'
 import { publishedSchema } from './published-schemas.ts'
 
@@ -170,7 +170,7 @@ function hinted(root: unknown): Draft {
   for (let at = pending.pop(); at !== undefined; at = pending.pop()) {
     if (typeof at.value !== 'object' || at.value === null) continue
     if (at.isSchema && isRecord(at.value)) {
-      const hint = hintedDraft(at.value)
+      const hint = guessedDraft(at.value)
       if (hint !== undefined && hint < oldest) oldest = hint
     }
     for (const [key, value] of Object.entries(at.value)) {

@@ -1,9 +1,9 @@
 import { type Budget, BudgetExceededError } from '../grammar/budget.ts'
 import { SchemaError } from '../grammar/errors.ts'
-import { translated } from './drafts.ts'
+import { translateSchema } from './drafts.ts'
 import { flawOf, isRecord, keywords } from './keywords.ts'
+import { closestName } from './misspellings.ts'
 import { createResources } from './resources.ts'
-import { slipOf } from './slips.ts'
 
 /** A schema somewhere in the document, or one that was derived from it. The same object is always the same node. */
 export interface SchemaNode {
@@ -82,7 +82,7 @@ export function createSchemaDocument(
     if (!isRecord(value)) throw new SchemaError('$ref', path, 'there is no schema at that place', 'invalid')
     const known = nodes.get(value)
     if (known !== undefined) return known
-    const { schema: keywordsOf, moved } = translated(value, resources.of(value).draft)
+    const { schema: keywordsOf, moved } = translateSchema(value, resources.of(value).draft)
     check(keywordsOf, path, unknownNames)
     const fresh = make(path, keywordsOf, false)
     nodes.set(value, fresh)
@@ -155,7 +155,7 @@ function check(schema: Readonly<Record<string, unknown>>, path: string, unknownN
       if (unknownNames.refused) {
         throw new SchemaError(shown(name), path, 'it is not a keyword that this server knows')
       }
-      const slip = slipOf(name, restricting)
+      const slip = closestName(name, restricting)
       if (slip !== undefined) unknownNames.note(`${path} ${name}: ${slip}?`)
       continue
     }

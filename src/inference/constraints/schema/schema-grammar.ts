@@ -22,17 +22,17 @@ import { canonicalNumbers, numberText } from '../numbers/numbers.ts'
 import { arrayExpr, someArray } from './arrays.ts'
 import { type Case, constants, createCases, isReference, type TypeName, typesOf } from './cases.ts'
 import type { Closing, Emission, Remembered } from './emission.ts'
-import { createHolds } from './holds.ts'
-import { hasAtLeast } from './how-many.ts'
 import { allCharacters, anyCharacter, inJsonString } from './json-characters.ts'
 import { isRecord, keywords } from './keywords.ts'
 import { numberDemands } from './number-demands.ts'
 import { objectExpr, someObject } from './objects.ts'
 import { createSchemaDocument, type SchemaNode, type UnknownNames } from './schema-document.ts'
+import { sharedAutomatonRules } from './shared-automaton-rules.ts'
 import { quoted, someString, stringExpr } from './strings.ts'
 import { createTextLanguages } from './text-languages.ts'
+import { createValueCheck } from './value-check.ts'
+import { hasAtLeast } from './value-count.ts'
 import { createRanks, valuesExpr } from './values.ts'
-import { writtenAutomaton } from './written-automata.ts'
 
 export interface SchemaSettings {
   /** Between the parts of objects and lists, and after colons. */
@@ -74,7 +74,7 @@ export function addWritten(
 ): Expr {
   const document = createSchemaDocument(schema, budget, settings.unknownNames)
   const texts = createTextLanguages(budget)
-  const holds = createHolds(document, texts, budget)
+  const holds = createValueCheck(document, texts, budget)
   const rules = new Map<string, Expr>()
   const pieces = createEqualPieces()
   const shared = new Map<number, string>()
@@ -190,7 +190,7 @@ export function addWritten(
     named,
     numberOf: (expr) => pieces(expr).number,
     write(automaton, encode) {
-      const written = writtenAutomaton(automaton, encode)
+      const written = sharedAutomatonRules(automaton, encode)
       budget.spend(4 * written.rules.size)
       for (const [name, expr] of written.rules) rules.set(name, expr)
       return written.start

@@ -19,7 +19,7 @@ interface Way {
 }
 
 const mostAsked = 5
-const mostWays = 64
+const maxWays = 64
 
 export function someMembers(
   bases: readonly SchemaNode[],
@@ -56,7 +56,7 @@ export function waysToHave(bases: readonly SchemaNode[], emission: Emission): Wa
       ...declared.map((base) => ({ ...way, bases: [...way.bases, base] })),
       { ...way, open: [...way.open, one] },
     ])
-    if (ways.length > mostWays) {
+    if (ways.length > maxWays) {
       const why = 'what is negated can be any of too many members'
       throw new SchemaError('not', one.path, why)
     }

@@ -14,7 +14,7 @@ interface StringDemands {
 }
 
 /** A larger automaton is not written as a grammar. */
-const mostStates = 4000
+const maxStates = 4000
 
 /** The JSON strings for which all of these schemas hold. */
 export function stringExpr(bases: readonly SchemaNode[], emission: Emission): Expr {
@@ -58,14 +58,14 @@ function limited({ min, max }: StringDemands, language: Automaton, texts: TextLa
   const least = shortest >= min ? 0 : min
   const most = longest <= max ? Number.POSITIVE_INFINITY : max
   if (least === 0 && most === Number.POSITIVE_INFINITY) return small(language)
-  if (language.accepting.length * (Number.isFinite(most) ? most : least) > 4 * mostStates) {
+  if (language.accepting.length * (Number.isFinite(most) ? most : least) > 4 * maxStates) {
     throw new BudgetExceededError('a length and a pattern or format together have too many states')
   }
   return small(texts.both(language, texts.lengths(least, most)))
 }
 
 function small(automaton: Automaton): Automaton {
-  if (automaton.accepting.length > mostStates) throw new BudgetExceededError('a pattern has too many states')
+  if (automaton.accepting.length > maxStates) throw new BudgetExceededError('a pattern has too many states')
   return automaton
 }
 

@@ -1,7 +1,7 @@
 import { grammarTooLarge } from '../grammar/errors.ts'
 import { type Expr, rule } from '../grammar/expressions.ts'
-import { addArmedText } from '../turns/armed-text.ts'
 import { mergedPaths, type Path, path } from '../turns/paths.ts'
+import { addTriggeredText } from '../turns/triggered-text.ts'
 
 export interface Stop {
   readonly text: string
@@ -15,7 +15,7 @@ interface FreeText {
 }
 
 /** Characters of all stops together. */
-const mostCharacters = 1000
+const maxCharacters = 1000
 
 /**
  * Any text up to the first position where a stop is complete, followed by what belongs to that stop; if several are
@@ -24,11 +24,11 @@ const mostCharacters = 1000
 export function addFreeText({ stops, mayEnd }: FreeText, prefix: string, rules: Map<string, Expr>): Expr {
   const known = new Map(stops.toReversed().map((stop) => [stop.text, stop]))
   const characters = stops.reduce((sum, { text }) => sum + [...text].length, 0)
-  if (characters > mostCharacters) {
-    throw grammarTooLarge('characters of triggers and ends', characters, mostCharacters)
+  if (characters > maxCharacters) {
+    throw grammarTooLarge('characters of triggers and ends', characters, maxCharacters)
   }
   const anywhere = mergedPaths(Array.from(known.values(), pathOf))
-  addArmedText({ anywhere, starts: {}, mayEnd, hasControlTokens: false }, prefix, rules)
+  addTriggeredText({ anywhere, starts: {}, mayEnd, hasControlTokens: false }, prefix, rules)
   return rule(prefix)
 }
 

@@ -20,7 +20,7 @@ import { addFreeText, type Stop } from './free-text.ts'
 
 const deepest = 32
 const longestText = 1000
-const mostTags = 1000
+const maxTags = 1000
 
 /** Compiles a JSON Schema; its rules are added to the grammar, with names that begin with the prefix. */
 export type CompileSchema = (schema: unknown, into: Grammar, prefix: string, path: string) => Expr
@@ -246,8 +246,8 @@ function tagsAt(value: unknown, path: string): { begin: string; fields: Fields; 
     const fields = objectAt(tag, `${path}/${at}`)
     return { begin: textAt(fields.begin, `${path}/${at}/begin`), fields, path: `${path}/${at}` }
   })
-  if (tags.length > mostTags)
-    throw new ConstraintError('unsupported', `there are more than ${mostTags} tags`, path)
+  if (tags.length > maxTags)
+    throw new ConstraintError('unsupported', `there are more than ${maxTags} tags`, path)
   return tags
 }
 

@@ -1,8 +1,8 @@
+import { withoutFirstMark } from '../../tools/alternative-spellings.ts'
 import type { CallFormat, Literal } from '../../tools/call-format.ts'
-import { withoutFirstMark } from '../../tools/second-spellings.ts'
 import { alternatives, type Expr, emptyText, optional, rule, sequence } from '../grammar/expressions.ts'
 import { isSymbol, pointsOf } from '../grammar/symbols.ts'
-import { leadsOf } from './leads.ts'
+import { derivativesOf } from './derivatives.ts'
 import { isWhite, literalExpr, literalPath, type Placed, space, spaced, withoutLead } from './literals.ts'
 import { type Path, path, pathExpr } from './paths.ts'
 
@@ -110,7 +110,7 @@ function namesPath(
   const strict = path()
   const tolerant = path()
   for (const { name, rest } of tools) {
-    const leads = leadsOf(rest, rules)
+    const leads = derivativesOf(rest, rules)
     addName(strict, name, leads, undefined)
     addName(tolerant, name, leads, isSpaced ? firmLeads(rest, rules) : undefined)
   }
@@ -146,7 +146,7 @@ export function nameIn(names: Path, name: string): Path {
 /** The first characters that are not white space. */
 function firmLeads(expr: Expr, rules: ReadonlyMap<string, Expr>): Map<number, Expr> {
   const firm = new Map<number, Expr>()
-  for (const [point, rest] of leadsOf(expr, rules)) {
+  for (const [point, rest] of derivativesOf(expr, rules)) {
     const ways: Iterable<[number, Expr]> = isWhite(point) ? firmLeads(rest, rules) : [[point, rest]]
     for (const [to, behind] of ways) {
       const before = firm.get(to)
@@ -171,7 +171,7 @@ function markedPath(
   })
   const begun = points.slice(0, 1 + Math.max(0, ...shared))
   let rest: Expr | undefined = start
-  for (const point of begun) rest = rest && leadsOf(rest, rules).get(point)
+  for (const point of begun) rest = rest && derivativesOf(rest, rules).get(point)
   return begun.reduceRight<Path>((next, point) => path([[point, next]]), path([], rest))
 }
 

@@ -1,4 +1,4 @@
-import type { OwnCalls } from '../../answer-format.ts'
+import type { CodedCalls } from '../../answer-format.ts'
 import type { ThoughtStart } from '../../reasoning/reasoning-format.ts'
 import type { TurnConstraint } from '../constraint.ts'
 import { alternatives, type Grammar, literal, optional, rule, sequence } from '../grammar/expressions.ts'
@@ -13,7 +13,7 @@ import { addMessageText } from './message-text.ts'
 export function addHarmonyTurn(
   { calls, thought }: { calls: TurnConstraint['calls'] | undefined; thought: ThoughtStart },
   { content, tools }: TurnParts,
-  { marks = {} }: OwnCalls,
+  { marks = {} }: CodedCalls,
   { rules }: Grammar,
 ): void {
   const mark = (name: string) => marked(marks[name] ?? name)

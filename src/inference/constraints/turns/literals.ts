@@ -23,7 +23,7 @@ const digits: readonly Range[] = [[0x30, 0x39]]
 const ofNine: readonly Range[] = [...digits, [0x41, 0x5a], [0x61, 0x7a]]
 const ofAny: readonly Range[] = [[0x2d, 0x2d], ...digits, [0x41, 0x5a], [0x5f, 0x5f], [0x61, 0x7a]]
 const mostOfId = 64
-const mostDigits = 6
+const maxDigits = 6
 const white = [0x20, 0x0a, 0x0d, 0x09]
 
 /** Between thought, content and calls. */
@@ -41,7 +41,7 @@ export function literalExpr(placed: Placed): Expr {
 }
 
 function holeExpr(hole: 'id' | 'counter', ids: Placed['ids']): Expr {
-  if (hole === 'counter') return repetition(charClass(...digits), 1, mostDigits)
+  if (hole === 'counter') return repetition(charClass(...digits), 1, maxDigits)
   return ids === 'nine'
     ? repetition(charClass(...ofNine), 9, 9)
     : repetition(charClass(...ofAny), 1, mostOfId)

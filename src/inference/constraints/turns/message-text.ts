@@ -1,8 +1,8 @@
 import { type Expr, rule, sequence } from '../grammar/expressions.ts'
 import { isSymbol, marked, pointsOf } from '../grammar/symbols.ts'
-import { addArmedText } from './armed-text.ts'
 import { textPath } from './literals.ts'
 import { mergedPaths, path } from './paths.ts'
+import { addTriggeredText } from './triggered-text.ts'
 
 /** The marks of turns that consist of messages. */
 interface MessageMarks {
@@ -31,7 +31,7 @@ export function addMessageText(
   const next = sequence(marked(start), message)
   const [first, ...others] = ends
   const goesOn = [first ?? '', ...others.filter(isOfLetters)].filter((mark) => !lasts.includes(mark))
-  addArmedText(
+  addTriggeredText(
     {
       anywhere: mergedPaths([
         ...goesOn.map((mark) => textPath(mark, path([], next))),

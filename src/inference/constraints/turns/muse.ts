@@ -1,4 +1,4 @@
-import type { OwnCalls } from '../../answer-format.ts'
+import type { CodedCalls } from '../../answer-format.ts'
 import type { ThoughtStart } from '../../reasoning/reasoning-format.ts'
 import { muse } from '../../tools/muse.ts'
 import type { TurnConstraint } from '../constraint.ts'
@@ -24,7 +24,7 @@ const taken = new Set(['self', 'user', 'assistant'])
 export function addMuseTurn(
   { calls, thought }: { calls: TurnConstraint['calls'] | undefined; thought: ThoughtStart },
   { content, tools }: TurnParts,
-  { marks = {} }: OwnCalls,
+  { marks = {} }: CodedCalls,
   { rules }: Grammar,
 ): void {
   const name = (mark: string) => marks[mark] ?? mark

@@ -19,9 +19,9 @@ interface Marks {
 }
 
 /** Up to this many required keys may come in any order: the sets of written keys grow as powers of two. */
-const mostRequired = 6
+const maxRequired = 6
 /** With so few keys, optional ones are tracked too. */
-const mostKeys = 4
+const maxKeys = 4
 
 /**
  * Arguments in any order. Of few arguments, each is written at most once. Of more, only each required one is, in the
@@ -32,13 +32,13 @@ export function inAnyOrder(
   marks: Marks,
   { named }: Pick<Emission, 'named'>,
 ): Expr {
-  const isFew = entries.length <= mostKeys && !entries.some(({ mayRepeat }) => mayRepeat)
+  const isFew = entries.length <= maxKeys && !entries.some(({ mayRepeat }) => mayRepeat)
   const counted = isFew ? entries : entries.filter(({ isRequired }) => isRequired)
   const others = isFew ? [] : entries.filter(({ isRequired }) => !isRequired)
   const other =
     others.length === 0 ? never : named('arguments', alternatives(...others.map(({ expr }) => expr)))
   const { head, between, tail, empty } = marks
-  const isOrdered = counted.length > mostRequired
+  const isOrdered = counted.length > maxRequired
   const states = new Map<number, Expr>()
 
   /**

@@ -20,7 +20,7 @@ interface Between {
 }
 
 /** Counting a length takes a state for each character, multiplied by the states that look for the mark after the text. */
-const mostStates = 4000
+const maxStates = 4000
 
 /** Shared by all tools of a catalogue, so that they are compiled once. */
 const readableTexts = new LRUCache<string, Automaton>({ max: 200 })
@@ -74,7 +74,7 @@ export function rawText(
 function counted(bases: readonly SchemaNode[], marks: readonly string[]): readonly SchemaNode[] {
   const { min, max } = countsOf(bases, 'Length')
   const states = Math.max(...marks.map(({ length }) => length))
-  const most = Math.floor(mostStates / states)
+  const most = Math.floor(maxStates / states)
   for (const [keyword, count] of [
     ['minLength', min],
     ['maxLength', Number.isFinite(max) ? max : 0],

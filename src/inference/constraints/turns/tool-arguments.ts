@@ -7,9 +7,9 @@ import { type Expr, type Grammar, literal, sequence } from '../grammar/expressio
 import { isRecord } from '../schema/keywords.ts'
 import { addWritten, type SchemaSettings } from '../schema/schema-grammar.ts'
 import { elementsExpr } from './element-arguments.ts'
-import { addPiece } from './piece.ts'
 import { pythonExpr } from './python-arguments.ts'
 import { inString } from './quoted.ts'
+import { addSubgrammar } from './subgrammar.ts'
 import { taggedExpr } from './tagged-arguments.ts'
 import { widened } from './widening.ts'
 
@@ -38,24 +38,24 @@ interface Allowance {
   steps: number
 }
 
-const mostKept = 2048
-const mostRules = 200_000
-const mostSteps = 100_000
+const maxKept = 2048
+const maxRules = 200_000
+const maxSteps = 100_000
 /** Keywords of one tool that are dropped one by one. */
-const mostWidened = 32
+const maxWidened = 32
 
 /** Agents send the same tools with every turn, and add or remove a few. */
 export function createToolArguments(): ToolArguments {
   const cache = new LRUCache<string, ArgumentsGrammar>({
-    max: mostKept,
-    maxSize: mostRules,
+    max: maxKept,
+    maxSize: maxRules,
     sizeCalculation: ({ rules }) => rules.size + 1,
   })
   let count = 0
 
   function compiled(schema: unknown, of: Written, allowance: Allowance): ArgumentsGrammar {
     const grammar: Grammar = { rules: new Map() }
-    const budget = createBudget(Math.min(mostSteps, allowance.steps))
+    const budget = createBudget(Math.min(maxSteps, allowance.steps))
     const counting = {
       spend(steps: number) {
         allowance.steps -= steps
@@ -75,7 +75,7 @@ export function createToolArguments(): ToolArguments {
       return { start, rules: grammar.rules, widened: [], notes: [...notes] }
     // The same rules mean other texts here, so they need other names.
     const quoted: Grammar = { rules: new Map() }
-    const inside = addPiece(
+    const inside = addSubgrammar(
       { rules: new Map([...grammar.rules, ['root', start]]) },
       `quoted-${count}-`,
       quoted,
@@ -101,7 +101,7 @@ export function createToolArguments(): ToolArguments {
       try {
         return { ...compiled(schema, of, allowance), widened: what }
       } catch (error) {
-        if (error instanceof SchemaError && error.fault === 'unsupported' && what.length < mostWidened) {
+        if (error instanceof SchemaError && error.fault === 'unsupported' && what.length < maxWidened) {
           const wider = widened(schema, error)
           schema = { ...wider.schema, type: 'object' }
           what.push(wider.what)
@@ -109,7 +109,7 @@ export function createToolArguments(): ToolArguments {
           if (error instanceof SchemaError && error.fault === 'invalid') throw error
           const smaller = what.includes('# size') ? undefined : shallow(schema)
           if (smaller === undefined || what.includes('#/properties size')) {
-            return { ...compiled({ type: 'object' }, of, { steps: mostSteps }), widened: [...what, '# size'] }
+            return { ...compiled({ type: 'object' }, of, { steps: maxSteps }), widened: [...what, '# size'] }
           }
           schema = smaller
           what.push('#/properties size')

@@ -2,13 +2,13 @@ import type { ReasoningFormat } from '../../reasoning/reasoning-format.ts'
 import type { TurnConstraint } from '../constraint.ts'
 import { alternatives, type Expr, type Grammar, rule, sequence } from '../grammar/expressions.ts'
 import { marked } from '../grammar/symbols.ts'
-import { addArmedText } from './armed-text.ts'
 import { addCalls, type TurnParts } from './calls.ts'
 import { addHarmonyTurn } from './harmony.ts'
 import { space, spaced, textPath } from './literals.ts'
 import { addMuseTurn } from './muse.ts'
-import { notBeginning } from './not-beginning.ts'
 import { mergedPaths, path } from './paths.ts'
+import { addTriggeredText } from './triggered-text.ts'
+import { withoutPrefix } from './without-prefix.ts'
 
 /** Adds the rules of a turn to a grammar that already has those of its parts. */
 export function addTurn(
@@ -50,7 +50,7 @@ export function addTurn(
       behind: spaced(mergedPaths(anchored)),
       ...(calling?.behind && { called: calling.behind }),
     }
-    addArmedText({ anywhere: mergedPaths(anywhere), starts, mayEnd: true }, 'text', rules)
+    addTriggeredText({ anywhere: mergedPaths(anywhere), starts, mayEnd: true }, 'text', rules)
   } else {
     const waysOf = (said: Expr | undefined) =>
       alternatives(
@@ -58,8 +58,8 @@ export function addTurn(
         ...(isAuto && said !== undefined ? [said] : []),
       )
     // Content that begins with a mark of thoughts would be read as a thought.
-    const behind = content && marks ? notBeginning(content, marks.close, 'content-behind', rules) : content
-    const first = behind && marks?.open ? notBeginning(behind, marks.open, 'content-first', rules) : behind
+    const behind = content && marks ? withoutPrefix(content, marks.close, 'content-behind', rules) : content
+    const first = behind && marks?.open ? withoutPrefix(behind, marks.open, 'content-first', rules) : behind
     const opening = mayOpen ? [sequence(space, marked(marks.open), rule('thought'))] : []
     rules.set('text-first', alternatives(...opening, waysOf(first)))
     rules.set('text-behind', sequence(space, waysOf(behind)))
@@ -67,7 +67,7 @@ export function addTurn(
   if (marks !== undefined) {
     const closing = textPath(marks.close, path([], rule('text-behind')))
     // If the model makes a call without closing its thought, the thought ends there.
-    addArmedText(
+    addTriggeredText(
       { anywhere: mergedPaths([closing, ...anywhere]), starts: {}, mayEnd: isFree },
       'thought',
       rules,

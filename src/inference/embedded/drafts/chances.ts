@@ -1,4 +1,4 @@
-import type { Spacing } from '../../constraints/following-constraints.ts'
+import type { Spacing } from '../../constraints/matched-constraints.ts'
 
 /** How often guesses were right. An answer begins with the average of all earlier answers. */
 export interface GuessChances {
@@ -10,14 +10,14 @@ export interface GuessChances {
   forced: Record<Spacing, number>
 }
 
-export const firstChances = (): GuessChances => ({
+export const initialChances = (): GuessChances => ({
   copied: [0.3, 0.5, 0.7, 0.9],
   predicted: [0.6, 0.7, 0.8, 0.9],
   forced: { dense: 0.8, spaced: 0.8 },
 })
 
 /** The weight of one token in the average of an answer … */
-export const weight = 1 / 8
+export const weightOfAnswer = 1 / 8
 /** … and in that of all answers. */
 export const weightOfAll = 1 / 100
 
@@ -25,6 +25,6 @@ export function kindOfMatch(matched: number): number {
   return matched > 8 ? 3 : matched > 4 ? 2 : matched > 2 ? 1 : 0
 }
 
-export function moved(chance = 0.5, wasRight = false, by = weight): number {
+export function movingAverage(chance = 0.5, wasRight = false, by = weightOfAnswer): number {
   return chance + by * (Number(wasRight) - chance)
 }

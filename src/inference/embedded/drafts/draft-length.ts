@@ -8,7 +8,7 @@ const worth = 1.05
 /** A shorter time says more than a longer one. */
 const falling = 0.3
 const rising = 0.03
-const forgetting = 0.998
+const decayFactor = 0.998
 
 /**
  * How many drafted tokens the next batch reads: as many as give the most tokens per time. The times of batches are
@@ -26,7 +26,7 @@ export function createDraftLength(rowMs: () => number | undefined = () => undefi
     const known = measured.get(rows)
     if (known !== undefined) {
       // A length that was expensive once is tried again some day: something else may have used the processor.
-      known.trust *= forgetting
+      known.trust *= decayFactor
       return known.ms * known.trust
     }
     // A trial is expensive: two rows take up to three times as long as one. A length nearby says more than the batch

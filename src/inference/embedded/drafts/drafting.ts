@@ -1,7 +1,7 @@
-import type { Spacing } from '../../constraints/following-constraints.ts'
-import { type GuessChances, kindOfMatch, moved, weight, weightOfAll } from './chances.ts'
-import { createCopied } from './copied.ts'
+import type { Spacing } from '../../constraints/matched-constraints.ts'
+import { type GuessChances, kindOfMatch, movingAverage, weightOfAll, weightOfAnswer } from './chances.ts'
 import type { Predicted } from './predicted.ts'
+import { createPromptLookup } from './prompt-lookup.ts'
 
 /** Tokens that may come next in an answer. */
 export interface Draft {
@@ -31,15 +31,15 @@ const nothing: readonly number[] = []
  * How often guesses are right is measured even where none is used, by comparing them with what was drawn.
  */
 export function createDrafting(prompt: readonly number[], answer: DraftedAnswer, ofAll: GuessChances) {
-  let copied: ReturnType<typeof createCopied> | undefined
+  let copied: ReturnType<typeof createPromptLookup> | undefined
   const own = { copied: ofAll.copied.slice(), forced: { ...ofAll.forced } }
   let foreseen = { dense: nothing, spaced: nothing }
   let foreseenAt = 0
 
-  function heard(matched: number, wasRight: boolean): void {
+  function recordMatch(matched: number, wasRight: boolean): void {
     const kind = kindOfMatch(matched)
-    own.copied[kind] = moved(own.copied[kind], wasRight, weight)
-    ofAll.copied[kind] = moved(ofAll.copied[kind], wasRight, weightOfAll)
+    own.copied[kind] = movingAverage(own.copied[kind], wasRight, weightOfAnswer)
+    ofAll.copied[kind] = movingAverage(ofAll.copied[kind], wasRight, weightOfAll)
   }
 
   function compareForced(): void {
@@ -47,8 +47,8 @@ export function createDrafting(prompt: readonly number[], answer: DraftedAnswer,
       const since = Math.min(foreseen[space].length, answer.tokens.length - foreseenAt)
       for (let at = 0; at < since; at++) {
         const wasRight = foreseen[space][at] === answer.tokens[foreseenAt + at]
-        own.forced[space] = moved(own.forced[space], wasRight, weight)
-        ofAll.forced[space] = moved(ofAll.forced[space], wasRight, weightOfAll)
+        own.forced[space] = movingAverage(own.forced[space], wasRight, weightOfAnswer)
+        ofAll.forced[space] = movingAverage(ofAll.forced[space], wasRight, weightOfAll)
         if (!wasRight) break
       }
     }
@@ -57,8 +57,8 @@ export function createDrafting(prompt: readonly number[], answer: DraftedAnswer,
   return {
     /** What may come next: at most `most` guesses, after at most `mostSure` sure tokens. */
     next(most: number, mostSure: number): Draft {
-      copied ??= createCopied(prompt, answer.tokens)
-      copied.follow(heard)
+      copied ??= createPromptLookup(prompt, answer.tokens)
+      copied.follow(recordMatch)
       compareForced()
       const sure = answer.sure()
       if (sure.length > mostSure) return { tokens: sure.slice(0, mostSure), sure: mostSure, chance: 0 }

@@ -1,7 +1,7 @@
-import { kindOfMatch, moved, weight, weightOfAll } from './chances.ts'
+import { kindOfMatch, movingAverage, weightOfAll, weightOfAnswer } from './chances.ts'
 
 /** When the position in the text is lost, so many positions before and after it are compared, … */
-const mostPlaces = 128
+const maxPlaces = 128
 /** … and so many tokens of each. */
 const longestMatch = 32
 const shortestMatch = 2
@@ -50,12 +50,12 @@ export function createPredicted(
       next = place + 1
     }
     let place = text.indexOf(last, lostAt)
-    for (let tried = 0; place >= 0 && tried < mostPlaces; tried++) {
+    for (let tried = 0; place >= 0 && tried < maxPlaces; tried++) {
       look(place)
       place = text.indexOf(last, place + 1)
     }
     place = lostAt === 0 ? -1 : text.lastIndexOf(last, lostAt - 1)
-    for (let tried = 0; place >= 0 && tried < mostPlaces; tried++) {
+    for (let tried = 0; place >= 0 && tried < maxPlaces; tried++) {
       look(place)
       place = place === 0 ? -1 : text.lastIndexOf(last, place - 1)
     }
@@ -63,8 +63,8 @@ export function createPredicted(
 
   function note(wasRight: boolean): void {
     const kind = kindOfMatch(matched)
-    own[kind] = moved(own[kind], wasRight, weight)
-    ofAll[kind] = moved(ofAll[kind], wasRight, weightOfAll)
+    own[kind] = movingAverage(own[kind], wasRight, weightOfAnswer)
+    ofAll[kind] = movingAverage(ofAll[kind], wasRight, weightOfAll)
   }
 
   return {

@@ -1,7 +1,7 @@
 import { type Refusal, refuse } from '../../../domain/refusals.ts'
 import type { Generation, GenerationEvent, Lane, Run } from '../../backend.ts'
 import type { Pooled, PoolingRequest } from '../../pooling.ts'
-import { checkBackgroundRoom, checkQueueRoom, mostBackground } from '../checks.ts'
+import { checkBackgroundRoom, checkQueueRoom, maxBackground } from '../checks.ts'
 import { createRunEvents, type RunEvents } from '../events/run-events.ts'
 import { receivedEvent } from '../events/sent-events.ts'
 import type { Answer, EngineOptions, Question } from '../protocol.ts'
@@ -27,7 +27,7 @@ interface Place {
 }
 
 /** Tokenizing and detokenizing take a moment: so many texts may wait for it. */
-const mostTexts = 256
+const maxTexts = 256
 
 type Text =
   | Omit<Extract<Question, { kind: 'tokenize' }>, 'id'>
@@ -121,8 +121,8 @@ export function createQuestions({ parallel, queue }: Pick<EngineOptions, 'parall
       return open.length
     },
     async text(engine: EngineProcess, text: Text, signal: AbortSignal): Promise<Answer> {
-      if (asked.size >= parallel + queue + mostBackground + mostTexts) {
-        throw refuse('engine_queue_full', { limit: mostTexts })
+      if (asked.size >= parallel + queue + maxBackground + maxTexts) {
+        throw refuse('engine_queue_full', { limit: maxTexts })
       }
       return ask(engine, (id) => ({ ...text, id }), signal)
     },

@@ -2,7 +2,7 @@
 const activeMs = 300_000
 
 /** Only the latest so many are remembered. */
-const mostTenants = 1_000
+const maxTenants = 1_000
 
 export type ActiveTenants = ReturnType<typeof createActiveTenants>
 
@@ -16,7 +16,7 @@ export function createActiveTenants(now: () => number = () => performance.now())
       asked.delete(tenant)
       asked.set(tenant, now())
       const [oldest] = asked.keys()
-      if (asked.size > mostTenants && oldest !== undefined) asked.delete(oldest)
+      if (asked.size > maxTenants && oldest !== undefined) asked.delete(oldest)
     },
     /** Whether any other tenant is active. */
     hasOthers(tenant: string): boolean {

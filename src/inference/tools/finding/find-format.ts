@@ -1,4 +1,4 @@
-import type { AnswerFormat, HistoryForm, OwnFormat } from '../../answer-format.ts'
+import type { AnswerFormat, CodedFormat, HistoryForm } from '../../answer-format.ts'
 import type { Message } from '../../prompt/conversation.ts'
 import { hermes } from '../call-format.ts'
 import { findCalls } from './find-calls.ts'
@@ -82,7 +82,7 @@ function closingsOf({ ending }: TurnProbe): string[] {
 }
 
 /** Formats that literals with holes cannot describe. */
-function ownOf(text: string | undefined): OwnFormat | undefined {
+function ownOf(text: string | undefined): CodedFormat | undefined {
   if (text === undefined) return undefined
   if (text.includes('to=functions.') && text.includes('<|channel|>')) return 'harmony'
   if (text.includes('to=qzfA<|message|>') && text.includes('<atem:invoke')) return 'muse'

@@ -2,8 +2,8 @@ import type { CallFormat, Literal } from '../call-format.ts'
 import type { OfferedTool } from '../offered-tool.ts'
 import type { ArgumentReader } from './arguments.ts'
 import { absent, anyOf, exactly, type Matcher, short, tolerantly } from './literals.ts'
-import type { Said } from './said.ts'
-import type { Reading, Seeker, Sought, Source } from './source.ts'
+import type { PartCollector } from './part-collector.ts'
+import type { PieceReader, Searcher, SearchResult, Source } from './source.ts'
 
 /** The beginning of a call: its name is certain. */
 export interface Opening {
@@ -18,12 +18,12 @@ export interface Opening {
 /** Reads the calls of one format. */
 export interface CallReader {
   /** The first call, at the start or after other text. */
-  first: Seeker<Opening>
+  first: Searcher<Opening>
   /** A call right after the arguments of another; absent if a turn has only one call. */
-  next?: Seeker<Opening>['seek']
+  next?: Searcher<Opening>['seek']
   close: Matcher
   /** False when the text ends before the arguments do. */
-  readArguments(source: Source, said: Said, tool: OfferedTool): Reading<boolean>
+  readArguments(source: Source, collector: PartCollector, tool: OfferedTool): PieceReader<boolean>
 }
 
 type CallLiterals = Pick<CallFormat, 'open' | 'mid' | 'gap' | 'close' | 'isAnchored'> & {
@@ -58,7 +58,7 @@ export function callReader(
   const { begins, read } = argumentsOf(behind)
   const names = namesOf(tools)
 
-  function seekBehind(open: Matcher): Seeker<Opening>['seek'] {
+  function seekBehind(open: Matcher): Searcher<Opening>['seek'] {
     return (text, at, isOver) => {
       const from = open(text, at)
       if (from < 0) return from === short ? 'more' : 'no'
@@ -66,7 +66,7 @@ export function callReader(
     }
   }
 
-  function named(text: string, from: number, isOver: boolean): Sought<Opening> {
+  function named(text: string, from: number, isOver: boolean): SearchResult<Opening> {
     for (const { tool, name } of names) {
       if (!text.startsWith(name, from)) {
         if (!isOver && name.startsWith(text.slice(from))) return 'more'

@@ -1,12 +1,12 @@
 import type { ElementArguments, TaggedValue, ValueType } from '../call-format.ts'
 import type { OfferedTool } from '../offered-tool.ts'
 import { absent, exactly, inSequence, type Matcher, short, space } from './literals.ts'
-import type { Said } from './said.ts'
-import type { Reading, Source } from './source.ts'
+import type { PartCollector } from './part-collector.ts'
+import type { PieceReader, Source } from './source.ts'
 import { readTypedValue } from './typed-value.ts'
 import { itemOf, propertyOf, typesOf } from './value-types.ts'
 
-const mostDepth = 64
+const maxDepth = 64
 const mostOfKey = 512
 
 /** Whether the text of a value is plain or JSON, depending on the schema. */
@@ -35,12 +35,12 @@ export function elementsBegin({ prefix }: ElementArguments, behind: Matcher): Ma
  */
 export function* readElements(
   source: Source,
-  said: Said,
+  collector: PartCollector,
   { prefix, item }: ElementArguments,
   { parameters }: OfferedTool,
-): Reading<boolean> {
+): PieceReader<boolean> {
   const tree: Tree = { prefix, item, root: parameters, close: `${prefix}</` }
-  return (yield* readHeld(source, said, tree, members, parameters, 0)) !== 'over'
+  return (yield* readHeld(source, collector, tree, members, parameters, 0)) !== 'over'
 }
 
 interface Tree {
@@ -93,22 +93,22 @@ const items: Holder = {
 /** Reads members of an object or items of a list, up to the first other text. */
 function* readHeld(
   source: Source,
-  said: Said,
+  collector: PartCollector,
   tree: Tree,
   holder: Holder,
   schema: unknown,
   depth: number,
-): Reading<Outcome> {
+): PieceReader<Outcome> {
   for (let before = holder.open; ; ) {
     const tag = tagAt(source.text, source.at, tree.prefix)
     if (typeof tag === 'object') {
       source.at = tag.end
-      said.arguments(before + holder.key(tag.name))
+      collector.arguments(before + holder.key(tag.name))
       before = ', '
       const held = holder.schemaOf(schema, tag.name, tree.root)
-      if ((yield* readElement(source, said, tree, held, depth)) === 'over') return 'over'
+      if ((yield* readElement(source, collector, tree, held, depth)) === 'over') return 'over'
     } else if (tag === absent) {
-      said.arguments(before === holder.open ? holder.open + holder.close : holder.close)
+      collector.arguments(before === holder.open ? holder.open + holder.close : holder.close)
       return 'read'
     } else {
       if (source.isOver) return 'over'
@@ -120,13 +120,13 @@ function* readHeld(
 /** Reads the content of an element and its closing tag. Only a value that may be an object or a list contains elements. */
 function* readElement(
   source: Source,
-  said: Said,
+  collector: PartCollector,
   tree: Tree,
   schema: unknown,
   depth: number,
-): Reading<Outcome> {
+): PieceReader<Outcome> {
   const types = typesOf(schema, tree.root)
-  const isTree = (types.has('object') || types.has('array')) && depth < mostDepth
+  const isTree = (types.has('object') || types.has('array')) && depth < maxDepth
   for (;;) {
     const { text, at, isOver } = source
     const inner = isTree ? tagAt(text, at, tree.prefix) : absent
@@ -137,19 +137,24 @@ function* readElement(
     }
     if (end >= 0) {
       source.at = end
-      said.arguments(types.has('object') ? '{}' : types.has('array') ? '[]' : 'null')
+      collector.arguments(types.has('object') ? '{}' : types.has('array') ? '[]' : 'null')
       return yield* readName(source)
     }
     if (typeof inner !== 'object') break
     const isList = inner.name === tree.item && (types.has('array') || !types.has('object'))
-    const read = yield* readHeld(source, said, tree, isList ? items : members, schema, depth + 1)
+    const read = yield* readHeld(source, collector, tree, isList ? items : members, schema, depth + 1)
     return read === 'over' ? 'over' : yield* readClosing(source, tree.close)
   }
-  const isWhole = yield* readTypedValue(source, said, { of: written, types, after: tree.close, ends: [] })
+  const isWhole = yield* readTypedValue(source, collector, {
+    of: written,
+    types,
+    after: tree.close,
+    ends: [],
+  })
   return isWhole ? yield* readName(source) : 'over'
 }
 
-function* readClosing(source: Source, close: string): Reading<Outcome> {
+function* readClosing(source: Source, close: string): PieceReader<Outcome> {
   const closing = inSequence([space, exactly(close)])
   for (;;) {
     const end = closing(source.text, source.at)
@@ -164,7 +169,7 @@ function* readClosing(source: Source, close: string): Reading<Outcome> {
 }
 
 /** The rest of a closing tag. */
-function* readName(source: Source): Reading<Outcome> {
+function* readName(source: Source): PieceReader<Outcome> {
   for (;;) {
     const { text, at } = source
     const end = text.indexOf('>', at)

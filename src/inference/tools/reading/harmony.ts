@@ -1,6 +1,6 @@
 import { readJson } from './json-arguments.ts'
 import { type CallsOfMessages, type MessageForm, recipientOf } from './messages.ts'
-import { isSpace, type Reading, type Source } from './source.ts'
+import { isSpace, type PieceReader, type Source } from './source.ts'
 
 /**
  * The channels of gpt-oss: `<|channel|>analysis<|message|>` is a thought, and a message to a function is a call. The
@@ -24,21 +24,21 @@ export function harmonyForm(
       const name = found === -1 ? undefined : /^\w*/.exec(header.slice(found + channel.length))?.[0]
       return name === 'analysis' && recipientOf(header) === undefined
     },
-    *readCall(source, said, header) {
+    *readCall(source, collector, header) {
       const recipient = recipientOf(header)
       const tool = calls?.tools.find(({ name }) => recipient === `functions.${name}`)
       if (tool === undefined || (isCalled && !calls?.isParallel) || !(yield* isObject(source))) return 'none'
       isCalled = true
-      said.call(tool.name)
-      if (!(yield* readJson(source, said.arguments))) return 'over'
-      said.callEnd()
+      collector.call(tool.name)
+      if (!(yield* readJson(source, collector.arguments))) return 'over'
+      collector.callEnd()
       return 'read'
     },
   }
 }
 
 /** A truncated call counts as an object while nothing of it has arrived. */
-function* isObject(source: Source): Reading<boolean> {
+function* isObject(source: Source): PieceReader<boolean> {
   for (;;) {
     const { text } = source
     while (source.at < text.length && isSpace(text.charCodeAt(source.at))) source.at++

@@ -1,10 +1,10 @@
-import type { Reading, Source } from './source.ts'
+import type { PieceReader, Source } from './source.ts'
 
 /**
  * Passes on a JSON value unchanged, up to its end. It is not validated: only the ends of its strings and brackets are
  * found. False when the text ends first.
  */
-export function* readJson(source: Source, say: (text: string) => void): Reading<boolean> {
+export function* readJson(source: Source, say: (text: string) => void): PieceReader<boolean> {
   let depth = 0
   let isString = false
   let isEscaped = false

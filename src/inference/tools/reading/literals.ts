@@ -8,7 +8,7 @@ export const short = -2
 
 export type Matcher = (text: string, at: number) => Ending
 
-const mostSpace = 64
+const maxSpace = 64
 const mostOfId = 64
 const mostOfCounter = 9
 
@@ -106,8 +106,8 @@ function run(isOne: (unit: number) => boolean, min: number, max: number): Matche
   }
 }
 
-export const space = run(isSpace, 0, mostSpace)
-const neededSpace = run(isSpace, 1, mostSpace)
+export const space = run(isSpace, 0, maxSpace)
+const neededSpace = run(isSpace, 1, maxSpace)
 const counter = run(isDigit, 1, mostOfCounter)
 const id = run((unit) => isDigit(unit) || isLetter(unit) || unit === 0x5f || unit === 0x2d, 1, mostOfId)
 

@@ -1,9 +1,9 @@
 import type { ThoughtStart } from '../../reasoning/reasoning-format.ts'
 import type { OfferedTool } from '../offered-tool.ts'
 import { exactly, short } from './literals.ts'
-import type { Said } from './said.ts'
-import { isSecondHalf, isSpace, type Reading, readUntil, type Source } from './source.ts'
-import { standing } from './standing.ts'
+import type { PartCollector } from './part-collector.ts'
+import { isSecondHalf, isSpace, type PieceReader, readUntil, type Source } from './source.ts'
+import { textSearcher } from './text-searcher.ts'
 
 /** The form of a turn that consists of messages, each with a header that says what it is. */
 export interface MessageForm {
@@ -18,7 +18,7 @@ export interface MessageForm {
   wordBegins: readonly string[]
   isThought(header: string): boolean
   /** Reads a call, from the text of its message on; `over` when the text ends before the call does. */
-  readCall(source: Source, said: Said, header: string): Reading<'read' | 'over' | 'none'>
+  readCall(source: Source, collector: PartCollector, header: string): PieceReader<'read' | 'over' | 'none'>
 }
 
 /** The tools that may be called; absent if calls are not read. */
@@ -36,15 +36,15 @@ const mostOfHeader = 512
  */
 export function* readMessages(
   source: Source,
-  said: Said,
+  collector: PartCollector,
   form: MessageForm,
   thought: ThoughtStart,
-): Reading<void> {
+): PieceReader<void> {
   const { start, message } = form
   const ends = [
-    ...form.ends.map((text) => standing(text, { length: text.length })),
+    ...form.ends.map((text) => textSearcher(text, { length: text.length })),
     // A message that the model forgot to end is over where the next one begins.
-    standing(start, { length: 0 }),
+    textSearcher(start, { length: 0 }),
   ]
   let isThought = thought === 'open'
   let header = isThought ? '' : yield* readHeader()
@@ -53,10 +53,10 @@ export function* readMessages(
     isThought = false
     header = yield* readHeader()
   }
-  yield* readUntil(source, [], said.content)
+  yield* readUntil(source, [], collector.content)
 
   /** Undefined if there is no header here, or one without an end. */
-  function* readHeader(): Reading<string | undefined> {
+  function* readHeader(): PieceReader<string | undefined> {
     for (;;) {
       const { text, at, isOver } = source
       let from = at
@@ -79,18 +79,18 @@ export function* readMessages(
     }
   }
 
-  function* readBody(header: string): Reading<boolean> {
-    const read = isThought ? 'none' : yield* form.readCall(source, said, header)
+  function* readBody(header: string): PieceReader<boolean> {
+    const read = isThought ? 'none' : yield* form.readCall(source, collector, header)
     if (read === 'over') return false
-    let say = said.content
+    let say = collector.content
     if (read === 'none') {
       if (isThought || form.isThought(header)) {
-        said.beginThought()
-        say = said.thought
-      } else said.beginMessage()
+        collector.beginThought()
+        say = collector.thought
+      } else collector.beginMessage()
     }
     const found = yield* readUntil(source, ends, say)
-    if (say === said.thought && found !== undefined) said.endThought()
+    if (say === collector.thought && found !== undefined) collector.endThought()
     source.at += found?.length ?? 0
     return found !== undefined
   }

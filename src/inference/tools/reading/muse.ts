@@ -3,7 +3,7 @@ import { argumentReader } from './arguments.ts'
 import { callReader } from './call-reader.ts'
 import { short } from './literals.ts'
 import { type CallsOfMessages, type MessageForm, recipientOf } from './messages.ts'
-import { behindSpace, certainly, type Reading, type Source } from './source.ts'
+import { afterSpace, type PieceReader, type Source, untilCertain } from './source.ts'
 
 /** Messages by recipient: to itself is a thought, to the user is content, and to a tool is a call. */
 export function museForm(
@@ -27,27 +27,27 @@ export function museForm(
     begins: [start, 'to='],
     wordBegins: ['to='],
     isThought: (header) => recipientOf(header) === 'self',
-    *readCall(source, said, header) {
+    *readCall(source, collector, header) {
       const recipient = recipientOf(header)
       if (reader === undefined || recipient === 'self' || recipient === 'user') return 'none'
       if (isCalled && !calls?.isParallel) return 'none'
-      const begun = yield* certainly(source, behindSpace([reader.first]))
+      const begun = yield* untilCertain(source, afterSpace([reader.first]))
       if (begun === 'no') return 'none'
       isCalled = true
       source.at = begun.end
-      said.call(begun.tool.name)
-      if (begun.isCut || !(yield* reader.readArguments(source, said, begun.tool))) {
+      collector.call(begun.tool.name)
+      if (begun.isCut || !(yield* reader.readArguments(source, collector, begun.tool))) {
         source.at = source.text.length
         return 'over'
       }
-      said.callEnd()
+      collector.callEnd()
       yield* readClose(source, reader.close)
       return 'read'
     },
   }
 }
 
-function* readClose(source: Source, close: (text: string, at: number) => number): Reading<void> {
+function* readClose(source: Source, close: (text: string, at: number) => number): PieceReader<void> {
   for (;;) {
     const end = close(source.text, source.at)
     if (end >= 0) source.at = end

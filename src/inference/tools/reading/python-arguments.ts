@@ -1,11 +1,11 @@
 import { absent, type Ending, short } from './literals.ts'
+import type { PartCollector } from './part-collector.ts'
 import { pythonEscapeAt } from './python-escapes.ts'
 import { readQuotedText } from './quoted-text.ts'
-import type { Said } from './said.ts'
-import { certainly, isSpace, type Reading, readUntil, type Source } from './source.ts'
-import { standing } from './standing.ts'
+import { isSpace, type PieceReader, readUntil, type Source, untilCertain } from './source.ts'
+import { textSearcher } from './text-searcher.ts'
 
-const mostDepth = 64
+const maxDepth = 64
 const mostOfKey = 512
 
 /** Matches what follows `name(`: an argument with its key, or the end. */
@@ -18,7 +18,7 @@ export function pythonBegins(text: string, at: number): Ending {
  * Reads Python keyword arguments and emits them as JSON, up to the bracket that closes them. Anything unreadable ends
  * them, so that the result is JSON all the same. False when the text ends before they do.
  */
-export function* readPython(source: Source, said: Said): Reading<boolean> {
+export function* readPython(source: Source, collector: PartCollector): PieceReader<boolean> {
   for (let isFirst = true; ; ) {
     const found = argumentAt(source.text, source.at, !isFirst)
     if (found === short) {
@@ -28,13 +28,13 @@ export function* readPython(source: Source, said: Said): Reading<boolean> {
     }
     if (typeof found !== 'object') {
       if (found >= 0) source.at = found
-      said.arguments(isFirst ? '{}' : '}')
+      collector.arguments(isFirst ? '{}' : '}')
       return true
     }
     source.at = found.end
-    said.arguments(`${isFirst ? '{' : ', '}${JSON.stringify(found.key)}: `)
+    collector.arguments(`${isFirst ? '{' : ', '}${JSON.stringify(found.key)}: `)
     isFirst = false
-    const read = yield* readPythonValue(source, said, 0)
+    const read = yield* readPythonValue(source, collector, 0)
     if (read === 'over') return false
   }
 }
@@ -67,7 +67,7 @@ function afterSpace(text: string, at: number): number {
 }
 
 /** Skips white space and waits for the next character; undefined when the text is over. */
-function* readNext(source: Source): Reading<string | undefined> {
+function* readNext(source: Source): PieceReader<string | undefined> {
   for (;;) {
     source.at = afterSpace(source.text, source.at)
     if (source.at < source.text.length) return source.text[source.at]
@@ -85,90 +85,95 @@ type ReadValue = 'value' | 'strange' | 'over'
  */
 export function* readPythonValue(
   source: Source,
-  said: Said,
+  collector: PartCollector,
   depth: number,
   quote?: string,
-): Reading<ReadValue> {
+): PieceReader<ReadValue> {
   const first = yield* readNext(source)
   if (first === undefined) return 'over'
-  if (quote !== undefined && (yield* certainly(source, standing(quote, 'here').seek)) !== 'no')
-    return yield* readPlainText(source, said, quote)
+  if (quote !== undefined && (yield* untilCertain(source, textSearcher(quote, 'here').seek)) !== 'no')
+    return yield* readPlainText(source, collector, quote)
   if (first === '"' || first === "'") {
-    said.arguments('"')
-    if (!(yield* readQuotedText(source, said.text, pythonEscapeAt))) return 'over'
-    said.arguments('"')
+    collector.arguments('"')
+    if (!(yield* readQuotedText(source, collector.text, pythonEscapeAt))) return 'over'
+    collector.arguments('"')
     return 'value'
   }
   if (first === '[' || first === '{')
-    return depth === mostDepth ? 'strange' : yield* readMany(source, said, depth, quote)
-  return yield* readWord(source, said)
+    return depth === maxDepth ? 'strange' : yield* readMany(source, collector, depth, quote)
+  return yield* readWord(source, collector)
 }
 
 /** A text without escapes. */
-function* readPlainText(source: Source, said: Said, quote: string): Reading<ReadValue> {
+function* readPlainText(source: Source, collector: PartCollector, quote: string): PieceReader<ReadValue> {
   source.at += quote.length
-  said.arguments('"')
-  if ((yield* readUntil(source, [standing(quote, 'here')], said.text)) === undefined) return 'over'
+  collector.arguments('"')
+  if ((yield* readUntil(source, [textSearcher(quote, 'here')], collector.text)) === undefined) return 'over'
   source.at += quote.length
-  said.arguments('"')
+  collector.arguments('"')
   return 'value'
 }
 
-function* readMany(source: Source, said: Said, depth: number, quote: string | undefined): Reading<ReadValue> {
+function* readMany(
+  source: Source,
+  collector: PartCollector,
+  depth: number,
+  quote: string | undefined,
+): PieceReader<ReadValue> {
   const isList = source.text[source.at] === '['
   const end = isList ? ']' : '}'
   source.at++
-  said.arguments(isList ? '[' : '{')
+  collector.arguments(isList ? '[' : '{')
   for (let isFirst = true; ; isFirst = false) {
     let next = yield* readNext(source)
     if (next === ',' && !isFirst) {
       source.at++
       next = yield* readNext(source)
-      if (next !== end && next !== undefined) said.arguments(', ')
+      if (next !== end && next !== undefined) collector.arguments(', ')
     } else if (!isFirst && next !== end && next !== undefined) {
-      said.arguments(end)
+      collector.arguments(end)
       return 'strange'
     }
     if (next === undefined) return 'over'
     if (next === end) {
       source.at++
-      said.arguments(end)
+      collector.arguments(end)
       return 'value'
     }
     const read = isList
-      ? yield* readPythonValue(source, said, depth + 1, quote)
-      : yield* readMember(source, said, depth + 1, quote)
-    if (read === 'strange') said.arguments(end)
+      ? yield* readPythonValue(source, collector, depth + 1, quote)
+      : yield* readMember(source, collector, depth + 1, quote)
+    if (read === 'strange') collector.arguments(end)
     if (read !== 'value') return read
   }
 }
 
 function* readMember(
   source: Source,
-  said: Said,
+  collector: PartCollector,
   depth: number,
   quote: string | undefined,
-): Reading<ReadValue> {
+): PieceReader<ReadValue> {
   const first = source.text[source.at]
   const isText =
     first === '"' ||
     first === "'" ||
-    (quote !== undefined && (yield* certainly(source, standing(quote, 'here').seek)) !== 'no')
-  if (!isText) said.arguments('"')
+    (quote !== undefined && (yield* untilCertain(source, textSearcher(quote, 'here').seek)) !== 'no')
+  if (!isText) collector.arguments('"')
   const key = isText
-    ? yield* readPythonValue(source, said, depth, quote)
-    : yield* readWord(source, said, true)
-  if (!isText && key === 'value') said.arguments('"')
+    ? yield* readPythonValue(source, collector, depth, quote)
+    : yield* readWord(source, collector, true)
+  if (!isText && key === 'value') collector.arguments('"')
   if (key !== 'value') return key
   const next = yield* readNext(source)
   if (next === undefined) return 'over'
-  said.arguments(': ')
+  collector.arguments(': ')
   if (next !== ':') {
-    said.arguments('null')
+    collector.arguments('null')
     return 'strange'
   }
   source.at++
-  const read = yield* readPythonValue(source, said, depth, quote)
+  const read = yield* readPythonValue(source, collector, depth, quote)
   return read
 }
 
@@ -176,7 +181,7 @@ const words: Readonly<Record<string, string>> = { True: 'true', False: 'false', 
 const mostOfWord = 512
 
 /** A number, or a word such as a constant. */
-function* readWord(source: Source, said: Said, isKey = false): Reading<ReadValue> {
+function* readWord(source: Source, collector: PartCollector, isKey = false): PieceReader<ReadValue> {
   for (;;) {
     const { text, at } = source
     let end = at
@@ -188,7 +193,7 @@ function* readWord(source: Source, said: Said, isKey = false): Reading<ReadValue
     const word = text.slice(at, end).trim()
     if (end === text.length) return 'over'
     source.at = end
-    said.arguments(isKey ? JSON.stringify(word).slice(1, -1) : jsonOf(word))
+    collector.arguments(isKey ? JSON.stringify(word).slice(1, -1) : jsonOf(word))
     return word === '' ? 'strange' : 'value'
   }
 }

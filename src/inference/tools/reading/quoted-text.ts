@@ -1,4 +1,4 @@
-import type { Reading, Source } from './source.ts'
+import type { PieceReader, Source } from './source.ts'
 
 const backslash = 0x5c
 
@@ -10,7 +10,7 @@ export function* readQuotedText(
   source: Source,
   say: (text: string) => void,
   escapeAt: EscapeAt,
-): Reading<boolean> {
+): PieceReader<boolean> {
   const quote = source.text.charCodeAt(source.at)
   source.at++
   for (;;) {

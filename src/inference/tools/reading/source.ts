@@ -1,5 +1,5 @@
 /** Reads text that arrives in pieces: it yields wherever it needs more text. */
-export type Reading<T> = Generator<undefined, T, undefined>
+export type PieceReader<T> = Generator<undefined, T, undefined>
 
 /** The text of an answer that has arrived and has not been read yet. */
 export interface Source {
@@ -43,7 +43,7 @@ export function createSource(): FedSource {
 }
 
 /** Reads white space, at most `most` characters. */
-export function* readSpace(source: Source, most: number): Reading<string> {
+export function* readSpace(source: Source, most: number): PieceReader<string> {
   let space = ''
   for (;;) {
     const from = source.at
@@ -72,12 +72,12 @@ export function isSecondHalf(text: string, at: number): boolean {
 }
 
 /** The result of a search at a position: found, not here, or more text is needed to tell. */
-export type Sought<T> = T | 'no' | 'more'
+export type SearchResult<T> = T | 'no' | 'more'
 
-export interface Seeker<T> {
+export interface Searcher<T> {
   /** The code units with which it may begin. */
   firsts: ReadonlySet<number>
-  seek(text: string, at: number, isOver: boolean): Sought<T>
+  seek(text: string, at: number, isOver: boolean): SearchResult<T>
 }
 
 /**
@@ -86,14 +86,14 @@ export interface Seeker<T> {
  */
 export function* readUntil<T>(
   source: Source,
-  seekers: readonly Seeker<T>[],
+  seekers: readonly Searcher<T>[],
   say: (text: string) => void,
-): Reading<T | undefined> {
+): PieceReader<T | undefined> {
   const firsts = new Set(seekers.flatMap((seeker) => [...seeker.firsts]))
   for (;;) {
     const { text, at: from } = source
     let at = from
-    let found: Sought<T> = 'no'
+    let found: SearchResult<T> = 'no'
     for (; at < text.length; at++) {
       if (!firsts.has(text.charCodeAt(at)) || isSecondHalf(text, at)) continue
       found = seekAny(seekers, text, at, source.isOver)
@@ -107,7 +107,12 @@ export function* readUntil<T>(
   }
 }
 
-function seekAny<T>(seekers: readonly Seeker<T>[], text: string, at: number, isOver: boolean): Sought<T> {
+function seekAny<T>(
+  seekers: readonly Searcher<T>[],
+  text: string,
+  at: number,
+  isOver: boolean,
+): SearchResult<T> {
   const first = text.charCodeAt(at)
   for (const seeker of seekers) {
     if (!seeker.firsts.has(first)) continue
@@ -118,21 +123,21 @@ function seekAny<T>(seekers: readonly Seeker<T>[], text: string, at: number, isO
 }
 
 /** No answer begins with more white space before its first mark. */
-const mostSpace = 256
+const maxSpace = 256
 
 /** Searches after optional white space. */
-export function behindSpace<T>(seekers: readonly Seeker<T>[]): Seeker<T>['seek'] {
+export function afterSpace<T>(seekers: readonly Searcher<T>[]): Searcher<T>['seek'] {
   return (text, at, isOver) => {
     let from = at
     while (from < text.length && isSpace(text.charCodeAt(from))) from++
-    if (from - at > mostSpace) return 'no'
+    if (from - at > maxSpace) return 'no'
     if (from === text.length) return isOver ? 'no' : 'more'
     return seekAny(seekers, text, from, isOver)
   }
 }
 
 /** Waits until it is certain whether this matches here. */
-export function* certainly<T>(source: Source, seek: Seeker<T>['seek']): Reading<T | 'no'> {
+export function* untilCertain<T>(source: Source, seek: Searcher<T>['seek']): PieceReader<T | 'no'> {
   for (;;) {
     const found = seek(source.text, source.at, source.isOver)
     if (found !== 'more') return found

@@ -10,8 +10,8 @@ import {
   tolerantly,
   withExactEnd,
 } from './literals.ts'
-import type { Said } from './said.ts'
-import type { Reading, Source } from './source.ts'
+import type { PartCollector } from './part-collector.ts'
+import type { PieceReader, Source } from './source.ts'
 import { readTypedValue } from './typed-value.ts'
 import { propertyOf, typesOf } from './value-types.ts'
 
@@ -99,10 +99,10 @@ interface Argument {
  */
 export function* readTagged(
   source: Source,
-  said: Said,
+  collector: PartCollector,
   { first, next, tail, none, behind, values, quote, wrap, ends }: TaggedMarks,
   { parameters }: OfferedTool,
-): Reading<boolean> {
+): PieceReader<boolean> {
   for (let isFirst = true; ; ) {
     const { text, at, isOver } = source
     const end = (isFirst ? none : tail)(text, at)
@@ -110,17 +110,17 @@ export function* readTagged(
     const found = ended < 0 && ended !== short ? argumentAt(text, at, isFirst ? first : next, values) : ended
     if (typeof found === 'object') {
       source.at = found.end
-      said.arguments(`${isFirst ? '{' : ', '}${JSON.stringify(found.key)}: `)
+      collector.arguments(`${isFirst ? '{' : ', '}${JSON.stringify(found.key)}: `)
       const { of, after } = found.group
       const types = typesOf(propertyOf(parameters, found.key, parameters), parameters)
-      if (!(yield* readTypedValue(source, said, { of, types, quote, wrap, after, ends }))) return false
+      if (!(yield* readTypedValue(source, collector, { of, types, quote, wrap, after, ends }))) return false
       isFirst = false
     } else if (found === short) {
       if (isOver) return false
       yield
     } else {
       if (end >= 0) source.at = end
-      said.arguments(isFirst ? '{}' : '}')
+      collector.arguments(isFirst ? '{}' : '}')
       return true
     }
   }

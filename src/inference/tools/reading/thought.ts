@@ -1,8 +1,8 @@
 import type { ReasoningFormat, ThoughtStart } from '../../reasoning/reasoning-format.ts'
 import type { Opening } from './call-reader.ts'
 import { exactly, inSequence, type Matcher, short, space } from './literals.ts'
-import type { Said } from './said.ts'
-import { certainly, type Reading, readUntil, type Seeker, type Source } from './source.ts'
+import type { PartCollector } from './part-collector.ts'
+import { type PieceReader, readUntil, type Searcher, type Source, untilCertain } from './source.ts'
 
 export interface Mark {
   end: number
@@ -14,45 +14,49 @@ export interface Mark {
  */
 export function* readThought(
   source: Source,
-  said: Said,
+  collector: PartCollector,
   { open, close }: ReasoningFormat,
   start: ThoughtStart,
-  calls: readonly Seeker<Opening>[],
-): Reading<Opening | undefined> {
+  calls: readonly Searcher<Opening>[],
+): PieceReader<Opening | undefined> {
   // A model that was not to think may still write the end of a thought.
   if (start !== 'open') {
-    const closed = yield* certainly(source, mark(close.trim(), true))
+    const closed = yield* untilCertain(source, mark(close.trim(), true))
     if (closed !== 'no') {
       source.at = closed.end
-      said.endThought()
+      collector.endThought()
       return undefined
     }
   }
   if (start !== 'over') {
-    if (start === 'open') said.beginThought()
+    if (start === 'open') collector.beginThought()
     // White space around the marks is not part of the thought; models differ in it.
-    const opened = yield* certainly(source, mark(open.trim(), true))
+    const opened = yield* untilCertain(source, mark(open.trim(), true))
     if (opened !== 'no') source.at = opened.end
     else if (start === 'optional') return undefined
-    said.beginThought()
-    const end = yield* readUntil<Mark | Opening>(source, [closingMark(close.trim()), ...calls], said.thought)
+    collector.beginThought()
+    const end = yield* readUntil<Mark | Opening>(
+      source,
+      [closingMark(close.trim()), ...calls],
+      collector.thought,
+    )
     if (end === undefined) return undefined
     if ('tool' in end) {
-      said.endThought()
+      collector.endThought()
       return end
     }
     source.at = end.end
-    said.endThought()
+    collector.endThought()
     // Some models close it twice.
-    const again = yield* certainly(source, mark(close.trim(), true))
+    const again = yield* untilCertain(source, mark(close.trim(), true))
     if (again !== 'no') source.at = again.end
   }
-  said.endThought()
+  collector.endThought()
   return undefined
 }
 
 /** Both marks with nothing between them, which models also write after their thought. */
-export function emptyThought({ open, close }: ReasoningFormat): Seeker<Mark> {
+export function emptyThought({ open, close }: ReasoningFormat): Searcher<Mark> {
   const begin = open.trim()
   return {
     firsts: new Set([begin.charCodeAt(0)]),
@@ -60,11 +64,11 @@ export function emptyThought({ open, close }: ReasoningFormat): Seeker<Mark> {
   }
 }
 
-function mark(literal: string, isSpaced: boolean): Seeker<Mark>['seek'] {
+function mark(literal: string, isSpaced: boolean): Searcher<Mark>['seek'] {
   return seekMark(isSpaced ? inSequence([space, exactly(literal)]) : exactly(literal))
 }
 
-function seekMark(match: Matcher): Seeker<Mark>['seek'] {
+function seekMark(match: Matcher): Searcher<Mark>['seek'] {
   return (text, at, isOver) => {
     const end = match(text, at)
     if (end >= 0) return { end }
@@ -72,6 +76,6 @@ function seekMark(match: Matcher): Seeker<Mark>['seek'] {
   }
 }
 
-export function closingMark(literal: string): Seeker<Mark> {
+export function closingMark(literal: string): Searcher<Mark> {
   return { firsts: new Set([literal.charCodeAt(0)]), seek: mark(literal, false) }
 }

@@ -1,10 +1,10 @@
 import type { TaggedValue, ValueType } from '../call-format.ts'
 import { readJson } from './json-arguments.ts'
 import { absent, inSequence, short, space, tolerantly } from './literals.ts'
+import type { PartCollector } from './part-collector.ts'
 import { readPythonValue } from './python-arguments.ts'
-import type { Said } from './said.ts'
-import { certainly, isSpace, type Reading, readUntil, type Seeker, type Source } from './source.ts'
-import { standing } from './standing.ts'
+import { isSpace, type PieceReader, readUntil, type Searcher, type Source, untilCertain } from './source.ts'
+import { textSearcher } from './text-searcher.ts'
 import { typeOf } from './value-types.ts'
 
 interface TypedValue {
@@ -30,34 +30,40 @@ const mostOfNumber = 64
  */
 export function* readTypedValue(
   source: Source,
-  said: Said,
+  collector: PartCollector,
   { of, types, quote, wrap, after, ends }: TypedValue,
-): Reading<boolean> {
+): PieceReader<boolean> {
   const fitting = [...of.keys()].filter((type) => types.has(type))
   const possible = new Set(fitting.length === 0 ? of.keys() : fitting)
   // The number of characters of the match that are read.
-  const end = after === '' ? ends.map((text) => standing(text, 0)) : [standing(after, after.length)]
+  const end = after === '' ? ends.map((text) => textSearcher(text, 0)) : [textSearcher(after, after.length)]
   if (of.get('string') !== 'raw' || !possible.delete('string'))
-    return yield* readJsonValue(source, said, after, end, quote)
-  if (wrap !== undefined && (yield* certainly(source, standing(wrap.open, 0).seek)) !== 'no') {
+    return yield* readJsonValue(source, collector, after, end, quote)
+  if (wrap !== undefined && (yield* untilCertain(source, textSearcher(wrap.open, 0).seek)) !== 'no') {
     source.at += wrap.open.length
-    return yield* readText(source, said, [standing(wrap.close + after, wrap.close.length + after.length)])
+    return yield* readText(source, collector, [
+      textSearcher(wrap.close + after, wrap.close.length + after.length),
+    ])
   }
-  if (possible.size === 0) return yield* readText(source, said, end)
-  return yield* readEither(source, said, end, possible)
+  if (possible.size === 0) return yield* readText(source, collector, end)
+  return yield* readEither(source, collector, end, possible)
 }
 
-function* readText(source: Source, said: Said, end: readonly Seeker<number>[]): Reading<boolean> {
-  said.arguments('"')
-  return yield* readRest(source, end, said.text, () => said.arguments('"'))
+function* readText(
+  source: Source,
+  collector: PartCollector,
+  end: readonly Searcher<number>[],
+): PieceReader<boolean> {
+  collector.arguments('"')
+  return yield* readRest(source, end, collector.text, () => collector.arguments('"'))
 }
 
 function* readRest(
   source: Source,
-  end: readonly Seeker<number>[],
+  end: readonly Searcher<number>[],
   say: (text: string) => void,
   finish: () => void,
-): Reading<boolean> {
+): PieceReader<boolean> {
   const length = yield* readUntil(source, end, say)
   if (length === undefined) return false
   source.at += length
@@ -68,29 +74,29 @@ function* readRest(
 /** Holds back what may be another type than a text. */
 function* readEither(
   source: Source,
-  said: Said,
-  end: readonly Seeker<number>[],
+  collector: PartCollector,
+  end: readonly Searcher<number>[],
   types: ReadonlySet<ValueType>,
-): Reading<boolean> {
+): PieceReader<boolean> {
   let held = ''
   let isText = false
   function say(text: string): void {
     if (isText) {
-      said.text(text)
+      collector.text(text)
       return
     }
     held += text
     isText = !mayBe(types, held)
     if (!isText) return
-    said.arguments('"')
-    said.text(held)
+    collector.arguments('"')
+    collector.text(held)
   }
   return yield* readRest(source, end, say, () => {
-    if (!isText && types.has(typeOfJson(held))) said.arguments(held)
+    if (!isText && types.has(typeOfJson(held))) collector.arguments(held)
     else {
-      if (!isText) said.arguments('"')
-      if (!isText) said.text(held)
-      said.arguments('"')
+      if (!isText) collector.arguments('"')
+      if (!isText) collector.text(held)
+      collector.arguments('"')
     }
   })
 }
@@ -121,11 +127,11 @@ function typeOfJson(text: string): ValueType {
 /** Reads a value in JSON or with the given quote. A word that is not JSON is a text. */
 function* readJsonValue(
   source: Source,
-  said: Said,
+  collector: PartCollector,
   after: string,
-  end: readonly Seeker<number>[],
+  end: readonly Searcher<number>[],
   quote: string | undefined,
-): Reading<boolean> {
+): PieceReader<boolean> {
   for (;;) {
     while (source.at < source.text.length && isSpace(source.text.charCodeAt(source.at))) source.at++
     if (source.at < source.text.length) break
@@ -140,13 +146,13 @@ function* readJsonValue(
       (text) => {
         held += text
       },
-      () => said.arguments(jsonOf(held.trim())),
+      () => collector.arguments(jsonOf(held.trim())),
     )
   }
   const isWhole =
     quote === undefined
-      ? yield* readJson(source, said.arguments)
-      : (yield* readPythonValue(source, said, 0, quote)) !== 'over'
+      ? yield* readJson(source, collector.arguments)
+      : (yield* readPythonValue(source, collector, 0, quote)) !== 'over'
   if (!isWhole) return false
   const behind = inSequence([
     space,

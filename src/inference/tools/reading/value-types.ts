@@ -1,7 +1,7 @@
 import type { ValueType } from '../call-format.ts'
 
 const all: readonly ValueType[] = ['string', 'number', 'boolean', 'null', 'object', 'array']
-const mostDepth = 16
+const maxDepth = 16
 
 /** The schema of a property of an object; undefined if it is not described. */
 export function propertyOf(schema: unknown, key: string, root: unknown): unknown {
@@ -23,7 +23,7 @@ function firstIn(
   pick: (schema: Record<string, unknown>) => unknown,
   depth = 0,
 ): unknown {
-  if (!isObject(schema) || depth > mostDepth) return undefined
+  if (!isObject(schema) || depth > maxDepth) return undefined
   const own = pick(schema)
   if (own !== undefined) return own
   const { allOf, anyOf, oneOf } = schema
@@ -37,7 +37,7 @@ function firstIn(
 /** The types that a value may have. */
 export function typesOf(schema: unknown, root: unknown, depth = 0): ReadonlySet<ValueType> {
   const types = new Set(all)
-  if (!isObject(schema) || depth > mostDepth) return types
+  if (!isObject(schema) || depth > maxDepth) return types
   const keep = (others: ReadonlySet<ValueType>) => {
     for (const type of all) if (!others.has(type)) types.delete(type)
   }

@@ -1,0 +1,42 @@
+import type { AlternativeSpelling } from '../../tools/alternative-spellings.ts'
+import { alternatives, type Expr, literal, sequence } from '../grammar/expressions.ts'
+import { nameIn } from './calls.ts'
+import { derivativesOf } from './derivatives.ts'
+import { literalExpr, literalPath, type Placed } from './literals.ts'
+import { type Path, path } from './paths.ts'
+
+/** A tool with the piece for its arguments as JSON. */
+interface SecondTool {
+  name: string
+  json: Expr
+}
+
+/** What has to be read at the start of an answer until it can only be a call in one of these spellings. */
+export function alternativePaths(
+  spellings: readonly AlternativeSpelling[],
+  tools: readonly SecondTool[],
+): Path[] {
+  return spellings.flatMap(({ opens, certain, mids, close }) => {
+    // Shared by all spellings: each name of each tool is a path of its own.
+    const names = path()
+    for (const tool of tools) {
+      const rest = sequence(
+        alternatives(...mids.map((mid) => literalExpr(placed(mid, certain === '', false)))),
+        tool.json,
+        literal(close),
+      )
+      const armed = path(
+        Array.from(derivativesOf(rest, new Map()), ([point, next]) => [point, path([], next)]),
+      )
+      const end = nameIn(names, tool.name)
+      for (const [point, next] of literalPath(placed(certain, true, false), armed).steps) {
+        end.steps.set(point, next)
+      }
+    }
+    return opens.map((open) => literalPath(placed(open, false, true), names))
+  })
+}
+
+function placed(text: string, isAfterName: boolean, isBeforeName: boolean): Placed {
+  return { literal: text === '' ? [] : [text], isAfterName, isBeforeName, isJson: true, ids: 'any' }
+}

@@ -1,0 +1,365 @@
+import type { PromptCacheLoad } from '../../backend.ts'
+import type { NativeContext } from '../native.ts'
+import { commonLength, type Sequence } from '../sequences.ts'
+import type { StateFile, StateFiles } from './state-files.ts'
+
+/** What a sequence had read, kept outside of the context after its cells were needed: in memory, on disk, or both. */
+export interface CachedPrompt {
+  readonly tokens: Uint32Array
+  /** Only prompts with this key may share it, as with that of the sequence. */
+  readonly key: string | undefined
+  state: SavedState | undefined
+  file: StateFile | undefined
+  /** Increases with every use: the smallest is dropped first. */
+  used: number
+}
+
+export type SavedState = Awaited<ReturnType<NativeContext['keep']>>
+
+/** A kept prompt that begins like the given one. */
+export interface FoundPrompt {
+  kept: CachedPrompt
+  shared: number
+  /** Restoring it takes as long as reading this many tokens. */
+  costs: number
+}
+
+interface PromptCacheParts {
+  context: Pick<NativeContext, 'keep' | 'bytesOfToken'>
+  /** Bytes. */
+  bound: number
+  /** Where prompts are kept across restarts of the engine. */
+  disk?: DiskCacheOptions | undefined
+  /** Fewer tokens than this are read again faster than they are kept. */
+  least: number
+  /** How long reading so many tokens takes; undefined until that is known. */
+  readMs(tokens: number): number | undefined
+}
+
+export interface DiskCacheOptions {
+  files: Pick<StateFiles, 'found' | 'save' | 'load' | 'remove'>
+  /** Bytes. */
+  bound: number
+  /** Most tokens of a sequence. */
+  longest: number
+  /** What replaces a key in a file: whoever knows a salt shares what was read with it. */
+  keyOf(key: string | undefined): string
+}
+
+/** What is kept may never be used again, so it is worth this many times less than what it would save. */
+const seldom = 4
+
+/**
+ * A copy that is not made is not measured either, so each one that is skipped makes the estimate a little smaller.
+ * Otherwise a few slow copies on a busy machine would turn keeping off for good.
+ */
+const decayFactor = 0.97
+
+/** Until the speed is known: bytes copied per millisecond. */
+const firstBytesOfMs = 500_000
+
+/**
+ * For copies made while the engine is idle: a request that arrives meanwhile waits for the copy, and would mostly wait
+ * for the same copy otherwise.
+ */
+const aheadMs = 25
+/** What is copied ahead is in memory twice, and may evict what is there once: no more than this share of the bound. */
+const aheadShare = 0.25
+
+/** While others are decoding: no longer than the largest piece of a prompt that may be read alongside them. */
+const longestBesideMs = 225
+
+/** Each batch of a slow model takes longer than that: then as long as this many tokens of a prompt. */
+const tokensOfBatch = 64
+
+/**
+ * What sequences had read when they were overwritten; the most recently used ones are kept, up to one bound for memory
+ * and one for disk. Keeping and restoring are copies; on a CPU, reading takes fifty times as long. All are measured,
+ * and copies that would not pay are skipped.
+ */
+export function createPromptCache({ context, bound, disk, least, readMs }: PromptCacheParts) {
+  const all = new Set<CachedPrompt>()
+  const { bytesOfToken = 0 } = context
+  const isPossible = context.bytesOfToken !== undefined
+  const memory = createStore(isPossible ? bound : 0)
+  const onDisk = createStore(isPossible ? (disk?.bound ?? 0) : 0)
+  let uses = 0
+  /** The last result of `find` is not dropped until it has been restored. */
+  let wanted: CachedPrompt | undefined
+  const counts = { kept: 0, restored: 0, dropped: 0, skipped: 0 }
+  const diskCounts = { written: 0, restored: 0, removed: 0, failed: 0 }
+  const keyed = (key: string | undefined) => (disk === undefined ? key : disk.keyOf(key))
+
+  for (const { tokens, key, file } of onDisk.bound > 0 ? (disk?.files.found(disk.longest) ?? []) : []) {
+    all.add({ tokens, key, state: undefined, file, used: ++uses })
+    onDisk.bytes += file.bytes
+    onDisk.prompts++
+  }
+  makeDiskRoom(0)
+
+  function dropState(one: CachedPrompt): void {
+    if (one.state === undefined) return
+    memory.bytes -= one.state.bytes
+    memory.prompts--
+    one.state.dispose()
+    one.state = undefined
+    if (one.file === undefined) all.delete(one)
+  }
+
+  function dropFile(one: CachedPrompt): void {
+    if (one.file === undefined) return
+    onDisk.bytes -= one.file.bytes
+    onDisk.prompts--
+    disk?.files.remove(one.file)
+    one.file = undefined
+    if (one.state === undefined) all.delete(one)
+  }
+
+  const oldestFirst = () => Array.from(all).sort((one, other) => one.used - other.used)
+
+  /** False when there is no room, because `wanted` takes it. */
+  function makeRoom(needed: number): boolean {
+    const isThere = () => memory.bytes + needed <= memory.bound
+    for (const one of isThere() ? [] : oldestFirst()) {
+      if (isThere()) break
+      if (one === wanted || one.state === undefined) continue
+      dropState(one)
+      counts.dropped++
+    }
+    return isThere()
+  }
+
+  function makeDiskRoom(needed: number): boolean {
+    const isThere = () => onDisk.bytes + needed <= onDisk.bound
+    for (const one of isThere() ? [] : oldestFirst()) {
+      if (isThere()) break
+      if (one === wanted || one.file === undefined) continue
+      dropFile(one)
+      diskCounts.removed++
+    }
+    return isThere()
+  }
+
+  /** A kept prompt with the same key that contains these tokens as its beginning. */
+  function keptWith(tokens: readonly number[], key: string | undefined): CachedPrompt | undefined {
+    for (const one of all) if (one.key === key && beginsWith(one.tokens, tokens)) return one
+    return undefined
+  }
+
+  const tokensOf = (ms: number) => {
+    const one = readMs(1)
+    return one === undefined ? 0 : ms / one
+  }
+
+  /** How long restoring it takes, in milliseconds. */
+  function restoreMs({ state, file }: CachedPrompt): number {
+    return state ? state.bytes * memory.restoreMsOfByte : (file?.bytes ?? 0) * onDisk.restoreMsOfByte
+  }
+
+  async function toMemory(one: CachedPrompt, sequence: number, needed: number): Promise<void> {
+    if (!makeRoom(needed)) return
+    memory.bytes += needed
+    const since = performance.now()
+    const state = await context.keep(sequence)
+    memory.keepMsOfByte = smoothed(memory.keepMsOfByte, (performance.now() - since) / state.bytes)
+    memory.bytes += state.bytes - needed
+    memory.prompts++
+    one.state = state
+    counts.kept++
+  }
+
+  async function toDisk(one: CachedPrompt, sequence: number, needed: number): Promise<void> {
+    if (disk === undefined || !makeDiskRoom(needed)) return
+    const since = performance.now()
+    const file = await disk.files.save(sequence, Array.from(one.tokens), one.key ?? '')
+    if (file === undefined) {
+      diskCounts.failed++
+      return
+    }
+    onDisk.keepMsOfByte = smoothed(onDisk.keepMsOfByte, (performance.now() - since) / file.bytes)
+    onDisk.bytes += file.bytes
+    onDisk.prompts++
+    one.file = file
+    diskCounts.written++
+  }
+
+  return {
+    get load(): PromptCacheLoad {
+      const shown = ({ bytes, bound, prompts }: Store) => ({ bytes, bound, prompts })
+      return {
+        ...counts,
+        ...shown(memory),
+        ...(onDisk.bound > 0 && { disk: { ...diskCounts, ...shown(onDisk) } }),
+      }
+    },
+    /** The kept prompt that shares the longest beginning with this one, at most `most` tokens. */
+    find(prompt: readonly number[], salt: string | undefined, most: number): FoundPrompt | undefined {
+      wanted = undefined
+      if (all.size === 0) return undefined
+      const key = keyed(salt)
+      let best: { kept: CachedPrompt; shared: number } | undefined
+      for (const kept of all) {
+        if (kept.key !== key) continue
+        // Of two that share equally much, the one that is restored faster. Many begin with the same instructions: one
+        // that cannot be better is recognized at the first token that would make it so.
+        const isSooner = best === undefined || restoreMs(kept) < restoreMs(best.kept)
+        const needed: number = isSooner ? (best?.shared ?? least) : (best?.shared ?? 0) + 1
+        if (needed > most || kept.tokens[needed - 1] !== prompt[needed - 1]) continue
+        const shared = Math.min(most, commonLength(kept.tokens, prompt))
+        if (shared >= needed) best = { kept, shared }
+      }
+      wanted = best?.kept
+      return best && { ...best, costs: Math.ceil(tokensOf(restoreMs(best.kept))) }
+    },
+    /**
+     * Whether copying a sequence ahead is cheap when `before` others are lost first: in memory alone, with little time
+     * and space.
+     */
+    isCheap({ tokens }: Sequence, before: number): boolean {
+      const needed = tokens.length * bytesOfToken
+      return (
+        onDisk.bound === 0 &&
+        needed * (before + 1) <= memory.bound * aheadShare &&
+        needed * memory.keepMsOfByte <= aheadMs
+      )
+    },
+    /** Called before a sequence loses all but its first `stays` tokens: keeps what it holds where that pays. */
+    async keep(sequence: Sequence, stays: number, doOthersWrite: boolean): Promise<void> {
+      const { id, tokens, isBackground } = sequence
+      const lost = tokens.length - stays
+      const needed = tokens.length * bytesOfToken
+      if (memory.bound + onDisk.bound === 0 || isBackground || lost < least) return
+      const key = keyed(sequence.salt)
+      const known = keptWith(tokens, key)
+      if (known !== undefined) {
+        known.used = ++uses
+        return
+      }
+      const longestMs = Math.max(longestBesideMs, readMs(tokensOfBatch) ?? 0)
+      let leftMs = doOthersWrite ? longestMs : Number.POSITIVE_INFINITY
+      const pays = (store: Store) => {
+        const ms = needed * store.keepMsOfByte
+        if (needed > store.bound || ms > leftMs) return false
+        if (tokensOf(ms) * seldom > lost) {
+          store.keepMsOfByte *= decayFactor
+          return false
+        }
+        leftMs -= ms
+        return true
+      }
+      const inMemory = pays(memory)
+      const inFile = pays(onDisk)
+      if (!inMemory && !inFile) {
+        counts.skipped++
+        return
+      }
+      const parts = Array.from(all).filter(
+        (one) => one !== wanted && one.key === key && beginsWith(tokens, one.tokens),
+      )
+      for (const one of parts) dropState(one)
+      const one: CachedPrompt = {
+        tokens: Uint32Array.from(tokens),
+        key,
+        state: undefined,
+        file: undefined,
+        used: ++uses,
+      }
+      if (inMemory) await toMemory(one, id, needed)
+      if (inFile) await toDisk(one, id, needed)
+      if (one.state === undefined && one.file === undefined) {
+        counts.skipped++
+        return
+      }
+      all.add(one)
+      // Parts stay on disk until the whole is there.
+      if (one.file !== undefined) for (const part of parts) dropFile(part)
+      makeRoom(0)
+      makeDiskRoom(0)
+    },
+    /** Gives the sequence the first `shared` tokens; none when the kept state is rejected. */
+    async restore({ kept, shared }: FoundPrompt, to: Sequence): Promise<void> {
+      const { state, file } = kept
+      wanted = undefined
+      const since = performance.now()
+      const restored =
+        state?.restore(to.id, shared) ?? (file && disk?.files.load(file, kept.tokens.length, to.id, shared))
+      if (restored === undefined) throw new Error('a found prompt is not stored anywhere')
+      if (!(await restored)) {
+        dropState(kept)
+        dropFile(kept)
+        to.tokens = []
+        return
+      }
+      const store = state ? memory : onDisk
+      const bytes = state?.bytes ?? file?.bytes ?? 1
+      store.restoreMsOfByte = smoothed(store.restoreMsOfByte, (performance.now() - since) / bytes)
+      kept.used = ++uses
+      counts.restored++
+      if (state === undefined) diskCounts.restored++
+      to.tokens = Array.from(kept.tokens.subarray(0, shared))
+    },
+    /**
+     * Before the engine ends: writes what sequences hold, then what is in memory alone, to disk until `until`; most
+     * recently used first. Nothing else may use the sequences any more.
+     */
+    async keepOnDisk(sequences: readonly Sequence[], until: number): Promise<void> {
+      if (disk === undefined || onDisk.bound === 0) return
+      const isLate = (needed: number) => performance.now() + needed * onDisk.keepMsOfByte > until
+      // What is written now does not evict what was written just before it.
+      let room = onDisk.bound
+      const write = async (one: CachedPrompt, sequence: number) => {
+        const needed = one.tokens.length * bytesOfToken
+        if (needed > room || isLate(needed)) return
+        one.used = ++uses
+        await toDisk(one, sequence, needed)
+        if (one.file === undefined) return
+        room -= one.file.bytes
+        all.add(one)
+      }
+      for (const { id, tokens, salt, isBackground } of sequences.toSorted(
+        (one, other) => other.used - one.used,
+      )) {
+        const key = keyed(salt)
+        if (isBackground || tokens.length < least || keptWith(tokens, key)?.file !== undefined) continue
+        await write({ tokens: Uint32Array.from(tokens), key, state: undefined, file: undefined, used: 0 }, id)
+      }
+      const [scratch] = sequences
+      for (const one of oldestFirst().reverse()) {
+        if (scratch === undefined || one.state === undefined || one.file !== undefined) continue
+        if (isLate(2 * one.state.bytes)) return
+        if (await one.state.restore(scratch.id, one.tokens.length)) await write(one, scratch.id)
+      }
+    },
+    close(): void {
+      for (const one of all) dropState(one)
+    },
+  }
+}
+
+/** Compares the last token first: prompts that begin alike differ there. */
+function beginsWith(whole: ArrayLike<number>, beginning: ArrayLike<number>): boolean {
+  const { length } = beginning
+  if (length > whole.length || whole[length - 1] !== beginning[length - 1]) return false
+  return commonLength(whole, beginning) === length
+}
+
+interface Store {
+  bound: number
+  bytes: number
+  prompts: number
+  keepMsOfByte: number
+  restoreMsOfByte: number
+}
+
+const createStore = (bound: number): Store => ({
+  bound,
+  bytes: 0,
+  prompts: 0,
+  keepMsOfByte: 1 / firstBytesOfMs,
+  restoreMsOfByte: 1 / firstBytesOfMs,
+})
+
+/** A measurement during which something else used the processor says little about the next. */
+function smoothed(before: number, now: number): number {
+  return 0.8 * before + 0.2 * Math.min(now, 4 * before)
+}

@@ -1,0 +1,81 @@
+import { shownBytes } from '../models/memory.ts'
+import { ModelError } from '../models/model-error.ts'
+import type { MemoryUse, ResidentEntry } from './resident.ts'
+
+/** How a resident makes room for another one. */
+type Eviction<Thing> =
+  /** It is being loaded, and nothing waits for it. */
+  | { by: 'cancelling'; one: ResidentEntry<Thing> }
+  /** It is not in use. */
+  | { by: 'closing'; one: ResidentEntry<Thing> }
+  /** It is only used by background work. */
+  | { by: 'giving back'; one: ResidentEntry<Thing> }
+  /** Callers use it: it accepts no new ones. */
+  | { by: 'yielding'; one: ResidentEntry<Thing> }
+  /** It was loaded so recently that it stays for now. */
+  | { by: 'staying'; one: ResidentEntry<Thing> }
+
+const isHere = ({ phase }: ResidentEntry<unknown>) =>
+  phase === 'loading' || phase === 'in' || phase === 'leaving'
+
+export function memoryUsedBy(all: Iterable<ResidentEntry<unknown>>): MemoryUse {
+  const needs = [...all].filter(isHere).map(({ load }) => load?.need ?? { machine: 0, device: 0 })
+  return {
+    machine: needs.reduce((sum, { machine }) => sum + machine, 0),
+    device: needs.reduce((sum, { device }) => sum + device, 0),
+  }
+}
+
+export function fits(all: Iterable<ResidentEntry<unknown>>, bound: MemoryUse, need: MemoryUse): boolean {
+  const taken = memoryUsedBy(all)
+  return taken.machine + need.machine <= bound.machine && taken.device + need.device <= bound.device
+}
+
+/** Something larger than the whole room can never be loaded. */
+export function checkBound(bound: MemoryUse, { machine, device }: MemoryUse): void {
+  if (machine <= bound.machine && device <= bound.device) return
+  const [need, most] = machine > bound.machine ? [machine, bound.machine] : [device, bound.device]
+  throw new ModelError(
+    `it needs about ${shownBytes(need)} and the models of this server may use ${shownBytes(most)} together; accepted: more HEDDLE_MODELS_MEMORY, a smaller model, or less of its context, parallel or batch.`,
+  )
+}
+
+/** The fewest of the candidates, in their order, that must go. Undefined if all of them together are not enough. */
+export function fewestEvictions<Thing>(
+  all: Iterable<ResidentEntry<Thing>>,
+  bound: MemoryUse,
+  need: MemoryUse,
+  candidates: readonly ResidentEntry<Thing>[],
+): ResidentEntry<Thing>[] | undefined {
+  const staying = new Set([...all].filter(({ phase }) => phase !== 'leaving'))
+  const chosen: ResidentEntry<Thing>[] = []
+  for (const one of candidates) {
+    if (fits(staying, bound, need)) break
+    chosen.push(one)
+    staying.delete(one)
+  }
+  return fits(staying, bound, need) ? chosen : undefined
+}
+
+/** Which residents make room, and how: first those that disturb nobody, then the least recently used. */
+export function chooseEvictions<Thing>(
+  all: Iterable<ResidentEntry<Thing>>,
+  bound: MemoryUse,
+  need: MemoryUse,
+  now: number,
+): Eviction<Thing>[] {
+  const isBehind = ({ holds }: ResidentEntry<Thing>) => [...holds].every((hold) => hold.giveBack)
+  const unwanted = [...all].filter(({ phase, waiters }) => phase === 'loading' && waiters.length === 0)
+  const byUse = [...all].filter(({ phase }) => phase === 'in').sort((a, b) => a.lastAsked - b.lastAsked)
+  const idle = byUse.filter(({ holds }) => holds.size === 0)
+  const behind = byUse.filter((one) => one.holds.size > 0 && isBehind(one))
+  const busy = byUse.filter((one) => !isBehind(one))
+
+  function leave(one: ResidentEntry<Thing>): Eviction<Thing> {
+    if (one.phase === 'loading') return { by: 'cancelling', one }
+    if (one.holds.size === 0) return { by: 'closing', one }
+    if (isBehind(one)) return { by: 'giving back', one }
+    return { by: one.staysUntil <= now ? 'yielding' : 'staying', one }
+  }
+  return (fewestEvictions(all, bound, need, [...unwanted, ...idle, ...behind, ...busy]) ?? []).map(leave)
+}

@@ -1,0 +1,110 @@
+import type { ServedModel } from '../backend.ts'
+import type { Model } from '../model.ts'
+import { notReady } from '../served-model.ts'
+import { modelsOfServer } from '../upstream/served-names.ts'
+import { connectServer, type UpstreamLog, type UpstreamServer } from '../upstream/server.ts'
+import type { ListedModel, ManySettings } from './listed-model.ts'
+import type { ModelEntry } from './models-file.ts'
+import type { UpstreamSpec } from './read-models.ts'
+
+/** Requests sent at once: servers have their own queues. */
+const usualParallel = 256
+const lookMs = 100
+
+export interface ListedServer {
+  server: UpstreamServer
+  spec: UpstreamSpec
+  /** The models that it lists, if all of them are served; until it is reached, a placeholder. */
+  all(): readonly Model[]
+  /** Closes the connection when nothing runs there any more. */
+  retire(): Promise<void>
+}
+
+export function connectListedServer(
+  spec: UpstreamSpec,
+  settings: Pick<ManySettings, 'queue' | 'upstream_timeout'>,
+  log: UpstreamLog,
+): ListedServer {
+  const server = connectServer(
+    {
+      addresses: spec.addresses,
+      parallel: spec.parallel ?? usualParallel,
+      queue: spec.queue ?? settings.queue,
+      silenceMs: spec.timeout ?? settings.upstream_timeout,
+    },
+    log,
+  )
+  const closing = new AbortController()
+  const listed = spec.serves === 'all' ? modelsOfServer(server, { ...namesOf(spec), names: [] }) : () => []
+  return {
+    server,
+    spec,
+    all: listed,
+    async retire() {
+      const { callers, background } = server.slots
+      const isBusy = () =>
+        server.addresses.all.some(({ running }) => running > 0) || callers.waiting + background.waiting > 0
+      while (isBusy() && !closing.signal.aborted) {
+        await new Promise((resolve) => setTimeout(resolve, lookMs).unref())
+      }
+      await server.close()
+    },
+  }
+}
+
+const namesOf = ({ kind, context, addresses: [first] }: UpstreamSpec) => ({
+  ...(kind !== undefined && kind !== 'auto' && { kind }),
+  ...(context !== undefined && { context }),
+  source: first?.url ?? '',
+})
+
+/** A model of a server behind this one, under the names in the list. */
+export function createModelOfServer(
+  { name, aliases = [], model, context, fallbacks = [] }: ModelEntry,
+  { server, spec }: ListedServer,
+): ListedModel {
+  const names = [name, ...aliases]
+  const found = modelsOfServer(server, {
+    ...namesOf(spec),
+    ...(context !== undefined && { context }),
+    names,
+    model: model ?? name,
+  })
+  const now = () => found()[0] as Model
+  const unknown: ServedModel = {
+    names,
+    // The server refuses what it cannot do.
+    tasks: ['answers', 'embeddings', 'ranking'],
+    created: Math.floor(Date.now() / 1000),
+    source: `${namesOf(spec).source}#${model ?? name}`,
+    context: context ?? spec.context ?? 0,
+    parallel: 0,
+    threads: 0,
+    device: `upstream: ${spec.kind ?? 'auto'}`,
+    vocabulary: 0,
+    controlTokens: [],
+    parameters: 0,
+    bytes: 0,
+    template: undefined,
+    tokens: { bos: '', eos: '' },
+  }
+  const asked = () => {
+    const model = now()
+    if (model.served() === undefined) throw notReady(model.status())
+    return model
+  }
+  return {
+    status: () => now().status(),
+    served: () => now().served() ?? unknown,
+    fallbacks,
+    format: async () => undefined,
+    answer: async (...given) => asked().answer(...given),
+    pool: async (...given) => asked().pool(...given),
+    tokenize: async (...given) => asked().tokenize(...given),
+    detokenize: async (...given) => asked().detokenize(...given),
+    isStuck: () => false,
+    // It runs at its server, which is retired when no model has anything running there.
+    async retire() {},
+    async close() {},
+  }
+}

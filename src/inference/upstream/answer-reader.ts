@@ -1,0 +1,313 @@
+import { randomUUID } from 'node:crypto'
+import { refuse } from '../../domain/refusals.ts'
+import type { Candidate, FinishReason, PromptLogprobs, TokenLogprob } from '../backend.ts'
+import type { AnswerEvent, ReportedUsage } from '../model.ts'
+import type { Part } from '../parts.ts'
+import { failureOf } from './failures.ts'
+import type { UpstreamKind } from './kinds.ts'
+
+/** The part of an answer, or of a chunk, that is read. Nothing of it is trusted. */
+interface ReplyChunk {
+  error?: unknown
+  choices?: unknown
+  usage?: unknown
+  prompt_token_ids?: unknown
+  prompt_logprobs?: unknown
+}
+
+interface ReplyChoice {
+  index?: unknown
+  delta?: ReplyTurn | null
+  message?: ReplyTurn | null
+  text?: unknown
+  finish_reason?: unknown
+  stop_reason?: unknown
+  token_ids?: unknown
+  prompt_token_ids?: unknown
+  prompt_logprobs?: unknown
+  logprobs?: unknown
+}
+
+interface ReplyTurn {
+  content?: unknown
+  refusal?: unknown
+  reasoning?: unknown
+  reasoning_content?: unknown
+  tool_calls?: unknown
+  function_call?: unknown
+}
+
+interface ReplyCall {
+  index?: unknown
+  id?: unknown
+  function?: { name?: unknown; arguments?: unknown } | null
+}
+
+export interface AnswerReader {
+  /** The events of one chunk, or of a whole answer. */
+  read(data: string): AnswerEvent[]
+  /** Whether each choice has ended. */
+  isComplete(): boolean
+  usage(): ReportedUsage
+  prompts: number[][]
+}
+
+interface OpenChoice {
+  /** Calls that have begun, by the numbers that the server gives them. */
+  calls: { told: string; arguments: string }[]
+  isFinished: boolean
+}
+
+interface ReaderOptions {
+  kind: UpstreamKind
+  inputs: number
+  choices: number
+  /** The request names a tool that must be called. */
+  isNamed: boolean
+  /** Characters of the prompts, from which their tokens are estimated if the server does not report them. */
+  promptLength: number
+}
+
+const charactersOfToken = 4
+
+export function createReader({ kind, inputs, choices, isNamed, promptLength }: ReaderOptions): AnswerReader {
+  const prompts: number[][] = Array.from({ length: inputs }, () => [])
+  const open = Array.from({ length: inputs * choices }, (): OpenChoice => ({ calls: [], isFinished: false }))
+  const begun = new Set<number>()
+  let told: ReportedUsage | undefined
+  let counted = 0
+  let thought = 0
+
+  function begin(input: number, ids: unknown, logprobs: unknown): AnswerEvent[] {
+    if (begun.has(input)) return []
+    begun.add(input)
+    if (isTokens(ids)) prompts[input] = ids
+    const promptLogprobs = Array.isArray(logprobs) ? promptLogprobsOf(logprobs) : undefined
+    return [{ kind: 'prefilled', input, cachedTokens: 0, ...(promptLogprobs && { promptLogprobs }) }]
+  }
+
+  function choiceEvents(value: unknown, chunk: ReplyChunk): AnswerEvent[] {
+    if (typeof value !== 'object' || value === null) throw garbage('a choice that is not an object')
+    const choice = value as ReplyChoice
+    const index = typeof choice.index === 'number' ? choice.index : 0
+    const state = open[index]
+    if (state === undefined)
+      throw garbage(`a choice ${String(choice.index).slice(0, 20)} that was not asked for`)
+    if (state.isFinished) return []
+    const events = begin(
+      Math.floor(index / choices),
+      choice.prompt_token_ids ?? chunk.prompt_token_ids,
+      choice.prompt_logprobs ?? chunk.prompt_logprobs,
+    )
+    const turn = choice.delta ?? choice.message ?? { content: choice.text }
+    const parts = partsOf(turn, state)
+    const tokens = isTokens(choice.token_ids) ? choice.token_ids : []
+    const logprobs = logprobsOf(choice.logprobs, tokens)
+    const finish = finishOf(choice.finish_reason)
+    if (finish !== undefined) parts.push(...endsOf(state, choice.finish_reason, finish, isNamed))
+    // If a server reports no tokens, a piece counts as one until it reports the total.
+    const count = tokens.length > 0 || parts.length === 0 ? tokens.length : Math.max(1, logprobs.length)
+    counted += count
+    if (parts.some((part) => part.kind === 'reasoning')) thought += count
+    if (parts.length > 0 || tokens.length > 0 || logprobs.length > 0) {
+      events.push({
+        kind: 'said',
+        choice: index,
+        parts,
+        tokens,
+        count,
+        ...(logprobs.length > 0 && { logprobs }),
+      })
+    }
+    if (finish !== undefined) {
+      state.isFinished = true
+      events.push({ kind: 'finished', choice: index, reason: finish, stop: stopOf(choice.stop_reason) })
+    }
+    return events
+  }
+
+  return {
+    prompts,
+    read(data) {
+      const chunk = parsed(data)
+      if (chunk.error != null) throw failureOf(chunk.error, kind)
+      const events: AnswerEvent[] = []
+      if (Array.isArray(chunk.choices)) {
+        for (const choice of chunk.choices)
+          for (const event of choiceEvents(choice, chunk)) events.push(event)
+      }
+      told = usageOf(chunk.usage) ?? told
+      return events
+    },
+    isComplete: () => open.every(({ isFinished }) => isFinished),
+    usage() {
+      if (told !== undefined) return told
+      const known = prompts.reduce((sum, { length }) => sum + length, 0)
+      const prompt = known > 0 || begun.size === 0 ? known : Math.ceil(promptLength / charactersOfToken)
+      return { prompt, cached: 0, completion: counted, reasoning: thought }
+    },
+  }
+}
+
+function garbage(what: string) {
+  return refuse('upstream_failed', { why: `it sent ${what}` })
+}
+
+function parsed(data: string): ReplyChunk {
+  let value: unknown
+  try {
+    value = JSON.parse(data)
+  } catch {
+    throw garbage('something that is not JSON')
+  }
+  if (typeof value !== 'object' || value === null) throw garbage('JSON that is not an object')
+  return value
+}
+
+const isTokens = (value: unknown): value is number[] =>
+  Array.isArray(value) && value.every((one) => Number.isSafeInteger(one) && one >= 0)
+
+const isBytes = (value: unknown): value is number[] =>
+  Array.isArray(value) && value.every((one) => Number.isInteger(one) && one >= 0 && one <= 255)
+
+/** The members of what should be an object; empty if it is something else. */
+const membersOf = (value: unknown): Record<string, unknown> =>
+  typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
+
+const count = (value: unknown): number | undefined =>
+  typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined
+
+function usageOf(value: unknown): ReportedUsage | undefined {
+  if (typeof value !== 'object' || value === null) return undefined
+  const usage = value as Record<string, unknown>
+  const prompt = count(usage.prompt_tokens)
+  if (prompt === undefined) return undefined
+  const detail = (name: string, member: string) =>
+    count((usage[name] as Record<string, unknown> | null | undefined)?.[member]) ?? 0
+  const accepted = detail('completion_tokens_details', 'accepted_prediction_tokens')
+  const rejected = detail('completion_tokens_details', 'rejected_prediction_tokens')
+  return {
+    prompt,
+    completion: count(usage.completion_tokens) ?? 0,
+    cached: detail('prompt_tokens_details', 'cached_tokens'),
+    reasoning: detail('completion_tokens_details', 'reasoning_tokens'),
+    // Some report zeros for answers without a prediction.
+    ...(accepted + rejected > 0 && { prediction: { accepted, rejected } }),
+  }
+}
+
+function partsOf(turn: ReplyTurn, state: OpenChoice): Part[] {
+  const parts: Part[] = []
+  const thought = turn.reasoning ?? turn.reasoning_content
+  if (typeof thought === 'string' && thought !== '') parts.push({ kind: 'reasoning', text: thought })
+  for (const text of [turn.content, turn.refusal]) {
+    if (typeof text === 'string' && text !== '') parts.push({ kind: 'content', text })
+  }
+  const older = turn.function_call == null ? [] : [{ index: 0, function: turn.function_call }]
+  const calls = Array.isArray(turn.tool_calls) ? turn.tool_calls : older
+  for (const call of calls)
+    if (typeof call === 'object' && call !== null) addCall(parts, state, call as ReplyCall)
+  return parts
+}
+
+/** A call is identified by its number or, if it has none, by its id. */
+function addCall(parts: Part[], { calls }: OpenChoice, call: ReplyCall): void {
+  const given = call.function?.arguments
+  const more = typeof given === 'string' ? given : given == null ? '' : JSON.stringify(given)
+  const id = typeof call.id === 'string' && call.id !== '' ? call.id : undefined
+  const name = call.function?.name
+  const told = call.index === undefined ? (id ?? calls.at(-1)?.told ?? '0') : String(call.index)
+  let index = calls.findIndex((one) => one.told === told)
+  if (index === -1) {
+    if (typeof name !== 'string' || name === '') throw garbage('a tool call without a name')
+    if (calls.length > 0) parts.push({ kind: 'callEnd', index: calls.length - 1 })
+    index = calls.push({ told, arguments: '' }) - 1
+    parts.push({ kind: 'call', index, id: id ?? `call_${randomUUID().replaceAll('-', '')}`, name })
+  }
+  const state = calls[index] as OpenChoice['calls'][number]
+  if (more === '') return
+  state.arguments += more
+  parts.push({ kind: 'arguments', index, text: more })
+}
+
+function finishOf(value: unknown): FinishReason | undefined {
+  if (value == null) return undefined
+  if (value === 'length' || value === 'repetition' || value === 'content_filter') return value
+  return 'stop'
+}
+
+/** The last call is complete if the answer ended with it, and not in the middle of it. */
+function endsOf({ calls }: OpenChoice, told: unknown, finish: FinishReason, isNamed: boolean): Part[] {
+  const last = calls.at(-1)
+  if (last === undefined || finish !== 'stop') return []
+  const isWhole = told === 'tool_calls' || told === 'function_call' || (isNamed && isJson(last.arguments))
+  return isWhole ? [{ kind: 'callEnd', index: calls.length - 1 }] : []
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
+function stopOf(value: unknown): string | number | null {
+  return typeof value === 'string' || typeof value === 'number' ? value : null
+}
+
+const leastLogprob = -9_999
+
+/** In the form of chat completions, or the older one of text completions. */
+function logprobsOf(value: unknown, tokens: readonly number[]): TokenLogprob[] {
+  if (typeof value !== 'object' || value === null) return []
+  const { content } = value as { content?: unknown }
+  if (Array.isArray(content)) {
+    return content.map((entry: unknown, index) => {
+      const one = membersOf(entry)
+      const top = Array.isArray(one.top_logprobs) ? one.top_logprobs : []
+      return { ...candidateOf(one, tokens[index]), top: top.map((other) => candidateOf(membersOf(other))) }
+    })
+  }
+  const older = value as { tokens?: unknown; token_logprobs?: unknown; top_logprobs?: unknown }
+  if (!Array.isArray(older.tokens) || !Array.isArray(older.token_logprobs)) return []
+  const { token_logprobs, top_logprobs } = older
+  return older.tokens.map((token: unknown, index) => {
+    const top = Array.isArray(top_logprobs) ? (top_logprobs[index] as object | null) : null
+    return {
+      ...candidateOf({ token, logprob: token_logprobs[index] }, tokens[index]),
+      top: Object.entries(top ?? {}).map(([text, logprob]) => candidateOf({ token: text, logprob })),
+    }
+  })
+}
+
+const byId = /^token_id:(\d+)$/
+
+/** The id is -1 if it is not known. */
+function candidateOf({ token, bytes, logprob }: Record<string, unknown>, known?: number): Candidate {
+  const text = typeof token === 'string' ? token : ''
+  const id = byId.exec(text)?.[1]
+  return {
+    token: id === undefined ? (known ?? -1) : Number(id),
+    bytes: isBytes(bytes) ? Uint8Array.from(bytes) : Buffer.from(text),
+    logprob: typeof logprob === 'number' ? logprob : leastLogprob,
+  }
+}
+
+function promptLogprobsOf(list: unknown[]): PromptLogprobs {
+  return list.map((entry) => {
+    if (typeof entry !== 'object' || entry === null) return null
+    return Object.entries(entry)
+      .map(([token, told]) => {
+        const { logprob, rank, decoded_token } = membersOf(told)
+        return {
+          token: Number(token),
+          bytes: Buffer.from(typeof decoded_token === 'string' ? decoded_token : ''),
+          logprob: typeof logprob === 'number' ? logprob : leastLogprob,
+          rank: typeof rank === 'number' ? rank : 0,
+        }
+      })
+      .toSorted((a, b) => a.rank - b.rank)
+  })
+}

@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { Refusal } from '../../../src/domain/refusals.ts'
+import type { AnswerEvent } from '../../../src/inference/model.ts'
+import { createReader } from '../../../src/inference/upstream/answer-reader.ts'
+import { type UpstreamKind, upstreamKinds } from '../../../src/inference/upstream/kinds.ts'
+
+/** Whatever an upstream server sends, it is read as an answer or refused with the reason. */
+
+const logprob = { token: 'token_id:7', bytes: [97], logprob: -0.5 }
+
+/** A chunk with every field that is read. */
+const chat = {
+  id: 'x',
+  usage: {
+    prompt_tokens: 3,
+    completion_tokens: 2,
+    prompt_tokens_details: { cached_tokens: 1 },
+    completion_tokens_details: { reasoning_tokens: 1 },
+  },
+  prompt_token_ids: [1, 2],
+  prompt_logprobs: [null, { 5: { logprob: -1, rank: 1, decoded_token: 'b' } }],
+  choices: [
+    {
+      index: 0,
+      delta: {
+        role: 'assistant',
+        content: 'Hi',
+        reasoning: 'Hm',
+        refusal: null,
+        tool_calls: [{ index: 0, id: 'one', type: 'function', function: { name: 'f', arguments: '{}' } }],
+      },
+      token_ids: [7],
+      logprobs: { content: [{ ...logprob, top_logprobs: [logprob, logprob] }] },
+      finish_reason: 'stop',
+      stop_reason: 5,
+    },
+  ],
+}
+
+const text = {
+  choices: [
+    {
+      index: 1,
+      text: 'Hi',
+      logprobs: { tokens: ['a'], token_logprobs: [-1], top_logprobs: [{ a: -1 }], text_offset: [0] },
+      finish_reason: 'length',
+    },
+  ],
+}
+
+const whole = {
+  choices: [{ index: 0, message: { content: 'Hi', function_call: { name: 'f', arguments: {} } } }],
+}
+
+const junk = fc.oneof(
+  fc.constantFrom(null, -1, 1.5, 1e308, '', 'x', [], {}, [null], { a: null }, [[]], true),
+  fc.jsonValue(),
+)
+
+/** The value with one of its values, at any depth, replaced. */
+function damaged(value: unknown, steps: readonly number[], other: unknown): unknown {
+  const [step, ...rest] = steps
+  if (step === undefined || typeof value !== 'object' || value === null) return other
+  const names = Object.keys(value)
+  const name = names[step % Math.max(1, names.length)]
+  if (name === undefined) return other
+  const members = Object.entries(value).map(([key, member]) => [
+    key,
+    key === name ? damaged(member, rest, other) : member,
+  ])
+  return Array.isArray(value) ? members.map(([, member]) => member) : Object.fromEntries(members)
+}
+
+function checkEvents(events: readonly AnswerEvent[]): void {
+  const isToken = (id: unknown) => Number.isSafeInteger(id) && Number(id) >= -1
+  for (const event of events) {
+    if (event.kind !== 'said') continue
+    assert.ok(event.tokens.every(isToken), JSON.stringify(event))
+    assert.ok(Number.isSafeInteger(event.count) && event.count >= 0)
+    for (const { token, bytes, logprob, top } of event.logprobs ?? []) {
+      assert.ok(
+        isToken(token) && Number.isFinite(logprob) && bytes instanceof Uint8Array && Array.isArray(top),
+      )
+    }
+  }
+}
+
+test('a chunk that is damaged anywhere is either read or refused', () => {
+  let refused = 0
+  fc.assert(
+    fc.property(
+      fc.constantFrom(...upstreamKinds) as fc.Arbitrary<UpstreamKind>,
+      fc.constantFrom(chat, text, whole),
+      fc.array(fc.tuple(fc.array(fc.nat(20), { maxLength: 7 }), junk), { minLength: 1, maxLength: 3 }),
+      (kind, chunk, damages) => {
+        const reader = createReader({ kind, inputs: 2, choices: 1, isNamed: true, promptLength: 10 })
+        let given: unknown = chunk
+        for (const [steps, other] of damages) given = damaged(given, steps, other)
+        try {
+          checkEvents(reader.read(JSON.stringify(given)))
+        } catch (error) {
+          assert.ok(error instanceof Refusal, String(error instanceof Error ? error.stack : error))
+          if (kind !== 'heddle') assert.equal(error.code, 'upstream_failed')
+          refused++
+        }
+        for (const count of Object.values(reader.usage()))
+          assert.ok(Number.isSafeInteger(count) && count >= 0)
+        for (const prompt of reader.prompts) assert.ok(prompt.every((id) => Number.isSafeInteger(id)))
+      },
+    ),
+    { numRuns: 5_000 },
+  )
+  assert.ok(refused > 100, `${refused} refused`)
+})
+
+test('a text that is not a chunk is refused', () => {
+  for (const data of ['', '{"a', '5', 'null', '"x"', '<html>']) {
+    const reader = createReader({ kind: 'openai', inputs: 1, choices: 1, isNamed: false, promptLength: 1 })
+    assert.throws(() => reader.read(data), { code: 'upstream_failed' }, data)
+  }
+})
