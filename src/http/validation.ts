@@ -15,7 +15,7 @@ export const checkAgainstContract: FastifySchemaCompiler<unknown> = ({ schema, h
   return (data: unknown) => {
     if (data instanceof CheckedBody) return data.result
     try {
-      return { value: fitted(contract, data, part) }
+      return { value: parseOrRefuse(contract, data, part) }
     } catch (error) {
       if (error instanceof Refusal) return { error }
       throw error
@@ -33,7 +33,7 @@ export class CheckedBody {
 }
 
 /** The data as the contract parses it. Throws a refusal if the data does not fit. */
-export function fitted(contract: z.ZodType, data: unknown, part: string): unknown {
+export function parseOrRefuse(contract: z.ZodType, data: unknown, part: string): unknown {
   return fittedMembers(contract, data) ?? fittedWhole(contract, data, part)
 }
 
@@ -191,7 +191,7 @@ function givenOf(issue: z.core.$ZodIssue): unknown {
 }
 
 /** Fields that the contract does not know are ignored, and named in the log at level debug. */
-export function noteUnknownFields(contract: z.ZodObject): preValidationHookHandler {
+export function logUnknownFields(contract: z.ZodObject): preValidationHookHandler {
   const known = new Set(Object.keys(contract.shape))
   return ({ body, log }, _reply, done) => {
     if (typeof body === 'object' && body !== null && !Array.isArray(body)) {

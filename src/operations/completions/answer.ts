@@ -3,7 +3,7 @@ import { JsonText } from '../../domain/json/text.ts'
 import { inSteps } from '../../domain/yielding.ts'
 import { createFold, type FoldedChoice } from '../generation/fold.ts'
 import { limitCandidates, promptLogprobsWritten } from '../generation/logprobs.ts'
-import type { AnswerInTheMaking } from '../generation/recorded.ts'
+import type { PartialAnswer } from '../generation/recorded.ts'
 import type { Completion } from './completion.ts'
 import { judgedPrompt } from './legacy-logprobs.ts'
 import { type WrittenLogprobs, writeLogprobs } from './written-logprobs.ts'
@@ -12,7 +12,7 @@ import { type WrittenLogprobs, writeLogprobs } from './written-logprobs.ts'
 const tokensAtOnce = 32
 
 /** The whole answer, assembled as its deltas come. */
-export function createAnswer(completion: Completion, isStream: boolean): AnswerInTheMaking {
+export function createAnswer(completion: Completion, isStream: boolean): PartialAnswer {
   const { head, prompts, openings, shown } = completion
   const style = { count: completion.logprobs ?? 0, asIds: shown.tokensAsIds }
   const mostCandidates = limitCandidates('logprobs', isStream)

@@ -1,13 +1,13 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type Caller, hasAccess, requireAccess } from '../../domain/callers.ts'
 import { refuse } from '../../domain/refusals.ts'
-import { createAtOnce } from '../../http/at-once.ts'
-import { refusing } from '../../http/contracts.ts'
+import { createConcurrencyLimit } from '../../http/concurrency-limit.ts'
+import { refusalContracts } from '../../http/contracts.ts'
 import { disconnectSignal, whenClosed } from '../../http/disconnect.ts'
 import { type EventForm, sendEvents } from '../../http/streams/sse.ts'
 import { family, type Operation } from '../parts.ts'
 import { EventsQuery, RecordEvent } from './contract.ts'
-import type { Told } from './hub.ts'
+import type { StreamEvent } from './hub.ts'
 
 /** A browser opens one for all its tabs. */
 const mostStreams = { perUser: 32, total: 1_024 }
@@ -17,7 +17,7 @@ const lookMs = 1_000
 
 const form: EventForm = {
   write: (value) => {
-    const { name, id, data } = value as Told
+    const { name, id, data } = value as StreamEvent
     return `event: ${name}\nid: ${id}\ndata: ${JSON.stringify(data)}\n\n`
   },
   keepAlive: ': keep-alive\n\n',
@@ -26,7 +26,7 @@ const form: EventForm = {
 }
 
 const events: Operation = async (app, { events: hub, models }) => {
-  const streams = createAtOnce(mostStreams, 'too_many_streams')
+  const streams = createConcurrencyLimit(mostStreams, 'too_many_streams')
   app.get(
     '/views/events',
     {
@@ -40,7 +40,7 @@ const events: Operation = async (app, { events: hub, models }) => {
         querystring: EventsQuery,
         response: {
           200: { description: 'The events.', content: { 'text/event-stream': { schema: RecordEvent } } },
-          ...refusing('entity_forbidden', 'invalid_request', 'too_many_streams', 'queue_full'),
+          ...refusalContracts('entity_forbidden', 'invalid_request', 'too_many_streams', 'queue_full'),
         },
       },
     },

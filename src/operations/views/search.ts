@@ -10,7 +10,7 @@ import {
   countFindable,
   type FoundTexts,
   findCalls,
-  reachOfSearch,
+  indexCoverage,
   readFoundTexts,
 } from '../../storage/search/found-calls.ts'
 import { notesOf, shortOp } from '../../storage/search/indexing.ts'
@@ -36,7 +36,7 @@ export async function searchCalls(
   const limit = body.limit ?? usualFound
   const { project_id: project, filter, query } = body
   const view = { ...(await callsViewOf(names, { project_id: project, filter, query })), limit }
-  const reach = await reachOfSearch(db, project)
+  const reach = await indexCoverage(db, project)
   if (reach === 'off') throw refuse('search_off')
   const time = now()
   const hits = await findCalls(db, view, terms, before, time, signal)

@@ -4,10 +4,10 @@ import { removeCompletions, removeSwept } from '../answers/completions.ts'
 import { removeResponses, removeSweptResponses } from '../answers/response-removals.ts'
 import { announceDeletion, announceParts, followDeletion, followParts } from '../evaluations/pending.ts'
 import { refreshStale } from '../evaluations/trials.ts'
-import { forgetJudgements, noteJudgements } from '../monitors/notes.ts'
-import { followRules, forgetScores, watchCalls } from '../queues/ended-calls.ts'
+import { deleteJudgements, noteJudgements } from '../monitors/notes.ts'
+import { deleteRuleScores, followRules, watchCalls } from '../queues/ended-calls.ts'
 import { markForSearch } from '../search/marks.ts'
-import { listOf, type Sql, sql, trusted } from '../sql/sql.ts'
+import { listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
 import type { Command, Transaction } from '../transaction.ts'
 import { withoutPayload } from './facts.ts'
 import { type CallPart, mergeIntoCalls } from './parts.ts'
@@ -106,7 +106,7 @@ interface SweepStep {
  * part of a deleted call cannot restore it. Returns how many rows it touched.
  */
 export const sweepCalls: Command<SweepStep, number> = async (tx, { now, forgetBefore, limit, bytes }) => {
-  if (!(await tx.alone('the sweep of calls'))) return 0
+  if (!(await tx.tryLock('the sweep of calls'))) return 0
   // Emptying a row frees its pages one by one, and marking it writes it again.
   const light = (condition: Sql, oldest: Sql) =>
     sql`(project_id, id) IN (
@@ -116,10 +116,10 @@ export const sweepCalls: Command<SweepStep, number> = async (tx, { now, forgetBe
               ORDER BY ${oldest} LIMIT ${limit}) AS chosen
       ) AS summed WHERE before < ${bytes})`
   const expired = await tx.run(
-    sql`UPDATE calls SET deleted_at = expire_at WHERE ${light(sql`expire_at <= ${now} AND deleted_at IS NULL`, trusted('expire_at'))}`,
+    sql`UPDATE calls SET deleted_at = expire_at WHERE ${light(sql`expire_at <= ${now} AND deleted_at IS NULL`, rawSql('expire_at'))}`,
   )
   const emptied = await tx.all<{ project_id: string; id: string }>(
-    sql`UPDATE calls SET ${withoutPayload}, start_bytes = 0, end_bytes = 0, swept_at = ${now} WHERE ${light(trusted('deleted_at IS NOT NULL AND swept_at IS NULL'), trusted('deleted_at'))} RETURNING project_id, id`,
+    sql`UPDATE calls SET ${withoutPayload}, start_bytes = 0, end_bytes = 0, swept_at = ${now} WHERE ${light(rawSql('deleted_at IS NOT NULL AND swept_at IS NULL'), rawSql('deleted_at'))} RETURNING project_id, id`,
   )
   for (const [project, calls] of Map.groupBy(emptied, ({ project_id }) => project_id)) {
     await markForSearch(
@@ -132,20 +132,20 @@ export const sweepCalls: Command<SweepStep, number> = async (tx, { now, forgetBe
     await removeSwept(tx, now)
     await removeSweptResponses(tx, now)
   }
-  const forgotten = await forgetCalls(tx, forgetBefore, limit)
+  const forgotten = await deleteCallRows(tx, forgetBefore, limit)
   const results = await refreshStale(tx, { now, project_id: null, limit })
   return expired + emptied.length + forgotten + results
 }
 
 /** Removes the rows, and what other tables store about these calls alone. Returns how many were removed. */
-async function forgetCalls(tx: Transaction, before: number, limit: number): Promise<number> {
+async function deleteCallRows(tx: Transaction, before: number, limit: number): Promise<number> {
   const calls = await tx.all<{ project_id: string; id: string }>(
     sql`SELECT project_id, id FROM calls WHERE swept_at < ${before} ORDER BY swept_at LIMIT ${limit}`,
   )
   for (const [project, own] of Map.groupBy(calls, ({ project_id }) => project_id)) {
     const ids = own.map(({ id }) => id)
-    await forgetJudgements(tx, project, ids)
-    await forgetScores(tx, project, ids)
+    await deleteJudgements(tx, project, ids)
+    await deleteRuleScores(tx, project, ids)
     await tx.run(sql`DELETE FROM calls WHERE project_id = ${project} AND id IN (${listOf(ids)})`)
   }
   return calls.length

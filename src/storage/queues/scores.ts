@@ -1,10 +1,10 @@
-import { isPicked, isScore, passes, type ScorePick } from '../../domain/queue-rules.ts'
+import { isPicked, isScore, matchesRule, type ScorePick } from '../../domain/queue-rules.ts'
 import { now as clock } from '../../domain/time.ts'
 import type { Feedback } from '../feedback/feedback.ts'
 import { insertInto } from '../sql/inserts.ts'
 import type { Transaction } from '../transaction.ts'
 import { endedAmong, endedCalls, queueByRule } from './ended-calls.ts'
-import { rulesTurn } from './queues.ts'
+import { rulesLock } from './queues.ts'
 import { type ActiveRule, activeRules } from './rules.ts'
 
 type ScoreRule = ActiveRule & { pick: ScorePick }
@@ -18,7 +18,7 @@ export async function watchScores(tx: Transaction, records: readonly Feedback[])
   const watched = new Map<string, ScoreRule[]>()
   for (const project of [...projects].sort()) {
     if ((await scoreRules(tx, project)).length === 0) continue
-    await tx.turn(rulesTurn(project))
+    await tx.lock(rulesLock(project))
     watched.set(project, await scoreRules(tx, project))
   }
   return watched
@@ -54,7 +54,7 @@ export async function followScores(
         await tx.run(statement)
       const now = clock()
       const calls = await endedCalls(tx, project, [...ended], [rule], now)
-      const picked = calls.filter((call) => passes(rule.filter, call))
+      const picked = calls.filter((call) => matchesRule(rule.filter, call))
       await queueByRule(
         tx,
         project,

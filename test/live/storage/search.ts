@@ -3,7 +3,7 @@ import { describe, test } from 'node:test'
 import { readSearch } from '../../../src/domain/search/search-text.ts'
 import type { Database } from '../../../src/storage/database.ts'
 import type { NewFeedback } from '../../../src/storage/feedback/writes.ts'
-import { countFindable, findCalls, reachOfSearch } from '../../../src/storage/search/found-calls.ts'
+import { countFindable, findCalls, indexCoverage } from '../../../src/storage/search/found-calls.ts'
 import { endPart, newProject, startedAt, startPart, wholePart } from '../../support/call-parts.ts'
 import type { Driver } from '../../support/drivers.ts'
 
@@ -24,7 +24,7 @@ const signal = new AbortController().signal
 const step = { limit: 4, characters: 1 << 20 }
 
 async function indexed(db: Database): Promise<void> {
-  while (await db.writeBehind('indexCalls', step));
+  while (await db.writeInBackground('indexCalls', step));
 }
 
 async function found(db: Database, project: string, text: string, more: object = {}): Promise<string[]> {
@@ -50,10 +50,10 @@ export function search(open: Driver['open']): void {
         }),
         wholePart(project, 'd', { ...asked(`key ${'x'.repeat(500)}`), display_name: 'Nightly report' }),
       ])
-      assert.equal(await reachOfSearch(db, project), 'some')
+      assert.equal(await indexCoverage(db, project), 'some')
       assert.deepEqual(await found(db, project, 'refund'), [])
       await indexed(db)
-      assert.equal(await reachOfSearch(db, project), 'all')
+      assert.equal(await indexCoverage(db, project), 'all')
       assert.equal(await countFindable(db, project, signal), 4)
       for (const [text, ids] of [
         ['refund', ['b', 'a']],
@@ -156,12 +156,12 @@ export function search(open: Driver['open']): void {
       await db.write('upsertCalls', [wholePart(project, 'a', asked('word'))])
       await indexed(db)
       await db.write('switchSearch', { isOn: false })
-      assert.equal(await reachOfSearch(db, project), 'off')
-      while (await db.writeBehind('dropSearch', { limit: 1 }));
+      assert.equal(await indexCoverage(db, project), 'off')
+      while (await db.writeInBackground('dropSearch', { limit: 1 }));
       await db.write('upsertCalls', [wholePart(project, 'b', asked('word'))])
       assert.deepEqual(await found(db, project, 'word'), [])
       await db.write('switchSearch', { isOn: true })
-      assert.equal(await reachOfSearch(db, project), 'some')
+      assert.equal(await indexCoverage(db, project), 'some')
       await indexed(db)
       assert.deepEqual(await found(db, project, 'word'), ['b', 'a'])
     })
@@ -175,7 +175,7 @@ export function search(open: Driver['open']): void {
       await db.write('beginProjectDeletion', { project_id: project, now: startedAt })
       while (!(await db.write('deleteSomeOfProject', { project_id: project, now: startedAt }))?.isDone);
       assert.equal(await countFindable(db, project, signal), 0)
-      assert.equal(await reachOfSearch(db, project), 'all')
+      assert.equal(await indexCoverage(db, project), 'all')
     })
   })
 }

@@ -5,7 +5,7 @@ const lookMs = 250
  * Detects that another process has written to the same file. `version` is read on the connection that writes here, so
  * that our own writes do not change it.
  */
-export function lookForOthers(version: () => Promise<number>, found: () => void) {
+export function detectOtherWriters(version: () => Promise<number>, found: () => void) {
   let timer: NodeJS.Timeout | undefined
   return {
     look(isWatched: boolean): void {
