@@ -15,7 +15,7 @@ import { answerHealth } from './http/health.ts'
 import { type Limits, limitUsers } from './http/limits.ts'
 import { ignoreLaterRequests } from './http/lingering.ts'
 import { refuseUnknownRoutes } from './http/methods.ts'
-import { measure } from './http/metrics.ts'
+import { createHttpMetrics } from './http/metrics.ts'
 import { refuseWhenOverloaded } from './http/overload.ts'
 import { servePage } from './http/page/assets.ts'
 import { answerSessions, createPageSessions } from './http/page/sessions.ts'
@@ -179,7 +179,7 @@ export async function buildApp(config: Config, parts: Parts): Promise<App> {
   ignoreLaterRequests(app)
   limitPlainBodies(app)
   disconnectStalledClients(app, setStreamTimes(app, parts.streams).stallTimeoutMs)
-  const metrics = measure(app)
+  const metrics = createHttpMetrics(app)
   logRequests(app)
   handleErrors(app)
   app.addHook('onRequest', (request, reply, done) => {

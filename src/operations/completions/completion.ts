@@ -9,7 +9,7 @@ import { candidatesOfToken, checkCandidates } from '../generation/logprobs.ts'
 import { checkMetadata } from '../generation/metadata.ts'
 import type { GenerationParts } from '../generation/parts.ts'
 import { requestOf } from '../generation/request.ts'
-import { type CompletionBody, usualMaxTokens } from './contract.ts'
+import { type CompletionBody, defaultMaxTokens } from './contract.ts'
 import { promptsOf } from './prompts.ts'
 
 /** A completion whose prompts are all running or queued. */
@@ -39,7 +39,7 @@ export async function beginCompletion(
   asking: GenerationContext,
 ): Promise<Completion> {
   // Null means as many as fit.
-  const maxTokens = body.max_tokens === undefined ? usualMaxTokens : (body.max_tokens ?? undefined)
+  const maxTokens = body.max_tokens === undefined ? defaultMaxTokens : (body.max_tokens ?? undefined)
   const inputs = promptsOf(body)
   checkTogether(body, maxTokens)
   const found = parts.models.find(body.model, asking.caller)

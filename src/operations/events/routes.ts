@@ -13,7 +13,7 @@ import type { StreamEvent } from './hub.ts'
 const mostStreams = { perUser: 32, total: 1_024 }
 
 /** How often the key is checked again. */
-const lookMs = 1_000
+const checkIntervalMs = 1_000
 
 const form: EventForm = {
   write: (value) => {
@@ -50,7 +50,7 @@ const events: Operation = async (app, { events: hub, models }) => {
       const after = request.headers['last-event-id']
       whenClosed(reply, streams.enter(request.caller.name))
       const left = disconnectSignal(reply)
-      const caller = stillKnown(request, reply)
+      const caller = currentCaller(request, reply)
       const sees = (project: string) =>
         hasAccess(caller.now, project) && (wanted === undefined || wanted === project)
       const seesModel = (name: string) =>
@@ -69,7 +69,7 @@ const events: Operation = async (app, { events: hub, models }) => {
 }
 
 /** The caller as it is known by now, and a signal that aborts when its key is revoked or its session is over. */
-function stillKnown(request: FastifyRequest, reply: FastifyReply): { now: Caller; gone: AbortSignal } {
+function currentCaller(request: FastifyRequest, reply: FastifyReply): { now: Caller; gone: AbortSignal } {
   const gone = new AbortController()
   const known = { now: request.caller, gone: gone.signal }
   const timer = setInterval(async () => {
@@ -77,7 +77,7 @@ function stillKnown(request: FastifyRequest, reply: FastifyReply): { now: Caller
     const caller = await request.callerNow().catch(() => known.now)
     if (caller === undefined) gone.abort(refuse('wrong_credentials'))
     else known.now = caller
-  }, lookMs).unref()
+  }, checkIntervalMs).unref()
   whenClosed(reply, () => clearInterval(timer))
   return known
 }

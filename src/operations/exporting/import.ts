@@ -5,7 +5,7 @@ import { now } from '../../domain/time.ts'
 import { readBody } from '../../http/read-body.ts'
 import { parseOrRefuse } from '../../http/validation.ts'
 import type { Database } from '../../storage/database.ts'
-import { knownFeedback, statesOfImported } from '../../storage/exporting/import-writes.ts'
+import { existingFeedback, statesOfImported } from '../../storage/exporting/import-writes.ts'
 import { type Feedback, mostPayloadBytes } from '../../storage/feedback/feedback.ts'
 import { readFileEntry } from '../../storage/objects/files.ts'
 import { endPart, mergeParts, startPart } from '../calls/parts.ts'
@@ -211,7 +211,7 @@ async function writeFeedback(
   records: readonly Feedback[],
   outcome: Outcome,
 ): Promise<void> {
-  const known = await knownFeedback(
+  const known = await existingFeedback(
     db,
     project,
     records.map(({ id }) => id),

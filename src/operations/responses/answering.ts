@@ -12,7 +12,7 @@ import type { OperationParts } from '../parts.ts'
 import { formatOf } from './constraint.ts'
 import type { InputTokensBody, ResponsesBody } from './contract.ts'
 import { messagesOf } from './conversation.ts'
-import { askFitting } from './fitting.ts'
+import { askWithTruncation } from './fitting.ts'
 import { itemsOf } from './input.ts'
 import { type Item, responsePrefix } from './items.ts'
 import { mostItems } from './items-contract.ts'
@@ -94,7 +94,7 @@ export async function beginResponse(
     })
   }
   const generation =
-    body.truncation === 'auto' ? await askFitting(given.messages, ask) : await ask(given.messages)
+    body.truncation === 'auto' ? await askWithTruncation(given.messages, ask) : await ask(given.messages)
   const { created, model } = generation.head
   return {
     ...generation,

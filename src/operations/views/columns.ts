@@ -9,9 +9,9 @@ import { callsViewOf } from '../calls/query.ts'
 import type { Asked } from './calls.ts'
 import {
   type ColumnsBody,
+  defaultSample,
   type FoundColumn,
   mostColumns,
-  usualSample,
   type ValueType,
 } from './columns-contract.ts'
 
@@ -37,7 +37,7 @@ export async function findColumns(
   const counts: Counts = new Map()
   const yieldToLoop = createYieldToLoop(signal)
   let [calls, leftOut] = [0, 0]
-  for await (const rows of streamDocuments(db, view, body.sample ?? usualSample, now(), signal)) {
+  for await (const rows of streamDocuments(db, view, body.sample ?? defaultSample, now(), signal)) {
     for (const row of rows) {
       calls++
       leftOut += row.left_out

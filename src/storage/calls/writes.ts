@@ -2,10 +2,15 @@ import { batchesOf } from '../../domain/batches.ts'
 import { now as clock } from '../../domain/time.ts'
 import { removeCompletions, removeSwept } from '../answers/completions.ts'
 import { removeResponses, removeSweptResponses } from '../answers/response-removals.ts'
-import { announceDeletion, announceParts, followDeletion, followParts } from '../evaluations/pending.ts'
+import {
+  lockTrialsForDeletion,
+  lockTrialsOfParts,
+  markTrialsOfDeleted,
+  markTrialsOfParts,
+} from '../evaluations/pending.ts'
 import { refreshStale } from '../evaluations/trials.ts'
 import { deleteJudgements, noteJudgements } from '../monitors/notes.ts'
-import { deleteRuleScores, followRules, watchCalls } from '../queues/ended-calls.ts'
+import { applyRules, deleteRuleScores, findUnendedCalls } from '../queues/ended-calls.ts'
 import { markForSearch } from '../search/marks.ts'
 import { listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
 import type { Command, Transaction } from '../transaction.ts'
@@ -14,19 +19,19 @@ import { type CallPart, mergeIntoCalls } from './parts.ts'
 
 /** Writes parts of calls; each call appears once in the list. */
 export const upsertCalls: Command<readonly CallPart[], void> = async (tx, parts) => {
-  await announceParts(tx, parts)
+  await lockTrialsOfParts(tx, parts)
   const time = clock()
   const byProject = Map.groupBy(parts, ({ project_id }) => project_id)
   for (const project of [...byProject.keys()].sort()) {
     const own = byProject.get(project) as CallPart[]
-    const watched = await watchCalls(
+    const watched = await findUnendedCalls(
       tx,
       project,
       own.map(({ id }) => id),
     )
     await mergeIntoCalls(tx, own)
-    await followParts(tx, project, own, time)
-    if (watched !== undefined) await followRules(tx, watched, time)
+    await markTrialsOfParts(tx, project, own, time)
+    if (watched !== undefined) await applyRules(tx, watched, time)
     await noteJudgements(tx, project, own, time)
     const ids = own.map(({ id }) => id)
     await markForSearch(tx, project, ids)
@@ -61,7 +66,7 @@ export const deleteCalls: Command<
 > = async (tx, { project_id, ids, now }) => {
   let descendants = 0
   const named = new Set(ids)
-  await announceDeletion(tx, project_id)
+  await lockTrialsForDeletion(tx, project_id)
   for (const roots of batchesOf(ids, 100)) {
     const family = await tx.all<{ id: string }>(
       sql`WITH RECURSIVE family (id, trace_id) AS (
@@ -79,7 +84,7 @@ export const deleteCalls: Command<
     }
     await removeCompletions(tx, project_id, members)
     await removeResponses(tx, project_id, members)
-    await followDeletion(tx, project_id, members, now)
+    await markTrialsOfDeleted(tx, project_id, members, now)
     tx.changed({ project: project_id, kind: 'call', ids: members })
     for (const id of members) {
       if (!named.has(id)) {

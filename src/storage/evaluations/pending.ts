@@ -24,7 +24,7 @@ const lookedAfter = 64
 export const membershipLock = (project: string) => `the trials of ${project}`
 
 /** Called before calls are written: notes the projects of the parts, and where new trials may appear. */
-export async function announceParts(tx: Transaction, parts: readonly CallPart[]): Promise<void> {
+export async function lockTrialsOfParts(tx: Transaction, parts: readonly CallPart[]): Promise<void> {
   const projects = new Map<string, boolean>()
   for (const { project_id, start } of parts) {
     const brings = start !== undefined && start.parent_id !== null && isTrialOp(start.op_name)
@@ -37,12 +37,12 @@ export async function announceParts(tx: Transaction, parts: readonly CallPart[])
 }
 
 /** Called before calls are deleted. */
-export function announceDeletion(tx: Transaction, project: string): Promise<void> {
+export function lockTrialsForDeletion(tx: Transaction, project: string): Promise<void> {
   return tx.lockShared(membershipLock(project))
 }
 
 /** Called after calls of one project were written: marks the trials that they affect as pending. */
-export async function followParts(
+export async function markTrialsOfParts(
   tx: Transaction,
   project: string,
   parts: readonly CallPart[],
@@ -70,7 +70,7 @@ export async function followParts(
 }
 
 /** Called after calls were deleted. */
-export async function followDeletion(
+export async function markTrialsOfDeleted(
   tx: Transaction,
   project: string,
   calls: readonly string[],

@@ -31,7 +31,7 @@ const pairsAtOnce = 100
  * Called before trials are added or removed, with the lock of a derivation: updates what is stored about the rows of
  * their evaluations, and notes that these have changed.
  */
-export async function followRows(
+export async function updateRowSets(
   tx: Transaction,
   project: string,
   coming: readonly RowUse[],

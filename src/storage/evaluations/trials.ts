@@ -8,7 +8,7 @@ import { isLive } from '../calls/calls.ts'
 import { insertInto } from '../sql/inserts.ts'
 import { listOf, rawSql, type SqlValue, sql, wantedIds } from '../sql/sql.ts'
 import type { Reader, Transaction } from '../transaction.ts'
-import { followRows, type RowUse } from './row-sets.ts'
+import { type RowUse, updateRowSets } from './row-sets.ts'
 import { createShapes } from './shapes.ts'
 
 /** Trials in memory at a time, with the calls below them. */
@@ -85,7 +85,7 @@ async function deriveSome(tx: Transaction, project: string, ids: string[], now: 
       changed.push([...trialColumns.map((column) => after[column]), shape, ...numbers])
     } else if (before) gone.push(id)
   }
-  await followRows(tx, project, coming, leaving)
+  await updateRowSets(tx, project, coming, leaving)
   if (gone.length > 0) {
     await tx.run(sql`DELETE FROM eval_trials WHERE project_id = ${project} AND trial_id IN (${listOf(gone)})`)
   }

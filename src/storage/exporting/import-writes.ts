@@ -21,7 +21,7 @@ export async function statesOfImported(
   return new Map(rows.map(({ id, gone }) => [id, gone === 1 ? 'gone' : 'there']))
 }
 
-export async function knownFeedback(
+export async function existingFeedback(
   db: Reader,
   project: string,
   ids: readonly string[],

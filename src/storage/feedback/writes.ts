@@ -1,6 +1,6 @@
 import { exactJson } from '../../domain/json/canonical.ts'
 import { refuse } from '../../domain/refusals.ts'
-import { followScores, watchScores } from '../queues/scores.ts'
+import { applyRulesToScores, lockScoreRules } from '../queues/scores.ts'
 import { markForSearch } from '../search/marks.ts'
 import { insertInto } from '../sql/inserts.ts'
 import { sql } from '../sql/sql.ts'
@@ -32,13 +32,13 @@ export const addFeedback: Command<readonly NewFeedback[], StoredFeedback[]> = as
   }
   // Two requests that add the same ids take them in the same order, so that they cannot deadlock.
   const records = [...byKey.keys()].sort().map((key) => byKey.get(key) as Feedback)
-  const watched = await watchScores(tx, records)
+  const watched = await lockScoreRules(tx, records)
   const known = new Map<string, Feedback>()
   for (const record of await addNew(tx, records)) {
     const stored = await storedOrAdded(tx, record)
     if (stored !== undefined) known.set(keyOf(record), stored)
   }
-  await followScores(
+  await applyRulesToScores(
     tx,
     watched,
     records.filter((record) => !known.has(keyOf(record))),

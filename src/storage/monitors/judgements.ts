@@ -123,7 +123,9 @@ export const settleJudgements: Command<SettleJudgements, void> = async (tx, give
       continue
     }
     if (one.call) await upsertCalls(tx, [one.call])
-    const { state, reason, detail } = one.feedback ? await saying(tx, one, one.feedback, given.now) : one
+    const { state, reason, detail } = one.feedback
+      ? await addFeedbackIfLive(tx, one, one.feedback, given.now)
+      : one
     tokens += one.tokens ?? 0
     const isOver = state !== 'pending'
     await tx.run(
@@ -142,7 +144,7 @@ export const settleJudgements: Command<SettleJudgements, void> = async (tx, give
 }
 
 /** Adds the feedback if the call still exists. */
-async function saying(
+async function addFeedbackIfLive(
   tx: Transaction,
   judgement: SettledJudgement,
   feedback: Feedback,

@@ -1,4 +1,4 @@
-import { announceDeletion } from '../evaluations/pending.ts'
+import { lockTrialsForDeletion } from '../evaluations/pending.ts'
 import { join, rawSql, sql } from '../sql/sql.ts'
 import type { Command, Reader, Transaction } from '../transaction.ts'
 import { type Actor, noteDeed } from '../users/audit.ts'
@@ -86,7 +86,7 @@ async function takeStep(
   { project_id, now }: OfProject,
   deletion: Deletion,
 ): Promise<DeletionStep> {
-  await announceDeletion(tx, project_id)
+  await lockTrialsForDeletion(tx, project_id)
   const deleted = { ...deletion.deleted }
   // If the table is unknown because another version has stored it, start over: tables that are already empty cost
   // little.

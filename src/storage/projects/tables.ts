@@ -1,5 +1,5 @@
 import { removeResponses } from '../answers/response-removals.ts'
-import { derivePending, followDeletion, readPending } from '../evaluations/pending.ts'
+import { derivePending, markTrialsOfDeleted, readPending } from '../evaluations/pending.ts'
 import { entriesOf } from '../search/entries.ts'
 import { searchLock } from '../search/indexing.ts'
 import { listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
@@ -133,7 +133,7 @@ async function removeCalls(tx: Transaction, project: string, now: number): Promi
   await removeResponses(tx, project, ids)
   await tx.run(sql`DELETE FROM calls WHERE project_id = ${project} AND id IN (${listOf(ids)})`)
   const touched = [...ids, ...some.flatMap(({ parent_id }) => parent_id ?? [])]
-  await followDeletion(tx, project, touched, now)
+  await markTrialsOfDeleted(tx, project, touched, now)
   return { rows: some.length, counted: countOf(some) }
 }
 

@@ -24,7 +24,7 @@ interface WatchedCalls {
  * already ended, so it is counted once. Undefined if no rule is active, which is all that this costs most projects. The
  * lock makes two processes count one after the other, and the rules are read again under it.
  */
-export async function watchCalls(
+export async function findUnendedCalls(
   tx: Transaction,
   project: string,
   ids: readonly string[],
@@ -53,7 +53,7 @@ export async function endedAmong(db: Reader, project: string, ids: readonly stri
  * Called after the write: puts the calls that have ended into the queues of the rules that pick them, in the order of
  * the write.
  */
-export async function followRules(tx: Transaction, watched: WatchedCalls, now: number): Promise<void> {
+export async function applyRules(tx: Transaction, watched: WatchedCalls, now: number): Promise<void> {
   const { project, rules, ids } = watched
   const ended = await endedCalls(tx, project, ids, rules, now)
   if (ended.length === 0) return

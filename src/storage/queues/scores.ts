@@ -13,7 +13,7 @@ type ScoreRule = ActiveRule & { pick: ScorePick }
 type WatchedScores = ReadonlyMap<string, readonly ScoreRule[]>
 
 /** Called before feedback is written and before any of its rows is locked, so that two batches cannot deadlock. */
-export async function watchScores(tx: Transaction, records: readonly Feedback[]): Promise<WatchedScores> {
+export async function lockScoreRules(tx: Transaction, records: readonly Feedback[]): Promise<WatchedScores> {
   const projects = new Set(records.filter(isOfCall).map(({ project_id }) => project_id))
   const watched = new Map<string, ScoreRule[]>()
   for (const project of [...projects].sort()) {
@@ -37,7 +37,7 @@ async function scoreRules(tx: Transaction, project: string): Promise<ScoreRule[]
  * Called after feedback was written. Clients may send a score before the end of its call, or before the call itself; it
  * is remembered until the call ends.
  */
-export async function followScores(
+export async function applyRulesToScores(
   tx: Transaction,
   watched: WatchedScores,
   records: readonly Feedback[],

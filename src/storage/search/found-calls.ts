@@ -69,7 +69,11 @@ export async function indexCoverage(db: Reader, project: string): Promise<IndexC
 }
 
 /** The number of indexed calls of a project. */
-export async function countFindable(db: LongReader, project: string, signal: AbortSignal): Promise<number> {
+export async function countIndexedCalls(
+  db: LongReader,
+  project: string,
+  signal: AbortSignal,
+): Promise<number> {
   const counted = sql`SELECT count(*) AS count FROM search_entries WHERE project_id = ${project} AND ${db.dialect.cancellable}`
   return (await onlyRow<{ count: number }>(db, counted, signal)).count
 }

@@ -17,13 +17,16 @@ interface LogBounds {
   large: number
 }
 
-const usual: LogBounds = { long: 500, large: 8_000 }
+const defaultBounds: LogBounds = { long: 500, large: 8_000 }
 
 /**
  * Called by the writer after each group. Replaces `wal_autocheckpoint`, which counts the whole log and waits for what
  * has just been written. Returns whether the thread should empty the log. Checking takes some microseconds.
  */
-export function createLogCheck(handle: SqliteHandle, { long, large }: LogBounds = usual): () => boolean {
+export function createLogCheck(
+  handle: SqliteHandle,
+  { long, large }: LogBounds = defaultBounds,
+): () => boolean {
   handle.pragma('wal_autocheckpoint = 0')
   /** A reader can keep the log from starting over; it is tried again once the log has grown. */
   let from = large

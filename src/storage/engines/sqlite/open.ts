@@ -55,7 +55,7 @@ const itemsAtOnce = 64
 const emptyingRestMs = 10_000
 
 /** How often reads check whether the files still exist. */
-const lookMs = 250
+const checkIntervalMs = 250
 
 export async function openSqlite(options: SqliteOptions): Promise<Database> {
   const { file, queryTimeoutMs = 60_000, groupLimit = defaultGroupLimit } = options
@@ -95,7 +95,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Database> {
 
   function stillOpen() {
     if (closing) throw refuse('stopping')
-    if (performance.now() - looked > lookMs) look()
+    if (performance.now() - looked > checkIntervalMs) look()
     if (lost) throw lost
     return reads
   }

@@ -1,5 +1,5 @@
 /** How often to check for writes by other processes; a check takes 10 µs. */
-const lookMs = 250
+const checkIntervalMs = 250
 
 /**
  * Detects that another process has written to the same file. `version` is read on the connection that writes here, so
@@ -23,7 +23,7 @@ export function detectOtherWriters(version: () => Promise<number>, found: () => 
             before = now ?? before
             next()
           },
-          before === undefined ? 0 : lookMs,
+          before === undefined ? 0 : checkIntervalMs,
         )
         timer = own.unref()
       }
