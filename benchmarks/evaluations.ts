@@ -10,14 +10,14 @@ import { buildApp } from '../src/app.ts'
 import { readConfig } from '../src/config.ts'
 import type { Caller } from '../src/domain/callers.ts'
 import { asText, JsonText } from '../src/domain/json/text.ts'
-import { startDeriving } from '../src/operations/evaluations/derive-behind.ts'
+import { startDeriving } from '../src/operations/evaluations/derive-in-background.ts'
 import { queryResults } from '../src/operations/evaluations/results.ts'
 import { ResultsBody } from '../src/operations/evaluations/results-contract.ts'
 import type { CallPart } from '../src/storage/calls/parts.ts'
 import type { Database } from '../src/storage/database.ts'
 import { openSqlite } from '../src/storage/engines/sqlite/open.ts'
-import { findUnkept } from '../src/storage/evaluations/columns/gather.ts'
-import { keepColumns } from '../src/storage/evaluations/columns/keeping.ts'
+import { findUnstored } from '../src/storage/evaluations/columns/gather.ts'
+import { storeColumns } from '../src/storage/evaluations/columns/store-columns.ts'
 import { readPending } from '../src/storage/evaluations/pending.ts'
 import { listOf, sql } from '../src/storage/sql/sql.ts'
 import { type Aim, aimsTable, boundOf } from './aims.ts'
@@ -401,7 +401,7 @@ async function measure(size: number): Promise<Measured> {
   }
   const unkept = await questionsAnswered(db, evaluations, size)
   const kept = await timed(async () => {
-    for (const of of await findUnkept(db, evaluationCount)) await keepColumns(db, of, signal)
+    for (const of of await findUnstored(db, evaluationCount)) await storeColumns(db, of, signal)
   }, 1)
   const figures: Record<string, Cost> = await questionsAnswered(db, evaluations, size)
   for (const [name, cost] of Object.entries(unkept)) figures[`${name}, without columns`] = cost

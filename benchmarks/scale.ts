@@ -112,7 +112,7 @@ const timed = async (work: () => Promise<unknown>) => {
 async function indexWords(place: RecordPlace): Promise<void> {
   const db = await openRecord(place)
   try {
-    while (await db.writeBehind('indexCalls', { limit: 256, characters: 1 << 20 }));
+    while (await db.writeInBackground('indexCalls', { limit: 256, characters: 1 << 20 }));
   } finally {
     await db.close()
   }

@@ -2,30 +2,30 @@ import { Registry } from '@prometheus-io/client'
 import Fastify, { type FastifyBaseLogger, type FastifyServerOptions } from 'fastify'
 import type { Config } from './config.ts'
 import { Refusal } from './domain/refusals.ts'
-import { trustOf } from './http/addresses.ts'
+import { createTrustCheck } from './http/addresses.ts'
 import { acceptJson } from './http/bodies.ts'
 import { limitPlainBodies } from './http/body-limits.ts'
 import { createBodyReader } from './http/body-reader.ts'
-import { knowCallers } from './http/callers.ts'
+import { authenticateCallers } from './http/callers.ts'
 import { type App, type ContractTypes, writeAnswers } from './http/contracts.ts'
-import { letOriginsIn } from './http/cross-origin/origins.ts'
-import { asRefusal, handleErrors, noteError, sendRefusal, wireOf } from './http/errors.ts'
+import { allowOrigins } from './http/cross-origin/origins.ts'
+import { apiOf, asRefusal, handleErrors, logError, sendRefusal } from './http/errors.ts'
 import { answerFaults, pathOfTarget, refuseOddRequests } from './http/faults.ts'
 import { answerHealth } from './http/health.ts'
 import { type Limits, limitUsers } from './http/limits.ts'
-import { dropWhatFollows } from './http/lingering.ts'
+import { ignoreLaterRequests } from './http/lingering.ts'
 import { refuseUnknownRoutes } from './http/methods.ts'
-import { measure } from './http/metrics.ts'
-import { shedWhenLate } from './http/overload.ts'
+import { createHttpMetrics } from './http/metrics.ts'
+import { refuseWhenOverloaded } from './http/overload.ts'
 import { servePage } from './http/page/assets.ts'
 import { answerSessions, createPageSessions } from './http/page/sessions.ts'
-import { takePipelinedInTurn } from './http/pipelining.ts'
+import { queuePipelinedRequests } from './http/pipelining.ts'
 import { describeRoutes } from './http/reference/serve.ts'
 import { requestIds } from './http/request-ids.ts'
-import { logRequests, nameCallers, noteRefusal, quietRequests } from './http/request-log.ts'
+import { createRequestLogController, logCallerNames, logRefusal, logRequests } from './http/request-log.ts'
 import { type StreamTimes, setStreamTimes } from './http/streams/sse.ts'
-import { cutStalledClients } from './http/streams/stalled-clients.ts'
-import { takeTurns } from './http/turns.ts'
+import { disconnectStalledClients } from './http/streams/stalled-clients.ts'
+import { takeTurnsByTenant } from './http/tenant-turns.ts'
 import { checkAgainstContract } from './http/validation.ts'
 import { createCompiling } from './inference/constraints/compiling.ts'
 import { createModels, type Models } from './inference/registry.ts'
@@ -40,9 +40,9 @@ import { definitionRoutes } from './operations/definitions/routes.ts'
 import { embeddingRoutes } from './operations/embeddings/routes.ts'
 import { engineRoutes } from './operations/engine/routes.ts'
 import { evaluationRunRoutes } from './operations/evaluation-runs/routes.ts'
-import { startDeriving } from './operations/evaluations/derive-behind.ts'
-import { startKeepingColumns } from './operations/evaluations/keep-behind.ts'
+import { startDeriving } from './operations/evaluations/derive-in-background.ts'
 import { evaluationResultRoutes } from './operations/evaluations/results-routes.ts'
+import { startStoringColumns } from './operations/evaluations/store-columns-in-background.ts'
 import { evaluationViewRoutes } from './operations/evaluations/views-routes.ts'
 import { createEventHub } from './operations/events/hub.ts'
 import { eventRoutes } from './operations/events/routes.ts'
@@ -76,7 +76,7 @@ import { tokenRoutes } from './operations/tokens/routes.ts'
 import { countRequests, createUsageMeter, startFlushing, type UsageMeter } from './operations/usage/meter.ts'
 import { usageRoutes } from './operations/usage/routes.ts'
 import { startSharingLimits } from './operations/usage/share-limits.ts'
-import { startIndexing } from './operations/views/index-behind.ts'
+import { startIndexing } from './operations/views/index-in-background.ts'
 import { viewRoutes } from './operations/views/routes.ts'
 import { createSchemaChecks } from './schemas/checks.ts'
 import type { Database } from './storage/database.ts'
@@ -141,10 +141,10 @@ export async function buildApp(config: Config, parts: Parts): Promise<App> {
     buildValidator: () => checkAgainstContract,
     buildSerializer: () => writeAnswers(parts.checkAnswers ?? false),
   } as unknown as SchemaCompilers
-  const trusts = trustOf(config.trust_proxy)
+  const trusts = createTrustCheck(config.trust_proxy)
   const app: App = Fastify({
     ...(parts.logger && { loggerInstance: parts.logger }),
-    logController: quietRequests(noteError),
+    logController: createRequestLogController(logError),
     ...requestIds,
     trustProxy: trusts,
     bodyLimit: config.body_limit,
@@ -174,29 +174,29 @@ export async function buildApp(config: Config, parts: Parts): Promise<App> {
     },
   }).withTypeProvider<ContractTypes>()
 
-  letOriginsIn(app, config.cors_origins)
-  takePipelinedInTurn(app)
-  dropWhatFollows(app)
+  allowOrigins(app, config.cors_origins)
+  queuePipelinedRequests(app)
+  ignoreLaterRequests(app)
   limitPlainBodies(app)
-  cutStalledClients(app, setStreamTimes(app, parts.streams).stallTimeoutMs)
-  const metrics = measure(app)
+  disconnectStalledClients(app, setStreamTimes(app, parts.streams).stallTimeoutMs)
+  const metrics = createHttpMetrics(app)
   logRequests(app)
   handleErrors(app)
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id)
     // The header name that Anthropic's SDKs know.
-    if (wireOf(request.url) === 'anthropic') reply.header('request-id', request.id)
+    if (apiOf(request.url) === 'anthropic') reply.header('request-id', request.id)
     done()
   })
   refuseOddRequests(app)
-  await shedWhenLate(app, config.max_loop_delay)
+  await refuseWhenOverloaded(app, config.max_loop_delay)
   const sessions = createPageSessions(database)
-  const signIn = await knowCallers(app, database, config, trusts, sessions)
-  nameCallers(app)
+  const signIn = await authenticateCallers(app, database, config, trusts, sessions)
+  logCallerNames(app)
   const usage = createUsageMeter(database)
   countRequests(app, usage)
   const limits = limitUsers(app, usage.refused)
-  takeTurns(app)
+  takeTurnsByTenant(app)
   refuseUnknownRoutes(app)
   const bodies = createBodyReader(bodyThread, bodyContracts)
   app.addHook('onClose', () => bodies.close())
@@ -278,7 +278,7 @@ function openOperations(
 }
 
 const logging = (app: App, message: string) => (error: unknown) => {
-  if (error instanceof Refusal) noteRefusal(app.log.child({ work: message }), error)
+  if (error instanceof Refusal) logRefusal(app.log.child({ work: message }), error)
   else app.log.error({ err: error }, message)
 }
 
@@ -301,7 +301,7 @@ function startBackground(
       logging(app, 'calls could not be indexed for the search; the next attempt continues'),
     ),
     startDeriving(db, logging(app, 'evaluation results could not be derived; their next read tries again')),
-    startKeepingColumns(
+    startStoringColumns(
       db,
       logging(app, 'columns of evaluations could not be stored; until they are, queries read the trials'),
     ),

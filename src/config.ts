@@ -491,7 +491,7 @@ const withoutPassword = (url: string) =>
   url.replace(/\/\/[^/]*@/, '//[redacted]@').replace(/(password=)[^&]*/i, '$1[redacted]')
 
 /** What differs from the defaults, for the audit log: no key and no password is in it. */
-export function settingsShown(config: Config): Record<string, unknown> {
+export function changedSettings(config: Config): Record<string, unknown> {
   const shown: Record<string, unknown> = {}
   for (const [name, { schema, initial }] of Object.entries(settings)) {
     const value = config[name as keyof Config]
@@ -517,7 +517,7 @@ export function variableInUse(name: string, environment: Environment): string {
 }
 
 /** The variable of the setting that somebody meant who wrote this name, in whatever case and without the prefix. */
-export function variableMeant(name: string): string | undefined {
+export function intendedVariable(name: string): string | undefined {
   const meant = nearestName(name, Object.keys(settings))
   return meant === undefined ? undefined : variableOf(meant)
 }
@@ -570,7 +570,7 @@ export function readConfig(environment: Environment): Config {
   const known = new Set(Object.keys(settings).map(variableOf))
   for (const variable of Object.keys(environment)) {
     if (variable.startsWith('HEDDLE_') && !known.has(variable) && !links.has(variable)) {
-      const meant = variableMeant(variable.slice('HEDDLE_'.length))
+      const meant = intendedVariable(variable.slice('HEDDLE_'.length))
       const advice = meant === undefined ? '' : `; did you mean ${meant}?`
       wrong.push(`${variable}: there is no such setting${advice || '; docs/configuration.md lists them'}`)
     }

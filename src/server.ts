@@ -23,7 +23,7 @@ export async function startServer(
   database: Database,
   logger: FastifyBaseLogger,
 ): Promise<Server> {
-  const { log: modelLog, release } = heldBack(logger)
+  const { log: modelLog, release } = createHeldLog(logger)
   const models = await modelsOf(config, logger, modelLog)
   const close = async () => {
     try {
@@ -78,7 +78,7 @@ const mostToUpstream = 256
 type ModelLog = ServedModelParts['log']
 
 /** Holds the log lines about the model back until the end of startup, where they are noticed. */
-function heldBack(logger: FastifyBaseLogger): { log: ModelLog; release(): void } {
+function createHeldLog(logger: FastifyBaseLogger): { log: ModelLog; release(): void } {
   const lines: (() => void)[] = []
   let isHeld = true
   const at = (level: keyof ModelLog) => (values: object, message: string) => {

@@ -11,7 +11,7 @@ import type { Exported } from '../operations/exporting/export.ts'
 import type { Database } from '../storage/database.ts'
 import { hasProject } from '../storage/projects/deletion.ts'
 import { type Command, CommandError, exitCodes, onlyArgument, print, withRecord } from './command.ts'
-import { projectGiven } from './given-names.ts'
+import { projectArgument } from './name-arguments.ts'
 import { operator } from './operator.ts'
 
 /** A command in a terminal is stopped by ending its process. */
@@ -39,7 +39,7 @@ async function exportProject(args: readonly string[], config: Config): Promise<v
     allowPositionals: true,
     options: { to: { type: 'string' }, kinds: { type: 'string' }, format: { type: 'string' } },
   })
-  const project = projectGiven('PROJECT', onlyArgument(positionals, 'one project, such as acme/qa'))
+  const project = projectArgument('PROJECT', onlyArgument(positionals, 'one project, such as acme/qa'))
   const { exportKinds, exportFormats } = await import('../operations/exporting/contract.ts')
   const kinds = exportKinds.filter((kind) => values.kinds?.split(',').includes(kind) ?? true)
   if (values.kinds !== undefined && kinds.length !== new Set(values.kinds.split(',')).size) {
@@ -126,7 +126,7 @@ async function importFile(args: readonly string[], config: Config): Promise<void
     options: { project: { type: 'string' } },
   })
   const file = onlyArgument(positionals, 'the file of an export, or - for the standard input')
-  const project = values.project === undefined ? undefined : projectGiven('--project', values.project)
+  const project = values.project === undefined ? undefined : projectArgument('--project', values.project)
   if (file !== '-' && !existsSync(file)) throw new CommandError(`There is no file ${file}.`, exitCodes.usage)
   const { createImport } = await import('../operations/exporting/import.ts')
   const { LineTooLong } = await import('../operations/exporting/lines.ts')

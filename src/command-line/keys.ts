@@ -4,7 +4,7 @@ import { hashKey, newKey } from '../domain/keys.ts'
 import { formatTime, formatTimeOrNull, now } from '../domain/time.ts'
 import { hasUser, listKeys } from '../storage/users/users.ts'
 import { type Command, CommandError, exitCodes, onlyArgument, print, withRecord } from './command.ts'
-import { nameGiven } from './given-names.ts'
+import { userNameArgument } from './name-arguments.ts'
 import { operator } from './operator.ts'
 
 const recordOption = { record: { type: 'string' } } as const
@@ -21,7 +21,7 @@ export const keyCommands: Record<string, Command> = {
         allowPositionals: true,
         options: recordOption,
       })
-      const user = nameGiven(positionals)
+      const user = userNameArgument(positionals)
       const settings = recordGiven(values.record) === 'off' ? { record: 'off' as const } : {}
       const key = newKey()
       const added = await withRecord(config, (db) =>
@@ -56,7 +56,7 @@ export const keyCommands: Record<string, Command> = {
     usage: 'USER',
     summary: 'List the keys of a user by their ids, one JSON object per line',
     async run(args, config) {
-      const user = nameGiven(args)
+      const user = userNameArgument(args)
       const keys = await withRecord(config, async (db) =>
         (await hasUser(db, user)) ? listKeys(db, user) : undefined,
       )

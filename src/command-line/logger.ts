@@ -23,8 +23,8 @@ export async function createLogger({ log_level, log_format }: Config): Promise<L
   }
   if (log_format === 'json' || (log_format === 'auto' && !process.stdout.isTTY)) return pino(options)
   // Loaded only here: a server whose log is read by a machine neither waits for it nor keeps it in memory.
-  const { linesToRead } = await import('./lines-to-read.ts')
-  return pino(options, linesToRead())
+  const { createReadableLog } = await import('./readable-log.ts')
+  return pino(options, createReadableLog())
 }
 
 interface LoggedRequest {

@@ -1,7 +1,7 @@
 import type { Config } from '../config.ts'
 import { type InspectedModel, type InspectedServer, inspectModels } from '../inference/many/inspect.ts'
 import { readModels } from '../inference/many/read-models.ts'
-import { planShown } from './plan-shown.ts'
+import { planRecord } from './plan-record.ts'
 
 interface Listed {
   line: object
@@ -36,7 +36,7 @@ function lineOf(model: InspectedModel): object {
   switch (model.at) {
     case 'here': {
       const { file, plan, header, memory, bound } = model
-      const state = { state: 'here', file, ...planShown(plan, header), memory, memory_bound: bound }
+      const state = { state: 'here', file, ...planRecord(plan, header), memory, memory_bound: bound }
       if (memory <= bound) return state
       return { ...state, state: 'failed', trouble: 'it needs more than HEDDLE_MODELS_MEMORY' }
     }

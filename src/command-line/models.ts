@@ -5,7 +5,7 @@ import { ModelError } from '../inference/models/model-error.ts'
 import { prepareModel } from '../inference/models/plan.ts'
 import { createPrompts, type Prompts } from '../inference/prompt/prompts.ts'
 import { type Command, CommandError, exitCodes, print } from './command.ts'
-import { planShown } from './plan-shown.ts'
+import { planRecord } from './plan-record.ts'
 import { showProgress } from './progress.ts'
 
 export const modelCommands: Record<string, Command> = {
@@ -79,7 +79,7 @@ async function modelsHere(config: Config): Promise<[model: string, file: string]
 async function described(model: string, file: string, config: Config, prompts: Prompts): Promise<object> {
   try {
     const { plan, header } = await prepareModel(file, { ...config, model })
-    return { model, file, ...planShown(plan, header), ...(await turnsOf(header.template, prompts)) }
+    return { model, file, ...planRecord(plan, header), ...(await turnsOf(header.template, prompts)) }
   } catch (error) {
     if (error instanceof ModelError) return { model, file, trouble: error.message }
     throw error

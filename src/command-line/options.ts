@@ -1,4 +1,4 @@
-import { settings, variableMeant, variableOf } from '../config.ts'
+import { intendedVariable, settings, variableOf } from '../config.ts'
 import { CommandError, exitCodes } from './command.ts'
 
 /** Options of other servers are settings here: the message names the variable. */
@@ -11,7 +11,7 @@ export function unknownOption(given: string): CommandError {
       `${shown} is not an option: settings are environment variables, and this one is ${variable}.`,
     )
   }
-  const meant = variableMeant(name)
+  const meant = intendedVariable(name)
   return wrong(
     meant === undefined
       ? `There is no option ${shown}. \`--help\` after a command explains it; settings are environment variables: docs/configuration.md.`

@@ -7,7 +7,7 @@ import { type Counts, hasProject } from '../storage/projects/deletion.ts'
 import { countProject, listProjects } from '../storage/projects/list.ts'
 import { readProjectSettings } from '../storage/projects/projects.ts'
 import { type Command, CommandError, exitCodes, onlyArgument, print, withRecord } from './command.ts'
-import { projectGiven } from './given-names.ts'
+import { projectArgument } from './name-arguments.ts'
 import { operator } from './operator.ts'
 
 const listedAtOnce = 1_000
@@ -109,7 +109,7 @@ async function confirm(project: string, counts: Counts): Promise<void> {
 }
 
 function onlyProject(words: readonly string[]): string {
-  return projectGiven('PROJECT', onlyArgument(words, 'one project, such as acme/qa'))
+  return projectArgument('PROJECT', onlyArgument(words, 'one project, such as acme/qa'))
 }
 
 function daysGiven(given: string): number | null {

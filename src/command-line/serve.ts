@@ -1,5 +1,5 @@
 import closeWithGrace from 'close-with-grace'
-import { type Config, serviceLinks, settingsShown } from '../config.ts'
+import { type Config, changedSettings, serviceLinks } from '../config.ts'
 import { newId } from '../domain/ids.ts'
 import { hashKey, newKey } from '../domain/keys.ts'
 import { now } from '../domain/time.ts'
@@ -51,7 +51,7 @@ export const serveCommand: Command = {
     await database
       .write('noteDeed', {
         action: 'server.start',
-        details: { version, settings: settingsShown(config) },
+        details: { version, settings: changedSettings(config) },
         by: operator('start'),
       })
       .catch((err: unknown) => logger.error({ err }, 'the start could not be written to the audit log'))

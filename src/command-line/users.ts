@@ -8,7 +8,7 @@ import type { Database } from '../storage/database.ts'
 import type { SettingsChange } from '../storage/users/settings.ts'
 import { listUsers, type Role } from '../storage/users/users.ts'
 import { type Command, CommandError, exitCodes, print, withRecord } from './command.ts'
-import { nameGiven, projectGiven } from './given-names.ts'
+import { projectArgument, userNameArgument } from './name-arguments.ts'
 import { operator } from './operator.ts'
 
 /** Who may use the server, and with which settings. */
@@ -27,7 +27,7 @@ export const userCommands: Record<string, Command> = {
           new: { type: 'boolean', default: false },
         },
       })
-      const name = nameGiven(positionals)
+      const name = userNameArgument(positionals)
       if (values.role !== 'member' && values.role !== 'admin') {
         throw new CommandError(`--role: given ${values.role}; accepted: member, admin.`, exitCodes.usage)
       }
@@ -76,7 +76,7 @@ export const userCommands: Record<string, Command> = {
         allowPositionals: true,
         options: settingOptions,
       })
-      const name = nameGiven(positionals)
+      const name = userNameArgument(positionals)
       const change: SettingsChange = {}
       for (const [option, setting] of Object.entries(settingOfOption)) {
         const given = values[option as keyof typeof settingOfOption]
@@ -84,7 +84,7 @@ export const userCommands: Record<string, Command> = {
       }
       const project = values['default-project']
       if (project !== undefined) {
-        change.default_project = project === 'none' ? null : projectGiven('--default-project', project)
+        change.default_project = project === 'none' ? null : projectArgument('--default-project', project)
       }
       if (values.models !== undefined) change.models = modelsGiven(values.models)
       if (Object.keys(change).length === 0) {
@@ -105,7 +105,7 @@ export const userCommands: Record<string, Command> = {
     usage: 'NAME',
     summary: 'Remove a user and its keys, and stop its monitors; what the user wrote stays',
     async run(args, config) {
-      const name = nameGiven(args)
+      const name = userNameArgument(args)
       const isConfigured = config.users.some((user) => user.name === name)
       const removed = { name, isConfigured, now: now(), by: operator() }
       if (!(await withRecord(config, (db) => db.write('removeUser', removed)))) {

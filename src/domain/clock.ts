@@ -2,7 +2,7 @@
  * The servers on one record compare times that other servers wrote: leases, expiry, what counts as abandoned. So they
  * all use the clock of the database, whatever their own clocks show.
  */
-interface Look {
+interface ClockComparison {
   /** Milliseconds by which the clock of the record is ahead of ours. */
   ahead: number
   /** Our clock, and the monotonic clock, at that moment. */
@@ -11,14 +11,14 @@ interface Look {
 }
 
 /** Clocks that differ by no more than this are treated as equal. */
-const sameMs = 100
+const toleranceMs = 100
 /**
  * The most that the wall clock and the monotonic clock drift apart between two comparisons, unless the wall clock is
  * set.
  */
 const driftMs = 1_000
 
-let last: Look | undefined
+let last: ClockComparison | undefined
 
 /** Milliseconds since 1970, by the clock of the record. */
 export function clockNow(): number {
@@ -34,8 +34,8 @@ export function clockNow(): number {
 export function compareClocks(at: number, asked: number, answered: number): void {
   const wall = Date.now()
   const steady = performance.now()
-  const least = at + steady - answered - wall - sameMs
-  const most = at + steady - asked - wall + sameMs
+  const least = at + steady - answered - wall - toleranceMs
+  const most = at + steady - asked - wall + toleranceMs
   const fits = (ahead: number) => ahead >= least && ahead <= most
   // A slow answer is imprecise: an offset that may still be right is kept.
   const ahead = [0, last?.ahead ?? 0].find(fits) ?? Math.round((least + most) / 2)

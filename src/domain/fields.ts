@@ -142,7 +142,7 @@ export const plainText = (longest: number) =>
  * choked on, often cut in the middle of a surrogate pair, and if it were refused its client would send the batch for
  * ever.
  */
-export const mendedText = (longest: number) =>
+export const repairedText = (longest: number) =>
   z
     .string()
     .max(longest)

@@ -30,7 +30,7 @@ export interface FilteredCall {
   models: readonly string[]
 }
 
-export function passes({ op_names, models }: RuleFilter, call: FilteredCall): boolean {
+export function matchesRule({ op_names, models }: RuleFilter, call: FilteredCall): boolean {
   if (op_names !== null && !op_names.some((name) => isOp(name, call.op_name))) return false
   return models === null || models.some((model) => call.models.includes(model))
 }

@@ -15,7 +15,7 @@ export function startSpending(now: number): Spending {
 }
 
 /** What still counts as spent now. */
-export function settle(spending: Spending, perMinute: number, now: number): number {
+export function currentlySpent(spending: Spending, perMinute: number, now: number): number {
   // An amount spent of a larger allowance must not weigh for hours on a smaller one.
   if (spending.perMinute !== perMinute) spending.amount = Math.min(spending.amount, perMinute)
   const left = spending.amount - ((now - spending.at) * perMinute) / minute
@@ -27,6 +27,6 @@ export function settle(spending: Spending, perMinute: number, now: number): numb
 }
 
 /** The time until at most `most` of the spent amount is left. */
-export function untilBelow(amount: number, most: number, perMinute: number): number {
+export function timeUntilBelow(amount: number, most: number, perMinute: number): number {
   return Math.max(0, ((amount - most) * minute) / perMinute)
 }

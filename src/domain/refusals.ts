@@ -723,6 +723,6 @@ export function refuse(
 }
 
 /** A refusal of the catalogue in the words of a server behind this one. */
-export function refuseAsTold(code: RefusalCode, message: string, field: string | null): Refusal {
+export function refuseWithMessage(code: RefusalCode, message: string, field: string | null): Refusal {
   return new Refusal(code, field === null ? {} : { field }, undefined, message)
 }

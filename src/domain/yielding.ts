@@ -7,20 +7,20 @@ export type YieldToLoop = () => Promise<void> | undefined
  * One waiting piece of work continues in each turn of the loop, so that what arrives waits for one of them and not for
  * all.
  */
-function createTurns(): (goOn: () => void) => void {
+function createLoopQueue(): (resume: () => void) => void {
   const waiting: (() => void)[] = []
   function next(): void {
     waiting.shift()?.()
     if (waiting.length > 0) setImmediate(next)
   }
-  return (goOn) => {
+  return (resume) => {
     if (waiting.length === 0) setImmediate(next)
-    waiting.push(goOn)
+    waiting.push(resume)
   }
 }
 
-const waitForSlice = createTurns()
-const waitForPiece = createTurns()
+const waitForSlice = createLoopQueue()
+const waitForPiece = createLoopQueue()
 
 /**
  * For work in many small steps: await the result between steps, and the event loop is never blocked for long. Rejects
@@ -43,7 +43,7 @@ export function createYieldToLoop(signal?: AbortSignal): YieldToLoop {
 /**
  * For work in pieces that each take far less than a slice, such as files. Resolves when it is the turn of this piece.
  */
-export function turnOfPiece(): Promise<void> {
+export function yieldBetweenPieces(): Promise<void> {
   return new Promise(waitForPiece)
 }
 

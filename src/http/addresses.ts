@@ -3,9 +3,9 @@ import type { FastifyRequest } from 'fastify'
 import type { TrustedProxies } from '../config.ts'
 
 /** Whether the address, this many hops in front of this server, is a proxy whose X-Forwarded-For is trusted. */
-export type Trusts = (address: string, hop: number) => boolean
+export type TrustCheck = (address: string, hop: number) => boolean
 
-export function trustOf(proxies: TrustedProxies): Trusts {
+export function createTrustCheck(proxies: TrustedProxies): TrustCheck {
   if (typeof proxies === 'number') return (_address, hop) => hop < proxies
   const trusted = new BlockList()
   for (const { address, prefix } of proxies) trusted.addSubnet(address, prefix, familyOf(address))
@@ -16,7 +16,7 @@ export function trustOf(proxies: TrustedProxies): Trusts {
  * The origin of a request, as far as clients can be told apart. Undefined behind a proxy that does not forward
  * addresses, where all would have the same one.
  */
-export function originOf(request: FastifyRequest, trusts: Trusts): string | undefined {
+export function originOf(request: FastifyRequest, trusts: TrustCheck): string | undefined {
   const peer = request.socket.remoteAddress
   if (peer === undefined) return undefined
   const address = trusts(peer, 0) ? request.ip : peer

@@ -10,8 +10,8 @@ import type { BodyReader, LargeBody } from './body-reader.ts'
 import { freeChunk } from './chunks.ts'
 import { encodingOf, uncompressed } from './compression.ts'
 import { DisconnectError } from './disconnect.ts'
-import { type KeptBody, readText, textOf } from './read-body.ts'
-import { CheckedBody, fitted } from './validation.ts'
+import { type BodyExclusions, readText, textOf } from './read-body.ts'
+import { CheckedBody, parseOrRefuse } from './validation.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -22,7 +22,7 @@ declare module 'fastify' {
     keptBody: BodyText
   }
   interface FastifyContextConfig {
-    keepsBody?: KeptBody
+    keepsBody?: BodyExclusions
   }
 }
 
@@ -74,7 +74,7 @@ export function acceptBytes(
   app.addContentTypeParser(type, async (request: FastifyRequest, payload: Readable) => {
     const body = await bodyOf(request, payload)
     if (!Buffer.isBuffer(body)) return (await app.bodyReader.read(request.caller.name, name, body)).body
-    return new CheckedBody({ value: fitted(await contract(), body, 'body') })
+    return new CheckedBody({ value: parseOrRefuse(await contract(), body, 'body') })
   })
 }
 

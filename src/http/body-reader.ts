@@ -7,13 +7,13 @@ import { unpack } from '../threads/handover.ts'
 import { inThread } from '../threads/thread.ts'
 import { createWorkerPool } from '../threads/worker-pool.ts'
 import type { BodyAnswer, BodyQuestion } from './body-thread.ts'
-import type { KeptBody } from './read-body.ts'
+import type { BodyExclusions } from './read-body.ts'
 import { CheckedBody } from './validation.ts'
 
 /** Reads large bodies in separate threads, so that no body blocks the thread that serves HTTP. */
 export interface BodyReader {
   /** Reads the body by the contract of that name; rejects with a refusal if it does not fit. Tenants take turns. */
-  read(tenant: string, contract: string, body: LargeBody, keeps?: KeptBody): Promise<ReadBody>
+  read(tenant: string, contract: string, body: LargeBody, keeps?: BodyExclusions): Promise<ReadBody>
   nameOf(contract: z.ZodType): string
   close(): Promise<void>
 }

@@ -5,10 +5,10 @@ import { keptJson } from '../domain/json/scan.ts'
 import { type SharedText, sharedText } from '../domain/json/text.ts'
 import { Refusal, type RefusalCode, type RefusalValues, type SchemaIssue } from '../domain/refusals.ts'
 import { type Handover, pack, transferable } from '../threads/handover.ts'
-import { giveWay } from '../threads/priority.ts'
-import { ownPort } from '../threads/thread.ts'
-import { type KeptBody, readBody } from './read-body.ts'
-import { fitted } from './validation.ts'
+import { lowerThreadPriority } from '../threads/priority.ts'
+import { portToParent } from '../threads/thread.ts'
+import { type BodyExclusions, readBody } from './read-body.ts'
+import { parseOrRefuse } from './validation.ts'
 
 /** A body as it arrived, and the name of its contract. */
 export interface BodyQuestion {
@@ -16,7 +16,7 @@ export interface BodyQuestion {
   length: number
   contract: string
   /** Return its JSON as well as the result of the contract. */
-  keeps?: KeptBody
+  keeps?: BodyExclusions
 }
 
 export type BodyAnswer =
@@ -25,9 +25,9 @@ export type BodyAnswer =
 
 /** What the thread runs: it reads one body at a time and checks it against its contract. */
 export function serveBodies(contractOf: (name: string) => Promise<z.ZodType>): void {
-  giveWay()
+  lowerThreadPriority()
   flushCompileCache()
-  const port = ownPort()
+  const port = portToParent()
   port.on('message', async ({ segments, length, contract, keeps }: BodyQuestion) => {
     const pieces = segments.map((one) => new Uint8Array(one))
     const bytes = Buffer.concat(pieces, length)
@@ -40,7 +40,7 @@ export function serveBodies(contractOf: (name: string) => Promise<z.ZodType>): v
 function answerTo(bytes: Buffer, contract: z.ZodType, keeps: BodyQuestion['keeps']): BodyAnswer {
   try {
     const given = traits.get(contract)?.isBytes ? bytes : readBody(bytes, contract)
-    const body = pack(fitted(contract, given, 'body'))
+    const body = pack(parseOrRefuse(contract, given, 'body'))
     if (keeps === undefined) return { kind: 'fits', body }
     return { kind: 'fits', body, kept: sharedText(keptJson(bytes.toString(), keeps.without)) }
   } catch (error) {

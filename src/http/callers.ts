@@ -7,12 +7,12 @@ import { hashKey, sameSecret } from '../domain/keys.ts'
 import { type Refusal, refuse } from '../domain/refusals.ts'
 import type { Reader } from '../storage/transaction.ts'
 import { userOfKey } from '../storage/users/users.ts'
-import { originOf, type Trusts } from './addresses.ts'
+import { originOf, type TrustCheck } from './addresses.ts'
 import { findConfigured } from './configured-users.ts'
 import { asRefusal } from './errors.ts'
-import { limitGuesses } from './guesses.ts'
-import { halfHeader } from './page/half-header.ts'
+import { pageSessionHeader } from './page/session-header.ts'
 import { hasSession, type PageSessions } from './page/sessions.ts'
+import { limitWrongKeys } from './wrong-keys.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -38,10 +38,10 @@ const anyUser = 'api'
 const keyHeaders = ['x-api-key', 'api-key']
 
 /** Headers that may contain a secret. */
-const secretHeaders = ['authorization', ...keyHeaders, 'proxy-authorization', 'cookie', halfHeader]
+const secretHeaders = ['authorization', ...keyHeaders, 'proxy-authorization', 'cookie', pageSessionHeader]
 
 /** Plugins write headers to the log: from here on they contain no key. */
-function forgetKey(request: FastifyRequest): void {
+function removeKeyHeaders(request: FastifyRequest): void {
   const { headers } = request.raw
   const { keyHeader: own } = request.routeOptions.config
   for (const name of own === undefined ? secretHeaders : [...secretHeaders, own]) {
@@ -56,14 +56,14 @@ type SignIn = (key: string, request: FastifyRequest, reply: FastifyReply) => Pro
  * Authenticates each request by Basic, Bearer, a key in x-api-key or api-key, or the session of the page, before
  * anything of its body is read.
  */
-export async function knowCallers(
+export async function authenticateCallers(
   app: FastifyInstance,
   db: Reader,
   { users, wrong_keys }: Pick<Config, 'users' | 'wrong_keys'>,
-  trusts: Trusts,
+  trusts: TrustCheck,
   sessions: PageSessions,
 ): Promise<SignIn> {
-  const slowDown = wrong_keys > 0 ? limitGuesses(wrong_keys) : undefined
+  const slowDown = wrong_keys > 0 ? limitWrongKeys(wrong_keys) : undefined
   const configured = findConfigured(db, users)
 
   // A key is found by its hash, so the time this takes reveals nothing about a key that is almost right. It is looked
@@ -126,7 +126,7 @@ export async function knowCallers(
     const { config } = request.routeOptions
     if (config.public) return done()
     const settled = (error?: Error) => {
-      forgetKey(request)
+      removeKeyHeaders(request)
       if (error) return void refused(error, request, reply).then(done, done)
       const { role } = request.caller
       done(

@@ -48,7 +48,7 @@ export const RefusalBody = z.object({
 })
 
 /** The refusals, by status, that a route of the record may send besides its own answers, for the contract. */
-export function refusing(...codes: RefusalCode[]): Record<number, z.ZodType> {
+export function refusalContracts(...codes: RefusalCode[]): Record<number, z.ZodType> {
   const always: RefusalCode[] = ['not_authenticated', 'rate_limit_exceeded', 'too_busy', 'internal_error']
   return Object.fromEntries([...always, ...codes].map((code) => [refusals[code].status, RefusalBody]))
 }
@@ -89,16 +89,16 @@ const AnthropicRefusal = z.object({
  * there.
  */
 function refusingAs(body: z.ZodType, codes: RefusalCode[]): Record<number, z.ZodType> {
-  const statuses = Object.keys(refusing(...codes)).map(Number)
+  const statuses = Object.keys(refusalContracts(...codes)).map(Number)
   return Object.fromEntries(statuses.map((status) => [status === 422 ? 400 : status, body]))
 }
 
-export const refusingOpenAi = (...codes: RefusalCode[]) => refusingAs(OpenAiRefusal, codes)
+export const openAiRefusalContracts = (...codes: RefusalCode[]) => refusingAs(OpenAiRefusal, codes)
 
-export const refusingAnthropic = (...codes: RefusalCode[]) => refusingAs(AnthropicRefusal, codes)
+export const anthropicRefusalContracts = (...codes: RefusalCode[]) => refusingAs(AnthropicRefusal, codes)
 
 /** What every route with a project and a body may refuse. */
-const recordRefusals = refusing(
+const recordRefusals = refusalContracts(
   'malformed_json',
   'entity_forbidden',
   'body_too_large',
@@ -111,7 +111,7 @@ const recordRefusals = refusing(
  * The answers of a route of the record by status: its own, its own refusals, and those that every such route may send.
  */
 export function answers<Own>(own: Own, ...codes: RefusalCode[]): Record<number, Own | z.ZodType> {
-  return { 200: own, ...recordRefusals, ...refusing(...codes) }
+  return { 200: own, ...recordRefusals, ...refusalContracts(...codes) }
 }
 
 /** An answer with one JSON text per line. */

@@ -2,8 +2,8 @@ import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from
 import { Refusal, type RefusalCode, refuse } from '../domain/refusals.ts'
 import { DisconnectError } from './disconnect.ts'
 import { readRestOf } from './lingering.ts'
-import { halfHeader } from './page/half-header.ts'
-import { leftInBody, noteRefusal } from './request-log.ts'
+import { pageSessionHeader } from './page/session-header.ts'
+import { disconnectedInBody, logRefusal } from './request-log.ts'
 
 /** Both schemes, so that a browser prompts and a client knows what to send (RFC 9110, section 11.6.1). */
 const challenges = ['Basic realm="heddle", charset="UTF-8"', 'Bearer realm="heddle"']
@@ -28,9 +28,9 @@ const anthropicTypes: Record<number, string> = {
 }
 
 /** Whose clients read the answers of a route: those of OpenAI, of Anthropic, or of the record. */
-type Wire = 'openai' | 'anthropic' | 'record'
+type Api = 'openai' | 'anthropic' | 'record'
 
-export function wireOf(url: string): Wire {
+export function apiOf(url: string): Api {
   if (/^\/(?:v2\/)?rerank(?:[?]|$)/.test(url)) return 'openai'
   const [, below] = /^\/v1(?:\/([^/?]*)|[?]|$)/.exec(url) ?? ['', null]
   if (below === null) return 'record'
@@ -65,11 +65,14 @@ function modelStatus(code: RefusalCode, status: number): number {
 /** The one place that decides the form of a refusal: the one that the clients of its route expect. */
 export function sendRefusal(request: FastifyRequest, reply: FastifyReply, refusal: Refusal): FastifyReply {
   readRestOf(request, reply)
-  const wire = wireOf(request.url)
+  const wire = apiOf(request.url)
   const status = wire === 'record' ? refusal.status : modelStatus(refusal.code, refusal.status)
   reply.code(status).type('application/json; charset=utf-8')
   if (status === 401) {
-    reply.header('www-authenticate', request.headers[halfHeader] === undefined ? challenges : pageChallenge)
+    reply.header(
+      'www-authenticate',
+      request.headers[pageSessionHeader] === undefined ? challenges : pageChallenge,
+    )
   }
   if (status === 429 || status === 503) reply.header('retry-after', String(refusal.values.seconds ?? 1))
   if (refusal.code === 'method_not_allowed') reply.header('allow', String(refusal.values.allowed))
@@ -129,17 +132,17 @@ export function pathOf(request: FastifyRequest): string {
 
 export function handleErrors(app: FastifyInstance): void {
   app.setErrorHandler((error, request, reply) => {
-    noteError(error, request)
+    logError(error, request)
     return sendRefusal(request, reply, asRefusal(error, request))
   })
   app.setNotFoundHandler(unknownRoute)
 }
 
 /** Logs a request that failed. */
-export function noteError(error: unknown, request: FastifyRequest): void {
+export function logError(error: unknown, request: FastifyRequest): void {
   // The log line of the request itself already reports that the client left.
-  if (error instanceof DisconnectError || leftInBody(request)) return
-  noteRefusal(request.log, asRefusal(error, request), request.routeOptions.config.probe)
+  if (error instanceof DisconnectError || disconnectedInBody(request)) return
+  logRefusal(request.log, asRefusal(error, request), request.routeOptions.config.probe)
 }
 
 function unknownRoute(request: FastifyRequest): never {

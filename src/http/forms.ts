@@ -3,7 +3,7 @@ import type { MultipartFile, MultipartValue } from '@fastify/multipart'
 import multipart from '@fastify/multipart'
 import type { FastifyRequest } from 'fastify'
 import { Refusal, refuse } from '../domain/refusals.ts'
-import { turnOfPiece } from '../domain/yielding.ts'
+import { yieldBetweenPieces } from '../domain/yielding.ts'
 import { freeChunk } from './chunks.ts'
 import type { App } from './contracts.ts'
 import { unsupported } from './errors.ts'
@@ -33,7 +33,7 @@ export async function* readForm(request: FastifyRequest): AsyncGenerator<FormPar
   if (!request.isMultipart()) throw unsupported(request)
   const parts = request.parts()[Symbol.asyncIterator]()
   for (;;) {
-    const next = await inOurWords(parts.next())
+    const next = await refuseFormErrors(parts.next())
     if (next.done) return
     const part = next.value as MultipartFile | MultipartValue
     if (part.type === 'field') {
@@ -53,9 +53,9 @@ async function* contentOf(from: Readable, file: AsyncIterable<Uint8Array>): Asyn
   const bytes = file[Symbol.asyncIterator]()
   try {
     for (;;) {
-      const next = await inOurWords(bytes.next())
+      const next = await refuseFormErrors(bytes.next())
       if (next.done) return
-      await turnOfPiece()
+      await yieldBetweenPieces()
       yield next.value
       freeChunk(from, next.value)
     }
@@ -65,7 +65,7 @@ async function* contentOf(from: Readable, file: AsyncIterable<Uint8Array>): Asyn
 }
 
 /** Any failure while a form is read is a fault of the form, or its sender has left. */
-async function inOurWords<T>(reading: Promise<T>): Promise<T> {
+async function refuseFormErrors<T>(reading: Promise<T>): Promise<T> {
   try {
     return await reading
   } catch (error) {

@@ -4,9 +4,9 @@ import { Refusal, type RefusalCode, refuse } from '../domain/refusals.ts'
 import type { BackendStatus } from '../inference/backend.ts'
 import type { Models } from '../inference/registry.ts'
 import type { Database } from '../storage/database.ts'
-import { type App, RefusalBody, refusing } from './contracts.ts'
+import { type App, RefusalBody, refusalContracts } from './contracts.ts'
 import type { Metrics } from './metrics.ts'
-import { noteRefusal } from './request-log.ts'
+import { logRefusal } from './request-log.ts'
 
 const whyNot = {
   starting: 'it is being loaded, or the server behind it does not answer',
@@ -80,7 +80,7 @@ export function answerHealth(app: App, { database, models, metrics, version }: H
     if (refusal?.code === lastCode) return
     lastCode = refusal?.code
     if (refusal === undefined) app.log.info('the record is ready again')
-    else noteRefusal(app.log, refusal)
+    else logRefusal(app.log, refusal)
   }
   const probe = async () => {
     try {
@@ -135,7 +135,7 @@ export function answerHealth(app: App, { database, models, metrics, version }: H
         tags: ['service'],
         response: {
           200: { description: 'Prometheus text', content: { 'text/plain': { schema: z.string() } } },
-          ...refusing('role_forbidden'),
+          ...refusalContracts('role_forbidden'),
         },
       },
     },
@@ -156,7 +156,7 @@ export function answerHealth(app: App, { database, models, metrics, version }: H
               .meta({ description: 'An older client would stop tracing; every client may try.' }),
             trace_server_version: z.string(),
           }),
-          ...refusing(),
+          ...refusalContracts(),
         },
       },
     },

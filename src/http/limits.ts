@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import type { Caller } from '../domain/callers.ts'
-import { type Spending, settle, startSpending, untilBelow } from '../domain/rates.ts'
+import { currentlySpent, type Spending, startSpending, timeUntilBelow } from '../domain/rates.ts'
 import { refuse } from '../domain/refusals.ts'
 import type { UserSettings } from '../domain/user-settings.ts'
 import type { SharedSpending, UserSpending } from '../storage/limits/spending.ts'
@@ -74,19 +74,19 @@ export function limitUsers(app: FastifyInstance, refused: (user: string) => void
       return refuse('rate_limit_exceeded', { user: name, limit, what, seconds })
     }
     if (requests_per_minute !== undefined) {
-      const spent = settle(activity.requests, requests_per_minute, now)
+      const spent = currentlySpent(activity.requests, requests_per_minute, now)
       const isFull = spent + 1 > requests_per_minute
       writeRate(reply, 'requests', requests_per_minute, isFull ? spent : spent + 1)
       if (isFull) {
-        const wait = untilBelow(spent, requests_per_minute - 1, requests_per_minute)
+        const wait = timeUntilBelow(spent, requests_per_minute - 1, requests_per_minute)
         return done(beyond(requests_per_minute, 'requests per minute', wait))
       }
     }
     if (tokens_per_minute !== undefined) {
-      const spent = settle(activity.tokens, tokens_per_minute, now)
+      const spent = currentlySpent(activity.tokens, tokens_per_minute, now)
       writeRate(reply, 'tokens', tokens_per_minute, spent)
       if (request.routeOptions.config.spendsTokens && spent >= tokens_per_minute) {
-        const wait = untilBelow(spent, tokens_per_minute - 1, tokens_per_minute)
+        const wait = timeUntilBelow(spent, tokens_per_minute - 1, tokens_per_minute)
         return done(beyond(tokens_per_minute, 'tokens per minute', wait))
       }
     }
@@ -161,7 +161,7 @@ export function limitUsers(app: FastifyInstance, refused: (user: string) => void
 function writeRate(reply: FastifyReply, what: 'requests' | 'tokens', limit: number, spent: number): void {
   reply.header(`x-ratelimit-limit-${what}`, String(limit))
   reply.header(`x-ratelimit-remaining-${what}`, String(Math.max(0, Math.floor(limit - spent))))
-  reply.header(`x-ratelimit-reset-${what}`, durationOf(untilBelow(spent, 0, limit)))
+  reply.header(`x-ratelimit-reset-${what}`, durationOf(timeUntilBelow(spent, 0, limit)))
 }
 
 /** `120ms`, `8.64s`, `6m0s`. */

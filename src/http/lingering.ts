@@ -18,7 +18,7 @@ const leaving = new WeakSet<Socket>()
  * Requests that arrive after the last answer of a connection must not be processed: their client would never get an
  * answer (RFC 9112, section 9.6).
  */
-export function dropWhatFollows(app: FastifyInstance): void {
+export function ignoreLaterRequests(app: FastifyInstance): void {
   app.addHook('onRequest', (request, reply, done) => {
     const { socket } = request.raw
     // Node passes on requests that arrived in one piece with an earlier one, even if the answer to that has ended the

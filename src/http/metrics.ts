@@ -7,7 +7,7 @@ export interface Metrics {
 }
 
 /** Every label has few values: routes as they are declared, never the URLs that were requested. */
-export function measure(app: App): Metrics {
+export function createHttpMetrics(app: App): Metrics {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
   const labelNames = ['method', 'route', 'status'] as const

@@ -9,7 +9,7 @@ const sampleInterval = 1000
  * Refuses requests while the event loop is late. Delay from the start itself does not count: the first two measurements
  * are ignored.
  */
-export async function shedWhenLate(app: App, maxEventLoopDelay: number): Promise<void> {
+export async function refuseWhenOverloaded(app: App, maxEventLoopDelay: number): Promise<void> {
   let isStarting = true
   let timer: NodeJS.Timeout | undefined
   app.addHook('onReady', (done) => {

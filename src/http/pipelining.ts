@@ -11,7 +11,7 @@ const mostWaiting = 100
  * without a signal if the connection ends before that. This runs before every other hook. So each request that is
  * processed has a connection to answer on, whose end closes its response.
  */
-export function takePipelinedInTurn(app: FastifyInstance): void {
+export function queuePipelinedRequests(app: FastifyInstance): void {
   const waiting = new WeakMap<Socket, number>()
 
   function count(socket: Socket, change: 1 | -1): void {

@@ -5,7 +5,7 @@ import { refuse } from '../domain/refusals.ts'
 import { shapeOf } from './body-shapes.ts'
 
 /** What a route keeps of its bodies: everything except these members. */
-export interface KeptBody {
+export interface BodyExclusions {
   without: readonly string[]
 }
 

@@ -10,12 +10,14 @@ declare module 'fastify' {
 }
 
 /** Replaces Fastify's own logging of requests: two lines for each, and stacks for clients that left. */
-export function quietRequests(noteError: (error: unknown, request: FastifyRequest) => void): LogController {
+export function createRequestLogController(
+  logError: (error: unknown, request: FastifyRequest) => void,
+): LogController {
   return Object.assign(new LogController(), {
     incomingRequest: (request: FastifyRequest) => request.log.debug({ req: request }, 'incoming request'),
     requestCompleted: () => {},
     streamError: (error: Error & { code?: string }, request: FastifyRequest) => {
-      if (error.code !== 'ERR_STREAM_PREMATURE_CLOSE') noteError(error, request)
+      if (error.code !== 'ERR_STREAM_PREMATURE_CLOSE') logError(error, request)
     },
   })
 }
@@ -38,7 +40,7 @@ export function logRequests(app: FastifyInstance): void {
 }
 
 /** Runs after the check of credentials: from here on every line of a request names the user. */
-export function nameCallers(app: FastifyInstance): void {
+export function logCallerNames(app: FastifyInstance): void {
   app.addHook('onRequest', (request, _reply, done) => {
     // Public routes have no caller. The name is set on the request's own logger; another child logger would cost a
     // tenth of a read.
@@ -51,13 +53,13 @@ export function nameCallers(app: FastifyInstance): void {
 }
 
 /** Logged once by the code that detects them; each affected request has its own line with the status. */
-const saidOnce = new Set<RefusalCode>(['stopping', 'storage_replaced'])
+const loggedElsewhere = new Set<RefusalCode>(['stopping', 'storage_replaced'])
 
 /**
  * Mistakes of callers are of no interest to the operator. What the server cannot do is logged in one line. Only errors
  * of the server itself are logged with a stack, because someone has to find their cause.
  */
-export function noteRefusal(
+export function logRefusal(
   log: FastifyBaseLogger,
   { code, status, message, cause }: Refusal,
   isProbe = false,
@@ -65,12 +67,12 @@ export function noteRefusal(
   // A full queue is caused by the callers; any other reason for being too busy comes with its cause.
   const isFull = code === 'too_busy' && cause === undefined
   if (code === 'internal_error') log.error({ err: cause, code }, message)
-  else if (status < 500 || saidOnce.has(code) || isFull || isProbe) log.debug({ code }, message)
+  else if (status < 500 || loggedElsewhere.has(code) || isFull || isProbe) log.debug({ code }, message)
   else if (cause === undefined) log.warn({ code }, message)
   else log.error({ code, cause: cause instanceof Error ? cause.message : String(cause) }, message)
 }
 
 /** Whether the connection ended while the client was still sending: any failure then is a consequence of that. */
-export function leftInBody({ raw }: FastifyRequest): boolean {
+export function disconnectedInBody({ raw }: FastifyRequest): boolean {
   return !raw.complete && raw.destroyed
 }

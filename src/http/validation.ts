@@ -15,7 +15,7 @@ export const checkAgainstContract: FastifySchemaCompiler<unknown> = ({ schema, h
   return (data: unknown) => {
     if (data instanceof CheckedBody) return data.result
     try {
-      return { value: fitted(contract, data, part) }
+      return { value: parseOrRefuse(contract, data, part) }
     } catch (error) {
       if (error instanceof Refusal) return { error }
       throw error
@@ -33,7 +33,7 @@ export class CheckedBody {
 }
 
 /** The data as the contract parses it. Throws a refusal if the data does not fit. */
-export function fitted(contract: z.ZodType, data: unknown, part: string): unknown {
+export function parseOrRefuse(contract: z.ZodType, data: unknown, part: string): unknown {
   return fittedMembers(contract, data) ?? fittedWhole(contract, data, part)
 }
 
@@ -94,7 +94,7 @@ function membersOf(contract: z.ZodType): Members | undefined {
 }
 
 function fittedWhole(contract: z.ZodType, data: unknown, part: string): unknown {
-  const result = contract.safeParse(data, howToCheck(data))
+  const result = contract.safeParse(data, zodOptionsFor(data))
   if (result.success) return result.data
   throw schemaRefusal(result.error.issues, part, data)
 }
@@ -106,7 +106,7 @@ const mostValues = 2_000
  * `abortEarly` is what zod itself sets for a yes or no answer: checking stops at the first wrong item of a list or
  * member of an object.
  */
-function howToCheck(data: unknown) {
+function zodOptionsFor(data: unknown) {
   return { reportInput: true, abortEarly: hasMoreValues(data, mostValues) }
 }
 
@@ -124,7 +124,7 @@ function hasMoreValues(data: unknown, most: number): boolean {
 }
 
 function schemaRefusal(issues: readonly z.core.$ZodIssue[], part: string, data: unknown) {
-  const places = issues.filter((issue, index) => !isSaidBehind(issue, issues.slice(index + 1)))
+  const places = issues.filter((issue, index) => !isReportedDeeper(issue, issues.slice(index + 1)))
   const detail = places.flatMap((issue) => placesOf(issue, [part], data)).slice(0, 100)
   const first = detail[0] as SchemaIssue
   const field = first.loc.slice(part === 'body' ? 1 : 0).join('.')
@@ -133,7 +133,7 @@ function schemaRefusal(issues: readonly z.core.$ZodIssue[], part: string, data: 
 }
 
 /** That a whole number has to fit a double need not be reported if a narrower bound is reported as well. */
-function isSaidBehind(issue: z.core.$ZodIssue, others: readonly z.core.$ZodIssue[]): boolean {
+function isReportedDeeper(issue: z.core.$ZodIssue, others: readonly z.core.$ZodIssue[]): boolean {
   if (!('note' in issue)) return false
   return others.some(({ code, path }) => code === issue.code && path.join('.') === issue.path.join('.'))
 }
@@ -143,14 +143,14 @@ function placesOf(issue: z.core.$ZodIssue, base: (string | number)[], data: unkn
   if (issue.code === 'unrecognized_keys')
     return issue.keys.map((key) => ({ loc: [...loc, key], msg: 'unknown field', type: issue.code }))
   if (issue.code === 'invalid_union') {
-    const meant = alternativeMeant(issue.errors)
+    const meant = closestAlternative(issue.errors)
     if (meant !== undefined) return meant.flatMap((inner) => placesOf(inner, loc, data))
   }
   return [{ loc, msg: messageOf(issue, digitsAt(data, loc.slice(1))), type: issue.code }]
 }
 
 /** Of several alternatives, the one that fits the deepest, if one does. */
-function alternativeMeant(alternatives: readonly z.core.$ZodIssue[][]): z.core.$ZodIssue[] | undefined {
+function closestAlternative(alternatives: readonly z.core.$ZodIssue[][]): z.core.$ZodIssue[] | undefined {
   const depths = alternatives.map(depthOf)
   const deepest = Math.max(...depths)
   const meant = alternatives.filter((_, index) => depths[index] === deepest)
@@ -191,7 +191,7 @@ function givenOf(issue: z.core.$ZodIssue): unknown {
 }
 
 /** Fields that the contract does not know are ignored, and named in the log at level debug. */
-export function noteUnknownFields(contract: z.ZodObject): preValidationHookHandler {
+export function logUnknownFields(contract: z.ZodObject): preValidationHookHandler {
   const known = new Set(Object.keys(contract.shape))
   return ({ body, log }, _reply, done) => {
     if (typeof body === 'object' && body !== null && !Array.isArray(body)) {

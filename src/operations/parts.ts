@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { z } from 'zod'
 import type { ConfiguredUser } from '../config.ts'
 import type { RefusalCode } from '../domain/refusals.ts'
-import { answers, type Routes, refusing } from '../http/contracts.ts'
+import { answers, type Routes, refusalContracts } from '../http/contracts.ts'
 import { disconnectSignal } from '../http/disconnect.ts'
 import type { Compiling } from '../inference/constraints/compiling.ts'
 import type { SchemaChecks } from '../schemas/checks.ts'
@@ -79,7 +79,7 @@ export function operation<Body extends z.ZodType, Params extends z.ZodType, Quer
   const hasBody = method === 'POST' || method === 'PUT'
   const response = hasBody
     ? answers(answer, ...refusals)
-    : { 200: answer, ...refusing('entity_forbidden', 'invalid_request', ...refusals) }
+    : { 200: answer, ...refusalContracts('entity_forbidden', 'invalid_request', ...refusals) }
   const plugin: Operation = async (app, parts) => {
     app.route({
       method,

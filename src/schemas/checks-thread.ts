@@ -1,6 +1,6 @@
 import { flushCompileCache } from 'node:module'
-import { giveWay } from '../threads/priority.ts'
-import { ownPort } from '../threads/thread.ts'
+import { lowerThreadPriority } from '../threads/priority.ts'
+import { portToParent } from '../threads/thread.ts'
 import type { Validation } from './validator.ts'
 
 export interface CheckQuestion {
@@ -18,8 +18,8 @@ export async function serve(): Promise<void> {
   // Imported here, so that the thread that serves HTTP does not load a validator that it never runs.
   const { createValidator } = await import('./validator.ts')
   flushCompileCache()
-  giveWay()
-  const port = ownPort()
+  lowerThreadPriority()
+  const port = portToParent()
   const validate = createValidator()
   const post = (message: CheckMessage) => port.postMessage(message)
   port.on('message', ({ schema, value }: CheckQuestion) => post(validate(schema, value)))

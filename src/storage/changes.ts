@@ -39,7 +39,7 @@ const mostGroups = 1_000
 /**
  * Collects changes to report together, merged by project, kind and queue. Its size is bounded, however much is written.
  */
-export function createPile() {
+export function createChangeCollector() {
   type Group = Omit<Change, 'ids'> & { ids: Set<string> | null }
   const groups = new Map<string, Group>()
   let isUnknown = false

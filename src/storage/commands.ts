@@ -6,7 +6,7 @@ import { backfillFacts } from './calls/facts.ts'
 import { renameCall, sweepCalls, upsertCalls } from './calls/writes.ts'
 import { beginCopy, clearRows, copyRows, endCopy } from './copying/row-writes.ts'
 import { rebuildEvaluation } from './evaluations/check.ts'
-import { finishColumns, keepColumn } from './evaluations/columns/kept-columns.ts'
+import { finishColumns, keepColumn } from './evaluations/columns/stored-columns.ts'
 import { deriveNext, derivePending } from './evaluations/pending.ts'
 import {
   addEvaluationRun,
@@ -126,13 +126,13 @@ export const commands = {
 } satisfies Record<string, Command<never, unknown>>
 
 /** Commands that accept large texts as bytes shared between threads, on engines that support it. */
-export const takesBytes: ReadonlySet<string> = new Set<keyof typeof commands>(['upsertCalls'])
+export const commandsWithBytes: ReadonlySet<string> = new Set<keyof typeof commands>(['upsertCalls'])
 
 /**
  * Commands that a power cut may undo: parts of work that is answered when its last write is, which also takes the
  * earlier ones to the disk; and work that would simply be done again. They do not wait for the disk.
  */
-export const undoable: ReadonlySet<string> = new Set<keyof typeof commands>([
+export const unflushedCommands: ReadonlySet<string> = new Set<keyof typeof commands>([
   'keepPiece',
   'keepRows',
   'keepEntries',
@@ -149,6 +149,6 @@ export const undoable: ReadonlySet<string> = new Set<keyof typeof commands>([
  * Commands with a list whose items may be written in parts, so that other writes run in between. The answer comes with
  * the last part; a client that gets none sends the whole list again.
  */
-export const divisible: ReadonlySet<string> = new Set<keyof typeof commands>(['upsertCalls'])
+export const divisibleCommands: ReadonlySet<string> = new Set<keyof typeof commands>(['upsertCalls'])
 
 export type Commands = typeof commands

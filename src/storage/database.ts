@@ -4,7 +4,7 @@ import type { Commands } from './commands.ts'
 import type { LongReader } from './transaction.ts'
 
 /** Commands that return whether there is more to do. */
-type BehindCommands = {
+type BackgroundCommands = {
   [Name in keyof Commands]: ReturnType<Commands[Name]> extends Promise<boolean> ? Name : never
 }[keyof Commands]
 
@@ -24,7 +24,10 @@ export interface Database extends LongReader {
    * nothing else writes, repeatedly as long as it returns true. Stops after a fixed number of runs and then resolves to
    * true.
    */
-  writeBehind<Name extends BehindCommands>(name: Name, input: Parameters<Commands[Name]>[1]): Promise<boolean>
+  writeInBackground<Name extends BackgroundCommands>(
+    name: Name,
+    input: Parameters<Commands[Name]>[1],
+  ): Promise<boolean>
   /**
    * Calls the watcher for all writes from now on, also those of other processes. Returns a function that ends the
    * watch.

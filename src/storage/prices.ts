@@ -6,7 +6,7 @@ import { insertInto } from './sql/inserts.ts'
 import type { FieldReading } from './sql/readings.ts'
 import { pageOf } from './sql/rows-in-order.ts'
 import { sortingOf } from './sql/sorting.ts'
-import { allOf, join, listOf, sql, trusted } from './sql/sql.ts'
+import { allOf, join, listOf, rawSql, sql } from './sql/sql.ts'
 import type { Command, Reader } from './transaction.ts'
 
 /** In display order. */
@@ -31,7 +31,7 @@ export type Price = RowOf<typeof kinds>
 
 export const priceFields = namesOf(kinds)
 
-const columns = trusted(priceFields.join(', '))
+const columns = rawSql(priceFields.join(', '))
 
 const insertPrices = insertInto('prices', priceFields)
 
@@ -44,7 +44,7 @@ export const addPrices: Command<readonly Price[], void> = async (tx, prices) => 
 export function readPrices(db: Reader, view: View): Promise<Price[]> {
   const conditions = [sql`project_id = ${view.project}`]
   if (view.query) conditions.push(compileCondition(view.query, fieldsAt('query'), db.dialect))
-  const order = [...sortingOf(view.sort, fieldsAt, db.dialect).order, trusted('id')]
+  const order = [...sortingOf(view.sort, fieldsAt, db.dialect).order, rawSql('id')]
   return db.all<Price>(
     sql`SELECT ${columns} FROM prices WHERE ${allOf(conditions)} ORDER BY ${join(order, ', ')}${pageOf(db.dialect, view)}`,
   )
@@ -54,7 +54,7 @@ export function readPrices(db: Reader, view: View): Promise<Price[]> {
 function fieldsAt(place: string) {
   return (field: string): FieldReading => {
     const kind = Object.hasOwn(kinds, field) ? kinds[field as keyof Price] : undefined
-    if (kind !== undefined) return { kind, sql: trusted(field) }
+    if (kind !== undefined) return { kind, sql: rawSql(field) }
     const accepted = priceFields.join(', ')
     throw refuse('unknown_field', { field: place, given: JSON.stringify(field), accepted })
   }

@@ -40,18 +40,18 @@ export async function allRows<T>(db: LongReader, query: Sql, signal: AbortSignal
 export interface Transaction extends Reader {
   /** Returns the number of changed rows. */
   run(query: Sql): Promise<number>
-  /** Commands that read before they write take turns by this key; an engine with a single writer does nothing here. */
-  turn(key: string): Promise<void>
+  /** Commands that read before they write take this lock first; an engine with a single writer does nothing here. */
+  lock(key: string): Promise<void>
   /**
-   * Waits for the holder of this key's turn, and blocks others that want the turn. Others that share it are not
+   * Waits for the holder of this lock, and blocks others that want it for themselves. Others that share it are not
    * blocked.
    */
-  share(key: string): Promise<void>
+  lockShared(key: string): Promise<void>
   /**
    * Whether nothing else is doing this work now, in any process. If so, it is reserved until the transaction ends,
    * however it ends.
    */
-  alone(work: string): Promise<boolean>
+  tryLock(work: string): Promise<boolean>
   /** Reports a change to the watchers of the record, after the commit. */
   changed(change: Change): void
 }

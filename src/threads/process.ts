@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import { flushCompileCache } from 'node:module'
 import { BudgetExceededError, type Start } from './bounded-worker.ts'
-import { processGivesWay } from './priority.ts'
+import { lowerProcessPriority } from './priority.ts'
 
 interface ProcessOptions {
   entry: URL
@@ -83,7 +83,7 @@ export function answerParent<Question, Answer>(
   answer: (question: Question) => Answer,
   { givesWay = true } = {},
 ): void {
-  if (givesWay) processGivesWay()
+  if (givesWay) lowerProcessPriority()
   process.on('message', (question: Question) => process.send?.(answer(question)))
   // Ctrl+C reaches every process of a terminal. The server finishes its requests first, and this process ends with it.
   process.on('SIGINT', () => undefined)

@@ -71,7 +71,7 @@ export function createSlots({ shared, reserved = 0 }: SlotCounts, queued: QueueB
 }
 
 /** Waits for a slot, but no longer than the time limit of the work; then fails with the error that `late` returns. */
-export async function acquireInTime(
+export async function acquireWithTimeout(
   slots: Slots,
   tenant: string,
   limitMs: number,

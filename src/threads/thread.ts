@@ -45,7 +45,7 @@ export function inThread<Question, Answer>(url: string, heapMb: number): Start<Q
 }
 
 /** Inside such a thread: the port to the thread that started it. */
-export function ownPort(): MessagePort {
+export function portToParent(): MessagePort {
   if (parentPort === null) throw new Error('this runs in a thread of its own')
   return parentPort
 }

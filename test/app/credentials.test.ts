@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { hashKey } from '../../src/domain/keys.ts'
-import { wireOf } from '../../src/http/errors.ts'
+import { apiOf } from '../../src/http/errors.ts'
 import { whole } from '../support/answers.ts'
 import { basic, keys, openApp } from '../support/app.ts'
 import { completeOf, project } from '../support/calls.ts'
@@ -179,9 +179,9 @@ async function assertRefusedEverywhere(headers: Record<string, string>, code: ke
     const message = refusals[code]
     const type = 'authentication_error'
     if (route.method === 'HEAD') assert.equal(answer.body, '', place)
-    else if (wireOf(route.url) === 'openai') {
+    else if (apiOf(route.url) === 'openai') {
       assert.deepEqual(answer.json(), { error: { message, type, param: null, code } }, place)
-    } else if (wireOf(route.url) === 'anthropic') {
+    } else if (apiOf(route.url) === 'anthropic') {
       const error = { type, message, details: { error_code: code } }
       const request_id = answer.headers['x-request-id']
       assert.deepEqual(answer.json(), { type: 'error', error, request_id }, place)

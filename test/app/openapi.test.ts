@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { Validator } from '@seriousme/openapi-schema-validator'
-import { wireOf } from '../../src/http/errors.ts'
+import { apiOf } from '../../src/http/errors.ts'
 import { openApp } from '../support/app.ts'
 import { documentedPath, documentOf, type Operation, type Schema, withoutNull } from '../support/openapi.ts'
 import { openAppWithRoutes } from '../support/routes.ts'
@@ -170,7 +170,7 @@ for (const [path, statuses] of Object.entries({
         openai: ['error'],
         anthropic: ['type', 'error', 'request_id'],
         record: ['reason', 'code', 'detail', 'deleted_at'],
-      }[wireOf(path)]
+      }[apiOf(path)]
       const parts = path === '/ready' && status === '503' ? ['record', 'model', 'models'] : []
       assert.deepEqual(Object.keys(schema?.properties ?? {}), [...members, ...parts])
     }

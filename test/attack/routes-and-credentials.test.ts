@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import fc from 'fast-check'
 import { hashKey } from '../../src/domain/keys.ts'
-import { wireOf } from '../../src/http/errors.ts'
+import { apiOf } from '../../src/http/errors.ts'
 import { keys } from '../support/app.ts'
 import { campaign } from '../support/campaign/length.ts'
 import { addressOf, openAppWithRoutes } from '../support/routes.ts'
@@ -109,7 +109,7 @@ test(`P5: a route accepts right credentials and no others (seed ${campaign.seed}
     if (caller === undefined) assert.equal(answer.statusCode, 401, answer.body)
     if (answer.statusCode !== 401 || route.method === 'HEAD') return
     const { reason, code, error } = answer.json()
-    assert.deepEqual(error === undefined, wireOf(route.url) === 'record')
+    assert.deepEqual(error === undefined, apiOf(route.url) === 'record')
     assert.match(
       error?.code ?? error?.details?.error_code ?? code,
       /^(not_authenticated|(wrong|malformed)_credentials)$/,

@@ -6,7 +6,7 @@ import { copyRecord } from '../../src/storage/copying/copy.ts'
 import type { Database } from '../../src/storage/database.ts'
 import { openRecord } from '../../src/storage/open.ts'
 import { hasUnread } from '../../src/storage/search/indexing.ts'
-import { sql, trusted } from '../../src/storage/sql/sql.ts'
+import { rawSql, sql } from '../../src/storage/sql/sql.ts'
 import { keys, openApp } from '../support/app.ts'
 import { completeOf } from '../support/calls.ts'
 import { storeOneOfEach } from '../support/one-of-each.ts'
@@ -127,7 +127,7 @@ test('what changed in the part that was already copied is copied again', async (
   const table = { name: 'object_tags', columns: ['project_id', 'object_id', 'digest', 'tag'], key: [] }
   await target.write('copyRows', { table, rows: rows.map((row) => [...row, 'tag']) })
   await copyRecord(source, target, copying('here'))
-  const tags = trusted('SELECT project_id, object_id, digest, tag FROM object_tags')
+  const tags = rawSql('SELECT project_id, object_id, digest, tag FROM object_tags')
   assert.deepEqual(await target.all(tags), await source.all(tags))
 })
 

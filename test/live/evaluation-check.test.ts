@@ -46,7 +46,7 @@ test('`heddle db check` finds results that differ from the calls, and derives th
     'pending results are not damage',
   )
   const behind = await openSqlite({ file })
-  while (await behind.writeBehind('deriveNext', { limit: 50, now: now() }));
+  while (await behind.writeInBackground('deriveNext', { limit: 50, now: now() }));
   await behind.close()
   const check = (...options: string[]) => runHeddle(['db', 'check', ...options], { HEDDLE_DATA: folder })
 

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import fc from 'fast-check'
 import { now } from '../../src/domain/time.ts'
-import { startKeepingColumns } from '../../src/operations/evaluations/keep-behind.ts'
+import { startStoringColumns } from '../../src/operations/evaluations/store-columns-in-background.ts'
 import type { Database } from '../../src/storage/database.ts'
 import { checkEvaluation } from '../../src/storage/evaluations/check.ts'
-import { findUnkept, headerName } from '../../src/storage/evaluations/columns/gather.ts'
-import { keepColumns } from '../../src/storage/evaluations/columns/keeping.ts'
+import { findUnstored, headerName } from '../../src/storage/evaluations/columns/gather.ts'
+import { storeColumns } from '../../src/storage/evaluations/columns/store-columns.ts'
 import { readRowSets } from '../../src/storage/evaluations/row-sets.ts'
 import { sql } from '../../src/storage/sql/sql.ts'
 import { openApp, type TestApp } from '../support/app.ts'
@@ -53,7 +53,7 @@ function trialsOf(project: string, scored: readonly Scored[], first = 0) {
 
 async function keepAll(db: Database, project: string): Promise<void> {
   for (const set of await readRowSets(db, project, evaluations)) {
-    assert.equal(await keepColumns(db, { project_id: project, ...set }, signal), true)
+    assert.equal(await storeColumns(db, { project_id: project, ...set }, signal), true)
   }
 }
 
@@ -243,10 +243,10 @@ for (const driver of allDrivers()) {
       await db.write('upsertCalls', trialsOf(project, all))
       const ids = all.map((_, n) => `trial-${n}`)
       await db.write('derivePending', { project_id: project, trial_ids: ids, now: startedAt })
-      assert.equal((await findUnkept(db, 10)).length, 1)
-      const keeping = startKeepingColumns(db, (error) => assert.fail(error as Error))
+      assert.equal((await findUnstored(db, 10)).length, 1)
+      const keeping = startStoringColumns(db, (error) => assert.fail(error as Error))
       t.after(() => keeping.stop())
-      await until('the columns are kept', async () => (await findUnkept(db, 10)).length === 0)
+      await until('the columns are kept', async () => (await findUnstored(db, 10)).length === 0)
     })
   })
 }

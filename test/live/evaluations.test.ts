@@ -10,7 +10,7 @@ import { ResultsBody } from '../../src/operations/evaluations/results-contract.t
 import type { CallPart } from '../../src/storage/calls/parts.ts'
 import type { Database } from '../../src/storage/database.ts'
 import { checkEvaluation } from '../../src/storage/evaluations/check.ts'
-import { keepColumns } from '../../src/storage/evaluations/columns/keeping.ts'
+import { storeColumns } from '../../src/storage/evaluations/columns/store-columns.ts'
 import { readRowSets } from '../../src/storage/evaluations/row-sets.ts'
 import { sql } from '../../src/storage/sql/sql.ts'
 import { keys, openApp } from '../support/app.ts'
@@ -240,7 +240,7 @@ async function assertSame(db: Database, project: string, requests: readonly Resu
   // The same again from their columns.
   const signal = new AbortController().signal
   for (const set of await readRowSets(db, project, evaluations)) {
-    await keepColumns(db, { project_id: project, ...set }, signal)
+    await storeColumns(db, { project_id: project, ...set }, signal)
   }
   for (const request of requests) {
     assert.deepEqual(

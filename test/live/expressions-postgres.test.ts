@@ -11,7 +11,7 @@ import { createStatements } from '../../src/storage/engines/postgres/statements.
 import { compileCondition } from '../../src/storage/sql/conditions.ts'
 import type { Dialect } from '../../src/storage/sql/dialect.ts'
 import { compileOrder, compileSorting } from '../../src/storage/sql/sorting.ts'
-import { join, nothing, type Sql, sql, trusted } from '../../src/storage/sql/sql.ts'
+import { emptySql, join, rawSql, type Sql, sql } from '../../src/storage/sql/sql.ts'
 import {
   constantQueries,
   everyColumn,
@@ -146,9 +146,9 @@ test('rows are sorted in PostgreSQL as in memory', async () => {
       { order: compileOrder(reading, direction, postgresDialect) },
       compileSorting([{ reading, direction }], postgresDialect),
     ]
-    for (const { order, source = nothing } of sortings) {
+    for (const { order, source = emptySql } of sortings) {
       const found = await read(
-        sql`SELECT id FROM sample${source} ORDER BY ${join([...order, trusted('id')], ', ')}`,
+        sql`SELECT id FROM sample${source} ORDER BY ${join([...order, rawSql('id')], ', ')}`,
       )
       assert.deepEqual(
         found.map(([id]) => id),

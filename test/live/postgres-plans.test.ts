@@ -3,7 +3,7 @@ import { after, before, describe, test } from 'node:test'
 import pg from 'pg'
 import { now } from '../../src/domain/time.ts'
 import type { Database } from '../../src/storage/database.ts'
-import { keepColumns } from '../../src/storage/evaluations/columns/keeping.ts'
+import { storeColumns } from '../../src/storage/evaluations/columns/store-columns.ts'
 import { readRowSets } from '../../src/storage/evaluations/row-sets.ts'
 import { readTrials } from '../../src/storage/evaluations/trials.ts'
 import { openRecord } from '../../src/storage/open.ts'
@@ -260,7 +260,7 @@ describe('plans of queries on PostgreSQL', () => {
     await ask('/views/rank', { ...runs, row_digest: digest })
     for (const set of await readRowSets(db, project, runs.evaluation_call_ids)) {
       assert.equal(
-        await keepColumns(record, { project_id: project, ...set }, new AbortController().signal),
+        await storeColumns(record, { project_id: project, ...set }, new AbortController().signal),
         true,
       )
     }
@@ -279,7 +279,7 @@ describe('plans of queries on PostgreSQL', () => {
       step_seconds: 3600,
       by: 'op',
     })
-    while (await db.writeBehind('indexCalls', { limit: 64, characters: 1 << 20 })) asked()
+    while (await db.writeInBackground('indexCalls', { limit: 64, characters: 1 << 20 })) asked()
     asked()
     await ask('/views/search', { text: 'chat' })
     await ask('/views/search', { text: '"a b" -c', query: literal('op_name', '$eq', 'chat'), after: '5' })

@@ -390,7 +390,7 @@ describe('writes', () => {
     await withStore({ connections: 8 }, async (store) => {
       const next = () =>
         store.write('act', async (tx) => {
-          await tx.turn('counter')
+          await tx.lock('counter')
           const last = await tx.get<{ n: number | null }>(sql`SELECT max(n) AS n FROM things`)
           const n = (last?.n ?? 0) + 1
           await tx.run(sql`INSERT INTO things (id, n) VALUES (${`${n}`}, ${n})`)

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { Readable } from 'node:stream'
 import { describe, type TestContext, test } from 'node:test'
 import Fastify from 'fastify'
-import { cutStalledClients } from '../../src/http/streams/stalled-clients.ts'
+import { disconnectStalledClients } from '../../src/http/streams/stalled-clients.ts'
 import { basic, keys, openApp } from '../support/app.ts'
 import { project, startOf } from '../support/calls.ts'
 import { fileForm, formType } from '../support/forms.ts'
@@ -60,7 +60,7 @@ describe('a client that does not read its answer is cut off', () => {
 test('a client is not cut off while the rest of its answer is not ready', async (t) => {
   const app = Fastify()
   t.after(() => app.close())
-  cutStalledClients(app, 20)
+  disconnectStalledClients(app, 20)
   app.get('/', (_request, reply) => {
     async function* slowly() {
       yield 'one '

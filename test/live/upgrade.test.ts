@@ -118,7 +118,7 @@ async function hasFacts(
   }
   const expected = calls.map(({ id, summary }) => [id, (summary as { weave: Thing }).weave.status])
   assert.deepEqual(await statuses(), { isDeriving: true, statuses: expected })
-  while (await db.writeBehind('backfillFacts', { limit: 2, characters: 10 }));
+  while (await db.writeInBackground('backfillFacts', { limit: 2, characters: 10 }));
   assert.deepEqual(await statuses(), { isDeriving: false, statuses: expected })
   const ended = await db.all<Thing>(
     sql`SELECT status, op FROM calls WHERE ended_at IS NOT NULL AND started_at IS NOT NULL AND swept_at IS NULL`,

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { type CallRow, selectCalls } from '../../src/storage/calls/calls.ts'
 import type { CallEnd, CallPart, CallStart } from '../../src/storage/calls/parts.ts'
 import type { Database } from '../../src/storage/database.ts'
-import { sql, trusted } from '../../src/storage/sql/sql.ts'
+import { rawSql, sql } from '../../src/storage/sql/sql.ts'
 
 /** Parts of calls as the store accepts them; a test overrides what matters to it. */
 
@@ -114,7 +114,7 @@ export function streamOfCalls(
   const query = {
     projectId: project,
     conditions: [],
-    order: [trusted('started_at'), trusted('id')],
+    order: [rawSql('started_at'), rawSql('id')],
     limit,
     offset,
   }

@@ -1,9 +1,9 @@
 import type { CheckMessage, CheckQuestion } from '../../src/schemas/checks-thread.ts'
-import { ownPort } from '../../src/threads/thread.ts'
+import { portToParent } from '../../src/threads/thread.ts'
 
 /** Answers one question and exits on the next one, or at once if the question asks for that. */
 export async function serve(): Promise<void> {
-  const port = ownPort()
+  const port = portToParent()
   const post = (message: CheckMessage) => port.postMessage(message)
   let answered = 0
   port.on('message', ({ value }: CheckQuestion) => {

@@ -8,7 +8,7 @@ import { JsonNumber } from '../../src/domain/json/lossless.ts'
 import { Refusal, refuse } from '../../src/domain/refusals.ts'
 import { compareText, storableText } from '../../src/domain/text.ts'
 import type { FieldResolver } from '../../src/storage/sql/readings.ts'
-import { trusted } from '../../src/storage/sql/sql.ts'
+import { rawSql } from '../../src/storage/sql/sql.ts'
 
 /** A table with a column of every kind, and random rows, fields and expressions for it. */
 export interface Row {
@@ -21,10 +21,10 @@ export interface Row {
 
 export const fieldOf: FieldResolver = (field) => {
   const [column = '', ...path] = splitPath(field)
-  if (column === 'data') return { kind: 'json', column: trusted('data'), path }
-  if (field === 'name') return { kind: 'text', sql: trusted('name') }
-  if (field === 'amount' || field === 'count') return { kind: 'number', sql: trusted(field) }
-  if (field === 'at') return { kind: 'time', sql: trusted('at') }
+  if (column === 'data') return { kind: 'json', column: rawSql('data'), path }
+  if (field === 'name') return { kind: 'text', sql: rawSql('name') }
+  if (field === 'amount' || field === 'count') return { kind: 'number', sql: rawSql(field) }
+  if (field === 'at') return { kind: 'time', sql: rawSql('at') }
   throw refuse('unknown_field', { field: 'query', given: field, accepted: 'name, amount, count, at, data' })
 }
 

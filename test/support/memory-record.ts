@@ -37,12 +37,12 @@ export function openMemoryRecord(): Database {
     if (closing) throw refuse('stopping')
     return connection
   }
-  async function written<T>(name: string, input: unknown, behind?: true): Promise<T> {
+  async function written<T>(name: string, input: unknown, isBackground?: true): Promise<T> {
     stillOpen()
     const answer = Promise.withResolvers<unknown>()
     const id = ++lastId
     pending.set(id, answer)
-    writer.submit([{ id, name, input, ...(behind && { behind }) }])
+    writer.submit([{ id, name, input, ...(isBackground && { isBackground }) }])
     return answer.promise as Promise<T>
   }
 
@@ -51,7 +51,7 @@ export function openMemoryRecord(): Database {
     all: async (query) => stillOpen().all(query),
     get: async (query) => stillOpen().get(query),
     write: (name, input) => written(name, input),
-    writeBehind: (name, input) => written(name, input, true),
+    writeInBackground: (name, input) => written(name, input, true),
     async *stream<T>(...[query, { signal, rows = 200 }]: Parameters<Database['stream']>) {
       signal.throwIfAborted()
       const all = stillOpen().all<T>(query)

@@ -33,9 +33,9 @@ export function openWithPlans(t: { after(close: () => void): void }): PlannedRec
       all: async (query) => connection.all(noted(query)),
       get: async (query) => connection.get(noted(query)),
       run: async (query) => connection.run(noted(query)),
-      turn: async () => {},
-      share: async () => {},
-      alone: async () => true,
+      lock: async () => {},
+      lockShared: async () => {},
+      tryLock: async () => true,
       changed: () => {},
     },
     plans() {

@@ -1,5 +1,5 @@
 import type { Database } from '../../src/storage/database.ts'
-import { sql, trusted } from '../../src/storage/sql/sql.ts'
+import { rawSql, sql } from '../../src/storage/sql/sql.ts'
 
 /** A full-text index has tables of its own, which have the contents of search_entries in a form of SQLite's. */
 const tablesOf = {
@@ -27,11 +27,11 @@ export async function dumpOf(
   isLeftOut: (project: string) => boolean,
   leftOut: readonly string[] = notedOfRequests,
 ): Promise<Record<string, string[]>> {
-  const tables = await db.all<{ name: string }>(trusted(tablesOf[db.dialect.engine]))
+  const tables = await db.all<{ name: string }>(rawSql(tablesOf[db.dialect.engine]))
   const dump: Record<string, string[]> = {}
   for (const { name } of tables) {
     if (leftOut.includes(name)) continue
-    const rows = await db.all<{ project_id?: string }>(sql`SELECT * FROM ${trusted(`"${name}"`)}`)
+    const rows = await db.all<{ project_id?: string }>(sql`SELECT * FROM ${rawSql(`"${name}"`)}`)
     const kept = rows.filter(({ project_id }) => project_id === undefined || !isLeftOut(project_id))
     dump[name] = kept.map((row) => JSON.stringify(row)).sort()
   }

@@ -1,7 +1,7 @@
 import type { AnnotationState } from '../../src/domain/annotation-states.ts'
 import type { Database } from '../../src/storage/database.ts'
 import { type SeenItem, streamItems } from '../../src/storage/queues/items.ts'
-import type { HandedItem, NextItem } from '../../src/storage/queues/progress.ts'
+import type { AssignedItem, NextItem } from '../../src/storage/queues/progress.ts'
 import { countItems, type Queue, type QueueCount } from '../../src/storage/queues/queues.ts'
 import { newProject, secondMicros, startedAt, wholePart } from './call-parts.ts'
 import { collect, viewIn } from './views.ts'
@@ -32,7 +32,7 @@ export interface StoredQueue {
   project: string
   add(callIds: readonly string[], by?: string): ReturnType<typeof addCalls>
   say(itemId: string, annotator: string, state: AnnotationState, now?: number): Promise<SeenItem>
-  next(annotator: string, fields?: Partial<NextItem>): Promise<HandedItem>
+  next(annotator: string, fields?: Partial<NextItem>): Promise<AssignedItem>
   /** In the order of the queue, as one annotator sees them. */
   items(annotator?: string): Promise<SeenItem[]>
   counts(): Promise<QueueCount[]>

@@ -47,7 +47,7 @@ const { browser, open, served } = await pageTests(
       const call_ids = [idOf('chat', 1), idOf('search', 300)]
       const added = await page.post(`/annotation_queues/${queue}/items`, { project_id: project, call_ids })
       assert.equal(added.status, 200, added.text)
-      while (await page.database.writeBehind('indexCalls', { limit: 100, characters: 1 << 20 }));
+      while (await page.database.writeInBackground('indexCalls', { limit: 100, characters: 1 << 20 }));
       return { queue }
     },
   },

@@ -37,7 +37,7 @@ async function fill(page: PageApp) {
   const call_ids = chats.map(({ id }) => id)
   const added = await page.post(`/annotation_queues/${queue}/items`, { project_id: project, call_ids })
   assert.equal(added.status, 200, added.text)
-  while (await page.database.writeBehind('indexCalls', { limit: 100, characters: 1 << 20 }));
+  while (await page.database.writeInBackground('indexCalls', { limit: 100, characters: 1 << 20 }));
   return { queue }
 }
 

@@ -12,7 +12,7 @@ const list = '/ui/acme/qa/calls'
 const evil = '<img src=x onerror="document.title=`taken`"> <mark>refund</mark>'
 
 const indexAll = async ({ database }: TestApp) => {
-  while (await database.writeBehind('indexCalls', { limit: 100, characters: 1 << 20 }));
+  while (await database.writeInBackground('indexCalls', { limit: 100, characters: 1 << 20 }));
 }
 
 const { open, served } = await pageTests(

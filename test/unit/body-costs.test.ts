@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import { z } from 'zod'
 import { Refusal } from '../../src/domain/refusals.ts'
 import { readBody } from '../../src/http/read-body.ts'
-import { fitted } from '../../src/http/validation.ts'
+import { parseOrRefuse } from '../../src/http/validation.ts'
 import { bodyContracts } from '../../src/large-bodies.ts'
 import { pack } from '../../src/threads/handover.ts'
 
@@ -100,7 +100,7 @@ for (const [name, contract] of bodies) {
         const body = Buffer.from(bodyWith(path, textOf(shape)))
         const before = threadCpuUsage()
         try {
-          pack(fitted(contract, readBody(body, contract), 'body'))
+          pack(parseOrRefuse(contract, readBody(body, contract), 'body'))
         } catch (error) {
           if (!(error instanceof Refusal)) throw error
         }

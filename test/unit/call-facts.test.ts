@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { endFacts, opOf, startFacts } from '../../src/domain/call-facts/facts.ts'
-import { answeredIn, askedIn, modelIn } from '../../src/domain/call-facts/preview.ts'
+import { answerPreview, modelIn, requestPreview } from '../../src/domain/call-facts/preview.ts'
 
 const user = (content: unknown) => ({ role: 'user', content })
 
@@ -28,7 +28,7 @@ for (const [name, inputs, preview] of [
   ['nothing', {}, '{}'],
 ] as [string, object, string][]) {
   test(`the preview of inputs: ${name}`, () => {
-    assert.equal(askedIn(JSON.stringify(inputs)).preview, preview)
+    assert.equal(requestPreview(JSON.stringify(inputs)).preview, preview)
   })
 }
 
@@ -75,7 +75,7 @@ for (const [name, output, preview] of [
   ['a list', [1, 2], '[1,2]'],
 ] as [string, unknown, string | null][]) {
   test(`the preview of an output: ${name}`, () => {
-    assert.equal(answeredIn(JSON.stringify(output)), preview)
+    assert.equal(answerPreview(JSON.stringify(output)), preview)
   })
 }
 
@@ -120,7 +120,7 @@ test('the model of inputs is the same whether they are searched or parsed', () =
     .map((members) => `{${members.map((member) => member.join(':')).join()}}`)
   fc.assert(
     fc.property(fc.oneof(object, value), (json) => {
-      assert.equal(modelIn(json), askedIn(json).model)
+      assert.equal(modelIn(json), requestPreview(json).model)
     }),
   )
   assert.equal(modelIn('{"m\\u006fdel":"a","messages":[{"model":"b"}],"model":"c"}'), 'c')

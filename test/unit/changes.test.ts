@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createModels } from '../../src/inference/registry.ts'
-import { createEventHub, type Told } from '../../src/operations/events/hub.ts'
-import { type Change, createPile, createWatchers } from '../../src/storage/changes.ts'
+import { createEventHub, type StreamEvent } from '../../src/operations/events/hub.ts'
+import { type Change, createChangeCollector, createWatchers } from '../../src/storage/changes.ts'
 import { payloadOf } from '../../src/storage/engines/postgres/notices.ts'
 
 const call = (project: string, ...ids: string[]): Change => ({ project, kind: 'call', ids })
 
 test('changes that pile up are reported once per project and kind, with each id once', () => {
-  const pile = createPile()
+  const pile = createChangeCollector()
   pile.add([call('a/b', '1', '2'), call('a/c', '1'), { ...call('a/b', '9'), kind: 'feedback' }])
   pile.add([call('a/b', '2', '3')])
   assert.deepEqual(pile.take(), [
@@ -20,7 +20,7 @@ test('changes that pile up are reported once per project and kind, with each id 
 })
 
 test('a pile is bounded: too many ids are left out, and too many projects become unknown', () => {
-  const pile = createPile()
+  const pile = createChangeCollector()
   for (let id = 0; id < 5_000; id++) pile.add([call('a/b', String(id))])
   assert.deepEqual(pile.take(), [{ project: 'a/b', kind: 'call', ids: null }])
   for (let project = 0; project < 5_000; project++) pile.add([call(`a/${project}`, '1')])
@@ -47,8 +47,8 @@ test('a follower that is too far behind gets one resync event and continues from
   const leaving = new AbortController()
   const [slow, quick] = [0, 1].map(() =>
     hub.follow({ after: undefined, sees: () => true, signal: leaving.signal }),
-  ) as [AsyncGenerator<Told>, AsyncGenerator<Told>]
-  const next = async (stream: AsyncGenerator<Told>) => (await stream.next()).value as Told
+  ) as [AsyncGenerator<StreamEvent>, AsyncGenerator<StreamEvent>]
+  const next = async (stream: AsyncGenerator<StreamEvent>) => (await stream.next()).value as StreamEvent
   assert.equal((await next(slow)).name, 'open')
   assert.equal((await next(quick)).name, 'open')
   for (const half of [0, 1]) {

@@ -9,7 +9,7 @@ import { boundedCondition } from '../../src/storage/engines/sqlite/row-memory.ts
 import { compileCondition } from '../../src/storage/sql/conditions.ts'
 import type { DocumentCondition } from '../../src/storage/sql/dialect.ts'
 import { compileOrder } from '../../src/storage/sql/sorting.ts'
-import { trusted } from '../../src/storage/sql/sql.ts'
+import { rawSql } from '../../src/storage/sql/sql.ts'
 import { stringSearch } from '../../src/storage/sql/string-search.ts'
 import { fieldAt, fieldOf } from '../support/expression-samples.ts'
 
@@ -191,7 +191,7 @@ test('a query can be stopped while it evaluates one row', () => {
   const judge = stoppable.prepare(`SELECT ${text} FROM (SELECT '{"a":1}' AS data)`)
   assert.throws(() => judge.get(values), /enough/)
   assert.equal(questions, 4)
-  const sought = sqliteDialect.containsString(trusted('data'), stringSearch(['a'], []))
+  const sought = sqliteDialect.containsString(rawSql('data'), stringSearch(['a'], []))
   const strings = JSON.stringify(Array.from({ length: 20_000 }, () => ''))
   const mentions = stoppable.prepare(`SELECT ${sought.text} FROM (SELECT ? || '"a' AS data)`)
   assert.throws(() => mentions.get([...sought.values, `${strings.slice(0, -1)},"b a"]`]), /enough/)

@@ -13,8 +13,10 @@ import { deleteObjects, keepObject, readValues, readVersions } from '../../src/s
 import { takeNextItem } from '../../src/storage/queues/progress.ts'
 import { addQueue } from '../../src/storage/queues/queues.ts'
 import { compileCondition } from '../../src/storage/sql/conditions.ts'
-import { sql, trusted } from '../../src/storage/sql/sql.ts'
+
+import { rawSql, sql } from '../../src/storage/sql/sql.ts'
 import { openWithPlans } from '../support/query-plans.ts'
+
 import { queueRow } from '../support/stored-queues.ts'
 
 const project = 'acme/qa'
@@ -28,7 +30,7 @@ test('statements are not planned anew for the values of parameters, and give the
     prepared.push(text)
     return prepare.call(connection.handle, text)
   })
-  connection.run(trusted('CREATE TABLE things (number INTEGER, text TEXT)'))
+  connection.run(rawSql('CREATE TABLE things (number INTEGER, text TEXT)'))
   connection.run(sql`INSERT INTO things (number, text) VALUES (${1}, ${'one'}), (${2}, ${null})`)
   connection.run(sql`UPDATE things SET number = ${7} WHERE text IS ${null}`)
   const found = (number: number | string, text: string | null) =>
@@ -46,10 +48,10 @@ test('the feedback of an object is found by its ref and sorted', (t) => {
   const { tx, planOf } = openWithPlans(t)
   const asked = '{"$expr":{"$eq":[{"$getField":"svc_ref"},{"$literal":"weave:///acme/qa/call/1"}]}}'
   const conditions = [compileCondition(parseExpressionText(asked), feedbackFields('query'), tx.dialect)]
-  const order = [trusted('created_at'), trusted('id')]
+  const order = [rawSql('created_at'), rawSql('id')]
   const query = { projectId: project, conditions, order, limit: null, offset: 0 }
   const byRef = 'INDEX feedback_of_ref (project_id=? AND svc_ref=?)'
-  assert.deepEqual(planOf(selectFeedback(tx, query, [trusted('payload')])), [
+  assert.deepEqual(planOf(selectFeedback(tx, query, [rawSql('payload')])), [
     'CO-ROUTINE found',
     `SEARCH feedback USING COVERING ${byRef}`,
     'SCAN found',
@@ -60,7 +62,7 @@ test('the feedback of an object is found by its ref and sorted', (t) => {
 
 test('the values of a list are looked up by key, whatever its length and the order', (t) => {
   const { tx, planOf } = openWithPlans(t)
-  const order = [trusted('started_at ASC'), trusted('id ASC')]
+  const order = [rawSql('started_at ASC'), rawSql('id ASC')]
   const page = { projectId: project, limit: null, offset: 0 }
   for (const length of [1, 2, 5, 100]) {
     const values = Array.from({ length }, (_, i) => `x${i}`)
@@ -85,8 +87,8 @@ test('the values of a list are looked up by key, whatever its length and the ord
         tx.dialect,
       ),
     ]
-    const said = { ...page, conditions, order: [trusted('created_at'), trusted('id')] }
-    const plan = planOf(selectFeedback(tx, said, [trusted('payload')]))
+    const said = { ...page, conditions, order: [rawSql('created_at'), rawSql('id')] }
+    const plan = planOf(selectFeedback(tx, said, [rawSql('payload')]))
     assert.ok(
       plan.some((step) => step.endsWith('feedback_of_ref (project_id=? AND svc_ref=?)')),
       plan.join('\n'),
@@ -96,7 +98,7 @@ test('the values of a list are looked up by key, whatever its length and the ord
 
 test('only keys are sorted, and then the rows are read one by one', (t) => {
   const { tx, planOf } = openWithPlans(t)
-  const query = { projectId: project, conditions: [], order: [trusted('op_name')], limit: null, offset: 0 }
+  const query = { projectId: project, conditions: [], order: [rawSql('op_name')], limit: null, offset: 0 }
   const columns = { large: new Set(['inputs'] as const), totalStorageSize: false }
   assert.deepEqual(planOf(selectCalls(tx, query, columns, 1)), [
     'CO-ROUTINE found',

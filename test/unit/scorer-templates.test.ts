@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { JsonText } from '../../src/domain/json/text.ts'
-import { callValues, flawOfField } from '../../src/operations/scorers/call-values.ts'
+import { callValues, invalidFieldReason } from '../../src/operations/scorers/call-values.ts'
 import { fieldsOfTemplate, parseTemplate } from '../../src/operations/scorers/template.ts'
 
 const partsOf = (template: string) => {
@@ -70,9 +70,9 @@ test('the values of a call are found by paths and names, and numbers keep their 
 
 test('a path that leads to no field of a call is reported', () => {
   for (const path of ['inputs', 'output.choices.0.message.content', 'op_name', 'summary.weave.status']) {
-    assert.equal(flawOfField(path), undefined, path)
+    assert.equal(invalidFieldReason(path), undefined, path)
   }
   for (const path of ['outputs.text', 'op_name.x', 'question', '__proto__', 'feedback.[x].payload']) {
-    assert.match(flawOfField(path)?.why ?? '', /is not a field/, path)
+    assert.match(invalidFieldReason(path)?.why ?? '', /is not a field/, path)
   }
 })

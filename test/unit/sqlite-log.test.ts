@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { connect } from '../../src/storage/engines/sqlite/connection.ts'
-import { createLogLook } from '../../src/storage/engines/sqlite/log.ts'
+import { createLogCheck } from '../../src/storage/engines/sqlite/log.ts'
 import { newFolder } from '../support/server.ts'
 
 const passive = 'wal_checkpoint(PASSIVE)'
@@ -23,7 +23,7 @@ async function open(t: TestContext) {
     return pragma(text, options)
   }
   writer.exec('CREATE TABLE kept (bytes BLOB)')
-  const isLong = createLogLook(writer, { long: 20, large: 60 })
+  const isLong = createLogCheck(writer, { long: 20, large: 60 })
   const insert = writer.prepare('INSERT INTO kept VALUES (zeroblob(?))')
   const logOf = () => {
     const [found] = pragma('wal_checkpoint(NOOP)') as [{ log: number; checkpointed: number }]

@@ -70,7 +70,12 @@ const trialsOwed = (id: number, count: number): Job => ({
   name: 'upsertCalls',
   input: Array.from({ length: count }, (_, n) => wholePart('acme/qa', `t${n}`, { parent_id: 'e1', op_name })),
 })
-const oneByOne = (id: number): Job => ({ id, name: 'deriveNext', input: { limit: 1, now: 1 }, behind: true })
+const oneByOne = (id: number): Job => ({
+  id,
+  name: 'deriveNext',
+  input: { limit: 1, now: 1 },
+  isBackground: true,
+})
 const probe = (id: number): Job => ({ id, name: 'probe', input: { at: 1 } })
 
 test('a deferrable write lets all others go first, also those that arrive while it runs', async (t) => {

@@ -2,7 +2,7 @@ import { parseNumber } from '../expressions/numbers.ts'
 import { membersOf } from '../json/scan.ts'
 import { storableText } from '../text.ts'
 import { briefly, isObject, type Members } from './brief.ts'
-import { answeredIn, askedIn, isPreviewKept, modelIn } from './preview.ts'
+import { answerPreview, isPreviewStored, modelIn, requestPreview } from './preview.ts'
 
 /** The longest name in bytes that lists and charts group by, because it must fit into an index. */
 const longestName = 400
@@ -18,8 +18,8 @@ export interface StartFacts {
 export const startFactNames = ['op', 'asked_model', 'input_preview'] as const satisfies (keyof StartFacts)[]
 
 export function startFacts({ op_name, inputs }: { op_name: string; inputs: string }): StartFacts {
-  const { model, preview } = isPreviewKept(inputs)
-    ? askedIn(inputs)
+  const { model, preview } = isPreviewStored(inputs)
+    ? requestPreview(inputs)
     : { model: modelIn(inputs), preview: null }
   return { op: opOf(op_name), asked_model: model && shortName(model), input_preview: preview }
 }
@@ -68,7 +68,7 @@ export function endFacts(end: {
     status: exception ? 'error' : hasErrors(status_counts) ? 'descendant_error' : 'success',
     ...usageIn(isObject(usage) ? usage : {}),
     first_token_us: ms === undefined ? null : Math.round(ms * 1000),
-    output_preview: output !== null && isPreviewKept(output) ? answeredIn(output) : null,
+    output_preview: output !== null && isPreviewStored(output) ? answerPreview(output) : null,
   }
 }
 

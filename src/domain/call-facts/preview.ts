@@ -8,21 +8,21 @@ const longest = 160
  * Inputs or an output up to this many characters are read when a list shows them, and no preview is stored: making one
  * for each call that is written would cost more.
  */
-const longestUnkept = 4096
+const longestWithoutPreview = 4096
 
 /** The most bytes that such a text can have. */
-export const unkeptBytes = longestUnkept * 3
+export const maxBytesWithoutPreview = longestWithoutPreview * 3
 
-export const isPreviewKept = (json: string): boolean => json.length > longestUnkept
+export const isPreviewStored = (json: string): boolean => json.length > longestWithoutPreview
 
-interface Asked {
+interface RequestPreview {
   preview: string | null
   /** The model that the request names. */
   model: string | null
 }
 
 /** What was asked: the last user message, in the formats of OpenAI, Anthropic and OpenTelemetry's conventions. */
-export function askedIn(json: string): Asked {
+export function requestPreview(json: string): RequestPreview {
   const inputs = briefly(json)
   if (!isObject(inputs)) return { preview: lineOf(json), model: null }
   const { messages, input, prompt, model } = inputs
@@ -56,7 +56,7 @@ export function modelIn(json: string): string | null {
 }
 
 /** What was answered: the first choice, or the last message. */
-export function answeredIn(json: string): string | null {
+export function answerPreview(json: string): string | null {
   const output = briefly(json)
   if (typeof output === 'string') return lineOf(output)
   if (!isObject(output)) return output === null ? null : lineOf(json)
@@ -67,7 +67,7 @@ function answerOf({ choices, output, messages, content }: Members): string | und
   if (Array.isArray(choices)) {
     const [first] = choices
     if (!isObject(first)) return undefined
-    return isObject(first.message) ? saidBy(first.message) : textOf(first.text)
+    return isObject(first.message) ? messagePreview(first.message) : textOf(first.text)
   }
   for (const list of [output, messages]) if (Array.isArray(list)) return lastOf(list)
   return contentOf(content)
@@ -115,13 +115,13 @@ function lastOf(
     if (!isObject(item)) continue
     // OpenInference wraps each message in an object.
     const message = isObject(item.message) ? item.message : item
-    const said = fits(message) ? saidBy(message) : undefined
+    const said = fits(message) ? messagePreview(message) : undefined
     if (said) return said
   }
   return undefined
 }
 
-function saidBy(message: Members): string | undefined {
+function messagePreview(message: Members): string | undefined {
   const said = contentOf(message.content ?? message.parts) || textOf(message.text)
   if (said) return said
   if (Array.isArray(message.tool_calls)) return calledIn(message.tool_calls[0])

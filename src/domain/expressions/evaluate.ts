@@ -3,7 +3,7 @@ import { formatTime } from '../time.ts'
 import type { Comparator, ConversionTarget, Expression, Literal } from './expression.ts'
 import type { JsonField } from './json-field.ts'
 import { isPresent } from './json-value.ts'
-import { type ComparisonKind, comparisonKind, standingOf, timeOfLiteral } from './kinds.ts'
+import { type ComparisonKind, comparisonKind, operandOf, timeOfLiteral } from './kinds.ts'
 import { compareNumbers, decimalText, type Exact, exact, parseNumber, parseWhole } from './numbers.ts'
 
 /** A field of one row. Times are microseconds. */
@@ -88,7 +88,7 @@ interface Comparison {
 
 function compare({ by, left, right, place }: Comparison, a: Value, read: FieldReader): boolean | null {
   const kindOfField = (field: string) => read(field).kind
-  const kind = comparisonKind(standingOf(left, kindOfField), standingOf(right, kindOfField))
+  const kind = comparisonKind(operandOf(left, kindOfField), operandOf(right, kindOfField))
   const b = resolve(right, read)
   if (kind === 'null') return by === 'eq' ? isNull(a) && isNull(b) : null
   const order = orderOf(kind, a, b, place)

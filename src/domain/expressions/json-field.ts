@@ -14,14 +14,14 @@ export interface JsonField {
 }
 
 /** Characters that the fields of one row may cache together. What does not fit is computed again. */
-export interface Room {
+export interface CacheSpace {
   left: number
 }
 
 export function jsonField(
   json: string | null,
   path: readonly string[],
-  room: Room = { left: Number.POSITIVE_INFINITY },
+  room: CacheSpace = { left: Number.POSITIVE_INFINITY },
 ): JsonField {
   const kept = (work: () => string) => {
     let known: string | undefined

@@ -6,14 +6,14 @@ import type { Expression, Literal } from './expression.ts'
 type FieldKind = 'text' | 'number' | 'time' | 'json'
 
 /** The kind of an operand, and whether it adapts to the other side: a field does, a computed value does not. */
-type Standing =
+type Operand =
   | { role: 'field'; kind: FieldKind }
   | { role: 'literal'; kind: Literal['kind'] }
   | { role: 'computed'; kind: 'text' | 'number' | 'boolean' }
 
 export type ComparisonKind = 'text' | 'number' | 'boolean' | 'time' | 'null'
 
-export function standingOf(expression: Expression, kindOfField: (field: string) => FieldKind): Standing {
+export function operandOf(expression: Expression, kindOfField: (field: string) => FieldKind): Operand {
   switch (expression.op) {
     case 'field':
       return { role: 'field', kind: kindOfField(expression.field) }
@@ -35,11 +35,10 @@ const conversionKinds = {
 } as const
 
 /** The kind in which two operands are compared: a converted operand decides, then a literal, then the columns. */
-export function comparisonKind(left: Standing, right: Standing): ComparisonKind {
+export function comparisonKind(left: Operand, right: Operand): ComparisonKind {
   if (left.kind === 'null' || right.kind === 'null') return 'null'
   const sides = [left, right]
-  const kinds = (role: Standing['role']) =>
-    sides.filter((side) => side.role === role).map((side) => side.kind)
+  const kinds = (role: Operand['role']) => sides.filter((side) => side.role === role).map((side) => side.kind)
   const computed = kinds('computed')
   if (computed.length > 0) return strongest(computed)
   if (sides.some((side) => side.role === 'literal')) {
@@ -49,7 +48,7 @@ export function comparisonKind(left: Standing, right: Standing): ComparisonKind 
   return left.kind === 'number' || right.kind === 'number' ? 'number' : 'text'
 }
 
-function strongest(kinds: readonly Standing['kind'][]): 'boolean' | 'number' | 'text' {
+function strongest(kinds: readonly Operand['kind'][]): 'boolean' | 'number' | 'text' {
   if (kinds.includes('boolean')) return 'boolean'
   return kinds.includes('number') ? 'number' : 'text'
 }

@@ -5,7 +5,7 @@ import { storableText } from '../text.ts'
 import type { Comparator, ConversionTarget, Expression, Literal } from './expression.ts'
 import { textOfNumber } from './json-value.ts'
 import { parseNumber } from './numbers.ts'
-import { flawOfPath } from './path.ts'
+import { invalidPathReason } from './path.ts'
 
 /** Bounds that keep the statement, and everything that walks the tree, small. */
 const deepest = 100
@@ -233,7 +233,7 @@ function literalOf(given: unknown, at: string): Literal {
 function fieldOf(value: unknown, at: string): string {
   if (typeof value !== 'string' || value === '')
     throw refused(at, `is ${described(value)}`, 'a path such as "inputs.name"')
-  const flaw = flawOfPath(value)
+  const flaw = invalidPathReason(value)
   if (flaw !== undefined) throw refused(at, flaw.why, flaw.accepted)
   return value
 }

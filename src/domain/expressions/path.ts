@@ -29,7 +29,7 @@ const mostIndexes = 3
  * Why a path cannot be looked up, in the words of a refusal; undefined if it can. Every path from a client is checked
  * here.
  */
-export function flawOfPath(field: string): { why: string; accepted: string } | undefined {
+export function invalidPathReason(field: string): { why: string; accepted: string } | undefined {
   if (field.length > longestField) {
     return { why: `has ${field.length} characters`, accepted: `at most ${longestField}` }
   }
@@ -49,7 +49,7 @@ export function flawOfPath(field: string): { why: string; accepted: string } | u
 
 /** Refuses a path outside of expressions. `place` is where it was given, such as sort_by.0.field. */
 export function checkPath(field: string, place: string): void {
-  const flaw = flawOfPath(field)
+  const flaw = invalidPathReason(field)
   if (flaw === undefined) return
   const shown = JSON.stringify(field.length > 60 ? `${field.slice(0, 60)}…` : field)
   throw refuse('invalid_value', { field: place, given: `${shown} ${flaw.why}`, accepted: flaw.accepted })

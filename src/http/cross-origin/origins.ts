@@ -14,7 +14,7 @@ const rememberedSeconds = 7_200
  * Lets pages of other origins use this server (https://fetch.spec.whatwg.org/#http-cors-protocol). They need a key of
  * their own: cookies are not sent, so they cannot use the session of the page here.
  */
-export function letOriginsIn(app: FastifyInstance, origins: readonly string[]): void {
+export function allowOrigins(app: FastifyInstance, origins: readonly string[]): void {
   if (origins.length === 0) return
   const isEveryone = origins.includes('*')
   const known = new Set(origins)

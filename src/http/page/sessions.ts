@@ -7,9 +7,9 @@ import { refuse } from '../../domain/refusals.ts'
 import { now } from '../../domain/time.ts'
 import type { Database } from '../../storage/database.ts'
 import { type PageSession, readPageSession } from '../../storage/users/page-sessions.ts'
-import { type App, refusing } from '../contracts.ts'
+import { type App, refusalContracts } from '../contracts.ts'
 import { SignedIn, SignIn } from './contract.ts'
-import { halfHeader } from './half-header.ts'
+import { pageSessionHeader } from './session-header.ts'
 
 const cookieName = 'heddle_session'
 
@@ -46,7 +46,7 @@ export function createPageSessions(db: Database): PageSessions {
 
   return {
     async keyHashOf(request) {
-      const half = request.headers[halfHeader]
+      const half = request.headers[pageSessionHeader]
       const secret = cookieOf(request)
       if (typeof half !== 'string' || secret === undefined) return undefined
       const at = now()
@@ -72,7 +72,7 @@ export function createPageSessions(db: Database): PageSessions {
 }
 
 export function hasSession(request: FastifyRequest): boolean {
-  return request.headers[halfHeader] !== undefined && cookieOf(request) !== undefined
+  return request.headers[pageSessionHeader] !== undefined && cookieOf(request) !== undefined
 }
 
 function cookieOf({ raw }: FastifyRequest): string | undefined {
@@ -124,7 +124,7 @@ export function answerSessions(app: App, { db, sessions, version, signIn }: Sess
         body: SignIn,
         response: {
           200: SignedIn,
-          ...refusing(
+          ...refusalContracts(
             'wrong_credentials',
             'too_many_wrong_keys',
             'invalid_request',
@@ -155,7 +155,13 @@ export function answerSessions(app: App, { db, sessions, version, signIn }: Sess
 
   app.get(
     '/ui/session',
-    { schema: { summary: 'Who is signed in', tags: ['page'], response: { 200: SignedIn, ...refusing() } } },
+    {
+      schema: {
+        summary: 'Who is signed in',
+        tags: ['page'],
+        response: { 200: SignedIn, ...refusalContracts() },
+      },
+    },
     async ({ caller }) => shown(caller),
   )
 
@@ -165,7 +171,7 @@ export function answerSessions(app: App, { db, sessions, version, signIn }: Sess
       schema: {
         summary: 'Sign out of the page',
         tags: ['page'],
-        response: { 200: answer('The session has ended.', {}), ...refusing() },
+        response: { 200: answer('The session has ended.', {}), ...refusalContracts() },
       },
     },
     async (request, reply) => {

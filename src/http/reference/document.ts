@@ -54,7 +54,7 @@ function operationIdOf(method: string, url: string): string {
 }
 
 /** A separate app that only the main one calls: it describes these routes at `/docs` and through `swagger()`. */
-export async function openReference(routes: RouteOptions[], version: string): Promise<FastifyInstance> {
+export async function createReferenceApp(routes: RouteOptions[], version: string): Promise<FastifyInstance> {
   const app = Fastify({ exposeHeadRoutes: false })
   app.setValidatorCompiler(() => () => true)
   app.setSerializerCompiler(() => JSON.stringify)
@@ -89,7 +89,7 @@ export async function openReference(routes: RouteOptions[], version: string): Pr
   })
   await app.register(async (described) => {
     for (const { method, url, schema = {}, config = {} } of routes) {
-      described.route({ method, url, schema, config, handler: isNotHere })
+      described.route({ method, url, schema, config, handler: answerNotFound })
     }
   })
   await app.register(swaggerUi, { routePrefix: '/docs', staticCSP: true, logLevel: 'warn' })
@@ -98,6 +98,6 @@ export async function openReference(routes: RouteOptions[], version: string): Pr
 }
 
 /** A path with `..` gets here, too. */
-function isNotHere(_request: FastifyRequest, reply: FastifyReply): void {
+function answerNotFound(_request: FastifyRequest, reply: FastifyReply): void {
   reply.callNotFound()
 }

@@ -23,7 +23,7 @@ export function describeRoutes(app: App, version: string): { serveReference(): v
   })
   let opened: Promise<FastifyInstance> | undefined
   const reference = () => {
-    opened ??= import('./document.ts').then(({ openReference }) => openReference(routes, version))
+    opened ??= import('./document.ts').then(({ createReferenceApp }) => createReferenceApp(routes, version))
     return opened
   }
   app.addHook('onClose', async () => (await opened)?.close())

@@ -2,8 +2,8 @@ import { once } from 'node:events'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Refusal } from '../../domain/refusals.ts'
 import { asRefusal, openAiError } from '../errors.ts'
-import { noteRefusal } from '../request-log.ts'
-import { cutWhenStalled, usualStallTimeoutMs } from './stalled-clients.ts'
+import { logRefusal } from '../request-log.ts'
+import { defaultStallTimeoutMs, disconnectWhenStalled } from './stalled-clients.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -20,7 +20,7 @@ export interface StreamTimes {
 
 /** The default times of event streams; tests pass shorter ones. */
 export function setStreamTimes(app: FastifyInstance, given: Partial<StreamTimes> = {}): StreamTimes {
-  const times = { keepAliveMs: 15_000, stallTimeoutMs: usualStallTimeoutMs, ...given }
+  const times = { keepAliveMs: 15_000, stallTimeoutMs: defaultStallTimeoutMs, ...given }
   app.decorate('streamTimes', times)
   return times
 }
@@ -70,7 +70,7 @@ export async function sendEvents(
   // Events that are ready are sent together with the head: each write to a socket costs more than all the work done
   // here.
   const head = setImmediate(() => raw.flushHeaders())
-  cutWhenStalled(reply, stallTimeoutMs)
+  disconnectWhenStalled(reply, stallTimeoutMs)
   const silence = setTimeout(() => {
     // A client that has not read earlier data does not need a keep-alive.
     if (!raw.destroyed && !raw.writableNeedDrain) raw.write(form.keepAlive)
@@ -92,7 +92,7 @@ export async function sendEvents(
       return
     }
     const refusal = asRefusal(error, reply.request)
-    noteRefusal(reply.log, refusal)
+    logRefusal(reply.log, refusal)
     raw.end(form.failure(refusal, reply.request) + form.end)
   } finally {
     clearImmediate(head)

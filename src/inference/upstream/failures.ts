@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { type Refusal, type RefusalCode, refusals, refuse, refuseAsTold } from '../../domain/refusals.ts'
+import { type Refusal, type RefusalCode, refusals, refuse, refuseWithMessage } from '../../domain/refusals.ts'
 import type { UpstreamKind } from './kinds.ts'
 
 interface ReplyError {
@@ -68,7 +68,7 @@ export function failureOf(error: unknown, kind: UpstreamKind): Refusal {
 function asTold({ code, message, param }: ReplyError): Refusal | undefined {
   if (typeof code !== 'string' || !Object.hasOwn(refusals, code) || typeof message !== 'string')
     return undefined
-  return refuseAsTold(code as RefusalCode, message, typeof param === 'string' ? param : null)
+  return refuseWithMessage(code as RefusalCode, message, typeof param === 'string' ? param : null)
 }
 
 function secondsOf(retryAfter: string | undefined): number {

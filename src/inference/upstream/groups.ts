@@ -1,4 +1,4 @@
-import { Refusal, refuse, refuseAsTold } from '../../domain/refusals.ts'
+import { Refusal, refuse, refuseWithMessage } from '../../domain/refusals.ts'
 import type { Pooled, PoolingAsked } from '../pooling.ts'
 
 /**
@@ -79,5 +79,5 @@ function atPlace(error: unknown, field: string, from: number): unknown {
   const moved = (text: string) =>
     text.replace(place, (_, index: string) => `${field}.${Number(index) + from}`)
   const named = moved(error.field)
-  return named === error.field ? error : refuseAsTold(error.code, moved(error.message), named)
+  return named === error.field ? error : refuseWithMessage(error.code, moved(error.message), named)
 }

@@ -17,7 +17,7 @@ export function startBackfill(db: Database, failed: (error: unknown) => void): B
     failed,
     async run(signal) {
       let hasMore = (await backfillPosition(db)) !== undefined
-      while (hasMore && !signal.aborted) hasMore = await db.writeBehind('backfillFacts', atOnce)
+      while (hasMore && !signal.aborted) hasMore = await db.writeInBackground('backfillFacts', atOnce)
       return doneMs
     },
   })

@@ -14,7 +14,7 @@ const documents = ['inputs', 'output', 'attributes', 'summary']
 const deepest = 8
 
 export function expandedColumns(columns: readonly string[]): ExpandedColumns {
-  const root: Growing = { steps: new Map() }
+  const root: ColumnTree = { steps: new Map() }
   for (const [index, column] of columns.entries()) {
     checkPath(column, `expand_columns.${index}`)
     const path = splitPath(column)
@@ -25,17 +25,17 @@ export function expandedColumns(columns: readonly string[]): ExpandedColumns {
         accepted: 'inputs.…, output, output.…, attributes.…, summary.…',
       })
     }
-    plant(root, column, path)
+    addColumn(root, column, path)
   }
   refuseLongChains(root)
   return root
 }
 
-interface Growing extends ExpandedColumns {
-  steps: Map<string, Growing>
+interface ColumnTree extends ExpandedColumns {
+  steps: Map<string, ColumnTree>
 }
 
-function plant(root: Growing, column: string, path: readonly string[]): void {
+function addColumn(root: ColumnTree, column: string, path: readonly string[]): void {
   let branch = root
   for (const step of path) {
     let next = branch.steps.get(step)

@@ -1,12 +1,12 @@
 import { JsonText } from '../../domain/json/text.ts'
 import { createFold, type FoldedCall } from '../generation/fold.ts'
 import { limitCandidates, logprobShown, promptLogprobsWritten } from '../generation/logprobs.ts'
-import type { AnswerInTheMaking } from '../generation/recorded.ts'
+import type { PartialAnswer } from '../generation/recorded.ts'
 import type { ChatCompletion } from './completion.ts'
 import { finishOf, messageOf } from './message.ts'
 
 /** The whole answer, assembled as its deltas come. */
-export function createAnswer(completion: ChatCompletion, isStream: boolean): AnswerInTheMaking {
+export function createAnswer(completion: ChatCompletion, isStream: boolean): PartialAnswer {
   const { id, head, role, echo, shown } = completion
   const mostCandidates = limitCandidates('top_logprobs', isStream)
   let promptLogprobs: JsonText | undefined

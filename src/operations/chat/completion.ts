@@ -2,15 +2,15 @@ import type { JsonText } from '../../domain/json/text.ts'
 import type { CompileQuestion } from '../../inference/constraints/constraint.ts'
 import type { CallsAsked } from '../../inference/model.ts'
 import { wholeText } from '../../inference/prompt/conversation.ts'
+import { type AnswerOptions, answerOptions } from '../generation/answer-options.ts'
 import { checkPriority, checkSampling, checkStream, wrong } from '../generation/checks.ts'
 import { constraintOf } from '../generation/constraint.ts'
 import { checkConversation, conversationFrom } from '../generation/conversation.ts'
-import { type Asking, type Generation, generate } from '../generation/generation.ts'
+import { type Generation, type GenerationContext, generate } from '../generation/generation.ts'
 import { candidatesOfToken, checkCandidates } from '../generation/logprobs.ts'
 import { checkMetadata } from '../generation/metadata.ts'
 import type { GenerationParts } from '../generation/parts.ts'
 import { requestOf, turnOf } from '../generation/request.ts'
-import { type Shown, shownOf } from '../generation/shown.ts'
 import type { ChatBody } from './contract.ts'
 import { type CallForm, callFormOf, callsOf, toolsOf } from './tools.ts'
 
@@ -25,14 +25,14 @@ export interface ChatCompletion extends Generation {
   callForm: CallForm
   /** The request names the tool to call, for which OpenAI's finish reason is `stop`. */
   isNamed: boolean
-  shown: Shown
+  shown: AnswerOptions
 }
 
 /** Checks everything that can be wrong, in the order of the checks, before the first byte of an answer. */
 export async function beginChat(
   parts: GenerationParts,
   body: ChatBody,
-  asking: Asking,
+  asking: GenerationContext,
 ): Promise<ChatCompletion> {
   const maxTokens = body.max_completion_tokens ?? body.max_tokens ?? undefined
   checkTogether(body, maxTokens)
@@ -67,7 +67,7 @@ export async function beginChat(
     logprobs: body.logprobs ?? false,
     callForm: callFormOf(body),
     isNamed: typeof calls?.choice === 'object',
-    shown: shownOf(body),
+    shown: answerOptions(body),
   }
 }
 

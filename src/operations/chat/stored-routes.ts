@@ -1,4 +1,4 @@
-import { type Routes, refusingOpenAi } from '../../http/contracts.ts'
+import { openAiRefusalContracts, type Routes } from '../../http/contracts.ts'
 import { disconnectSignal } from '../../http/disconnect.ts'
 import { sendJsonList } from '../../http/streams/streamed-answers.ts'
 import type { OperationParts } from '../parts.ts'
@@ -17,7 +17,7 @@ import {
 const tags = ['chat']
 const url = '/v1/chat/completions/:completion_id'
 const params = CompletionPath
-const refusals = refusingOpenAi(
+const refusals = openAiRefusalContracts(
   'entity_forbidden',
   'invalid_request',
   'completion_not_found',
@@ -40,7 +40,7 @@ export const storedRoutes: Routes<OperationParts> = async (app, parts) => {
         querystring: ListQuery,
         response: {
           200: CompletionList,
-          ...refusingOpenAi('entity_forbidden', 'invalid_request', 'query_too_slow'),
+          ...openAiRefusalContracts('entity_forbidden', 'invalid_request', 'query_too_slow'),
         },
       },
     },
@@ -92,7 +92,7 @@ export const storedRoutes: Routes<OperationParts> = async (app, parts) => {
         response: {
           200: StoredCompletion,
           ...refusals,
-          ...refusingOpenAi('malformed_json', 'body_too_large', 'unsupported_media_type'),
+          ...openAiRefusalContracts('malformed_json', 'body_too_large', 'unsupported_media_type'),
         },
       },
     },

@@ -17,7 +17,7 @@ import { type Database, databaseOf } from '../../storage/database.ts'
 import { wrong } from '../generation/checks.ts'
 import { checkMetadata } from '../generation/metadata.ts'
 import type { Recorder } from '../recording/answer.ts'
-import { placeOf, projectHeader } from '../recording/place.ts'
+import { projectHeader, recordingTarget } from '../recording/target-headers.ts'
 import type { ListQuery, MessagesQuery, UpdateBody } from './stored-contract.ts'
 
 interface StoredParts {
@@ -42,7 +42,7 @@ export function storedCompletions({ db, recorder }: StoredParts) {
    * The record, read and written as the caller's tenant, and the project of the request. Refuses without access to it.
    */
   function own({ caller, headers }: Asked) {
-    const { project } = placeOf(caller, headers)
+    const { project } = recordingTarget(caller, headers)
     requireAccess(caller, project, projectHeader)
     return { own: databaseOf(caller.name, db), project }
   }

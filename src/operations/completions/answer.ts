@@ -3,16 +3,16 @@ import { JsonText } from '../../domain/json/text.ts'
 import { inSteps } from '../../domain/yielding.ts'
 import { createFold, type FoldedChoice } from '../generation/fold.ts'
 import { limitCandidates, promptLogprobsWritten } from '../generation/logprobs.ts'
-import type { AnswerInTheMaking } from '../generation/recorded.ts'
+import type { PartialAnswer } from '../generation/recorded.ts'
 import type { Completion } from './completion.ts'
-import { judgedPrompt } from './legacy-logprobs.ts'
+import { candidatesOfPrompt } from './legacy-logprobs.ts'
 import { type WrittenLogprobs, writeLogprobs } from './written-logprobs.ts'
 
 /** Number of echoed tokens whose log-probabilities are written in one step. */
 const tokensAtOnce = 32
 
 /** The whole answer, assembled as its deltas come. */
-export function createAnswer(completion: Completion, isStream: boolean): AnswerInTheMaking {
+export function createAnswer(completion: Completion, isStream: boolean): PartialAnswer {
   const { head, prompts, openings, shown } = completion
   const style = { count: completion.logprobs ?? 0, asIds: shown.tokensAsIds }
   const mostCandidates = limitCandidates('logprobs', isStream)
@@ -29,7 +29,7 @@ export function createAnswer(completion: Completion, isStream: boolean): AnswerI
       const echoed = writeLogprobs(style)
       await inSteps(batchesOf(tokens, tokensAtOnce), (some, index) => {
         const from = index * tokensAtOnce
-        echoed.addEntries(judgedPrompt(some, logprobs.slice(from, from + some.length), first))
+        echoed.addEntries(candidatesOfPrompt(some, logprobs.slice(from, from + some.length), first))
       })
       for (const answer of answers) answer.logprobs = echoed.copy()
     },

@@ -2,7 +2,7 @@ import { contentOf, type PromptDelta } from '../generation/deltas.ts'
 import { createTally } from '../generation/usage.ts'
 import type { Completion } from './completion.ts'
 import type { CompletionChunk } from './contract.ts'
-import { judgedAnswer, judgedPrompt, legacyLogprobs, type TextLength } from './legacy-logprobs.ts'
+import { candidatesOfAnswer, candidatesOfPrompt, legacyLogprobs, type TextLength } from './legacy-logprobs.ts'
 
 type ChunkChoice = CompletionChunk['choices'][number]
 
@@ -25,7 +25,7 @@ export async function* chunksOf(completion: Completion): AsyncGenerator<Completi
     if (echo === '' && !shown.tokenIds) return
     for (let index = input * choices; index < (input + 1) * choices; index++) {
       const judged =
-        completion.echoLogprobs && logprobs ? judgedPrompt(tokens, logprobs, firstToken) : undefined
+        completion.echoLogprobs && logprobs ? candidatesOfPrompt(tokens, logprobs, firstToken) : undefined
       yield chunk({
         index,
         text: echo,
@@ -52,7 +52,7 @@ export async function* chunksOf(completion: Completion): AsyncGenerator<Completi
         index,
         text,
         ...(completion.logprobs !== undefined && {
-          logprobs: legacyLogprobs(judgedAnswer(logprobs), style, lengths[index] as TextLength),
+          logprobs: legacyLogprobs(candidatesOfAnswer(logprobs), style, lengths[index] as TextLength),
         }),
         finish_reason: finished?.reason ?? null,
         ...(finished && { stop_reason: finished.stop }),

@@ -1,15 +1,15 @@
 import { refuse } from '../../domain/refusals.ts'
 import type { Input, Model } from '../../inference/model.ts'
+import { type AnswerOptions, answerOptions } from '../generation/answer-options.ts'
 import { checkPriority, checkSampling, checkStream, wrong } from '../generation/checks.ts'
 import { constraintOf } from '../generation/constraint.ts'
 import type { Delta } from '../generation/deltas.ts'
-import { type Asking, type Generation, generate } from '../generation/generation.ts'
+import { type Generation, type GenerationContext, generate } from '../generation/generation.ts'
 import { candidatesOfToken, checkCandidates } from '../generation/logprobs.ts'
 import { checkMetadata } from '../generation/metadata.ts'
 import type { GenerationParts } from '../generation/parts.ts'
 import { requestOf } from '../generation/request.ts'
-import { type Shown, shownOf } from '../generation/shown.ts'
-import { type CompletionBody, usualMaxTokens } from './contract.ts'
+import { type CompletionBody, defaultMaxTokens } from './contract.ts'
 import { promptsOf } from './prompts.ts'
 
 /** A completion whose prompts are all running or queued. */
@@ -22,7 +22,7 @@ export interface Completion extends Generation {
   logprobs: number | undefined
   /** The log-probabilities of the prompt precede those of the answer, because the prompt is echoed. */
   echoLogprobs: boolean
-  shown: Shown & { promptLogprobs: boolean }
+  shown: AnswerOptions & { promptLogprobs: boolean }
 }
 
 interface Opening {
@@ -36,10 +36,10 @@ interface Opening {
 export async function beginCompletion(
   parts: GenerationParts,
   body: CompletionBody,
-  asking: Asking,
+  asking: GenerationContext,
 ): Promise<Completion> {
   // Null means as many as fit.
-  const maxTokens = body.max_tokens === undefined ? usualMaxTokens : (body.max_tokens ?? undefined)
+  const maxTokens = body.max_tokens === undefined ? defaultMaxTokens : (body.max_tokens ?? undefined)
   const inputs = promptsOf(body)
   checkTogether(body, maxTokens)
   const found = parts.models.find(body.model, asking.caller)
@@ -87,7 +87,7 @@ export async function beginCompletion(
         : inputs.map(() => ({ echo: '', firstToken: '' })),
       logprobs,
       echoLogprobs,
-      shown: { ...shownOf(body), promptLogprobs },
+      shown: { ...answerOptions(body), promptLogprobs },
       deltas: onlyPrompt ? withoutAnswers(generation.deltas) : generation.deltas,
     }
   } catch (error) {

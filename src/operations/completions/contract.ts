@@ -7,7 +7,7 @@ import { mostChoices, mostLogprobs, samplingFields } from '../generation/samplin
 import { flag, integer, optIn } from '../generation/scalars.ts'
 
 /** The default of most servers since the first version of this operation. */
-export const usualMaxTokens = 16
+export const defaultMaxTokens = 16
 
 export const CompletionBody = z.object({
   prompt: jsonValue().meta({
@@ -24,7 +24,7 @@ export const CompletionBody = z.object({
     .nullish()
     .meta({
       description: 'If null, as many as fit. 0 is allowed only with `echo`.',
-      default: usualMaxTokens,
+      default: defaultMaxTokens,
     }),
 
   logprobs: integer(0, mostLogprobs).nullish(),

@@ -3,7 +3,7 @@ import { textOf } from '../generation/logprobs.ts'
 import type { LegacyLogprobs } from './contract.ts'
 
 /** A token with its log-probability and rivals. The first token of a prompt has only its text. */
-export interface Judged {
+export interface TokenWithCandidates {
   token: number
   text: string
   /** Number of characters that begin in it. A character that spans several tokens has its text in none of them. */
@@ -22,14 +22,18 @@ export interface LogprobsWanted {
 /** State between the chunks of an answer: the length of its text so far. */
 export type TextLength = { characters: number }
 
-export function judgedAnswer(given: readonly TokenLogprob[]): Judged[] {
+export function candidatesOfAnswer(given: readonly TokenLogprob[]): TokenWithCandidates[] {
   return given.map(({ token, bytes, logprob, top }) => {
     return { token, text: textOf(bytes), characters: charactersOf(bytes), logprob, top }
   })
 }
 
 /** `first` is the text of the prompt's first token. */
-export function judgedPrompt(tokens: readonly number[], logprobs: PromptLogprobs, first: string): Judged[] {
+export function candidatesOfPrompt(
+  tokens: readonly number[],
+  logprobs: PromptLogprobs,
+  first: string,
+): TokenWithCandidates[] {
   return tokens.map((token, index) => {
     const candidates = logprobs[index] ?? null
     const own = candidates?.find((candidate) => candidate.token === token)
@@ -48,7 +52,7 @@ function charactersOf(bytes: Uint8Array): number {
 
 /** Four parallel lists, the form of the first version of this operation. */
 export function legacyLogprobs(
-  given: readonly Judged[],
+  given: readonly TokenWithCandidates[],
   { count, asIds }: LogprobsWanted,
   length: TextLength,
 ): LegacyLogprobs {

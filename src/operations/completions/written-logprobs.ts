@@ -1,11 +1,16 @@
 import { JsonText } from '../../domain/json/text.ts'
 import type { TokenLogprob } from '../../inference/backend.ts'
-import { type Judged, judgedAnswer, type LogprobsWanted, legacyLogprobs } from './legacy-logprobs.ts'
+import {
+  candidatesOfAnswer,
+  type LogprobsWanted,
+  legacyLogprobs,
+  type TokenWithCandidates,
+} from './legacy-logprobs.ts'
 
 /** Written as they come: together they may be many megabytes, which would block the loop at the end. */
 export interface WrittenLogprobs {
   add(given: readonly TokenLogprob[]): void
-  addEntries(judged: readonly Judged[]): void
+  addEntries(judged: readonly TokenWithCandidates[]): void
   /** A copy with the same beginning, for another answer to the same prompt. */
   copy(): WrittenLogprobs
   text(): JsonText
@@ -21,13 +26,13 @@ export function writeLogprobs(
   characters = 0,
 ): WrittenLogprobs {
   const length = { characters }
-  function addEntries(judged: readonly Judged[]): void {
+  function addEntries(judged: readonly TokenWithCandidates[]): void {
     if (judged.length === 0) return
     const shown = legacyLogprobs(judged, wanted, length)
     for (const name of columns) begun[name].push(JSON.stringify(shown[name]).slice(1, -1))
   }
   return {
-    add: (given) => addEntries(judgedAnswer(given)),
+    add: (given) => addEntries(candidatesOfAnswer(given)),
     addEntries,
     copy() {
       const { tokens, token_logprobs, top_logprobs, text_offset } = begun

@@ -3,8 +3,8 @@ import type { PoolingInput } from '../../inference/pooling.ts'
 import { checkPriority, wrong } from '../generation/checks.ts'
 import type { GenerationParts } from '../generation/parts.ts'
 import { truncationOf } from '../pooling/fields.ts'
-import type { HeldValues } from '../pooling/held-values.ts'
-import { type AskingPool, type MadeOfInputs, poolWith } from '../pooling/pooling.ts'
+import { type PooledInputs, type PoolingContext, poolWith } from '../pooling/pooling.ts'
+import type { VectorBudget } from '../pooling/vector-budget.ts'
 import type { EmbeddingBody } from './contract.ts'
 
 /** OpenAI's limit. */
@@ -16,15 +16,15 @@ const mostValues = 8 * 1024 * 1024
 
 const accepted = 'a string, a list of strings, a list of token ids, or a list of such lists'
 
-export interface Embedded extends MadeOfInputs {
+export interface Embedded extends PooledInputs {
   format: 'float' | 'base64'
 }
 
 export async function embed(
   parts: GenerationParts,
-  held: HeldValues,
+  held: VectorBudget,
   body: EmbeddingBody,
-  asking: AskingPool,
+  asking: PoolingContext,
 ): Promise<Embedded> {
   const { inputs, isList } = inputsOf(body)
   const truncate = truncationOf(body.truncate_prompt_tokens, body.truncation_side)

@@ -2,12 +2,12 @@ import { endianness } from 'node:os'
 import { clockNow } from '../../domain/clock.ts'
 import type { Routes } from '../../http/contracts.ts'
 import { sendJsonList } from '../../http/streams/streamed-answers.ts'
-import { noteUnknownFields } from '../../http/validation.ts'
+import { logUnknownFields } from '../../http/validation.ts'
 import type { GenerationParts } from '../generation/parts.ts'
 import { recordedBody } from '../generation/respond.ts'
 import { family } from '../parts.ts'
-import { createHeldValues } from '../pooling/held-values.ts'
 import { type PoolingQuestion, poolingRefusals, respondPooled } from '../pooling/respond.ts'
+import { createVectorBudget } from '../pooling/vector-budget.ts'
 import { EmbeddingAnswer, EmbeddingBody } from './contract.ts'
 import { type Embedded, embed } from './embeddings.ts'
 
@@ -58,7 +58,7 @@ const makeVectors: Routes<GenerationParts> = async (app, parts) => {
     body: EmbeddingBody,
     response: { 200: EmbeddingAnswer, ...poolingRefusals },
   }
-  const held = createHeldValues()
+  const held = createVectorBudget()
   const question: PoolingQuestion<EmbeddingBody, Embedded> = {
     ...embeddings,
     make: (...[given, body, asking]) => embed(given, held, body, asking),
@@ -69,7 +69,7 @@ const makeVectors: Routes<GenerationParts> = async (app, parts) => {
       {
         config: { spendsTokens: true, keepsBody: recordedBody },
         schema: { ...schema, hide: url.endsWith('/') },
-        preValidation: noteUnknownFields(EmbeddingBody),
+        preValidation: logUnknownFields(EmbeddingBody),
       },
       (request, reply) => respondPooled(parts, request, reply, question),
     )

@@ -5,7 +5,7 @@ import { type MarkedCall, requireMarked } from '../../storage/evaluations/marked
 import type { OperationParts } from '../parts.ts'
 import type { Scope } from '../scope.ts'
 import type { PredictionBody } from './contract.ts'
-import { startOf, wholeOf } from './made-calls.ts'
+import { startOf, wholeOf } from './run-calls.ts'
 import { evaluationOf } from './runs.ts'
 
 const runField = 'evaluation_run_id'

@@ -8,8 +8,8 @@ import { Value } from '../objects/values.ts'
 import type { OperationParts } from '../parts.ts'
 import type { Scope } from '../scope.ts'
 import type { FinishBody, RunBody } from './contract.ts'
-import { endOf, startOf } from './made-calls.ts'
 import { createMeans } from './means.ts'
+import { endOf, startOf } from './run-calls.ts'
 
 export async function createRun(options: OperationParts, scope: Scope, body: RunBody) {
   const { evaluation, model, id } = body

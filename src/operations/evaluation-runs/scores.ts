@@ -13,8 +13,8 @@ import { Value } from '../objects/values.ts'
 import type { OperationParts } from '../parts.ts'
 import type { Scope } from '../scope.ts'
 import type { ScoreBody } from './contract.ts'
-import { startOf, wholeOf } from './made-calls.ts'
 import { weaveOf } from './record.ts'
+import { startOf, wholeOf } from './run-calls.ts'
 
 /** A score is a sibling call of the prediction, and feedback on the prediction under the same id. */
 export async function createScore(options: OperationParts, scope: Scope, body: ScoreBody) {

@@ -10,7 +10,7 @@ import {
 } from '../../storage/evaluations/evaluation-list.ts'
 import { derivePending } from '../../storage/evaluations/results.ts'
 import { refsOf } from './summary.ts'
-import { type ListAnswer, type ListBody, usuallyListed } from './views-contract.ts'
+import { defaultListed, type ListAnswer, type ListBody } from './views-contract.ts'
 
 /** The evaluations of a project and their number of trials. */
 export async function viewEvaluations(
@@ -22,7 +22,7 @@ export async function viewEvaluations(
   requireAccess(caller, project)
   const time = now()
   await derivePending(db, project, time, signal)
-  const page = { limit: limit ?? usuallyListed, offset: offset ?? 0 }
+  const page = { limit: limit ?? defaultListed, offset: offset ?? 0 }
   const roots = await listEvaluations(db, project, page, time, signal)
   const ids = roots.map(({ id }) => id)
   const sums = new Map((await sumTrials(db, project, ids, signal)).map((one) => [one.evaluation_id, one]))

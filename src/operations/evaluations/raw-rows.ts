@@ -105,6 +105,6 @@ async function resolvedOrWhy(
 }
 
 /** Whether the trial has a row. */
-export function bringsRow({ row_kind }: TrialRow): boolean {
+export function hasRow({ row_kind }: TrialRow): boolean {
   return row_kind !== exampleKinds.none
 }

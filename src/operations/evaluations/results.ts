@@ -10,7 +10,7 @@ import {
   type RowPage,
   type TrialRow,
 } from '../../storage/evaluations/results.ts'
-import { bringsRow, rawRowsOf } from './raw-rows.ts'
+import { hasRow, rawRowsOf } from './raw-rows.ts'
 import type { ResultsBody, Summary } from './results-contract.ts'
 import { summaries } from './summary.ts'
 import { viewOf } from './view.ts'
@@ -73,7 +73,7 @@ export async function queryResults(
           else trials.set(trial.row_digest, [trial])
         }
       }
-      const firsts = digests.flatMap((digest) => trials.get(digest)?.find(bringsRow) ?? [])
+      const firsts = digests.flatMap((digest) => trials.get(digest)?.find(hasRow) ?? [])
       const raw = body.include_raw_data_rows
         ? await rawRowsOf({ db, caller, project, resolve, results, warn }, firsts)
         : undefined

@@ -6,7 +6,7 @@ import { deriveThenOpen } from '../../storage/evaluations/results.ts'
 import type { Axis, PairSums, ScoreReader, ScoreStats } from '../../storage/evaluations/score-views.ts'
 import { bootstrapInterval, type Interval, mostDrawn, normalInterval } from './intervals.ts'
 import { viewOf } from './view.ts'
-import { type ScoresAnswer, type ScoresBody, usualBins } from './views-contract.ts'
+import { defaultBins, type ScoresAnswer, type ScoresBody } from './views-contract.ts'
 
 /** The distribution of one score in each of the evaluations, and the differences from the baseline row by row. */
 export async function viewScores(
@@ -28,7 +28,7 @@ export async function viewScores(
   const stats = new Map((await view.stats()).map((one) => [one.evaluation_id, one]))
   const span = spanOf(stats.values())
   const isBinary = stats.values().every(({ known, truths }) => known === truths)
-  const bins = isBinary ? 2 : (body.bins ?? usualBins)
+  const bins = isBinary ? 2 : (body.bins ?? defaultBins)
   const counts = new Map(asked.evaluations.map((id) => [id, Array.from({ length: bins }, () => 0)]))
   if (span !== undefined) {
     const axis = isBinary ? { least: 0, most: 1, bins } : { ...span, bins }
@@ -39,7 +39,7 @@ export async function viewScores(
   }
   const sums = span && asked.evaluations.length > 1 ? await view.pairSums(baseline) : []
   const intervals = await intervalsOf(view, baseline, sums, signal)
-  const heatAxis: Axis | undefined = span && { ...span, bins: body.heat_bins ?? usualBins }
+  const heatAxis: Axis | undefined = span && { ...span, bins: body.heat_bins ?? defaultBins }
   const isCompared = heatFor !== undefined && heatFor !== baseline
   const heat =
     isCompared && heatAxis

@@ -18,11 +18,11 @@ const view = {
 const count = z.int().min(0)
 
 const mostListed = 100
-export const usuallyListed = 50
+export const defaultListed = 50
 
 export const ListBody = z.strictObject({
   project_id: projectId,
-  limit: z.int().min(1).max(mostListed).nullish().meta({ default: usuallyListed }),
+  limit: z.int().min(1).max(mostListed).nullish().meta({ default: defaultListed }),
   offset: z
     .int()
     .min(0)
@@ -60,9 +60,9 @@ export const ListAnswer = answer('The evaluations of the project that have trial
 export type ListAnswer = z.output<typeof ListAnswer>
 
 const mostBins = 64
-export const usualBins = 20
+export const defaultBins = 20
 
-const bins = z.int().min(1).max(mostBins).nullish().meta({ default: usualBins })
+const bins = z.int().min(1).max(mostBins).nullish().meta({ default: defaultBins })
 
 export const ScoresBody = z.strictObject({
   ...view,

@@ -1,7 +1,7 @@
 import type { Model } from '../../inference/model.ts'
 import type { Models } from '../../inference/registry.ts'
 
-const lookMs = 1_000
+const checkIntervalMs = 1_000
 
 /** Reports the names of models whose state has changed. */
 export function watchEngine(models: Models, changed: (models: string[]) => void): () => void {
@@ -23,6 +23,6 @@ export function watchEngine(models: Models, changed: (models: string[]) => void)
     )
     before = now
     if (changes.length > 0) changed(changes.flatMap((model) => model.served()?.names[0] ?? []))
-  }, lookMs).unref()
+  }, checkIntervalMs).unref()
   return () => clearInterval(timer)
 }

@@ -1,6 +1,6 @@
 import { newId } from '../../domain/ids.ts'
 import type { Models } from '../../inference/registry.ts'
-import { createPile } from '../../storage/changes.ts'
+import { createChangeCollector } from '../../storage/changes.ts'
 import type { Database } from '../../storage/database.ts'
 import type { RecordEvent } from './contract.ts'
 import { watchEngine } from './engine-states.ts'
@@ -16,13 +16,13 @@ const restMs = 60_000
  * An event of a stream: a change, or the notice that changes were missed, after which a client has to read again what
  * it shows.
  */
-export type Told =
+export type StreamEvent =
   | { name: 'open' | 'resync'; id: string; data: { seq: number } }
   | { name: 'change'; id: string; data: RecordEvent }
 
 type Kept = RecordEvent | { seq: number; kind: 'resync' }
 
-interface Following {
+interface FollowOptions {
   /** The id of the last event that the client received, if any. */
   after: string | undefined
   /** Whether the listener may see events of this project. */
@@ -48,7 +48,7 @@ export function createEventHub(db: Pick<Database, 'watch'>, models: Models) {
   let unwatch: (() => void)[] = []
   let listeners = 0
   let isClosed = false
-  const pile = createPile()
+  const pile = createChangeCollector()
 
   function keep(events: readonly (Omit<RecordEvent, 'seq'> | { kind: 'resync' })[]): void {
     for (const event of events) kept.push({ seq: ++last, ...event })
@@ -109,7 +109,12 @@ export function createEventHub(db: Pick<Database, 'watch'>, models: Models) {
     return isKnown ? given : undefined
   }
 
-  async function* follow({ after, sees, seesModel = () => true, signal }: Following): AsyncGenerator<Told> {
+  async function* follow({
+    after,
+    sees,
+    seesModel = () => true,
+    signal,
+  }: FollowOptions): AsyncGenerator<StreamEvent> {
     listeners++
     begin()
     try {

@@ -1,23 +1,23 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type Caller, hasAccess, requireAccess } from '../../domain/callers.ts'
 import { refuse } from '../../domain/refusals.ts'
-import { createAtOnce } from '../../http/at-once.ts'
-import { refusing } from '../../http/contracts.ts'
+import { createConcurrencyLimit } from '../../http/concurrency-limit.ts'
+import { refusalContracts } from '../../http/contracts.ts'
 import { disconnectSignal, whenClosed } from '../../http/disconnect.ts'
 import { type EventForm, sendEvents } from '../../http/streams/sse.ts'
 import { family, type Operation } from '../parts.ts'
 import { EventsQuery, RecordEvent } from './contract.ts'
-import type { Told } from './hub.ts'
+import type { StreamEvent } from './hub.ts'
 
 /** A browser opens one for all its tabs. */
 const mostStreams = { perUser: 32, total: 1_024 }
 
 /** How often the key is checked again. */
-const lookMs = 1_000
+const checkIntervalMs = 1_000
 
 const form: EventForm = {
   write: (value) => {
-    const { name, id, data } = value as Told
+    const { name, id, data } = value as StreamEvent
     return `event: ${name}\nid: ${id}\ndata: ${JSON.stringify(data)}\n\n`
   },
   keepAlive: ': keep-alive\n\n',
@@ -26,7 +26,7 @@ const form: EventForm = {
 }
 
 const events: Operation = async (app, { events: hub, models }) => {
-  const streams = createAtOnce(mostStreams, 'too_many_streams')
+  const streams = createConcurrencyLimit(mostStreams, 'too_many_streams')
   app.get(
     '/views/events',
     {
@@ -40,7 +40,7 @@ const events: Operation = async (app, { events: hub, models }) => {
         querystring: EventsQuery,
         response: {
           200: { description: 'The events.', content: { 'text/event-stream': { schema: RecordEvent } } },
-          ...refusing('entity_forbidden', 'invalid_request', 'too_many_streams', 'queue_full'),
+          ...refusalContracts('entity_forbidden', 'invalid_request', 'too_many_streams', 'queue_full'),
         },
       },
     },
@@ -50,7 +50,7 @@ const events: Operation = async (app, { events: hub, models }) => {
       const after = request.headers['last-event-id']
       whenClosed(reply, streams.enter(request.caller.name))
       const left = disconnectSignal(reply)
-      const caller = stillKnown(request, reply)
+      const caller = currentCaller(request, reply)
       const sees = (project: string) =>
         hasAccess(caller.now, project) && (wanted === undefined || wanted === project)
       const seesModel = (name: string) =>
@@ -69,7 +69,7 @@ const events: Operation = async (app, { events: hub, models }) => {
 }
 
 /** The caller as it is known by now, and a signal that aborts when its key is revoked or its session is over. */
-function stillKnown(request: FastifyRequest, reply: FastifyReply): { now: Caller; gone: AbortSignal } {
+function currentCaller(request: FastifyRequest, reply: FastifyReply): { now: Caller; gone: AbortSignal } {
   const gone = new AbortController()
   const known = { now: request.caller, gone: gone.signal }
   const timer = setInterval(async () => {
@@ -77,7 +77,7 @@ function stillKnown(request: FastifyRequest, reply: FastifyReply): { now: Caller
     const caller = await request.callerNow().catch(() => known.now)
     if (caller === undefined) gone.abort(refuse('wrong_credentials'))
     else known.now = caller
-  }, lookMs).unref()
+  }, checkIntervalMs).unref()
   whenClosed(reply, () => clearInterval(timer))
   return known
 }

@@ -2,7 +2,7 @@ import { digestOfJson, digestOfTable } from '../../domain/digests.ts'
 import { refuse } from '../../domain/refusals.ts'
 import type { Database } from '../../storage/database.ts'
 import { readTable } from '../../storage/objects/tables.ts'
-import { keepAllRows, keepOrder } from '../tables/keep.ts'
+import { storeAllRows, storeOrder } from '../tables/store.ts'
 import type { ImportLine } from './contract.ts'
 import type { Outcome } from './outcome.ts'
 
@@ -27,14 +27,14 @@ export function createTableImport(db: Database, outcome: Outcome) {
         throw refuse('invalid_value', values)
       }
       const rows = values.map((val) => ({ digest: digestOfJson(val.text), val }))
-      await keepAllRows(db, project, rows)
+      await storeAllRows(db, project, rows)
       for (const row of rows) table.rows.push(row.digest)
       if (table.rows.length < count) return
       const found = await digestOfTable(table.rows)
       if (found !== digest) {
         throw refuse('digest_differs', { field: 'rows.table', given: JSON.stringify(digest), digest: found })
       }
-      await keepOrder(db, project, digest, table.rows)
+      await storeOrder(db, project, digest, table.rows)
       table = undefined
       outcome.added++
     },

@@ -3,9 +3,9 @@ import { JsonText } from '../../domain/json/text.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { now } from '../../domain/time.ts'
 import { readBody } from '../../http/read-body.ts'
-import { fitted } from '../../http/validation.ts'
+import { parseOrRefuse } from '../../http/validation.ts'
 import type { Database } from '../../storage/database.ts'
-import { knownFeedback, standingOfImported } from '../../storage/exporting/import-writes.ts'
+import { existingFeedback, statesOfImported } from '../../storage/exporting/import-writes.ts'
 import { type Feedback, mostPayloadBytes } from '../../storage/feedback/feedback.ts'
 import { readFileEntry } from '../../storage/objects/files.ts'
 import { endPart, mergeParts, startPart } from '../calls/parts.ts'
@@ -89,7 +89,7 @@ export function createImport(db: Database, { project: given, user }: ImportOptio
       return isWhole
     },
     async take(text: Buffer): Promise<void> {
-      const line = fitted(ImportLine, readBody(text, ImportLine), 'body') as ImportLine
+      const line = parseOrRefuse(ImportLine, readBody(text, ImportLine), 'body') as ImportLine
       if (isWhole) throw broken('the line', 'a line after the last one', 'nothing')
       if (line.export) {
         if (from !== undefined) throw broken('export', 'a second first line', 'one')
@@ -142,7 +142,7 @@ async function writeCalls(
 ): Promise<void> {
   const time = now()
   const ids = calls.map(({ id }) => id)
-  const standing = await standingOfImported(db, project, ids, time)
+  const standing = await statesOfImported(db, project, ids, time)
   const parts = []
   for (const call of calls) {
     const known = call.expire_at != null && call.expire_at <= time ? 'gone' : standing.get(call.id)
@@ -211,7 +211,7 @@ async function writeFeedback(
   records: readonly Feedback[],
   outcome: Outcome,
 ): Promise<void> {
-  const known = await knownFeedback(
+  const known = await existingFeedback(
     db,
     project,
     records.map(({ id }) => id),

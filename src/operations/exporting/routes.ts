@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { requireAccess } from '../../domain/callers.ts'
 import { refuse } from '../../domain/refusals.ts'
-import { createAtOnce } from '../../http/at-once.ts'
+import { createConcurrencyLimit } from '../../http/concurrency-limit.ts'
 import { whenClosed } from '../../http/disconnect.ts'
 import { sendChunks, sendJsonLines } from '../../http/streams/streamed-answers.ts'
 import { placeOfCall } from '../../storage/exporting/pages.ts'
@@ -27,8 +27,8 @@ const exported = {
 }
 
 export const exportRoutes: Operation = async (app, parts) => {
-  const lines = createAtOnce(mostLines, 'too_many_exports')
-  const parquets = createAtOnce(mostParquet, 'too_many_exports')
+  const lines = createConcurrencyLimit(mostLines, 'too_many_exports')
+  const parquets = createConcurrencyLimit(mostParquet, 'too_many_exports')
   const route = operation('POST', '/calls/export', {
     summary: 'Export calls, feedback, objects, tables and files, as JSON Lines or Parquet',
     tags: ['calls'],

@@ -7,7 +7,7 @@ import { inSteps } from '../../domain/yielding.ts'
 import type { SchemaChecks } from '../../schemas/checks.ts'
 import type { Database } from '../../storage/database.ts'
 import { readFeedback } from '../../storage/feedback/feedback.ts'
-import type { KeptFeedback, NewFeedback } from '../../storage/feedback/writes.ts'
+import type { NewFeedback, StoredFeedback } from '../../storage/feedback/writes.ts'
 import type { CallNames } from '../recording/named-calls.ts'
 import { type Check, createCheck } from './check.ts'
 import { type BatchBody, type FeedbackGiven, mostInBatch, type ReplaceBody } from './contract.ts'
@@ -35,7 +35,7 @@ export async function createFeedback(
   const check = createCheck(db, schemas, caller.name, isSentAgain(db))
   const checked = await feedbackToStore(check, caller, named, atRoot)
   const [kept] = await db.write('addFeedback', [checked])
-  return answerOf(kept as KeptFeedback, caller)
+  return answerOf(kept as StoredFeedback, caller)
 }
 
 /** All or nothing: every item is checked before the first is stored. */
@@ -71,7 +71,7 @@ export async function replaceOneFeedback(
   const check = createCheck(db, schemas, caller.name)
   const checked = await feedbackToStore(check, caller, named, atRoot)
   const [kept] = await db.write('replaceFeedback', { ...checked, replaced: given.feedback_id })
-  return answerOf(kept as KeptFeedback, caller)
+  return answerOf(kept as StoredFeedback, caller)
 }
 
 /** Whether feedback with this id, queue and spec is stored. The write checks that the rest is the same, too. */
@@ -132,7 +132,7 @@ export async function feedbackOf(
 }
 
 /** Equal content implies the same caller, so a record of an earlier request is the caller's own. */
-function answerOf({ id, created_at, payload }: KeptFeedback, caller: Caller) {
+function answerOf({ id, created_at, payload }: StoredFeedback, caller: Caller) {
   return {
     id,
     created_at: formatTime(created_at),

@@ -13,7 +13,7 @@ export function payloadGiven(json: JsonText): Payload {
   return isBeyondLimit(text) ? { json: outlineOf(text), isTooLarge: true } : { json, isTooLarge: false }
 }
 
-const ruled = new Set(['note', 'emoji', 'value', 'output'])
+const membersWithRules = new Set(['note', 'emoji', 'value', 'output'])
 
 /** A longer value is refused; the message shows only its beginning. */
 const longestShown = 2048
@@ -25,7 +25,7 @@ function outlineOf(text: string): JsonText {
   for (let i = scan.enter(0); i !== -1; i = scan.after(end)) {
     const from = scan.key(i)
     end = scan.skip(from)
-    if (ruled.has(scan.name))
+    if (membersWithRules.has(scan.name))
       members.push(`${JSON.stringify(scan.name)}:${beginningOf(text.slice(from, end))}`)
   }
   return new JsonText(`{${members.join()}}`)

@@ -13,7 +13,7 @@ import { type GenerationRecord, observed } from './observed.ts'
 import type { GenerationParts } from './parts.ts'
 
 /** The caller, and what else is known of the request besides its body. */
-export interface Asking {
+export interface GenerationContext {
   caller: Caller
   /** Id of the answer, without its prefix. */
   id: string
@@ -58,7 +58,7 @@ export async function generate(
   { metrics, running, charge }: GenerationParts,
   found: FoundModel,
   request: AnswerRequest,
-  { caller, arrived, signal, note }: Asking,
+  { caller, arrived, signal, note }: GenerationContext,
   names: FieldNames,
   shown: Omit<DeltaOptions, 'createParser'> = {},
 ): Promise<Generation> {

@@ -3,7 +3,7 @@ import type { EndedAnswer, Measured, Recording, WriteAnswer } from '../recording
 import type { Delta } from './deltas.ts'
 
 /** The whole answer, assembled from deltas. Before they have ended it is the answer so far. */
-export interface AnswerInTheMaking {
+export interface PartialAnswer {
   add(deltas: readonly Delta[]): Promise<void> | undefined
   end(): object
   /** What is too large to be kept of a stream. */
@@ -32,12 +32,12 @@ interface Observed {
 export function recordAnswer(
   recording: Recording,
   begun: Answering,
-  answer: AnswerInTheMaking,
+  answer: PartialAnswer,
   { measured, whyNot, keep }: Observed,
 ) {
   let told: JsonText | undefined
 
-  function saidOf(exception?: string): EndedAnswer {
+  function endedAnswer(exception?: string): EndedAnswer {
     const leftOut = answer.leftOut?.() ?? []
     return {
       completionId: begun.id,
@@ -50,7 +50,7 @@ export function recordAnswer(
 
   function end(exception?: string): JsonText {
     if (told !== undefined) return told
-    const said = saidOf(exception)
+    const said = endedAnswer(exception)
     recording.end(said)
     told = said.output
     return told
@@ -58,7 +58,7 @@ export function recordAnswer(
 
   async function complete(): Promise<JsonText> {
     if (keep === undefined) return end()
-    const said = saidOf()
+    const said = endedAnswer()
     await recording.keep(said, keep)
     told = said.output
     return told

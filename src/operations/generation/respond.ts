@@ -1,22 +1,22 @@
 import { randomUUID } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { JsonText } from '../../domain/json/text.ts'
-import { refusingOpenAi } from '../../http/contracts.ts'
+import { openAiRefusalContracts } from '../../http/contracts.ts'
 import { disconnectSignal } from '../../http/disconnect.ts'
 import { asRefusal } from '../../http/errors.ts'
-import type { KeptBody } from '../../http/read-body.ts'
+import type { BodyExclusions } from '../../http/read-body.ts'
 import { type EventForm, sendEvents } from '../../http/streams/sse.ts'
 import type { CompletionKind } from '../../storage/answers/completions.ts'
 import type { WriteAnswer } from '../recording/answer.ts'
 import { matchesHeader } from '../recording/named-calls.ts'
-import { placeOf } from '../recording/place.ts'
-import type { Asking } from './generation.ts'
+import { recordingTarget } from '../recording/target-headers.ts'
+import type { GenerationContext } from './generation.ts'
 import type { GenerationRecord } from './observed.ts'
 import type { GenerationParts } from './parts.ts'
-import { type AnswerInTheMaking, type Answering, recordAnswer } from './recorded.ts'
+import { type Answering, type PartialAnswer, recordAnswer } from './recorded.ts'
 
 /** The refusals that all generation endpoints share. */
-export const generationRefusals = refusingOpenAi(
+export const generationRefusals = openAiRefusalContracts(
   'malformed_json',
   'model_not_found',
   'model_lacks',
@@ -45,9 +45,9 @@ export interface Writers<Body, Begun extends Noted & Answering> {
   isAskedForBySilence?: boolean
   /** A field of the body that has no meaning unless the answer is recorded. */
   needing?(body: Body): { field: string; given: string } | undefined
-  begin(parts: GenerationParts, body: Body, asking: Asking): Promise<Begun>
+  begin(parts: GenerationParts, body: Body, asking: GenerationContext): Promise<Begun>
   /** For a stream, this is what the record keeps. */
-  createAnswer(begun: Begun, isStream: boolean): AnswerInTheMaking
+  createAnswer(begun: Begun, isStream: boolean): PartialAnswer
   /** `complete` is awaited before the chunk that tells the client that the answer is complete. */
   chunksOf(begun: Begun, complete: () => Promise<void>): AsyncIterable<object>
   /** For answers of which more than the call is kept; writes the call as well. */
@@ -57,7 +57,7 @@ export interface Writers<Body, Begun extends Noted & Answering> {
 }
 
 /** Fields of a body that the record does not keep: anyone who knows the salt can share the cache of these prompts. */
-export const recordedBody: KeptBody = { without: ['cache_salt'] }
+export const recordedBody: BodyExclusions = { without: ['cache_salt'] }
 
 interface GenerationBody {
   stream?: boolean | null | undefined
@@ -84,7 +84,7 @@ export async function respond<Body extends GenerationBody, Begun extends Noted &
   const recording = await parts.recorder.open(
     {
       caller,
-      place: placeOf(caller, request.headers),
+      place: recordingTarget(caller, request.headers),
       kind,
       store: body.store,
       isAskedForBySilence,
@@ -100,7 +100,7 @@ export async function respond<Body extends GenerationBody, Begun extends Noted &
   const refused = new AbortController()
   const signal = proof === undefined ? disconnect : AbortSignal.any([disconnect, refused.signal])
   let measured: GenerationRecord | undefined
-  const asking: Asking = {
+  const asking: GenerationContext = {
     caller,
     id,
     arrived,
@@ -152,7 +152,7 @@ export async function respond<Body extends GenerationBody, Begun extends Noted &
   return reply
 }
 
-async function wholeOf({ deltas }: Answering, answer: AnswerInTheMaking): Promise<object> {
+async function wholeOf({ deltas }: Answering, answer: PartialAnswer): Promise<object> {
   for await (const group of deltas) {
     const adding = answer.add(group)
     if (adding) await adding

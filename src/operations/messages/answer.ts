@@ -1,5 +1,5 @@
 import { JsonText } from '../../domain/json/text.ts'
-import type { AnswerInTheMaking } from '../generation/recorded.ts'
+import type { PartialAnswer } from '../generation/recorded.ts'
 import type { MessageAnswer, MessageEvent } from './contract.ts'
 import { closedJson } from './cut-json.ts'
 import { writerOf } from './events.ts'
@@ -10,7 +10,7 @@ type Block = MessageAnswer['content'][number]
 type Written = Block | (Omit<Extract<Block, { type: 'tool_use' }>, 'input'> & { input: JsonText })
 
 /** The whole message, assembled from its events. */
-export function createAnswer(asked: AskedMessage): AnswerInTheMaking {
+export function createAnswer(asked: AskedMessage): PartialAnswer {
   const writer = writerOf(asked)
   const content: Written[] = []
   let answer: object = {}

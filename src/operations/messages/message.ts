@@ -1,7 +1,7 @@
 import { refuse } from '../../domain/refusals.ts'
 import type { CompileQuestion } from '../../inference/constraints/constraint.ts'
 import { wrong } from '../generation/checks.ts'
-import { type Asking, type Generation, generate } from '../generation/generation.ts'
+import { type Generation, type GenerationContext, generate } from '../generation/generation.ts'
 import type { GenerationParts } from '../generation/parts.ts'
 import { requestOf } from '../generation/request.ts'
 import type { MessagesBody } from './contract.ts'
@@ -25,7 +25,7 @@ export interface AskedMessage extends Generation {
 export async function beginMessage(
   parts: GenerationParts,
   body: MessagesBody,
-  asking: Asking,
+  asking: GenerationContext,
 ): Promise<AskedMessage> {
   refuseServices(body)
   const constraint = constraintOf(body)

@@ -1,6 +1,6 @@
-import { type Routes, refusingAnthropic } from '../../http/contracts.ts'
+import { anthropicRefusalContracts, type Routes } from '../../http/contracts.ts'
 import { disconnectSignal } from '../../http/disconnect.ts'
-import { noteUnknownFields } from '../../http/validation.ts'
+import { logUnknownFields } from '../../http/validation.ts'
 import type { GenerationParts } from '../generation/parts.ts'
 import { recordedBody, respond, type Writers } from '../generation/respond.ts'
 import { family } from '../parts.ts'
@@ -12,7 +12,7 @@ import { type AskedMessage, beginMessage } from './message.ts'
 
 const tags = ['messages']
 
-const refused = refusingAnthropic(
+const refused = anthropicRefusalContracts(
   'malformed_json',
   'model_not_found',
   'body_too_large',
@@ -23,7 +23,7 @@ const refused = refusingAnthropic(
   'upstream_timeout',
 )
 
-const recording = refusingAnthropic(
+const recording = anthropicRefusalContracts(
   'entity_forbidden',
   'recording_off',
   'parent_not_found',
@@ -49,7 +49,7 @@ const answered: Routes<GenerationParts> = async (app, parts) => {
   app.post('/v1/messages', {
     config: { spendsTokens: true, keepsBody: recordedBody },
     schema,
-    preValidation: noteUnknownFields(MessagesBody),
+    preValidation: logUnknownFields(MessagesBody),
     handler: (request, reply) => respond(parts, request, reply, messages),
   })
 }

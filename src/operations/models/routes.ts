@@ -1,4 +1,4 @@
-import { type Routes, refusingOpenAi } from '../../http/contracts.ts'
+import { openAiRefusalContracts, type Routes } from '../../http/contracts.ts'
 import type { GenerationParts } from '../generation/parts.ts'
 import { family } from '../parts.ts'
 import { ModelCard, ModelList, ModelPath, ModelRest } from './contract.ts'
@@ -12,13 +12,13 @@ const list: RoutePlugin = async (app, { models }) => {
   const schema = {
     summary: 'List the served models',
     tags,
-    response: { 200: ModelList, ...refusingOpenAi() },
+    response: { 200: ModelList, ...openAiRefusalContracts() },
   }
   app.get('/v1/models', { schema }, (request) => listModels(models, request.caller))
 }
 
 const read: RoutePlugin = async (app, { models }) => {
-  const response = { 200: ModelCard, ...refusingOpenAi('model_not_found', 'invalid_request') }
+  const response = { 200: ModelCard, ...openAiRefusalContracts('model_not_found', 'invalid_request') }
   const schema = { summary: 'Read a model by its name', tags, params: ModelPath, response }
   app.get('/v1/models/:model', { schema }, async (request) =>
     readModel(models, request.caller, request.params.model),

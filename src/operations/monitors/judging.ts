@@ -17,9 +17,9 @@ import {
 import { hasUser } from '../../storage/users/users.ts'
 import { type BackgroundWork, inBackground } from '../background.ts'
 import type { OperationParts } from '../parts.ts'
-import { callsAtHand } from './calls-at-hand.ts'
 import { dayOf, endOfDay } from './days.ts'
 import { judge } from './judgement.ts'
+import { sortByReadiness } from './readiness.ts'
 
 type Kind = MonitorScorer['kind']
 
@@ -124,7 +124,7 @@ function createWorker(parts: OperationParts, kind: Kind): (signal: AbortSignal) 
   ): Promise<void> {
     const open = new Set(taken)
     try {
-      const { ready, settled } = await callsAtHand(db, monitor, taken, signal)
+      const { ready, settled } = await sortByReadiness(db, monitor, taken, signal)
       for (const one of taken) if (!ready.includes(one)) open.delete(one)
       if (kind === 'check') {
         for (const one of ready) settled.push(await outcomeOf(monitor, one, signal))

@@ -5,7 +5,7 @@ import { streamCalls } from '../../storage/calls/queries.ts'
 import type { Database } from '../../storage/database.ts'
 import { hasLeftovers } from '../../storage/monitors/judgements.ts'
 import { findMonitor } from '../../storage/monitors/monitors.ts'
-import { countsOfRun, goingRuns, type MonitorRun } from '../../storage/monitors/runs.ts'
+import { activeRuns, countsOfRun, type MonitorRun } from '../../storage/monitors/runs.ts'
 import { type BackgroundWork, inBackground } from '../background.ts'
 import { storedConditions, viewOfConditions } from './conditions.ts'
 
@@ -26,12 +26,12 @@ export function startRuns(db: Database, failed: (error: unknown) => void): Backg
     failed,
     async run(signal) {
       let isBusy = false
-      for (const run of await goingRuns(db, runsAtOnce)) {
+      for (const run of await activeRuns(db, runsAtOnce)) {
         if (signal.aborted) break
         if (await step(db, run, signal)) isBusy = true
       }
       if (!isBusy && (await hasLeftovers(db)))
-        await db.writeBehind('dropJudgements', { limit: leftoversAtOnce })
+        await db.writeInBackground('dropJudgements', { limit: leftoversAtOnce })
       return isBusy ? 0 : idleMs
     },
   })

@@ -95,4 +95,4 @@ export const KeysAnswer = answer('The keys of the user, oldest first, without th
 
 export const NewKeyAnswer = answer('The new key, which works at once.', { id: z.string(), key: secret })
 
-export const GoneAnswer = answer('It no longer works.', {})
+export const RevokedAnswer = answer('It no longer works.', {})

@@ -6,7 +6,7 @@ import type { GenerationRecord } from '../generation/observed.ts'
 import type { GenerationParts } from '../generation/parts.ts'
 import type { PoolingOf } from './metrics.ts'
 
-export interface AskingPool {
+export interface PoolingContext {
   caller: Caller
   /** When the request arrived, by `performance.now()`. */
   arrived: number
@@ -16,7 +16,7 @@ export interface AskingPool {
 }
 
 /** The result of a model for all inputs, in their order. */
-export interface MadeOfInputs {
+export interface PooledInputs {
   model: string
   values: Float32Array[]
   tokens: number
@@ -31,8 +31,8 @@ export async function poolWith(
   { model, served }: FoundModel,
   of: PoolingOf,
   asked: PoolingAsked,
-  { caller, arrived, signal, note }: AskingPool,
-): Promise<MadeOfInputs> {
+  { caller, arrived, signal, note }: PoolingContext,
+): Promise<PooledInputs> {
   const name = served.names[0] as string
   const values = new Array<Float32Array>(asked.inputs.length)
   const record: GenerationRecord = {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { JsonText, writeJson } from '../../domain/json/text.ts'
-import { refusingOpenAi } from '../../http/contracts.ts'
+import { openAiRefusalContracts } from '../../http/contracts.ts'
 import { disconnectSignal } from '../../http/disconnect.ts'
 import { asRefusal } from '../../http/errors.ts'
 import type { CompletionKind } from '../../storage/answers/completions.ts'
@@ -9,11 +9,11 @@ import { checkMetadata } from '../generation/metadata.ts'
 import type { GenerationRecord } from '../generation/observed.ts'
 import type { GenerationParts } from '../generation/parts.ts'
 import { matchesHeader } from '../recording/named-calls.ts'
-import { placeOf } from '../recording/place.ts'
+import { recordingTarget } from '../recording/target-headers.ts'
 import type { PoolingFields } from './fields.ts'
-import type { AskingPool } from './pooling.ts'
+import type { PoolingContext } from './pooling.ts'
 
-export const poolingRefusals = refusingOpenAi(
+export const poolingRefusals = openAiRefusalContracts(
   'malformed_json',
   'model_not_found',
   'entity_forbidden',
@@ -30,7 +30,7 @@ export interface PoolingQuestion<Body, Made> {
   kind: CompletionKind
   /** Of the id of its answer. */
   prefix: string
-  make(parts: GenerationParts, body: Body, asking: AskingPool): Promise<Made>
+  make(parts: GenerationParts, body: Body, asking: PoolingContext): Promise<Made>
   /** What the record keeps of the answer. */
   kept(made: Made, id: string): object
   /** The parts of the answer that are not kept. */
@@ -54,7 +54,7 @@ export async function respondPooled<Body extends PoolingFields, Made>(
   const recording = await parts.recorder.open(
     {
       caller,
-      place: placeOf(caller, request.headers),
+      place: recordingTarget(caller, request.headers),
       kind,
       store: body.store,
       metadata,
@@ -66,7 +66,7 @@ export async function respondPooled<Body extends PoolingFields, Made>(
   const proof = recording?.proof
   const refused = new AbortController()
   let measured: GenerationRecord | undefined
-  const asking: AskingPool = {
+  const asking: PoolingContext = {
     caller,
     arrived,
     signal: proof === undefined ? disconnect : AbortSignal.any([disconnect, refused.signal]),

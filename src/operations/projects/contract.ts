@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { answer, plainText } from '../../domain/fields.ts'
 import { ProjectSettings } from '../../domain/project-settings.ts'
 
-export const usualLimit = 100
+export const defaultLimit = 100
 const mostAtOnce = 1_000
 
 export const ListQuery = z.strictObject({
@@ -15,7 +15,7 @@ export const ListQuery = z.strictObject({
     .transform(Number)
     .refine((given) => given >= 1 && given <= mostAtOnce, `expected 1 to ${mostAtOnce}`)
     .optional()
-    .meta({ default: String(usualLimit), description: `At most ${mostAtOnce}.` }),
+    .meta({ default: String(defaultLimit), description: `At most ${mostAtOnce}.` }),
 })
 export type ListQuery = z.output<typeof ListQuery>
 

@@ -4,13 +4,13 @@ import type { Database } from '../../storage/database.ts'
 import { listProjects } from '../../storage/projects/list.ts'
 import { family, operation } from '../parts.ts'
 import { scopeOf } from '../scope.ts'
-import { DeleteAnswer, ListAnswer, ListQuery, usualLimit } from './contract.ts'
+import { DeleteAnswer, defaultLimit, ListAnswer, ListQuery } from './contract.ts'
 import { deleteProject } from './delete.ts'
 
 const tags = ['projects']
 
 async function listOwn(db: Database, { entities }: Caller, given: ListQuery, signal: AbortSignal) {
-  const { after = '', limit = usualLimit } = given
+  const { after = '', limit = defaultLimit } = given
   const own = entities.has('*') ? null : [...entities]
   const found = await listProjects(db, { entities: own, after, limit: limit + 1 }, signal)
   const projects = found.slice(0, limit).map(({ isBeingDeleted, ...project }) => ({

@@ -161,7 +161,7 @@ export const ProgressBody = withAliases(
 export type ProgressBody = z.output<typeof ProgressBody>
 
 /** Long enough to annotate one item, short enough that a closed tab does not reserve it for the day. */
-export const usualLeaseSeconds = 15 * 60
+export const defaultLeaseSeconds = 15 * 60
 
 export const NextBody = z.object({
   project_id: projectId,
@@ -170,7 +170,7 @@ export const NextBody = z.object({
     .min(1)
     .max(24 * 60 * 60)
     .nullish()
-    .meta({ default: usualLeaseSeconds, description: 'How long the item is reserved for the caller.' }),
+    .meta({ default: defaultLeaseSeconds, description: 'How long the item is reserved for the caller.' }),
   annotators: z.int().min(1).max(100).nullish().meta({
     default: 1,
     description: 'How many annotators have to complete or skip an item before it is no longer open.',

@@ -10,11 +10,11 @@ import { requireQueue } from '../../storage/queues/queues.ts'
 import type { CallNames } from '../recording/named-calls.ts'
 import {
   type AddItemsBody,
+  defaultLeaseSeconds,
   type InProject,
   type NextBody,
   type ProgressBody,
   type QueryItemsBody,
-  usualLeaseSeconds,
 } from './contract.ts'
 import { itemRecord } from './record.ts'
 
@@ -90,7 +90,7 @@ export async function updateProgress(
 ) {
   requireAccess(caller, project_id)
   const time = now()
-  const lease = usualLeaseSeconds * microsPerSecond
+  const lease = defaultLeaseSeconds * microsPerSecond
   const key = { project_id, queue_id, item_id }
   const item = await db.write('setProgress', { ...key, annotator: caller.name, state, now: time, lease })
   return { item: itemRecord(item, time, true) }
@@ -108,7 +108,7 @@ export async function releaseItem(db: Database, caller: Caller, key: ItemKey, { 
 export async function reopenItem(db: Database, caller: Caller, key: ItemKey, { project_id }: InProject) {
   requireAccess(caller, project_id)
   const time = now()
-  const lease = usualLeaseSeconds * microsPerSecond
+  const lease = defaultLeaseSeconds * microsPerSecond
   const item = await db.write('reopenItem', {
     ...key,
     project_id,
@@ -131,7 +131,7 @@ export async function nextItem(db: Database, caller: Caller, queue_id: string, b
     annotators: body.annotators ?? 1,
     except: body.except_item_ids ?? [],
     now: time,
-    lease: (body.lease_seconds ?? usualLeaseSeconds) * microsPerSecond,
+    lease: (body.lease_seconds ?? defaultLeaseSeconds) * microsPerSecond,
   })
   return { item: item && itemRecord(item, time, true), leased_items: leased }
 }

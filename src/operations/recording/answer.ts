@@ -5,7 +5,7 @@ import type { CompletionKind } from '../../storage/answers/completions.ts'
 import type { RecordedAnswer } from '../../storage/answers/recorded-answers.ts'
 
 /** The project, thread and parent of a call, as the request gives them. */
-export interface Place {
+export interface RecordingTarget {
   project: string
   thread: string | null
   parent: string | null
@@ -18,7 +18,7 @@ export interface Place {
 /** An answer that is about to be generated, and what its call will contain. */
 export interface AskedToRecord {
   caller: Caller
-  place: Place
+  place: RecordingTarget
   kind: CompletionKind
   /** The `store` of the request. */
   store?: boolean | null | undefined

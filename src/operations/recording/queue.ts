@@ -31,7 +31,7 @@ export interface QueueOptions {
   provenMs: number
 }
 
-const usual: QueueOptions = {
+const defaultOptions: QueueOptions = {
   most: { count: 2_048, bytes: 64 * 1024 * 1024 },
   retryMs: 500,
   provenMs: 1_000,
@@ -64,7 +64,7 @@ interface Entry {
  * another's. Nothing is dropped: a full queue delays further answers.
  */
 export function createAnswerQueue(db: Database, events: QueueEvents, given: Partial<QueueOptions> = {}) {
-  const { most, retryMs, provenMs } = { ...usual, ...given }
+  const { most, retryMs, provenMs } = { ...defaultOptions, ...given }
   const lines = new Map<string, Line>()
   const entries = new Set<Entry>()
   const roomAsked = new Set<() => void>()

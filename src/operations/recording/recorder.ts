@@ -5,11 +5,11 @@ import { refuse } from '../../domain/refusals.ts'
 import { now } from '../../domain/time.ts'
 import { traceOfCall } from '../../storage/calls/calls.ts'
 import { type Database, databaseOf } from '../../storage/database.ts'
-import type { AskedToRecord, Place, Recorder, Recording } from './answer.ts'
+import type { AskedToRecord, Recorder, Recording, RecordingTarget } from './answer.ts'
 import { callOf } from './call.ts'
 import { namedCall } from './named-calls.ts'
-import { parentHeader, projectHeader, recordHeader, traceHeader } from './place.ts'
 import { createAnswerQueue, type QueueEvents, type QueueOptions } from './queue.ts'
+import { parentHeader, projectHeader, recordHeader, traceHeader } from './target-headers.ts'
 
 export interface RecorderParts {
   db: Database
@@ -41,7 +41,7 @@ export function createRecorder({
   let open = 0
   let whenEnded: (() => void) | undefined
 
-  function whyOff({ key }: Caller, { isOff }: Place): string | undefined {
+  function whyOff({ key }: Caller, { isOff }: RecordingTarget): string | undefined {
     if (record === 'off') return 'HEDDLE_RECORD=off'
     if (key?.record === 'off') return 'your key is set to record: off'
     return isOff ? `this request says ${recordHeader}: off` : undefined
@@ -61,7 +61,10 @@ export function createRecorder({
    * Resolves the parent to its own id and its trace. A parent that is given by its own id and trace need not be written
    * yet.
    */
-  async function placed({ caller, place }: AskedToRecord): Promise<{ place: Place; matches: number }> {
+  async function placed({
+    caller,
+    place,
+  }: AskedToRecord): Promise<{ place: RecordingTarget; matches: number }> {
     const { project, parent, trace } = place
     if (parent === null || (trace !== null && !isCompletionId(parent))) return { place, matches: 0 }
     const own = databaseOf(caller.name, db)

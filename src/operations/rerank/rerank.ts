@@ -1,7 +1,7 @@
 import { checkPriority, wrong } from '../generation/checks.ts'
 import type { GenerationParts } from '../generation/parts.ts'
 import { truncationOf } from '../pooling/fields.ts'
-import { type AskingPool, poolWith } from '../pooling/pooling.ts'
+import { type PoolingContext, poolWith } from '../pooling/pooling.ts'
 import { mostDocuments, type RerankAnswer, type RerankBody } from './contract.ts'
 
 /** Characters of all pairs together. */
@@ -10,7 +10,11 @@ const mostLetters = 4 * 1024 * 1024
 export type Ranked = Omit<RerankAnswer, 'id'>
 
 /** The documents by how well they fit; equal ones in the order in which they were sent. */
-export async function rerank(parts: GenerationParts, body: RerankBody, asking: AskingPool): Promise<Ranked> {
+export async function rerank(
+  parts: GenerationParts,
+  body: RerankBody,
+  asking: PoolingContext,
+): Promise<Ranked> {
   const { query, top_n, user } = body
   const documents = body.documents.map((one) => (typeof one === 'string' ? one : one.text))
   if (documents.length === 0) throw wrong('documents', 'an empty list', 'at least one')

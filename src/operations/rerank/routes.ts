@@ -1,5 +1,5 @@
 import type { Routes } from '../../http/contracts.ts'
-import { noteUnknownFields } from '../../http/validation.ts'
+import { logUnknownFields } from '../../http/validation.ts'
 import type { GenerationParts } from '../generation/parts.ts'
 import { recordedBody } from '../generation/respond.ts'
 import { family } from '../parts.ts'
@@ -34,7 +34,7 @@ const rank: Routes<GenerationParts> = async (app, parts) => {
       {
         config: { spendsTokens: true, keepsBody: recordedBody },
         schema,
-        preValidation: noteUnknownFields(RerankBody),
+        preValidation: logUnknownFields(RerankBody),
       },
       (request, reply) => respondPooled(parts, request, reply, ranking),
     )

@@ -5,14 +5,14 @@ import type { GivenMessage } from '../../inference/prompt/conversation.ts'
 import { callsAsked } from '../generation/calls.ts'
 import { checkPriority, checkSampling, wrong } from '../generation/checks.ts'
 import { conversationFrom } from '../generation/conversation.ts'
-import { type Asking, type Generation, generate } from '../generation/generation.ts'
+import { type Generation, type GenerationContext, generate } from '../generation/generation.ts'
 import { checkMetadata } from '../generation/metadata.ts'
 import { requestOf, turnOf } from '../generation/request.ts'
 import type { OperationParts } from '../parts.ts'
 import { formatOf } from './constraint.ts'
 import type { InputTokensBody, ResponsesBody } from './contract.ts'
 import { messagesOf } from './conversation.ts'
-import { askFitting } from './fitting.ts'
+import { askWithTruncation } from './fitting.ts'
 import { itemsOf } from './input.ts'
 import { type Item, responsePrefix } from './items.ts'
 import { mostItems } from './items-contract.ts'
@@ -20,14 +20,14 @@ import { checkCandidates } from './logprobs.ts'
 import { createReferences } from './references.ts'
 import { headOf, type ResponseHead } from './response.ts'
 import type { Sealing, UserSeal } from './sealing.ts'
-import { type ResponseStore, type ResponseToKeep, responsesOf } from './store.ts'
+import { type NewResponse, type ResponseStore, responsesOf } from './store.ts'
 import { choiceGiven, toolsGiven } from './tools.ts'
 
 export interface ResponseParts extends OperationParts {
   sealing: Sealing
 }
 
-type Keeping = { store: ResponseStore } & Pick<ResponseToKeep, 'expiring' | 'referred'>
+type Keeping = { store: ResponseStore } & Pick<NewResponse, 'expiring' | 'referred'>
 
 /** An answer that is running or queued. */
 export interface RunningResponse extends Generation {
@@ -46,7 +46,7 @@ export interface RunningResponse extends Generation {
 export async function beginResponse(
   parts: ResponseParts,
   body: ResponsesBody,
-  asking: Asking,
+  asking: GenerationContext,
 ): Promise<RunningResponse> {
   const { settings } = parts
   const maxTokens = body.max_output_tokens ?? undefined
@@ -94,7 +94,7 @@ export async function beginResponse(
     })
   }
   const generation =
-    body.truncation === 'auto' ? await askFitting(given.messages, ask) : await ask(given.messages)
+    body.truncation === 'auto' ? await askWithTruncation(given.messages, ask) : await ask(given.messages)
   const { created, model } = generation.head
   return {
     ...generation,
@@ -112,7 +112,7 @@ export async function beginResponse(
 export async function countInputTokens(
   parts: ResponseParts,
   body: InputTokensBody,
-  { caller, signal }: Pick<Asking, 'caller' | 'signal'>,
+  { caller, signal }: Pick<GenerationContext, 'caller' | 'signal'>,
 ): Promise<number> {
   refuseElsewhere(body)
   const { model } = parts.models.find(body.model, caller)
@@ -170,7 +170,7 @@ function callsOf(body: InputTokensBody, { settings }: ResponseParts) {
   )
 }
 
-interface InputContext extends Pick<Asking, 'signal'> {
+interface InputContext extends Pick<GenerationContext, 'signal'> {
   id: string
   store: ResponseStore
 }

@@ -8,7 +8,7 @@ const mostTries = 8
  * Tries with fewer and fewer of the oldest turns until the conversation fits, as `truncation: auto` asks for. The
  * system messages at its beginning and its last turn stay.
  */
-export async function askFitting<T>(
+export async function askWithTruncation<T>(
   messages: readonly GivenMessage[],
   ask: (messages: readonly GivenMessage[]) => Promise<T>,
 ): Promise<T> {

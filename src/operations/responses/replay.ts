@@ -1,10 +1,10 @@
 import type { Part } from '../../inference/parts.ts'
 import { numbering, type ResponseEvent } from './events.ts'
 import { createOutput, type OutputItem } from './output.ts'
-import type { KeptResponse } from './store.ts'
+import type { ReadableResponse } from './store.ts'
 
 /** The events of a stored answer, made again with the same numbers. */
-export function* replayOf({ answer, output: items, cuts }: KeptResponse): Generator<ResponseEvent> {
+export function* replayOf({ answer, output: items, cuts }: ReadableResponse): Generator<ResponseEvent> {
   const number = numbering()
   const { id, status, ...rest } = answer.value as Record<string, unknown> & { id: string; status: string }
   const begun = {

@@ -1,9 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { refuse } from '../../domain/refusals.ts'
-import { type Routes, refusingOpenAi, wholeOrEvents } from '../../http/contracts.ts'
+import { openAiRefusalContracts, type Routes, wholeOrEvents } from '../../http/contracts.ts'
 import { disconnectSignal } from '../../http/disconnect.ts'
 import { type EventForm, openAiEvents, sendEvents } from '../../http/streams/sse.ts'
-import { noteUnknownFields } from '../../http/validation.ts'
+import { logUnknownFields } from '../../http/validation.ts'
 import { generationRefusals, headerOf, recordedBody, respond, type Writers } from '../generation/respond.ts'
 import type { Operation } from '../parts.ts'
 import {
@@ -22,7 +22,7 @@ import { writeEvent } from './events.ts'
 import { pageOf } from './input-items.ts'
 import { replayOf } from './replay.ts'
 import { createSealing } from './sealing.ts'
-import { type KeptResponse, responsesOf } from './store.ts'
+import { type ReadableResponse, responsesOf } from './store.ts'
 import { toolsGiven } from './tools.ts'
 import { chunksOf, createAnswer, type ResponseWriter, type WrittenResponse, writerOf } from './writer.ts'
 
@@ -60,7 +60,7 @@ function writersOf(parts: ResponseParts): Writers<ResponsesBody, WrittenResponse
 }
 
 const create: RoutePlugin = async (app, parts) => {
-  const refusals = refusingOpenAi(
+  const refusals = openAiRefusalContracts(
     'recording_off',
     'parent_not_found',
     'response_item_not_found',
@@ -80,7 +80,7 @@ const create: RoutePlugin = async (app, parts) => {
     {
       config: { spendsTokens: true, keepsBody: recordedBody },
       schema,
-      preValidation: [withoutStoredPrompt, noteUnknownFields(ResponsesBody)],
+      preValidation: [withoutStoredPrompt, logUnknownFields(ResponsesBody)],
     },
     (request, reply) => {
       const { skipped } = toolsGiven(request.body)
@@ -99,13 +99,13 @@ function withoutStoredPrompt({ body }: FastifyRequest, _reply: FastifyReply, don
   }
 }
 
-const readRefusals = refusingOpenAi('response_not_found', 'invalid_request', 'query_too_slow')
+const readRefusals = openAiRefusalContracts('response_not_found', 'invalid_request', 'query_too_slow')
 
 async function found(
   parts: ResponseParts,
   { caller, params }: FastifyRequest & { params: { response_id: string } },
   reply: FastifyReply,
-): Promise<KeptResponse> {
+): Promise<ReadableResponse> {
   const { response_id: id } = params
   const kept = await responsesOf(caller, parts).find(id, disconnectSignal(reply))
   if (kept === undefined) throw refuse('response_not_found', { id })
@@ -141,7 +141,7 @@ const remove: RoutePlugin = async (app, parts) => {
     summary: 'Delete a stored response',
     tags,
     params: ResponsePath,
-    response: { 200: Deleted, ...refusingOpenAi('response_not_found', 'invalid_request') },
+    response: { 200: Deleted, ...openAiRefusalContracts('response_not_found', 'invalid_request') },
   }
   app.delete('/v1/responses/:response_id', { schema }, async ({ caller, params: { response_id: id } }) => {
     if (await responsesOf(caller, parts).remove(id)) return { id, object: 'response', deleted: true }
@@ -156,7 +156,7 @@ const cancel: RoutePlugin = async (app, parts) => {
     params: ResponsePath,
     response: {
       200: ResponseAnswer,
-      ...refusingOpenAi('response_not_in_background', 'response_not_found', 'invalid_request'),
+      ...openAiRefusalContracts('response_not_in_background', 'response_not_found', 'invalid_request'),
     },
   }
   app.post(
@@ -175,7 +175,7 @@ const inputItems: RoutePlugin = async (app, parts) => {
     tags,
     params: ResponsePath,
     querystring: InputItemsQuery,
-    response: { 200: InputItems, ...readRefusals, ...refusingOpenAi('invalid_value') },
+    response: { 200: InputItems, ...readRefusals, ...openAiRefusalContracts('invalid_value') },
   }
   app.get('/v1/responses/:response_id/input_items', { schema }, async (request, reply) => {
     const { input } = await found(parts, request, reply)
@@ -191,12 +191,12 @@ const inputTokens: RoutePlugin = async (app, parts) => {
     response: {
       200: InputTokens,
       ...generationRefusals,
-      ...refusingOpenAi('response_item_not_found', 'previous_response_not_found', 'query_too_slow'),
+      ...openAiRefusalContracts('response_item_not_found', 'previous_response_not_found', 'query_too_slow'),
     },
   }
   app.post(
     '/v1/responses/input_tokens',
-    { schema, preValidation: noteUnknownFields(InputTokensBody) },
+    { schema, preValidation: logUnknownFields(InputTokensBody) },
     async ({ body, caller }, reply) => ({
       object: 'response.input_tokens',
       input_tokens: await countInputTokens(parts, body, { caller, signal: disconnectSignal(reply) }),

@@ -10,23 +10,23 @@ import { wrong } from '../generation/checks.ts'
 import type { Item } from './items.ts'
 import { mostItems } from './items-contract.ts'
 import type { OutputItem } from './output.ts'
-import { inputOf, outputOf, type Unseal } from './said.ts'
 import type { Sealing } from './sealing.ts'
+import { inputOf, outputOf, type Unseal } from './stored-items.ts'
 
 /** The stored answers of one user in the projects that the user has access to. To all others they do not exist. */
 export interface ResponseStore {
   unseal: Unseal
   has(id: string): Promise<boolean>
-  find(id: string, signal: AbortSignal): Promise<KeptResponse | undefined>
+  find(id: string, signal: AbortSignal): Promise<ReadableResponse | undefined>
   /** All items up to the end of an answer. */
   conversation(id: string, signal: AbortSignal): Promise<Conversation>
   /** Resolves when the answer and its call are on disk. */
-  keep(response: ResponseToKeep): Promise<void>
+  keep(response: NewResponse): Promise<void>
   /** Removes its call as well. False if there is none. */
   remove(id: string): Promise<boolean>
 }
 
-export interface KeptResponse {
+export interface ReadableResponse {
   /** The whole answer. */
   answer: JsonText
   /** Number of characters that were read of it. */
@@ -44,7 +44,7 @@ interface Conversation {
   expiring: string[]
 }
 
-export interface ResponseToKeep {
+export interface NewResponse {
   id: string
   previous: string | null
   /** The answers that it continues and that expire: they are kept as long as this one. */

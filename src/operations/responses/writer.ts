@@ -2,7 +2,7 @@ import { clockNow } from '../../domain/clock.ts'
 import type { Refusal } from '../../domain/refusals.ts'
 import type { FinishReason } from '../../inference/backend.ts'
 import type { Delta } from '../generation/deltas.ts'
-import type { AnswerInTheMaking } from '../generation/recorded.ts'
+import type { PartialAnswer } from '../generation/recorded.ts'
 import { createTally, type Tally } from '../generation/usage.ts'
 import type { RunningResponse } from './answering.ts'
 import { numbering, type ResponseEvent } from './events.ts'
@@ -119,7 +119,7 @@ export function writerOf(running: RunningResponse): ResponseWriter {
 }
 
 /** The stream and the whole answer share a writer, so that they have the same seals. */
-export function createAnswer({ writer }: WrittenResponse): AnswerInTheMaking {
+export function createAnswer({ writer }: WrittenResponse): PartialAnswer {
   return {
     add: async (group) => void writer.add(group),
     end: () => writer.answer(),

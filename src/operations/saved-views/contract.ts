@@ -51,4 +51,4 @@ export const SavedViewAnswer = answer('The view.', { view: SavedViewRecord })
 export const SavedViewsAnswer = answer('Your own views, then those that others share, sorted by name.', {
   views: z.array(SavedViewRecord),
 })
-export const NothingAnswer = answer('It is deleted.', {})
+export const DeletedAnswer = answer('It is deleted.', {})

@@ -1,8 +1,8 @@
 import { family, operation } from '../parts.ts'
 import {
   ChangeViewBody,
+  DeletedAnswer,
   InProject,
-  NothingAnswer,
   SavedViewAnswer,
   SavedViewPath,
   SavedViewsAnswer,
@@ -43,7 +43,7 @@ export const savedViewRoutes = family(
     tags,
     params: SavedViewPath,
     querystring: InProject,
-    answer: NothingAnswer,
+    answer: DeletedAnswer,
     refusals: ['saved_view_not_found', 'saved_view_of_other'],
     rule: ({ db }, { caller, params, query }) => deleteView(db, caller, query.project_id, params.view_id),
   }),

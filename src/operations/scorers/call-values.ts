@@ -1,5 +1,5 @@
 import { isPresent, valueAt } from '../../domain/expressions/json-value.ts'
-import { flawOfPath, splitPath } from '../../domain/expressions/path.ts'
+import { invalidPathReason, splitPath } from '../../domain/expressions/path.ts'
 import { JsonText } from '../../domain/json/text.ts'
 import type { Fields } from './contract.ts'
 
@@ -10,8 +10,8 @@ const texts = ['id', 'op_name', 'display_name', 'trace_id', 'thread_id', 'except
 const accepted = `${documents.map((name) => `${name}.…`).join(', ')}, ${texts.join(', ')}`
 
 /** Why a path cannot be a field of a call; undefined if it can. */
-export function flawOfField(path: string): { why: string; accepted: string } | undefined {
-  const flaw = flawOfPath(path)
+export function invalidFieldReason(path: string): { why: string; accepted: string } | undefined {
+  const flaw = invalidPathReason(path)
   if (flaw !== undefined) return flaw
   const [root = '', ...rest] = splitPath(path)
   if (documents.includes(root) || (texts.includes(root) && rest.length === 0)) return undefined

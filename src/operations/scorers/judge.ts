@@ -1,7 +1,7 @@
 import { writeJson } from '../../domain/json/text.ts'
 import type { AnswerRequest } from '../../inference/model.ts'
 import { createFold } from '../generation/fold.ts'
-import type { Asking, FieldNames } from '../generation/generation.ts'
+import type { FieldNames, GenerationContext } from '../generation/generation.ts'
 import { generate } from '../generation/generation.ts'
 import { limitCandidates } from '../generation/logprobs.ts'
 import type { GenerationParts } from '../generation/parts.ts'
@@ -73,7 +73,7 @@ export async function askJudge(
   parts: GenerationParts,
   judge: Judge,
   { messages }: Question,
-  asking: Asking,
+  asking: GenerationContext,
 ): Promise<JudgeAnswer> {
   const request: AnswerRequest = {
     inputs: [

@@ -3,7 +3,7 @@ import type { JsonText } from '../../domain/json/text.ts'
 import { type Refusal, refuse } from '../../domain/refusals.ts'
 import type { Compiling } from '../../inference/constraints/compiling.ts'
 import type { SchemaChecks } from '../../schemas/checks.ts'
-import { flawOfField } from './call-values.ts'
+import { invalidFieldReason } from './call-values.ts'
 import { type Check, type Fields, type Judge, StoredScorer } from './contract.ts'
 import { hostileTexts } from './hostile-texts.ts'
 import { fieldsOfTemplate, parseTemplate } from './template.ts'
@@ -72,7 +72,7 @@ export function checkFields(fields: Fields, place: string): void {
 
 function requireField(path: string, place: string, fields: Fields = {}): void {
   if (Object.hasOwn(fields, path)) return
-  const flaw = flawOfField(path)
+  const flaw = invalidFieldReason(path)
   if (flaw === undefined) return
   const names = Object.keys(fields).map((name) => `${name}, `)
   const given = `${JSON.stringify(shortened(path, 60))} ${flaw.why}`
@@ -123,13 +123,13 @@ async function checkCheck(
     case 'json_schema': {
       const schema = check.schema as JsonText
       checkLength(schema, 'check.schema')
-      return tryOut(parts, tenant, schema.text, undefined, 'check.schema', 'a JSON Schema')
+      return validateOnce(parts, tenant, schema.text, undefined, 'check.schema', 'a JSON Schema')
     }
     case 'regex': {
       const pattern = check.pattern as string
       const schema = JSON.stringify({ items: { anyOf: [{ pattern }, true] } })
       const texts = JSON.stringify(hostileTexts(pattern))
-      return tryOut(parts, tenant, schema, texts, 'check.pattern', 'a regular expression of JavaScript')
+      return validateOnce(parts, tenant, schema, texts, 'check.pattern', 'a regular expression of JavaScript')
     }
     case 'contains':
       if (check.any_of == null && check.all_of == null && check.none_of == null) {
@@ -144,7 +144,7 @@ async function checkCheck(
   }
 }
 
-async function tryOut(
+async function validateOnce(
   { schemas }: ScorerChecks,
   tenant: string,
   schema: string,

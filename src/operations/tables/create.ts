@@ -6,7 +6,7 @@ import { createYieldToLoop } from '../../domain/yielding.ts'
 import type { Database } from '../../storage/database.ts'
 import { missingRows } from '../../storage/objects/tables.ts'
 import type { CreateBody, FromDigestsBody } from './contract.ts'
-import { eachOnce, type GivenRow, keepAllRows, keepOrder } from './keep.ts'
+import { type GivenRow, storeAllRows, storeOrder, withoutDuplicates } from './store.ts'
 
 const mostRows = 1_000_000
 const digestsAtOnce = 512
@@ -29,8 +29,8 @@ export async function storeTable(
   const rowDigests = rows.map((row) => row.digest)
   const digest = await digestOfTable(rowDigests, yieldToLoop)
   refuseOther(digest, expected, [...place, 'expected_digest'].join('.'))
-  await keepAllRows(db, projectId, rows)
-  await keepOrder(db, projectId, digest, rowDigests)
+  await storeAllRows(db, projectId, rows)
+  await storeOrder(db, projectId, digest, rowDigests)
   return { digest, row_digests: await jsonList(rowDigests) }
 }
 
@@ -47,7 +47,7 @@ export async function createFromDigests(
   const yieldToLoop = createYieldToLoop(signal)
   const digest = await digestOfTable(row_digests, yieldToLoop)
   refuseOther(digest, body.expected_digest, 'expected_digest')
-  const once = await eachOnce(row_digests, yieldToLoop)
+  const once = await withoutDuplicates(row_digests, yieldToLoop)
   for (let from = 0; from < once.length; from += digestsAtOnce) {
     const [missing] = await missingRows(db, project_id, once.slice(from, from + digestsAtOnce))
     if (missing !== undefined)
@@ -55,7 +55,7 @@ export async function createFromDigests(
     const pause = yieldToLoop()
     if (pause) await pause
   }
-  await keepOrder(db, project_id, digest, row_digests)
+  await storeOrder(db, project_id, digest, row_digests)
   return { digest }
 }
 

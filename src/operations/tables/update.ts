@@ -7,8 +7,8 @@ import type { Database } from '../../storage/database.ts'
 import { readTable, streamRowDigests } from '../../storage/objects/tables.ts'
 import type { TableUpdate, UpdateBody } from './contract.ts'
 import { refuseTooMany } from './create.ts'
-import { type GivenRow, keepAllRows, keepOrder } from './keep.ts'
 import { applyChanges, type Change, RowOrder } from './row-order.ts'
+import { type GivenRow, storeAllRows, storeOrder } from './store.ts'
 
 const digestsAtOnce = 2000
 
@@ -26,8 +26,8 @@ export async function updateTable(db: Database, caller: Caller, body: UpdateBody
   const updated = await applyChanges(order, changesOf(updates), yieldToLoop)
   const digest = await digestOfTable(order, yieldToLoop)
   signal.throwIfAborted()
-  await keepAllRows(db, project_id, rowsOf(updates))
-  await keepOrder(db, project_id, digest, order)
+  await storeAllRows(db, project_id, rowsOf(updates))
+  await storeOrder(db, project_id, digest, order)
   return { digest, updated_row_digests: await jsonList(updated) }
 }
 

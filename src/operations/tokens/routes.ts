@@ -1,4 +1,4 @@
-import { type Routes, refusing } from '../../http/contracts.ts'
+import { type Routes, refusalContracts } from '../../http/contracts.ts'
 import { disconnectSignal } from '../../http/disconnect.ts'
 import type { GenerationParts } from '../generation/parts.ts'
 import { family } from '../parts.ts'
@@ -14,7 +14,7 @@ import { detokenize, tokenize, tokenizerInfo } from './tokens.ts'
 
 const tags = ['tokens']
 
-const refused = refusing(
+const refused = refusalContracts(
   'malformed_json',
   'model_not_found',
   'model_not_ready',
@@ -59,7 +59,7 @@ const tokenizer: RoutePlugin = async (app, parts) => {
     querystring: TokenizerInfoQuery,
     response: {
       200: TokenizerInfoAnswer,
-      ...refusing('model_not_found', 'model_not_ready', 'invalid_request', 'upstream_lacks'),
+      ...refusalContracts('model_not_found', 'model_not_ready', 'invalid_request', 'upstream_lacks'),
     },
   }
   app.get('/tokenizer_info', { schema }, async (request, reply) =>

@@ -48,4 +48,4 @@ export const UsageAnswer = answer('One entry for each user and day, latest day f
   ),
 })
 
-export const usualLimit = mostDays
+export const defaultLimit = mostDays

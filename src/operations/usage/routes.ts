@@ -3,7 +3,7 @@ import { refuse } from '../../domain/refusals.ts'
 import type { Database } from '../../storage/database.ts'
 import { readUsage } from '../../storage/users/usage.ts'
 import { family, operation } from '../parts.ts'
-import { UsageAnswer, UsageQuery, usualLimit } from './contract.ts'
+import { defaultLimit, UsageAnswer, UsageQuery } from './contract.ts'
 import type { UsageMeter } from './meter.ts'
 
 /** An admin sees all users, a member only its own usage. Counts of the last moment are included. */
@@ -13,7 +13,7 @@ async function usageOf(db: Database, meter: UsageMeter, caller: Caller, query: U
     throw refuse('role_forbidden', { role: 'admin', given: caller.role })
   }
   await meter.flush()
-  const days = await readUsage(db, { ...query, user, limit: limit ?? usualLimit, offset: offset ?? 0 })
+  const days = await readUsage(db, { ...query, user, limit: limit ?? defaultLimit, offset: offset ?? 0 })
   return { usage: days.map(({ user_name, ...counted }) => ({ user: user_name, ...counted })) }
 }
 

@@ -3,6 +3,11 @@ import { refuse } from '../../domain/refusals.ts'
 import { formatTime, monotonicNow, now } from '../../domain/time.ts'
 import { backfillPosition } from '../../storage/calls/facts.ts'
 import {
+  type FeedbackGroupField,
+  feedbackGroupFields,
+  topFeedbackGroups,
+} from '../../storage/views/feedback-groups.ts'
+import {
   type BucketPart,
   type GroupField,
   groupFields,
@@ -11,7 +16,6 @@ import {
   topGroups,
   topValues,
 } from '../../storage/views/groups.ts'
-import { type SaidField, saidFields, topSaid } from '../../storage/views/said-of-calls.ts'
 import { callsViewOf } from '../calls/query.ts'
 import { readBucketCosts } from './bucket-costs.ts'
 import type { Asked } from './calls.ts'
@@ -25,7 +29,8 @@ const shownValue = (value: string | null) => value || null
 const isGroupField = (field: string): field is GroupField =>
   (groupFields as readonly string[]).includes(field)
 
-const isSaidField = (field: string): field is SaidField => (saidFields as readonly string[]).includes(field)
+const isSaidField = (field: string): field is FeedbackGroupField =>
+  (feedbackGroupFields as readonly string[]).includes(field)
 
 export async function readFacets(
   { db, names }: Asked,
@@ -40,7 +45,7 @@ export async function readFacets(
   for (const field of new Set(body.fields ?? groupFields)) {
     if (isSaidField(field)) {
       const bounds = { most: mostValues, sample: sampledCalls }
-      const { top, without, others, sampled } = await topSaid(db, view, field, bounds, time, signal)
+      const { top, without, others, sampled } = await topFeedbackGroups(db, view, field, bounds, time, signal)
       const none = without > 0 ? [{ value: null, count: without }] : []
       facets.push({ field, values: [...top, ...none], others, sampled })
       continue

@@ -14,7 +14,7 @@ import {
 import { createPricing } from '../calls/costs.ts'
 import { callsViewOf } from '../calls/query.ts'
 import type { CallNames } from '../recording/named-calls.ts'
-import { type CallsBody, type LightCall, usualCalls, usualCount } from './contract.ts'
+import { type CallsBody, defaultCalls, defaultCount, type LightCall } from './contract.ts'
 
 export interface Asked {
   db: Database
@@ -26,7 +26,7 @@ const countMs = 250
 
 export async function listCalls({ db, names }: Asked, caller: Caller, body: CallsBody, signal: AbortSignal) {
   requireAccess(caller, body.project_id)
-  const limit = body.limit ?? usualCalls
+  const limit = body.limit ?? defaultCalls
   const view = {
     ...(await callsViewOf(names, body)),
     limit,
@@ -40,7 +40,7 @@ export async function listCalls({ db, names }: Asked, caller: Caller, body: Call
   return {
     calls: await shownCalls(db, body.project_id, rows, signal, body.columns != null),
     next: goesOn ? `${last.started_at}.${last.id}` : null,
-    count: await countedCalls(db, view, body.count_up_to ?? usualCount, rows.length, time, signal),
+    count: await countedCalls(db, view, body.count_up_to ?? defaultCount, rows.length, time, signal),
     is_deriving: (await backfillPosition(db)) !== undefined,
   }
 }

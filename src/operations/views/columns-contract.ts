@@ -4,13 +4,13 @@ import { selection } from './contract.ts'
 
 const count = z.int().min(0)
 
-export const usualSample = 500
+export const defaultSample = 500
 export const mostColumns = 200
 
 export const ColumnsBody = z.strictObject({
   ...selection,
   sample: z.int().min(1).max(2_000).nullish().meta({
-    default: usualSample,
+    default: defaultSample,
     description: 'How many of the newest calls of the view are examined.',
   }),
 })

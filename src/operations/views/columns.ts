@@ -1,6 +1,6 @@
 import { isObject } from '../../domain/call-facts/brief.ts'
 import { type Caller, requireAccess } from '../../domain/callers.ts'
-import { flawOfPath } from '../../domain/expressions/path.ts'
+import { invalidPathReason } from '../../domain/expressions/path.ts'
 import { now } from '../../domain/time.ts'
 import { createYieldToLoop } from '../../domain/yielding.ts'
 import { largeColumns } from '../../storage/calls/calls.ts'
@@ -9,9 +9,9 @@ import { callsViewOf } from '../calls/query.ts'
 import type { Asked } from './calls.ts'
 import {
   type ColumnsBody,
+  defaultSample,
   type FoundColumn,
   mostColumns,
-  usualSample,
   type ValueType,
 } from './columns-contract.ts'
 
@@ -37,7 +37,7 @@ export async function findColumns(
   const counts: Counts = new Map()
   const yieldToLoop = createYieldToLoop(signal)
   let [calls, leftOut] = [0, 0]
-  for await (const rows of streamDocuments(db, view, body.sample ?? usualSample, now(), signal)) {
+  for await (const rows of streamDocuments(db, view, body.sample ?? defaultSample, now(), signal)) {
     for (const row of rows) {
       calls++
       leftOut += row.left_out
@@ -82,7 +82,7 @@ function note(counts: Counts, field: string, type: ValueType): void {
 const longestField = 512
 
 /** Some names cannot be written as a path. */
-const isAskable = (field: string) => field.length <= longestField && flawOfPath(field) === undefined
+const isAskable = (field: string) => field.length <= longestField && invalidPathReason(field) === undefined
 
 function typeOf(value: unknown): ValueType {
   if (value === null) return 'null'

@@ -14,8 +14,8 @@ export const selection = {
 }
 
 const mostCalls = 1_000
-export const usualCalls = 100
-export const usualCount = 10_000
+export const defaultCalls = 100
+export const defaultCount = 10_000
 
 /** A value inside the JSON of calls. */
 const valuePath = plainText(1024).regex(
@@ -31,13 +31,13 @@ export const CallsBody = z.strictObject({
     description: 'Additional values of the calls to return, such as inputs.question.',
   }),
   sort_by: sortBy().meta({ description: 'Default: newest first.' }),
-  limit: z.int().min(0).max(mostCalls).nullish().meta({ default: usualCalls }),
+  limit: z.int().min(0).max(mostCalls).nullish().meta({ default: defaultCalls }),
   offset,
   after: plainText(128)
     .nullish()
     .meta({ description: 'Continues after a page in the order of time: `next` of the previous page.' }),
   count_up_to: z.int().min(0).max(1_000_000).nullish().meta({
-    default: usualCount,
+    default: defaultCount,
     description: 'Counts the calls of the view up to this number; 0 turns counting off.',
   }),
 })

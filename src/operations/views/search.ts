@@ -7,10 +7,10 @@ import { now } from '../../domain/time.ts'
 import { createYieldToLoop } from '../../domain/yielding.ts'
 import type { Database } from '../../storage/database.ts'
 import {
-  countFindable,
+  countIndexedCalls,
   type FoundTexts,
   findCalls,
-  reachOfSearch,
+  indexCoverage,
   readFoundTexts,
 } from '../../storage/search/found-calls.ts'
 import { notesOf, shortOp } from '../../storage/search/indexing.ts'
@@ -18,7 +18,7 @@ import { countLightCalls, readLightCalls } from '../../storage/views/light-calls
 import { callsViewOf } from '../calls/query.ts'
 import { type Asked, shownCalls } from './calls.ts'
 import type { LightCall } from './contract.ts'
-import { type Found, type SearchBody, usualFound } from './search-contract.ts'
+import { defaultFound, type Found, type SearchBody } from './search-contract.ts'
 
 const mostSnippets = 3
 /** Bound for counting the calls of a project: beyond it nobody needs the exact number. */
@@ -33,10 +33,10 @@ export async function searchCalls(
   requireAccess(caller, body.project_id)
   const terms = termsIn(body.text)
   const before = positionGiven(body)
-  const limit = body.limit ?? usualFound
+  const limit = body.limit ?? defaultFound
   const { project_id: project, filter, query } = body
   const view = { ...(await callsViewOf(names, { project_id: project, filter, query })), limit }
-  const reach = await reachOfSearch(db, project)
+  const reach = await indexCoverage(db, project)
   if (reach === 'off') throw refuse('search_off')
   const time = now()
   const hits = await findCalls(db, view, terms, before, time, signal)
@@ -126,6 +126,6 @@ async function searchableOf(db: Database, project: string, time: number, signal:
   const view = { project, filters: [], query: undefined, sort: [], limit: null, offset: 0 }
   const of = await countLightCalls(db, view, mostCounted, time, signal)
   // Entries of deleted calls exist until they are swept.
-  const value = Math.min(of, await countFindable(db, project, signal))
+  const value = Math.min(of, await countIndexedCalls(db, project, signal))
   return { value, of }
 }

@@ -1,7 +1,7 @@
 import { batchesOf } from '../../domain/batches.ts'
 import { isLive as isLiveCall } from '../calls/calls.ts'
 import { deleteCalls } from '../calls/writes.ts'
-import { listOf, type Sql, sql, trusted } from '../sql/sql.ts'
+import { listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
 import type { Command, LongReader, Reader, Transaction } from '../transaction.ts'
 import { type RecordedAnswer, recordAnswers } from './recorded-answers.ts'
 
@@ -19,7 +19,7 @@ interface ResponseKey {
 const isLive = (now: number): Sql =>
   sql`(responses.expire_at IS NULL OR responses.expire_at > ${now}) AND (responses.call_id IS NULL OR ${isLiveCall(now)})`
 
-const itsCall = trusted(
+const itsCall = rawSql(
   'LEFT JOIN calls ON calls.project_id = responses.project_id AND calls.id = responses.call_id',
 )
 
@@ -36,7 +36,7 @@ export async function projectOfResponse(
 }
 
 /** What was said in a response. Its texts are JSON. */
-export interface Said {
+export interface ResponseContent {
   id: string
   /** The response that this one continues. */
   previous_id: string | null
@@ -51,21 +51,21 @@ export interface Said {
   answer: string | null
 }
 
-interface StoredResponse extends Said {
+interface StoredResponse extends ResponseContent {
   /** The lengths of the deltas of its stream. */
   cuts: string
 }
 
 /** `rest` is the answer without its output and without its closing brace. */
-const saidOf = ({ dialect: { stored } }: Reader, rest: Sql): Sql => {
-  const text = (name: string) => stored(trusted(name))
+const contentColumns = ({ dialect: { stored } }: Reader, rest: Sql): Sql => {
+  const text = (name: string) => stored(rawSql(name))
   return sql`CASE WHEN responses.expire_at IS NULL AND calls.expire_at IS NULL THEN 0 ELSE 1 END AS expires,
     ${text('calls.inputs')} AS asked,
     coalesce(${text('details.referred')}, ${text('texts.input')}) AS referred,
     coalesce(${text('calls.output')}, ${rest} || ',"output":' || ${text('texts.output')} || '}') AS answer`
 }
 
-const itsTexts = trusted(
+const itsTexts = rawSql(
   `${itsCall.text} LEFT JOIN response_details AS details ON details.user_name = responses.user_name AND details.id = responses.id
    LEFT JOIN response_texts AS texts ON texts.user_name = responses.user_name AND texts.id = responses.id`,
 )
@@ -77,17 +77,18 @@ export async function readResponse(
 ): Promise<StoredResponse | undefined> {
   const { stored } = db.dialect
   const statement = sql`SELECT responses.id, previous_id, responses.project_id,
-      ${saidOf(db, sql`substr(${stored(trusted('texts.answer'))}, 1, length(texts.answer) - 1)`)},
-      coalesce(${stored(trusted('details.cuts'))}, ${stored(trusted('texts.cuts'))}) AS cuts
+      ${contentColumns(db, sql`substr(${stored(rawSql('texts.answer'))}, 1, length(texts.answer) - 1)`)},
+      coalesce(${stored(rawSql('details.cuts'))}, ${stored(rawSql('texts.cuts'))}) AS cuts
     FROM responses ${itsTexts}
     WHERE responses.user_name = ${user_name} AND responses.id = ${id} AND ${isLive(now)}`
   for await (const [row] of db.stream<Raw<StoredResponse>>(statement, { signal })) return row && shown(row)
   return undefined
 }
 
-type Raw<Row extends Said> = Omit<Row, 'expires'> & { expires: number }
+type Raw<Row extends ResponseContent> = Omit<Row, 'expires'> & { expires: number }
 
-const shown = <Row extends Said>(row: Raw<Row>) => ({ ...row, expires: Number(row.expires) === 1 }) as Row
+const shown = <Row extends ResponseContent>(row: Raw<Row>) =>
+  ({ ...row, expires: Number(row.expires) === 1 }) as Row
 
 /** What was said in a response and in those that it continues, latest first. Stops at the first one that is missing. */
 export async function* streamConversation(
@@ -95,7 +96,7 @@ export async function* streamConversation(
   { user_name, id, now }: ResponseKey,
   most: number,
   signal: AbortSignal,
-): AsyncGenerator<Said> {
+): AsyncGenerator<ResponseContent> {
   const one = (condition: Sql) => sql`responses.user_name = ${user_name} AND ${condition} AND ${isLive(now)}`
   // SQLite joins in the order of a CROSS JOIN.
   const statement = sql`WITH RECURSIVE chain (id, previous_id, depth) AS (
@@ -104,11 +105,11 @@ export async function* streamConversation(
       SELECT responses.id, responses.previous_id, chain.depth + 1 FROM chain CROSS JOIN responses ${itsCall}
       WHERE ${one(sql`responses.id = chain.previous_id AND chain.depth < ${most}`)}
     )
-    SELECT chain.id, chain.previous_id, responses.project_id, ${saidOf(db, trusted(`'{"id":null'`))}
+    SELECT chain.id, chain.previous_id, responses.project_id, ${contentColumns(db, rawSql(`'{"id":null'`))}
     FROM chain CROSS JOIN responses ${itsTexts}
-    WHERE responses.user_name = ${user_name} AND responses.id = chain.id AND ${db.dialect.going}
+    WHERE responses.user_name = ${user_name} AND responses.id = chain.id AND ${db.dialect.cancellable}
     ORDER BY chain.depth`
-  for await (const rows of db.stream<Raw<Said>>(statement, { signal, rows: 8 })) {
+  for await (const rows of db.stream<Raw<ResponseContent>>(statement, { signal, rows: 8 })) {
     for (const row of rows) yield shown(row)
   }
 }
@@ -126,8 +127,8 @@ export interface NewResponse {
   cuts: string
 }
 
-/** Everything that changes the responses of a user takes this turn. */
-const turnOf = (user: string) => `responses of ${user}`
+/** Everything that changes the responses of a user takes this lock. */
+const responsesLock = (user: string) => `responses of ${user}`
 
 /** Expiry times are moved only when the difference is worth a write. */
 const dayInMicroseconds = 86_400_000_000
@@ -145,7 +146,7 @@ export const keepResponse: Command<NewResponse, boolean> = async (tx, response) 
   const { call } = answer
   if (call.start === undefined) throw new Error('an answer is a call from its start on')
   const { started_at: now, expire_at: retained } = call.start
-  await tx.turn(turnOf(user_name))
+  await tx.lock(responsesLock(user_name))
   if ((await projectOfResponse(tx, { user_name, id, now })) !== undefined) return false
   await removeOne(tx, user_name, id)
   const start = { ...call.start, expire_at: least(retained, until) }
@@ -195,13 +196,13 @@ async function keepLonger(
 
 async function removeOne(tx: Transaction, user: string, id: string): Promise<void> {
   for (const table of ['response_texts', 'response_details', 'responses']) {
-    await tx.run(sql`DELETE FROM ${trusted(table)} WHERE user_name = ${user} AND id = ${id}`)
+    await tx.run(sql`DELETE FROM ${rawSql(table)} WHERE user_name = ${user} AND id = ${id}`)
   }
 }
 
 /** Also deletes its call and that call's descendants. False if there is no such response. */
 export const deleteResponse: Command<ResponseKey, boolean> = async (tx, { user_name, id, now }) => {
-  await tx.turn(turnOf(user_name))
+  await tx.lock(responsesLock(user_name))
   const row = await tx.get<{ project_id: string | null; call_id: string | null }>(
     sql`SELECT responses.project_id, call_id FROM responses ${itsCall}
         WHERE user_name = ${user_name} AND responses.id = ${id} AND ${isLive(now)}`,
@@ -223,7 +224,7 @@ interface ResponsesSweep {
 
 /** Frees the space of expired responses, a few at a time. Returns how many. */
 export const sweepResponses: Command<ResponsesSweep, number> = async (tx, { now, limit, bytes }) => {
-  if (!(await tx.alone('the sweep of responses'))) return 0
+  if (!(await tx.tryLock('the sweep of responses'))) return 0
   const expired = await tx.all<{ user_name: string; id: string; bytes: number }>(
     sql`SELECT user_name, id, bytes FROM responses WHERE expire_at <= ${now} ORDER BY expire_at LIMIT ${limit}`,
   )

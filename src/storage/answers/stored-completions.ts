@@ -1,6 +1,6 @@
 import { membersOf, objectText } from '../../domain/json/scan.ts'
 import { isLive } from '../calls/calls.ts'
-import { allOf, nothing, type Sql, sql, trusted } from '../sql/sql.ts'
+import { allOf, emptySql, rawSql, type Sql, sql } from '../sql/sql.ts'
 import type { Command, LongReader, Reader } from '../transaction.ts'
 import { type CallOfCompletion, mostMatches } from './completions.ts'
 
@@ -21,7 +21,7 @@ const joined = (project: string, now: number) => sql`completions CROSS JOIN call
     AND completions.project_id = ${project} AND kind = 'chat' AND exception IS NULL AND output IS NOT NULL AND ${isLive(now)}`
 
 const columns = ({ dialect }: Reader) =>
-  sql`call_id, completion_id, completions.created_at, metadata, ${dialect.stored(trusted('calls.output'))} AS output`
+  sql`call_id, completion_id, completions.created_at, metadata, ${dialect.stored(rawSql('calls.output'))} AS output`
 
 /** The call of the latest completion with this id. */
 export async function findStoredCompletion(
@@ -58,7 +58,7 @@ export async function inputsOfCompletion(
   now: number,
 ): Promise<string | undefined> {
   const row = await db.get<{ inputs: string }>(
-    sql`SELECT ${db.dialect.stored(trusted('calls.inputs'))} AS inputs FROM ${joined(project, now)} AND completions.call_id = ${callId}`,
+    sql`SELECT ${db.dialect.stored(rawSql('calls.inputs'))} AS inputs FROM ${joined(project, now)} AND completions.call_id = ${callId}`,
   )
   return row?.inputs
 }
@@ -81,19 +81,19 @@ interface CompletionsPage {
 
 export function selectStoredCompletions(db: Reader, page: CompletionsPage): Sql {
   const { project, order, after, model, metadata, limit, now } = page
-  const conditions: Sql[] = [db.dialect.going]
+  const conditions: Sql[] = [db.dialect.cancellable]
   if (model !== undefined) conditions.push(sql`completions.model = ${model}`)
   for (const [name, value] of metadata) {
-    const { text, exists } = db.dialect.json(trusted('metadata'), [name])
+    const { text, exists } = db.dialect.json(rawSql('metadata'), [name])
     conditions.push(sql`${exists} AND ${text} = ${value}`)
   }
   if (after !== undefined) {
-    const way = trusted(order === 'asc' ? '>' : '<')
+    const way = rawSql(order === 'asc' ? '>' : '<')
     conditions.push(
       sql`(completions.created_at, completions.call_id) ${way} (${after.createdAt}, ${after.callId})`,
     )
   }
-  const way = order === 'asc' ? nothing : trusted(' DESC')
+  const way = order === 'asc' ? emptySql : rawSql(' DESC')
   return sql`SELECT ${columns(db)} FROM ${joined(project, now)} AND ${allOf(conditions)}
     ORDER BY completions.created_at${way}, completions.call_id${way} LIMIT ${limit}`
 }
@@ -119,7 +119,7 @@ interface MetadataChange {
 /** Changes the metadata of the completion and of its call. False if it no longer exists. */
 export const changeCompletionMetadata: Command<MetadataChange, boolean> = async (tx, given) => {
   const { project_id, call_id, metadata } = given
-  await tx.turn(`completion ${project_id} ${call_id}`)
+  await tx.lock(`completion ${project_id} ${call_id}`)
   const call = await tx.get<{ attributes: string | null }>(
     sql`SELECT attributes FROM calls WHERE project_id = ${project_id} AND id = ${call_id} AND deleted_at IS NULL`,
   )

@@ -3,7 +3,7 @@ import { feedbackOfCall } from '../feedback/feedback.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import type { Sorting } from '../sql/readings.ts'
 import { pageOf, rowsInOrder } from '../sql/rows-in-order.ts'
-import { allOf, join, nothing, Sql, sql, trusted } from '../sql/sql.ts'
+import { allOf, emptySql, join, rawSql, Sql, sql } from '../sql/sql.ts'
 import type { Reader } from '../transaction.ts'
 
 /** A call as it is stored. Times are microseconds; JSON is text. */
@@ -39,12 +39,12 @@ export interface CallRow {
 export const shownName = "nullif(coalesce(renamed, display_name), '')"
 
 /** The call can be seen: it has started, was not deleted and has not expired. */
-export function isLive(now: number, table = trusted('calls')): Sql {
+export function isLive(now: number, table = rawSql('calls')): Sql {
   return sql`${table}.started_at IS NOT NULL AND ${table}.deleted_at IS NULL AND (${table}.expire_at IS NULL OR ${table}.expire_at > ${now})`
 }
 
 /** The small columns, which are always read; the caller names the large ones. */
-const smallColumns = trusted(
+const smallColumns = rawSql(
   'id, project_id, trace_id, parent_id, thread_id, turn_id, op_name, coalesce(renamed, display_name) AS display_name, started_at, ended_at, exception, user_id, run_id, run_step, run_step_end, expire_at, start_bytes + end_bytes AS storage_size',
 )
 
@@ -61,14 +61,14 @@ export interface CallColumns {
 function selected(dialect: Dialect, { large, totalStorageSize }: CallColumns, now: number): Sql {
   const columns = largeColumns.map((name) =>
     large.has(name)
-      ? sql`${dialect.stored(trusted(`calls.${name}`))} AS ${trusted(name)}`
-      : trusted(`NULL AS ${name}`),
+      ? sql`${dialect.stored(rawSql(`calls.${name}`))} AS ${rawSql(name)}`
+      : rawSql(`NULL AS ${name}`),
   )
   // Only a root call reports the size of its trace.
   const total = totalStorageSize
     ? sql`CASE WHEN parent_id IS NULL THEN (SELECT sum(member.start_bytes + member.end_bytes) FROM calls AS member
-          WHERE member.project_id = calls.project_id AND member.trace_id = calls.trace_id AND ${isLive(now, trusted('member'))}) END`
-    : trusted('NULL')
+          WHERE member.project_id = calls.project_id AND member.trace_id = calls.trace_id AND ${isLive(now, rawSql('member'))}) END`
+    : rawSql('NULL')
   return sql`${smallColumns}, ${join(columns, ', ')}, ${total} AS total_storage_size`
 }
 
@@ -117,9 +117,9 @@ export interface CallsQuery extends Page, Sorting {
   conditions: readonly Sql[]
 }
 
-/** The part of the query that follows FROM. `going` stops the query when its reader has left. */
+/** The part of the query that follows FROM. `callsCancellable` stops the query when its reader has left. */
 export function matchingCalls(db: Reader, query: CallsQuery, now: number): Sql {
-  return sql`FROM calls${query.source ?? nothing} WHERE ${allOf([sql`project_id = ${query.projectId}`, isLive(now), ...query.conditions, db.dialect.callsGoing])}`
+  return sql`FROM calls${query.source ?? emptySql} WHERE ${allOf([sql`project_id = ${query.projectId}`, isLive(now), ...query.conditions, db.dialect.callsCancellable])}`
 }
 
 function said(db: Reader): Sql {
@@ -130,7 +130,7 @@ function said(db: Reader): Sql {
 export function selectCalls(db: Reader, query: CallsQuery, columns: CallColumns, now: number): Sql {
   return rowsInOrder(db.dialect, {
     table: 'calls',
-    columns: sql`${selected(db.dialect, columns, now)}${columns.feedback ? said(db) : nothing}`,
+    columns: sql`${selected(db.dialect, columns, now)}${columns.feedback ? said(db) : emptySql}`,
     matching: matchingCalls(db, query, now),
     order: query.order,
     page: query,

@@ -1,12 +1,12 @@
 import { endFactNames, endFacts, startFactNames, startFacts } from '../../domain/call-facts/facts.ts'
-import { membership } from '../evaluations/pending.ts'
-import { join, sql, trusted } from '../sql/sql.ts'
+import { membershipLock } from '../evaluations/pending.ts'
+import { join, rawSql, sql } from '../sql/sql.ts'
 import type { Command, Reader, Transaction } from '../transaction.ts'
 
 const payload = ['attributes', 'inputs', 'output', 'summary', 'exception']
 
 /** Clears inputs, output and the previews made from them. */
-export const withoutPayload = trusted(
+export const withoutPayload = rawSql(
   [...payload, ...startFactNames, ...endFactNames].map((column) => `${column} = NULL`).join(', '),
 )
 
@@ -28,12 +28,12 @@ interface BackfillStep {
 
 /** Derives the facts of some calls that were stored before facts existed. Returns whether more are left. */
 export const backfillFacts: Command<BackfillStep, boolean> = async (tx, { limit, characters }) => {
-  await tx.turn('facts of calls')
+  await tx.lock('facts of calls')
   const from = await backfillPosition(tx)
   if (from === undefined) return false
   const { at_project: project, at_call } = from
   // Shared with everything that writes parts of calls: nothing may change between the read and the write here.
-  await tx.turn(membership(project))
+  await tx.lock(membershipLock(project))
   const calls = await nextCalls(tx, project, at_call, limit, characters)
   for (const call of calls) await keepFacts(tx, project, call)
   const last = calls.at(-1)
@@ -104,7 +104,7 @@ async function keepFacts(tx: Transaction, project: string, call: StoredCall): Pr
     for (const column of endFactNames) values.push([column, facts?.[column] ?? null])
   }
   if (values.length === 0) return
-  const set = values.map(([column, value]) => sql`${trusted(column)} = ${value}`)
+  const set = values.map(([column, value]) => sql`${rawSql(column)} = ${value}`)
   await tx.run(sql`UPDATE calls SET ${join(set, ', ')} WHERE project_id = ${project} AND id = ${id}`)
 }
 

@@ -3,15 +3,15 @@ import { refuse } from '../../domain/refusals.ts'
 import { mostPayloadBytes, payloadOfCall } from '../feedback/feedback.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import type { FieldReading, FieldResolver } from '../sql/readings.ts'
-import { type Sql, sql, trusted } from '../sql/sql.ts'
+import { rawSql, type Sql, sql } from '../sql/sql.ts'
 import { largeColumns, shownName } from './calls.ts'
 
-const text = (column: string): FieldReading => ({ kind: 'text', sql: trusted(column) })
-const time = (column: string): FieldReading => ({ kind: 'time', sql: trusted(column) })
-const number = (column: string): FieldReading => ({ kind: 'number', sql: trusted(column) })
+const text = (column: string): FieldReading => ({ kind: 'text', sql: rawSql(column) })
+const time = (column: string): FieldReading => ({ kind: 'time', sql: rawSql(column) })
+const number = (column: string): FieldReading => ({ kind: 'number', sql: rawSql(column) })
 
 const columns = new Map([
-  ['id', { kind: 'text', sql: trusted('id'), isAlways: true }],
+  ['id', { kind: 'text', sql: rawSql('id'), isAlways: true }],
   ['project_id', text('project_id')],
   ['trace_id', text('trace_id')],
   ['parent_id', text('parent_id')],
@@ -19,14 +19,14 @@ const columns = new Map([
   ['turn_id', text('turn_id')],
   ['op_name', text('op_name')],
   ['op', text('op')],
-  ['model', { kind: 'text', sql: trusted('coalesce(model, asked_model)') }],
+  ['model', { kind: 'text', sql: rawSql('coalesce(model, asked_model)') }],
   ['display_name', text(shownName)],
-  ['exception', { kind: 'text', sql: trusted('exception'), document: trusted('exception') }],
+  ['exception', { kind: 'text', sql: rawSql('exception'), document: rawSql('exception') }],
   ['svc_user_id', text('user_id')],
   ['wb_user_id', text('user_id')],
   ['svc_run_id', text('run_id')],
   ['wb_run_id', text('run_id')],
-  ['started_at', { kind: 'time', sql: trusted('started_at'), isAlways: true }],
+  ['started_at', { kind: 'time', sql: rawSql('started_at'), isAlways: true }],
   ['ended_at', time('ended_at')],
   ['expire_at', time('expire_at')],
   ['svc_run_step', number('run_step')],
@@ -58,7 +58,7 @@ export function callFields(dialect: Dialect, place: string): FieldResolver {
       const derived = derivedReading(path.slice(1).join('.'), dialect)
       if (derived) return derived
     } else if ((largeColumns as readonly string[]).includes(document)) {
-      return { kind: 'json', column: trusted(document), path }
+      return { kind: 'json', column: rawSql(document), path }
     }
     throw refuse('unknown_field', { field: place, given: JSON.stringify(field), accepted })
   }
@@ -77,7 +77,7 @@ function payloadReading(field: string, dialect: Dialect): FieldReading | undefin
 
 function derivedReading(name: string, dialect: Dialect): FieldReading | undefined {
   if (name === 'status') return { kind: 'text', sql: statusOfCall(dialect) }
-  if (name === 'latency_ms') return { kind: 'number', sql: trusted('((ended_at - started_at) / 1000)') }
+  if (name === 'latency_ms') return { kind: 'number', sql: rawSql('((ended_at - started_at) / 1000)') }
   if (name === 'trace_name') return { kind: 'text', sql: traceName(dialect) }
   return undefined
 }
@@ -87,15 +87,15 @@ function derivedReading(name: string, dialect: Dialect): FieldReading | undefine
  * for these is the summary opened.
  */
 export function statusOfCall(dialect: Dialect): Sql {
-  const errors = dialect.json(trusted('summary'), ['status_counts', 'error']).number
+  const errors = dialect.json(rawSql('summary'), ['status_counts', 'error']).number
   return dialect.ordered(sql`(CASE WHEN ended_at IS NULL THEN 'running' WHEN status IS NOT NULL THEN status
     WHEN exception <> '' THEN 'error' WHEN ${errors} > 0 THEN 'descendant_error' ELSE 'success' END)`)
 }
 
 function traceName(dialect: Dialect): Sql {
-  const at = (text: string, part: string) => dialect.position(trusted(text), trusted(`'${part}'`))
+  const at = (text: string, part: string) => dialect.position(rawSql(text), rawSql(`'${part}'`))
   const tail = `substr(op_name, ${at('op_name', '/op/').text} + 4)`
   const colon = at(tail, ':')
-  return sql`coalesce(${trusted(shownName)}, CASE WHEN ${at('op_name', ':///')} = 0 OR ${at('op_name', '/op/')} = 0 THEN op_name
-    WHEN ${colon} = 0 THEN ${trusted(tail)} ELSE substr(${trusted(tail)}, 1, ${colon} - 1) END)`
+  return sql`coalesce(${rawSql(shownName)}, CASE WHEN ${at('op_name', ':///')} = 0 OR ${at('op_name', '/op/')} = 0 THEN op_name
+    WHEN ${colon} = 0 THEN ${rawSql(tail)} ELSE substr(${rawSql(tail)}, 1, ${colon} - 1) END)`
 }

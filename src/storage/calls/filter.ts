@@ -1,6 +1,6 @@
 import { refuse } from '../../domain/refusals.ts'
 import type { Dialect } from '../sql/dialect.ts'
-import { joined, listOf, type Sql, sql, trusted } from '../sql/sql.ts'
+import { joined, listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
 import { stringSearch } from '../sql/string-search.ts'
 
 type ListField =
@@ -24,7 +24,7 @@ export function filterConditions(filter: CallsFilter, dialect: Dialect): Sql[] {
   const among = (field: ListField, column: string, emptyMatchesNothing = false) => {
     const values = listGiven(filter, field)
     if (values === undefined || (values.length === 0 && !emptyMatchesNothing)) return
-    conditions.push(sql`${trusted(column)} IN (${listOf(values)})`)
+    conditions.push(sql`${rawSql(column)} IN (${listOf(values)})`)
   }
   among('call_ids', 'id')
   among('trace_ids', 'trace_id')
@@ -42,7 +42,7 @@ export function filterConditions(filter: CallsFilter, dialect: Dialect): Sql[] {
     const refs = listGiven(filter, field)
     if (refs?.length) conditions.push(hasReference(refs, column, dialect))
   }
-  if (filter.trace_roots_only) conditions.push(trusted('parent_id IS NULL'))
+  if (filter.trace_roots_only) conditions.push(rawSql('parent_id IS NULL'))
   return conditions
 }
 
@@ -62,8 +62,8 @@ function listGiven(filter: CallsFilter, field: ListField): readonly string[] | u
 function anyVersion(names: readonly string[], column: string, dialect: Dialect): Sql {
   const exact = names.filter((name) => !name.endsWith(':*'))
   const prefixes = names.filter((name) => name.endsWith(':*')).map((name) => name.slice(0, -1))
-  const alternatives = prefixes.map((prefix) => sql`${dialect.position(trusted(column), sql`${prefix}`)} = 1`)
-  if (exact.length > 0) alternatives.push(sql`${trusted(column)} IN (${listOf(exact)})`)
+  const alternatives = prefixes.map((prefix) => sql`${dialect.position(rawSql(column), sql`${prefix}`)} = 1`)
+  if (exact.length > 0) alternatives.push(sql`${rawSql(column)} IN (${listOf(exact)})`)
   return joined(alternatives, ' OR ')
 }
 
@@ -71,5 +71,5 @@ function anyVersion(names: readonly string[], column: string, dialect: Dialect):
 function hasReference(refs: readonly string[], column: string, dialect: Dialect): Sql {
   const whole = refs.filter((ref) => !ref.endsWith(':*'))
   const starts = refs.filter((ref) => ref.endsWith(':*')).map((ref) => ref.slice(0, -1))
-  return dialect.containsString(trusted(column), stringSearch(whole, starts))
+  return dialect.containsString(rawSql(column), stringSearch(whole, starts))
 }

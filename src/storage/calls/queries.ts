@@ -5,7 +5,7 @@ import { isQueued } from '../queues/items.ts'
 import { compileCondition } from '../sql/conditions.ts'
 import type { FieldResolver } from '../sql/readings.ts'
 import { sortingOf } from '../sql/sorting.ts'
-import { trusted } from '../sql/sql.ts'
+import { rawSql } from '../sql/sql.ts'
 import { type LongReader, onlyRow, type Reader } from '../transaction.ts'
 import {
   type CallColumns,
@@ -58,8 +58,8 @@ export function callsQueryOf(
   const last = sort.at(-1)
   const direction =
     last === undefined || (last.field === 'started_at' && last.direction === 'asc') ? 'ASC' : 'DESC'
-  const start = last === undefined ? [trusted('started_at ASC')] : sorting.order
-  const order = [...start, trusted(`id ${direction}`)]
+  const start = last === undefined ? [rawSql('started_at ASC')] : sorting.order
+  const order = [...start, rawSql(`id ${direction}`)]
   return { projectId: project, conditions, ...sorting, order, limit, offset }
 }
 

@@ -2,31 +2,36 @@ import { batchesOf } from '../../domain/batches.ts'
 import { now as clock } from '../../domain/time.ts'
 import { removeCompletions, removeSwept } from '../answers/completions.ts'
 import { removeResponses, removeSweptResponses } from '../answers/response-removals.ts'
-import { announceDeletion, announceParts, followDeletion, followParts } from '../evaluations/pending.ts'
+import {
+  lockTrialsForDeletion,
+  lockTrialsOfParts,
+  markTrialsOfDeleted,
+  markTrialsOfParts,
+} from '../evaluations/pending.ts'
 import { refreshStale } from '../evaluations/trials.ts'
-import { forgetJudgements, noteJudgements } from '../monitors/notes.ts'
-import { followRules, forgetScores, watchCalls } from '../queues/ended-calls.ts'
+import { deleteJudgements, noteJudgements } from '../monitors/notes.ts'
+import { applyRules, deleteRuleScores, findUnendedCalls } from '../queues/ended-calls.ts'
 import { markForSearch } from '../search/marks.ts'
-import { listOf, type Sql, sql, trusted } from '../sql/sql.ts'
+import { listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
 import type { Command, Transaction } from '../transaction.ts'
 import { withoutPayload } from './facts.ts'
 import { type CallPart, mergeIntoCalls } from './parts.ts'
 
 /** Writes parts of calls; each call appears once in the list. */
 export const upsertCalls: Command<readonly CallPart[], void> = async (tx, parts) => {
-  await announceParts(tx, parts)
+  await lockTrialsOfParts(tx, parts)
   const time = clock()
   const byProject = Map.groupBy(parts, ({ project_id }) => project_id)
   for (const project of [...byProject.keys()].sort()) {
     const own = byProject.get(project) as CallPart[]
-    const watched = await watchCalls(
+    const watched = await findUnendedCalls(
       tx,
       project,
       own.map(({ id }) => id),
     )
     await mergeIntoCalls(tx, own)
-    await followParts(tx, project, own, time)
-    if (watched !== undefined) await followRules(tx, watched, time)
+    await markTrialsOfParts(tx, project, own, time)
+    if (watched !== undefined) await applyRules(tx, watched, time)
     await noteJudgements(tx, project, own, time)
     const ids = own.map(({ id }) => id)
     await markForSearch(tx, project, ids)
@@ -61,7 +66,7 @@ export const deleteCalls: Command<
 > = async (tx, { project_id, ids, now }) => {
   let descendants = 0
   const named = new Set(ids)
-  await announceDeletion(tx, project_id)
+  await lockTrialsForDeletion(tx, project_id)
   for (const roots of batchesOf(ids, 100)) {
     const family = await tx.all<{ id: string }>(
       sql`WITH RECURSIVE family (id, trace_id) AS (
@@ -79,7 +84,7 @@ export const deleteCalls: Command<
     }
     await removeCompletions(tx, project_id, members)
     await removeResponses(tx, project_id, members)
-    await followDeletion(tx, project_id, members, now)
+    await markTrialsOfDeleted(tx, project_id, members, now)
     tx.changed({ project: project_id, kind: 'call', ids: members })
     for (const id of members) {
       if (!named.has(id)) {
@@ -106,7 +111,7 @@ interface SweepStep {
  * part of a deleted call cannot restore it. Returns how many rows it touched.
  */
 export const sweepCalls: Command<SweepStep, number> = async (tx, { now, forgetBefore, limit, bytes }) => {
-  if (!(await tx.alone('the sweep of calls'))) return 0
+  if (!(await tx.tryLock('the sweep of calls'))) return 0
   // Emptying a row frees its pages one by one, and marking it writes it again.
   const light = (condition: Sql, oldest: Sql) =>
     sql`(project_id, id) IN (
@@ -116,10 +121,10 @@ export const sweepCalls: Command<SweepStep, number> = async (tx, { now, forgetBe
               ORDER BY ${oldest} LIMIT ${limit}) AS chosen
       ) AS summed WHERE before < ${bytes})`
   const expired = await tx.run(
-    sql`UPDATE calls SET deleted_at = expire_at WHERE ${light(sql`expire_at <= ${now} AND deleted_at IS NULL`, trusted('expire_at'))}`,
+    sql`UPDATE calls SET deleted_at = expire_at WHERE ${light(sql`expire_at <= ${now} AND deleted_at IS NULL`, rawSql('expire_at'))}`,
   )
   const emptied = await tx.all<{ project_id: string; id: string }>(
-    sql`UPDATE calls SET ${withoutPayload}, start_bytes = 0, end_bytes = 0, swept_at = ${now} WHERE ${light(trusted('deleted_at IS NOT NULL AND swept_at IS NULL'), trusted('deleted_at'))} RETURNING project_id, id`,
+    sql`UPDATE calls SET ${withoutPayload}, start_bytes = 0, end_bytes = 0, swept_at = ${now} WHERE ${light(rawSql('deleted_at IS NOT NULL AND swept_at IS NULL'), rawSql('deleted_at'))} RETURNING project_id, id`,
   )
   for (const [project, calls] of Map.groupBy(emptied, ({ project_id }) => project_id)) {
     await markForSearch(
@@ -132,20 +137,20 @@ export const sweepCalls: Command<SweepStep, number> = async (tx, { now, forgetBe
     await removeSwept(tx, now)
     await removeSweptResponses(tx, now)
   }
-  const forgotten = await forgetCalls(tx, forgetBefore, limit)
+  const forgotten = await deleteCallRows(tx, forgetBefore, limit)
   const results = await refreshStale(tx, { now, project_id: null, limit })
   return expired + emptied.length + forgotten + results
 }
 
 /** Removes the rows, and what other tables store about these calls alone. Returns how many were removed. */
-async function forgetCalls(tx: Transaction, before: number, limit: number): Promise<number> {
+async function deleteCallRows(tx: Transaction, before: number, limit: number): Promise<number> {
   const calls = await tx.all<{ project_id: string; id: string }>(
     sql`SELECT project_id, id FROM calls WHERE swept_at < ${before} ORDER BY swept_at LIMIT ${limit}`,
   )
   for (const [project, own] of Map.groupBy(calls, ({ project_id }) => project_id)) {
     const ids = own.map(({ id }) => id)
-    await forgetJudgements(tx, project, ids)
-    await forgetScores(tx, project, ids)
+    await deleteJudgements(tx, project, ids)
+    await deleteRuleScores(tx, project, ids)
     await tx.run(sql`DELETE FROM calls WHERE project_id = ${project} AND id IN (${listOf(ids)})`)
   }
   return calls.length

@@ -1,7 +1,7 @@
 import type { Database } from '../database.ts'
 import { StorageRefusal } from '../failures.ts'
 import { projectTables } from '../projects/tables.ts'
-import { type SqlValue, sql, trusted } from '../sql/sql.ts'
+import { rawSql, type SqlValue, sql } from '../sql/sql.ts'
 import type { LongReader } from '../transaction.ts'
 import { type Contents, contentsOf, lastKey, rowsOf } from './row-reads.ts'
 import { type StoredTable, tablesInBoth } from './stored-tables.ts'
@@ -55,7 +55,7 @@ async function claim(target: Database, from: string): Promise<void> {
     throw new StorageRefusal('foreign', `The target is part of a copy of ${begun}, not of ${from}.`)
   }
   for (const table of ['users', ...projectTables.map(({ table }) => table)]) {
-    if ((await target.get(sql`SELECT 1 AS one FROM ${trusted(table)} LIMIT 1`)) === undefined) continue
+    if ((await target.get(sql`SELECT 1 AS one FROM ${rawSql(table)} LIMIT 1`)) === undefined) continue
     throw new StorageRefusal(
       'foreign',
       `The target already has a record: its table ${table} has rows. A copy needs an empty record.`,

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { join, nothing, type SqlValue, sql, trusted } from '../sql/sql.ts'
+import { emptySql, join, rawSql, type SqlValue, sql } from '../sql/sql.ts'
 import type { LongReader } from '../transaction.ts'
 import type { StoredTable } from './stored-tables.ts'
 
@@ -10,7 +10,7 @@ const rowsAtOnce = 50
 
 type Row = Record<string, SqlValue>
 
-const quoted = (columns: readonly string[]) => trusted(columns.map((column) => `"${column}"`).join(', '))
+const quoted = (columns: readonly string[]) => rawSql(columns.map((column) => `"${column}"`).join(', '))
 
 /** The rows of a table in key order, starting after `after`, in batches. */
 export async function* rowsOf(
@@ -21,8 +21,8 @@ export async function* rowsOf(
 ): AsyncGenerator<SqlValue[][]> {
   const order = quoted(key)
   for (let at = after; ; ) {
-    const behind = at ? sql`WHERE (${order}) > (${join(at, ', ')})` : nothing
-    const query = sql`SELECT ${quoted(columns)} FROM ${trusted(`"${name}"`)} ${behind} ORDER BY ${order} LIMIT ${rowsOfQuery}`
+    const behind = at ? sql`WHERE (${order}) > (${join(at, ', ')})` : emptySql
+    const query = sql`SELECT ${quoted(columns)} FROM ${rawSql(`"${name}"`)} ${behind} ORDER BY ${order} LIMIT ${rowsOfQuery}`
     let read = 0
     for await (const rows of db.stream<Row>(query, { signal, rows: rowsAtOnce })) {
       read += rows.length
@@ -35,9 +35,9 @@ export async function* rowsOf(
 }
 
 export async function lastKey(db: LongReader, { name, key }: StoredTable): Promise<SqlValue[] | undefined> {
-  const backwards = trusted(key.map((column) => `"${column}" DESC`).join(', '))
+  const backwards = rawSql(key.map((column) => `"${column}" DESC`).join(', '))
   const row = await db.get<Row>(
-    sql`SELECT ${quoted(key)} FROM ${trusted(`"${name}"`)} ORDER BY ${backwards} LIMIT 1`,
+    sql`SELECT ${quoted(key)} FROM ${rawSql(`"${name}"`)} ORDER BY ${backwards} LIMIT 1`,
   )
   return row && key.map((column) => row[column] as SqlValue)
 }

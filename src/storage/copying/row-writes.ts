@@ -1,5 +1,5 @@
 import { insertInto } from '../sql/inserts.ts'
-import { type SqlValue, sql, trusted } from '../sql/sql.ts'
+import { rawSql, type SqlValue, sql } from '../sql/sql.ts'
 import type { Command } from '../transaction.ts'
 import type { StoredTable } from './stored-tables.ts'
 
@@ -31,6 +31,6 @@ export const clearRows: Command<{ table: StoredTable; most: number }, number> = 
   tx,
   { table: { name, key }, most },
 ) => {
-  const [from, columns] = [trusted(`"${name}"`), trusted(names(key).join(', '))]
+  const [from, columns] = [rawSql(`"${name}"`), rawSql(names(key).join(', '))]
   return tx.run(sql`DELETE FROM ${from} WHERE (${columns}) IN (SELECT ${columns} FROM ${from} LIMIT ${most})`)
 }

@@ -1,4 +1,4 @@
-import { acquireInTime, createSlots } from '../../threads/slots.ts'
+import { acquireWithTimeout, createSlots } from '../../threads/slots.ts'
 import { createSpools, type Spool } from './spool.ts'
 
 /** How long a reader waits for its client. When others are waiting for a reader, the wait is minimal. */
@@ -33,7 +33,7 @@ export function createUnreadAnswers({ folder, waitMs, isContended }: UnreadOptio
     signal: AbortSignal,
     chunks: () => AsyncIterable<T[]>,
   ): AsyncGenerator<T[], void, undefined> {
-    const slot = await acquireInTime(slots, tenant, waitMs, signal)
+    const slot = await acquireWithTimeout(slots, tenant, waitMs, signal)
     const paced = createPacedReading(chunks()[Symbol.asyncIterator](), spools.open(tenant))
     try {
       for (let rows = await paced.next(); rows !== undefined; rows = await paced.next()) {

@@ -1,15 +1,15 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type ShapeLeaf, shapeOf } from '../../domain/evaluations/shape.ts'
 import { isTrialOp } from '../../domain/evaluations/trial-ops.ts'
-import { type Sql, type SqlValue, sql, wantedOf } from '../sql/sql.ts'
+import { type Sql, type SqlValue, sql, wantedIds } from '../sql/sql.ts'
 import { allRows, type Command, type LongReader, type Reader } from '../transaction.ts'
 import { gatherColumns } from './columns/gather.ts'
 import { readKept } from './columns/reading.ts'
-import { membership, pendingAmong } from './pending.ts'
-import { forgetRowSets, numberOfRow, type RowSet, readRowSets, sumOfRows } from './row-sets.ts'
+import { membershipLock, pendingAmong } from './pending.ts'
+import { deleteRowSets, numberOfRow, type RowSet, readRowSets, sumOfRows } from './row-sets.ts'
 import { emptyShape, noShape, readShapes } from './shapes.ts'
 import {
-  derivation,
+  derivationLock,
   deriveTrials,
   readTrials,
   referredRows,
@@ -129,7 +129,7 @@ async function wrongTrials(
 
   async function differing(some: readonly string[]): Promise<string[]> {
     const stored = await db.all<StoredTrial & Record<string, SqlValue>>(
-      sql`${wantedOf(some)} SELECT eval_trials.* FROM wanted CROSS JOIN eval_trials
+      sql`${wantedIds(some)} SELECT eval_trials.* FROM wanted CROSS JOIN eval_trials
           WHERE project_id = ${project} AND trial_id = wanted.id`,
     )
     const derived = new Map(stored.map((row) => [row.trial_id as string, row]))
@@ -183,11 +183,11 @@ export const rebuildEvaluation: Command<EvaluationOfProject & { now: number }, n
   tx,
   { project_id: project, evaluation_id: evaluation, now },
 ) => {
-  await tx.turn(membership(project))
-  await tx.turn(derivation(project))
+  await tx.lock(membershipLock(project))
+  await tx.lock(derivationLock(project))
   const trials = await tx.all<{ id: string; op_name: string | null }>(trialsOf(project, evaluation))
   await tx.run(sql`DELETE FROM eval_trials WHERE project_id = ${project} AND evaluation_id = ${evaluation}`)
-  for (const statement of forgetRowSets(project, [evaluation])) await tx.run(statement)
+  for (const statement of deleteRowSets(project, [evaluation])) await tx.run(statement)
   const ids = trials.filter(({ op_name }) => op_name === null || isTrialOp(op_name)).map(({ id }) => id)
   await deriveTrials(tx, project, ids, now)
   return ids.length

@@ -1,7 +1,7 @@
 import type { Page } from '../../domain/view.ts'
 import { isLive, shownName } from '../calls/calls.ts'
 import { pageOf } from '../sql/rows-in-order.ts'
-import { listOf, type Sql, sql, trusted } from '../sql/sql.ts'
+import { listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
 import { allRows, type LongReader, onlyRow } from '../transaction.ts'
 import { readHeaders } from './columns/reading.ts'
 import { readRowSets } from './row-sets.ts'
@@ -41,9 +41,9 @@ export function listEvaluations(
 ): Promise<EvaluationRoot[]> {
   return allRows(
     db,
-    sql`SELECT calls.id, trace_id, ${trusted(shownName)} AS display_name, started_at, ended_at, exception,
-        ${db.dialect.stored(trusted('inputs'))} AS inputs, row_count
-      ${withTrials(project, time)} AND ${db.dialect.going}
+    sql`SELECT calls.id, trace_id, ${rawSql(shownName)} AS display_name, started_at, ended_at, exception,
+        ${db.dialect.stored(rawSql('inputs'))} AS inputs, row_count
+      ${withTrials(project, time)} AND ${db.dialect.cancellable}
       ORDER BY started_at DESC, calls.id DESC${pageOf(db.dialect, page)}`,
     signal,
   )
@@ -85,7 +85,7 @@ function addUp(
   return allRows(
     db,
     sql`SELECT evaluation_id, count(*) AS trials, sum(failed) AS failed, avg(latency) AS latency, sum(tokens) AS tokens
-      FROM eval_trials WHERE project_id = ${project} AND evaluation_id IN (${listOf(evaluations)}) AND ${db.dialect.going}
+      FROM eval_trials WHERE project_id = ${project} AND evaluation_id IN (${listOf(evaluations)}) AND ${db.dialect.cancellable}
       GROUP BY evaluation_id`,
     signal,
   )

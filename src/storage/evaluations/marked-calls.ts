@@ -2,7 +2,7 @@ import { refuse } from '../../domain/refusals.ts'
 import type { Page } from '../../domain/view.ts'
 import { type CallRow, isLive, type LargeColumn, selectCalls } from '../calls/calls.ts'
 import type { Dialect } from '../sql/dialect.ts'
-import { join, listOf, type Sql, sql, trusted } from '../sql/sql.ts'
+import { join, listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
 import type { LongReader, Reader } from '../transaction.ts'
 
 /** The calls that have a role in an evaluation, by the mark in their attributes. */
@@ -11,7 +11,7 @@ export type Kind = keyof typeof marks
 
 /** A condition on a row of `calls`. */
 function isMarked(dialect: Dialect, kind: Kind): Sql {
-  return sql`${dialect.json(trusted('calls.attributes'), ['weave', marks[kind]]).text} = 'true'`
+  return sql`${dialect.json(rawSql('calls.attributes'), ['weave', marks[kind]]).text} = 'true'`
 }
 
 export type MarkedCall = Pick<
@@ -27,7 +27,7 @@ export function findMarked(
   id: string,
   now: number,
 ): Promise<MarkedCall | undefined> {
-  const stored = (column: string) => db.dialect.stored(trusted(column))
+  const stored = (column: string) => db.dialect.stored(rawSql(column))
   return db.get(
     sql`SELECT id, parent_id, started_at, ended_at, exception, user_id, coalesce(${stored('attributes')}, '{}') AS attributes,
           coalesce(${stored('inputs')}, '{}') AS inputs, ${stored('output')} AS output, coalesce(${stored('summary')}, '{}') AS summary
@@ -98,7 +98,7 @@ export function streamMarked(
   const query = {
     projectId: view.project,
     conditions: conditionsOf(view, db.dialect),
-    order: [trusted('started_at'), trusted('id')],
+    order: [rawSql('started_at'), rawSql('id')],
     limit: view.limit,
     offset: view.offset,
   }
@@ -107,8 +107,8 @@ export function streamMarked(
 }
 
 function conditionsOf({ kind, ids, evaluations, models, run }: MarkedView, dialect: Dialect): Sql[] {
-  const conditions = [sql`${dialect.position(trusted('calls.op_name'), sql`${inName[kind]}`)} > 0`]
-  const weave = (name: string) => dialect.json(trusted('calls.attributes'), ['weave', name]).text
+  const conditions = [sql`${dialect.position(rawSql('calls.op_name'), sql`${inName[kind]}`)} > 0`]
+  const weave = (name: string) => dialect.json(rawSql('calls.attributes'), ['weave', name]).text
   const among = (name: string, values: readonly string[] | undefined) => {
     const texts = (values ?? []).map((value) => dialect.text(value))
     if (values) conditions.push(sql`${weave(name)} IN (${join(texts, ', ')})`)

@@ -2,7 +2,7 @@ import { batchesOf } from '../../domain/batches.ts'
 import { isTrialOp } from '../../domain/evaluations/trial-ops.ts'
 import { newId } from '../../domain/ids.ts'
 import type { CallPart } from '../calls/parts.ts'
-import { listOf, nothing, type Sql, sql, wantedOf } from '../sql/sql.ts'
+import { emptySql, listOf, type Sql, sql, wantedIds } from '../sql/sql.ts'
 import type { Command, Reader, Transaction } from '../transaction.ts'
 import { deriveTrials } from './trials.ts'
 
@@ -21,28 +21,28 @@ const mostPending = 400
 const lookedAfter = 64
 
 /** A write of a trial and a concurrent write of its children must see each other; two writes of children need not. */
-export const membership = (project: string) => `the trials of ${project}`
+export const membershipLock = (project: string) => `the trials of ${project}`
 
 /** Called before calls are written: notes the projects of the parts, and where new trials may appear. */
-export async function announceParts(tx: Transaction, parts: readonly CallPart[]): Promise<void> {
+export async function lockTrialsOfParts(tx: Transaction, parts: readonly CallPart[]): Promise<void> {
   const projects = new Map<string, boolean>()
   for (const { project_id, start } of parts) {
     const brings = start !== undefined && start.parent_id !== null && isTrialOp(start.op_name)
     projects.set(project_id, brings || projects.get(project_id) === true)
   }
   for (const project of [...projects.keys()].sort()) {
-    if (projects.get(project)) await tx.turn(membership(project))
-    else await tx.share(membership(project))
+    if (projects.get(project)) await tx.lock(membershipLock(project))
+    else await tx.lockShared(membershipLock(project))
   }
 }
 
 /** Called before calls are deleted. */
-export function announceDeletion(tx: Transaction, project: string): Promise<void> {
-  return tx.share(membership(project))
+export function lockTrialsForDeletion(tx: Transaction, project: string): Promise<void> {
+  return tx.lockShared(membershipLock(project))
 }
 
 /** Called after calls of one project were written: marks the trials that they affect as pending. */
-export async function followParts(
+export async function markTrialsOfParts(
   tx: Transaction,
   project: string,
   parts: readonly CallPart[],
@@ -70,7 +70,7 @@ export async function followParts(
 }
 
 /** Called after calls were deleted. */
-export async function followDeletion(
+export async function markTrialsOfDeleted(
   tx: Transaction,
   project: string,
   calls: readonly string[],
@@ -131,7 +131,7 @@ async function knownTrials(tx: Transaction, project: string, calls: readonly str
 async function inSome<T>(tx: Reader, ids: readonly string[], query: Sql): Promise<T[]> {
   const found: T[] = []
   for (const some of batchesOf(ids, idsAtOnce)) {
-    for (const row of await tx.all<T>(sql`${wantedOf(some)} ${query}`)) found.push(row)
+    for (const row of await tx.all<T>(sql`${wantedIds(some)} ${query}`)) found.push(row)
   }
   return found
 }
@@ -147,7 +147,7 @@ async function markPending(
   const mark = newId()
   for (const some of batchesOf(trials, idsAtOnce)) {
     await tx.run(
-      sql`INSERT INTO eval_owed (project_id, trial_id, mark) ${wantedOf(some)}
+      sql`INSERT INTO eval_owed (project_id, trial_id, mark) ${wantedIds(some)}
           SELECT ${tx.dialect.text(project)}, id, ${tx.dialect.text(mark)} FROM wanted WHERE id IS NOT NULL`,
     )
   }
@@ -176,7 +176,7 @@ export function readPending(
   project: string | null,
   limit: number | null,
 ): Promise<PendingTrial[]> {
-  const where = project === null ? nothing : sql`WHERE project_id = ${project}`
+  const where = project === null ? emptySql : sql`WHERE project_id = ${project}`
   const most = limit === null ? db.dialect.noLimit : sql`${limit}`
   return db.all<PendingTrial>(sql`SELECT project_id, trial_id, mark FROM eval_owed ${where} LIMIT ${most}`)
 }
@@ -221,7 +221,7 @@ export async function pendingAmong(
 
 /** Derives a few pending trials of any project. Returns whether there may be more. */
 export const deriveNext: Command<{ limit: number; now: number }, boolean> = async (tx, { limit, now }) => {
-  if (!(await tx.alone('deriving'))) return false
+  if (!(await tx.tryLock('deriving'))) return false
   const pending = await readPending(tx, null, limit)
   const byProject = Map.groupBy(pending, ({ project_id }) => project_id)
   for (const project of [...byProject.keys()].sort()) {

@@ -1,6 +1,6 @@
 import { exampleKinds } from '../../domain/evaluations/example.ts'
 import type { Database } from '../database.ts'
-import { listOf, type Sql, sql, trusted } from '../sql/sql.ts'
+import { listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
 import { allRows, onlyRow } from '../transaction.ts'
 
 /** Rows that trials refer to and that no table of their project contains. */
@@ -19,14 +19,14 @@ const objectRef = /^[a-z][a-z0-9+.-]*:\/\/\/([^/]+\/[^/]+)\/object\/$/
 /** The projects in the references to such rows. */
 export async function projectsReferredTo({ db, signal, ...rows }: ReferredRows): Promise<string[]> {
   const { dialect } = db
-  const example = dialect.json(trusted('calls.inputs'), ['example']).text
-  const object = trusted("'/object/'")
+  const example = dialect.json(rawSql('calls.inputs'), ['example']).text
+  const object = rawSql("'/object/'")
   const found = await allRows<{ start: string }>(
     db,
-    sql`SELECT DISTINCT substr(example, 1, ${dialect.position(trusted('example'), object)} + 7) AS start FROM (
+    sql`SELECT DISTINCT substr(example, 1, ${dialect.position(rawSql('example'), object)} + 7) AS start FROM (
         SELECT ${example} AS example FROM eval_trials AS trial
         JOIN calls ON calls.project_id = trial.project_id AND calls.id = trial.trial_id
-        WHERE ${unreadIn(rows, [])} AND ${dialect.going}) AS refs LIMIT ${mostProjects}`,
+        WHERE ${unreadIn(rows, [])} AND ${dialect.cancellable}) AS refs LIMIT ${mostProjects}`,
     signal,
   )
   return [...new Set(found.flatMap(({ start }) => objectRef.exec(start)?.[1] ?? []))].sort()
@@ -40,7 +40,7 @@ export async function countUnread(
   const { count } = await onlyRow<{ count: number }>(
     db,
     sql`SELECT count(DISTINCT trial.row_digest) AS count FROM eval_trials AS trial
-        WHERE ${unreadIn(rows, otherProjects)} AND ${db.dialect.going}`,
+        WHERE ${unreadIn(rows, otherProjects)} AND ${db.dialect.cancellable}`,
     signal,
   )
   return count
@@ -52,7 +52,7 @@ function unreadIn(
   otherProjects: readonly string[],
 ): Sql {
   return sql`trial.project_id = ${project} AND trial.evaluation_id IN (${listOf(evaluations)})
-    AND trial.row_kind = ${trusted(String(exampleKinds.ref))} AND trial.brief IS NULL
+    AND trial.row_kind = ${rawSql(String(exampleKinds.ref))} AND trial.brief IS NULL
     AND NOT EXISTS (SELECT 1 FROM table_rows WHERE table_rows.project_id IN (${listOf([project, ...otherProjects])})
       AND table_rows.digest = trial.row_digest)`
 }

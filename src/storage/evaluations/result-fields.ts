@@ -6,7 +6,7 @@ import { refuse } from '../../domain/refusals.ts'
 import { compileCondition, mostValues } from '../sql/conditions.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import type { FieldReading } from '../sql/readings.ts'
-import { join, listOf, type Sql, sql, trusted } from '../sql/sql.ts'
+import { join, listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
 import type { RowFilter } from './result-rows.ts'
 import { scoreReading } from './scores.ts'
 import type { EvaluationShape } from './shapes.ts'
@@ -53,7 +53,7 @@ export function readingOf(
       const known = scoreReading(shapes, path, dialect)
       return {
         kind: 'json',
-        column: trusted('trial.scores'),
+        column: rawSql('trial.scores'),
         path,
         countsTruth: true,
         ...(known && { known }),
@@ -62,26 +62,26 @@ export function readingOf(
     case 'inputs':
       return { kind: 'json', column: rowOf(path, sources), path }
     case 'outputs':
-      return { kind: 'json', column: modelOutputOf(dialect), path, within: trusted('call.output') }
+      return { kind: 'json', column: modelOutputOf(dialect), path, within: rawSql('call.output') }
     case 'output':
-      return { kind: 'json', column: trusted('call.output'), path }
+      return { kind: 'json', column: rawSql('call.output'), path }
   }
 }
 
 /** JSON text that contains the field of the row: its short members, or the whole row from the call or the tables. */
 function rowOf(path: readonly string[], { otherProjects, dialect }: FieldSources): Sql {
-  const brief = trusted('substr(trial.brief, 2)')
-  const example = dialect.json(trusted('calls.inputs'), ['example']).text
+  const brief = rawSql('substr(trial.brief, 2)')
+  const example = dialect.json(rawSql('calls.inputs'), ['example']).text
   return sql`(CASE
     WHEN substr(trial.brief, 1, 1) = '1' OR ${dialect.token(brief, path)} IS NOT NULL THEN ${brief}
-    WHEN trial.row_kind = ${trusted(String(exampleKinds.inline))} THEN (SELECT ${example} FROM calls
+    WHEN trial.row_kind = ${rawSql(String(exampleKinds.inline))} THEN (SELECT ${example} FROM calls
       WHERE calls.project_id = trial.project_id AND calls.id = trial.trial_id)
-    WHEN trial.row_kind = ${trusted(String(exampleKinds.ref))} THEN ${tableRow(otherProjects)} END)`
+    WHEN trial.row_kind = ${rawSql(String(exampleKinds.ref))} THEN ${tableRow(otherProjects)} END)`
 }
 
 /** Rows with the same digest have the same value, wherever they are stored. */
 function tableRow(otherProjects: readonly string[]): Sql {
-  const own = trusted('trial.project_id')
+  const own = rawSql('trial.project_id')
   const projects = otherProjects.length === 0 ? sql`= ${own}` : sql`IN (${own}, ${listOf(otherProjects)})`
   return sql`(SELECT table_rows.val FROM table_rows
       WHERE table_rows.project_id ${projects} AND table_rows.digest = trial.row_digest LIMIT 1)`
@@ -89,7 +89,7 @@ function tableRow(otherProjects: readonly string[]): Sql {
 
 /** The JSON of a field of the row, read once. */
 export function rowToken(path: readonly string[], sources: FieldSources): Sql {
-  const token = sources.dialect.token(trusted('chosen.doc'), path)
+  const token = sources.dialect.token(rawSql('chosen.doc'), path)
   return sql`(SELECT ${token} FROM (SELECT ${rowOf(path, sources)} AS doc) AS chosen)`
 }
 
@@ -98,7 +98,7 @@ function modelOutputOf(dialect: Dialect): Sql {
   const cases = outputKeys.flatMap((key, index) =>
     key === ''
       ? []
-      : [sql`WHEN ${trusted(String(index))} THEN ${dialect.json(trusted('call.output'), [key]).text}`],
+      : [sql`WHEN ${rawSql(String(index))} THEN ${dialect.json(rawSql('call.output'), [key]).text}`],
   )
   const value = sql`(CASE trial.output_key ${join(cases, ' ')} END)`
   return sql`(SELECT CASE WHEN substr(shown, 1, 1) IN ('{', '[') THEN shown END FROM (SELECT ${value} AS shown) AS model)`
@@ -116,7 +116,7 @@ export function rowFiltersOf(filters: readonly ResultsFilter[], sources: FieldSo
   return filters.map(({ query, evaluation }, index) => {
     const place = `filters.${index}.query`
     const resolve = (field: string): FieldReading => {
-      if (field === 'row_digest') return { kind: 'text', sql: trusted('trial.row_digest') }
+      if (field === 'row_digest') return { kind: 'text', sql: rawSql('trial.row_digest') }
       const known = resultField(field)
       if (known === undefined) throw fieldRefused(place, field, `${acceptedFields}, row_digest`)
       return readingOf(known, sources)

@@ -1,7 +1,7 @@
 import { checkPath } from '../../domain/expressions/path.ts'
 import type { Page } from '../../domain/view.ts'
 import { pageOf } from '../sql/rows-in-order.ts'
-import { allOf, join, nothing, type Sql, sql, trusted } from '../sql/sql.ts'
+import { allOf, emptySql, join, rawSql, type Sql, sql } from '../sql/sql.ts'
 import type { Reader } from '../transaction.ts'
 import {
   acceptedFields,
@@ -14,13 +14,13 @@ import {
 } from './result-fields.ts'
 import {
   inScope,
+  inView,
   ofCall,
   type RowsOfView,
+  representativeOfTrials,
+  representativeRow,
   rowsOf,
-  spokenByTrials,
-  spokenRow,
   trialTable,
-  within,
 } from './result-rows.ts'
 import { scoreReading, storedNumber } from './scores.ts'
 
@@ -68,11 +68,11 @@ export interface FoundRow {
 
 /** A page of rows when every row has to be read anyway: the rows are counted in the same pass. */
 export function selectCountedPage(db: Reader, view: RowsOfView, order: readonly RowOrder[], page: Page): Sql {
-  const counted = trusted('SELECT row_digest, count(*) OVER () AS total FROM')
+  const counted = rawSql('SELECT row_digest, count(*) OVER () AS total FROM')
   if (order.length === 0) {
     return sql`${counted} (${rowsOf(db, view)}) AS found ORDER BY row_digest${pageOf(db.dialect, page)}`
   }
-  const terms = join([...order.flatMap(orderTerms), trusted('row_digest')], ', ')
+  const terms = join([...order.flatMap(orderTerms), rawSql('row_digest')], ', ')
   return sql`WITH keyed AS (${keyedRows(db, view, order)}) ${counted} keyed ORDER BY ${terms}${pageOf(db.dialect, page)}`
 }
 
@@ -84,10 +84,10 @@ export function keyedRows(db: Reader, view: RowsOfView, order: readonly RowOrder
   if (!order.some(({ reading }) => reading.kind === 'row')) return grouped
   const tokens = order.flatMap(({ reading }, i) => (reading.kind === 'row' ? tokenOf(view, reading, i) : []))
   const keys = order.map(({ reading }, i) => {
-    if (reading.kind === 'score') return trusted(`mean${i}`)
-    if (reading.kind === 'document') return trusted(`number${i}, text${i}`)
-    const { number, text } = db.dialect.json(trusted(`token${i}`), [])
-    return sql`${number} AS ${trusted(`number${i}`)}, nullif(${text}, '') AS ${trusted(`text${i}`)}`
+    if (reading.kind === 'score') return rawSql(`mean${i}`)
+    if (reading.kind === 'document') return rawSql(`number${i}, text${i}`)
+    const { number, text } = db.dialect.json(rawSql(`token${i}`), [])
+    return sql`${number} AS ${rawSql(`number${i}`)}, nullif(${text}, '') AS ${rawSql(`text${i}`)}`
   })
   // Each value is looked up once, however often it is read.
   return sql`SELECT row_digest, ${join(keys, ', ')} FROM (
@@ -97,8 +97,8 @@ export function keyedRows(db: Reader, view: RowsOfView, order: readonly RowOrder
 
 function tokenOf({ project }: RowsOfView, { token }: RowReading, i: number): Sql {
   const trial = sql`(SELECT CAST(${project} AS TEXT) AS project_id, chosen.row_digest AS row_digest,
-    ${trusted(`chosen.trial${i} AS trial_id, chosen.kind${i} AS row_kind, chosen.brief${i} AS brief`)}) AS trial`
-  return sql`(SELECT ${token} FROM ${trial}) AS ${trusted(`token${i}`)}`
+    ${rawSql(`chosen.trial${i} AS trial_id, chosen.kind${i} AS row_kind, chosen.brief${i} AS brief`)}) AS trial`
+  return sql`(SELECT ${token} FROM ${trial}) AS ${rawSql(`token${i}`)}`
 }
 
 /** For each key, the columns that aggregate it over trials. */
@@ -108,16 +108,16 @@ function aggregated({ reading, evaluation }: RowOrder, i: number): Sql[] {
   if (reading.kind === 'score') {
     const number = only(reading.number)
     const [least, most, mean] = [sql`min(${number})`, sql`max(${number})`, sql`avg(${number})`]
-    return [sql`${orTheOne(reading.isExact, least, most, mean)} AS ${trusted(`mean${i}`)}`]
+    return [sql`${orTheOne(reading.isExact, least, most, mean)} AS ${rawSql(`mean${i}`)}`]
   }
   if (reading.kind === 'document') {
     const text = sql`CASE WHEN ${reading.number} IS NULL THEN nullif(${reading.text}, '') END`
     return [
-      sql`min(${only(reading.number)}) AS ${trusted(`number${i}`)}`,
-      sql`min(${only(text)}) AS ${trusted(`text${i}`)}`,
+      sql`min(${only(reading.number)}) AS ${rawSql(`number${i}`)}`,
+      sql`min(${only(text)}) AS ${rawSql(`text${i}`)}`,
     ]
   }
-  return named(spokenByTrials(only), i)
+  return named(representativeOfTrials(only), i)
 }
 
 /** If all numbers are equal, the mean is that number, with digits that a double cannot hold. */
@@ -126,12 +126,12 @@ function orTheOne(isExact: boolean, least: Sql, most: Sql, mean: Sql): Sql {
 }
 
 function named(columns: Record<string, Sql>, i: number): Sql[] {
-  return Object.entries(columns).map(([name, column]) => sql`${column} AS ${trusted(`${name}${i}`)}`)
+  return Object.entries(columns).map(([name, column]) => sql`${column} AS ${rawSql(`${name}${i}`)}`)
 }
 
 function trialsOf(db: Reader, view: RowsOfView, order: readonly RowOrder[]): Sql {
-  return sql`FROM ${trialTable} ${order.some(({ needsCall }) => needsCall) ? ofCall : nothing}
-    WHERE ${allOf([inScope(view, null), ...within(db, view), db.dialect.trialsGoing])}`
+  return sql`FROM ${trialTable} ${order.some(({ needsCall }) => needsCall) ? ofCall : emptySql}
+    WHERE ${allOf([inScope(view, null), ...inView(db, view), db.dialect.trialsCancellable])}`
 }
 
 function groupedOnce(db: Reader, view: RowsOfView, order: readonly RowOrder[]): Sql {
@@ -154,27 +154,26 @@ function groupedTwice(db: Reader, view: RowsOfView, order: readonly RowOrder[]):
     if (reading.kind === 'row') {
       return join(
         named(
-          spokenRow(`kind${i}`, `trial${i}`, `brief${i}`, (value) => value),
+          representativeRow(`kind${i}`, `trial${i}`, `brief${i}`, (value) => value),
           i,
         ),
         ', ',
       )
     }
-    if (reading.kind === 'document')
-      return trusted(`min(number${i}) AS number${i}, min(text${i}) AS text${i}`)
+    if (reading.kind === 'document') return rawSql(`min(number${i}) AS number${i}, min(text${i}) AS text${i}`)
     const { isExact } = reading
     const only = (column: string) =>
       evaluation === null
-        ? trusted(`${column}${i}`)
-        : sql`CASE WHEN evaluation_id = ${evaluation} THEN ${trusted(`${column}${i}`)} END`
-    const meanOfPart = trusted(`(sum${i} / nullif(count${i}, 0))`)
-    const mean = orTheOne(isExact, trusted(`least${i}`), trusted(`most${i}`), meanOfPart)
+        ? rawSql(`${column}${i}`)
+        : sql`CASE WHEN evaluation_id = ${evaluation} THEN ${rawSql(`${column}${i}`)} END`
+    const meanOfPart = rawSql(`(sum${i} / nullif(count${i}, 0))`)
+    const mean = orTheOne(isExact, rawSql(`least${i}`), rawSql(`most${i}`), meanOfPart)
     const meanOfAll = sql`sum(${only('sum')}) / nullif(sum(${only('count')}), 0)`
     // A row that one of the evaluations lacks has no difference.
     const value = difference
       ? sql`CASE WHEN count(${mean}) = ${view.evaluations.length} THEN max(${mean}) - min(${mean}) END`
       : orTheOne(isExact, sql`min(${only('least')})`, sql`max(${only('most')})`, meanOfAll)
-    return sql`${value} AS ${trusted(`mean${i}`)}`
+    return sql`${value} AS ${rawSql(`mean${i}`)}`
   })
   return sql`SELECT row_digest, ${join(outer, ', ')} FROM (
       SELECT trial.row_digest AS row_digest, trial.evaluation_id AS evaluation_id, ${join(inner, ', ')}
@@ -185,11 +184,11 @@ function groupedTwice(db: Reader, view: RowsOfView, order: readonly RowOrder[]):
 /** Numbers before text, and missing values last, in both directions. */
 export function orderTerms({ reading, direction }: RowOrder, i: number): Sql[] {
   const way = direction === 'asc' ? 'ASC NULLS LAST' : 'DESC NULLS LAST'
-  if (reading.kind === 'score') return [trusted(`mean${i} ${way}`)]
+  if (reading.kind === 'score') return [rawSql(`mean${i} ${way}`)]
   return [
-    trusted(`CASE WHEN number${i} IS NULL THEN 1 ELSE 0 END`),
-    trusted(`number${i} ${way}`),
-    trusted(`CASE WHEN number${i} IS NULL THEN text${i} END ${way}`),
+    rawSql(`CASE WHEN number${i} IS NULL THEN 1 ELSE 0 END`),
+    rawSql(`number${i} ${way}`),
+    rawSql(`CASE WHEN number${i} IS NULL THEN text${i} END ${way}`),
   ]
 }
 

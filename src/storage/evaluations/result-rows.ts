@@ -1,11 +1,11 @@
 import { exampleKinds } from '../../domain/evaluations/example.ts'
 import type { Page } from '../../domain/view.ts'
 import { pageOf } from '../sql/rows-in-order.ts'
-import { join, listOf, nothing, type Sql, sql, trusted } from '../sql/sql.ts'
+import { emptySql, join, listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
 import type { Reader } from '../transaction.ts'
 
 /** The trials whose rows, evaluations and calls a statement reads. Conditions may use the names `trial` and `call`. */
-export const trialTable = trusted('eval_trials AS trial')
+export const trialTable = rawSql('eval_trials AS trial')
 
 /** The rows and evaluations of a view, with the conditions as SQL. */
 export interface RowsOfView {
@@ -26,7 +26,7 @@ export interface RowFilter {
   evaluation: string | null
 }
 
-export const ofCall = trusted(
+export const ofCall = rawSql(
   'JOIN calls AS call ON call.project_id = trial.project_id AND call.id = trial.trial_id',
 )
 
@@ -44,25 +44,25 @@ const { none, inline, ref, scalar } = exampleKinds
  * What several trials say of their row together: taken from one that contains the row, or else from one that refers to
  * it.
  */
-export function spokenRow(kind: string, trial: string, brief: string, only: (value: Sql) => Sql) {
+export function representativeRow(kind: string, trial: string, brief: string, only: (value: Sql) => Sql) {
   const least = (value: string, of: number) =>
-    sql`min(${only(trusted(`CASE WHEN ${kind} = ${of} THEN ${value} END`))})`
+    sql`min(${only(rawSql(`CASE WHEN ${kind} = ${of} THEN ${value} END`))})`
   return {
-    trial: sql`coalesce(${least(trial, inline)}, ${least(trial, ref)}, min(${only(trusted(trial))}))`,
-    kind: sql`min(${only(trusted(`CASE ${kind} WHEN ${none} THEN ${scalar} ELSE ${kind} END`))})`,
+    trial: sql`coalesce(${least(trial, inline)}, ${least(trial, ref)}, min(${only(rawSql(trial))}))`,
+    kind: sql`min(${only(rawSql(`CASE ${kind} WHEN ${none} THEN ${scalar} ELSE ${kind} END`))})`,
     brief: sql`coalesce(${least(brief, inline)}, ${least(brief, ref)})`,
   }
 }
 
-export const spokenByTrials = (only: (value: Sql) => Sql) =>
-  spokenRow('trial.row_kind', 'trial.trial_id', 'trial.brief', only)
+export const representativeOfTrials = (only: (value: Sql) => Sql) =>
+  representativeRow('trial.row_kind', 'trial.trial_id', 'trial.brief', only)
 
 /** The rows, each represented by one trial. */
 function trialOfRow(db: Reader, view: RowsOfView, evaluation: string | null): Sql {
-  const { trial, kind, brief } = spokenByTrials((value) => value)
+  const { trial, kind, brief } = representativeOfTrials((value) => value)
   return sql`(SELECT trial.project_id AS project_id, trial.row_digest AS row_digest,
       ${trial} AS trial_id, ${kind} AS row_kind, ${brief} AS brief
-    FROM ${trialTable} WHERE ${inScope(view, evaluation)} AND ${db.dialect.trialsGoing}
+    FROM ${trialTable} WHERE ${inScope(view, evaluation)} AND ${db.dialect.trialsCancellable}
     GROUP BY trial.project_id, trial.row_digest) AS trial`
 }
 
@@ -72,8 +72,8 @@ function filtered(db: Reader, view: RowsOfView, { condition, about, evaluation }
     return sql`SELECT trial.row_digest AS row_digest FROM ${trialOfRow(db, view, evaluation)}
       WHERE ${condition}`
   }
-  return sql`SELECT DISTINCT trial.row_digest AS row_digest FROM ${trialTable} ${about === 'call' ? ofCall : nothing}
-    WHERE ${inScope(view, evaluation)} AND ${condition} AND ${db.dialect.going}`
+  return sql`SELECT DISTINCT trial.row_digest AS row_digest FROM ${trialTable} ${about === 'call' ? ofCall : emptySql}
+    WHERE ${inScope(view, evaluation)} AND ${condition} AND ${db.dialect.cancellable}`
 }
 
 function intersects(view: RowsOfView): boolean {
@@ -92,13 +92,15 @@ function isWhole(view: RowsOfView): boolean {
 export function rowsOf(db: Reader, view: RowsOfView, after: string | null = null): Sql {
   const { project, evaluations } = view
   const beyond =
-    after === null ? db.dialect.trialsGoing : sql`${db.dialect.trialsGoing} AND row_digest > ${after}`
+    after === null
+      ? db.dialect.trialsCancellable
+      : sql`${db.dialect.trialsCancellable} AND row_digest > ${after}`
   const arms = view.filters.map((filter) => filtered(db, view, filter))
   const areFew = evaluations.length <= mostMerged
   const ofEach = () =>
     evaluations.map(
       (evaluation) =>
-        sql`SELECT ${trusted(evaluations.length === 1 ? 'DISTINCT ' : '')}row_digest FROM ${trialTable}
+        sql`SELECT ${rawSql(evaluations.length === 1 ? 'DISTINCT ' : '')}row_digest FROM ${trialTable}
           WHERE project_id = ${project} AND evaluation_id = ${evaluation} AND ${beyond}`,
     )
   if (intersects(view)) {
@@ -116,7 +118,7 @@ export function rowsOf(db: Reader, view: RowsOfView, after: string | null = null
 }
 
 /** As a list of its own, because PostgreSQL would evaluate the filters again for each trial. */
-export function within(db: Reader, view: RowsOfView): Sql[] {
+export function inView(db: Reader, view: RowsOfView): Sql[] {
   if (isWhole(view)) return []
   return [
     sql`trial.row_digest IN (WITH chosen AS MATERIALIZED (${rowsOf(db, view)}) SELECT row_digest FROM chosen)`,

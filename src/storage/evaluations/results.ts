@@ -5,7 +5,7 @@ import { now } from '../../domain/time.ts'
 import type { Page } from '../../domain/view.ts'
 import { isLive, shownName } from '../calls/calls.ts'
 import type { Database } from '../database.ts'
-import { allOf, listOf, type Sql, sql, trusted, wantedOf, wantedPairs } from '../sql/sql.ts'
+import { allOf, listOf, rawSql, type Sql, sql, wantedIds, wantedPairs } from '../sql/sql.ts'
 import { allRows, onlyRow, type Reader } from '../transaction.ts'
 import { readHeaders } from './columns/reading.ts'
 import type { ColumnSums } from './columns/sums.ts'
@@ -17,11 +17,11 @@ import { type FoundRow, type ResultsSort, rowOrderOf, selectCountedPage } from '
 import {
   countRows,
   inScope,
+  inView,
   ofCall,
   type RowsOfView,
   selectRowPage,
   trialTable,
-  within,
 } from './result-rows.ts'
 import { neighboursIn, type RankedRow, readNeighbours } from './row-rank.ts'
 import { readRowSets } from './row-sets.ts'
@@ -247,21 +247,21 @@ export async function derivePending(
 
 function selectTrials(db: Reader, view: RowsOfView, digests: readonly string[]): Sql {
   const stored = (column: string) =>
-    sql`${db.dialect.stored(trusted(column))} AS ${trusted(column.replace(/.*\./, ''))}`
-  return sql`${wantedOf(digests)} SELECT trial.trial_id, trial.evaluation_id, trial.row_digest, trial.row_kind, trial.output_key,
+    sql`${db.dialect.stored(rawSql(column))} AS ${rawSql(column.replace(/.*\./, ''))}`
+  return sql`${wantedIds(digests)} SELECT trial.trial_id, trial.evaluation_id, trial.row_digest, trial.row_kind, trial.output_key,
       trial.predict_call_id, trial.latency, trial.tokens, trial.own_latency, trial.own_tokens,
       ${stored('trial.scorer_call_ids')}, ${stored('trial.scores')}, ${stored('call.output')}
     FROM wanted CROSS JOIN ${trialTable} ${ofCall}
-    WHERE ${inScope(view, null)} AND trial.row_digest = wanted.id AND ${db.dialect.going}
+    WHERE ${inScope(view, null)} AND trial.row_digest = wanted.id AND ${db.dialect.cancellable}
     ORDER BY trial.started_at, trial.trial_id`
 }
 
 function selectInputs(db: Reader, project: string, ids: readonly string[]): Sql {
-  return sql`${wantedOf(ids)} SELECT calls.id, ${db.dialect.stored(trusted('inputs'))} AS inputs FROM wanted CROSS JOIN calls
+  return sql`${wantedIds(ids)} SELECT calls.id, ${db.dialect.stored(rawSql('inputs'))} AS inputs FROM wanted CROSS JOIN calls
     WHERE project_id = ${project} AND calls.id = wanted.id`
 }
 
-const sumColumns = trusted(
+const sumColumns = rawSql(
   Array.from({ length: slotCount }, (_, slot) => `sum(trial.v${slot} * 1.0) AS v${slot}`).join(', '),
 )
 
@@ -272,7 +272,7 @@ function selectSums(db: Reader, view: RowsOfView): Sql {
   return sql`SELECT found.*, ${firstTrial} AS first_trial FROM (
       SELECT trial.evaluation_id AS evaluation_id, trial.shape AS shape, count(*) AS trials,
         sum(trial.failed) AS failed, min(trial.row_digest) AS first_row, ${sumColumns}
-      FROM ${trialTable} WHERE ${allOf([inScope(view, null), ...within(db, view), db.dialect.trialsGoing])}
+      FROM ${trialTable} WHERE ${allOf([inScope(view, null), ...inView(db, view), db.dialect.trialsCancellable])}
       GROUP BY trial.evaluation_id, trial.shape
     ) AS found`
 }
@@ -302,15 +302,15 @@ function selectShapeless(db: Reader, view: RowsOfView): Sql {
   return sql`SELECT trial.evaluation_id AS evaluation_id, trial.scores AS scores FROM ${trialTable}
     WHERE ${allOf([
       inScope(view, null),
-      sql`trial.shape = ${trusted(String(noShape))}`,
-      ...within(db, view),
-      db.dialect.going,
+      sql`trial.shape = ${rawSql(String(noShape))}`,
+      ...inView(db, view),
+      db.dialect.cancellable,
     ])}`
 }
 
 function selectRoots(db: Reader, project: string, ids: readonly string[], time: number): Sql {
-  return sql`SELECT id, trace_id, ${trusted(shownName)} AS display_name, started_at, ended_at,
-      ${db.dialect.stored(trusted('inputs'))} AS inputs
+  return sql`SELECT id, trace_id, ${rawSql(shownName)} AS display_name, started_at, ended_at,
+      ${db.dialect.stored(rawSql('inputs'))} AS inputs
     FROM calls WHERE project_id = ${project} AND id IN (${listOf(ids)}) AND ${isLive(time)}`
 }
 

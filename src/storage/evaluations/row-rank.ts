@@ -1,5 +1,5 @@
 import type { PackedTexts } from '../../domain/evaluations/columns/packing.ts'
-import { join, sql, trusted } from '../sql/sql.ts'
+import { join, rawSql, sql } from '../sql/sql.ts'
 import { allRows, type LongReader } from '../transaction.ts'
 import { keyedRows, orderTerms, type RowOrder } from './result-order.ts'
 import { type RowsOfView, rowsOf } from './result-rows.ts'
@@ -35,8 +35,8 @@ export function readNeighbours(
   signal: AbortSignal,
 ): Promise<RankedRow[]> {
   const keyed = order.length === 0 ? rowsOf(db, view) : keyedRows(db, view, order)
-  const terms = join([...order.flatMap(orderTerms), trusted('row_digest')], ', ')
-  const near = trusted(String(neighbours))
+  const terms = join([...order.flatMap(orderTerms), rawSql('row_digest')], ', ')
+  const near = rawSql(String(neighbours))
   return allRows(
     db,
     sql`WITH keyed AS (${keyed}), ranked AS MATERIALIZED (

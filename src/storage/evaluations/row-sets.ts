@@ -3,7 +3,7 @@ import { batchesOf } from '../../domain/batches.ts'
 import { newId } from '../../domain/ids.ts'
 import { listOf, type Sql, sql, wantedPairs } from '../sql/sql.ts'
 import type { Reader, Transaction } from '../transaction.ts'
-import { forgetShapes } from './shapes.ts'
+import { deleteShapes } from './shapes.ts'
 
 /** A trial of an evaluation is about a row. */
 export interface RowUse {
@@ -28,10 +28,10 @@ const keyOf = (evaluation: string, row: string) => `${evaluation}\0${row}`
 const pairsAtOnce = 100
 
 /**
- * Called before trials are added or removed, within the turn of a derivation: updates what is stored about the rows of
+ * Called before trials are added or removed, with the lock of a derivation: updates what is stored about the rows of
  * their evaluations, and notes that these have changed.
  */
-export async function followRows(
+export async function updateRowSets(
   tx: Transaction,
   project: string,
   coming: readonly RowUse[],
@@ -127,17 +127,17 @@ async function apply(
           SET row_count = excluded.row_count, row_sum = excluded.row_sum, version = excluded.version`,
     )
   }
-  for (const statement of forgetRowSets(project, empty)) await tx.run(statement)
+  for (const statement of deleteRowSets(project, empty)) await tx.run(statement)
 }
 
 /** Removes what is left of evaluations that have no trials any more. */
-export function forgetRowSets(project: string, evaluations: readonly string[]): Sql[] {
+export function deleteRowSets(project: string, evaluations: readonly string[]): Sql[] {
   if (evaluations.length === 0) return []
   const of = sql`project_id = ${project} AND evaluation_id IN (${listOf(evaluations)})`
   return [
     sql`DELETE FROM eval_row_sets WHERE ${of}`,
     sql`DELETE FROM eval_columns WHERE ${of}`,
-    forgetShapes(project, evaluations),
+    deleteShapes(project, evaluations),
   ]
 }
 

@@ -6,7 +6,7 @@ import type { CallPart, CallStart } from '../calls/parts.ts'
 import { deleteCalls, upsertCalls } from '../calls/writes.ts'
 import type { Feedback } from '../feedback/feedback.ts'
 import { addFeedback, removeFeedback } from '../feedback/writes.ts'
-import { listOf, sql, trusted } from '../sql/sql.ts'
+import { listOf, rawSql, sql } from '../sql/sql.ts'
 import type { Command, Transaction } from '../transaction.ts'
 import {
   findMarked,
@@ -19,9 +19,9 @@ import {
 import { trialOf, trialOutput, writeTrialOutput } from './trial-outputs.ts'
 
 /**
- * Everything that changes a run or a prediction takes this turn, so what is read is still true when the write follows.
+ * Everything that changes a run or a prediction takes this lock, so what is read is still true when the write follows.
  */
-const turnOf = (kind: Kind, projectId: string, id: string) => `${kind} ${projectId} ${id}`
+const lockOf = (kind: Kind, projectId: string, id: string) => `${kind} ${projectId} ${id}`
 
 interface NewCall {
   call: CallPart & { start: CallStart }
@@ -31,10 +31,10 @@ interface NewCall {
 }
 
 /** Whether the call already exists because it was sent before. Refuses if another call has the id. */
-async function isThere(tx: Transaction, { call, field, now }: NewCall): Promise<boolean> {
+async function callExists(tx: Transaction, { call, field, now }: NewCall): Promise<boolean> {
   if (field === null) return false
   const { project_id, id, start, end } = call
-  await tx.turn(`new call ${project_id} ${id}`)
+  await tx.lock(`new call ${project_id} ${id}`)
   const of = sql`project_id = ${project_id} AND id = ${id}`
   const taken = await tx.get(sql`SELECT id FROM calls WHERE ${of}`)
   if (taken === undefined) return false
@@ -63,7 +63,7 @@ function isSameJson(one: string | null, other: string | null): boolean {
 }
 
 export const addEvaluationRun: Command<NewCall, void> = async (tx, given) => {
-  if (!(await isThere(tx, given))) await upsertCalls(tx, [given.call])
+  if (!(await callExists(tx, given))) await upsertCalls(tx, [given.call])
 }
 
 interface NewPrediction extends NewCall {
@@ -73,7 +73,7 @@ interface NewPrediction extends NewCall {
 }
 
 export const addPrediction: Command<NewPrediction, void> = async (tx, given) => {
-  if (await isThere(tx, given)) return
+  if (await callExists(tx, given)) return
   const { call, trial, run, now } = given
   if (run) await requireMarked(tx, 'run', call.project_id, run.id, run.field, now)
   await upsertCalls(tx, trial ? [trial, call] : [call])
@@ -89,7 +89,7 @@ export const finishPrediction: Command<PredictionKey & { field: string; now: num
   tx,
   { project_id, prediction_id, field, now },
 ) => {
-  await tx.turn(turnOf('prediction', project_id, prediction_id))
+  await tx.lock(lockOf('prediction', project_id, prediction_id))
   const prediction = await requireMarked(tx, 'prediction', project_id, prediction_id, field, now)
   const trial = await trialOf(tx, project_id, prediction, now)
   if (trial === undefined || trial.ended_at !== null) return
@@ -106,9 +106,9 @@ interface NewScore extends NewCall, PredictionKey {
 
 /** If the trial is finished, the score is added to it, so that the order of the two makes no difference. */
 export const addScore: Command<NewScore, void> = async (tx, given) => {
-  if (await isThere(tx, given)) return
+  if (await callExists(tx, given)) return
   const { call, field, project_id, prediction_id, predictionField, feedback, now } = given
-  await tx.turn(turnOf('prediction', project_id, prediction_id))
+  await tx.lock(lockOf('prediction', project_id, prediction_id))
   const prediction = await requireMarked(tx, 'prediction', project_id, prediction_id, predictionField, now)
   await changeScores(tx, project_id, prediction, now, async () => {
     await upsertCalls(tx, [call])
@@ -152,7 +152,7 @@ export const finishEvaluationRun: Command<RunEnd, void> = async (
   tx,
   { project_id, run_id, field, end, summarize, now },
 ) => {
-  await tx.turn(turnOf('run', project_id, run_id))
+  await tx.lock(lockOf('run', project_id, run_id))
   const run = await requireMarked(tx, 'run', project_id, run_id, field, now)
   if (run.ended_at === null) return upsertCalls(tx, [end, summarize])
   if (!run.exception && isSameJson(run.summary, end.end.summary)) return
@@ -160,14 +160,14 @@ export const finishEvaluationRun: Command<RunEnd, void> = async (
   throw refuse('evaluation_run_ended', { field, run: JSON.stringify(run_id), how })
 }
 
-/** All turns are taken in the same order, so that no two writes wait for each other. */
-async function takeTurns(tx: Transaction, kind: Kind, projectId: string, ids: Iterable<string>) {
-  for (const id of [...new Set(ids)].sort()) await tx.turn(turnOf(kind, projectId, id))
+/** All locks are taken in the same order, so that no two writes wait for each other. */
+async function lockAll(tx: Transaction, kind: Kind, projectId: string, ids: Iterable<string>) {
+  for (const id of [...new Set(ids)].sort()) await tx.lock(lockOf(kind, projectId, id))
 }
 
 /** Deletes each run with everything in it. Returns how many runs were deleted. */
 export const deleteEvaluationRuns: Command<MarkedCalls, number> = async (tx, given) => {
-  await takeTurns(tx, 'run', given.project_id, given.ids)
+  await lockAll(tx, 'run', given.project_id, given.ids)
   const runs = await liveAmong(tx, 'run', given)
   await deleteCalls(tx, { ...given, ids: runs.map(({ id }) => id) })
   return runs.length
@@ -176,7 +176,7 @@ export const deleteEvaluationRuns: Command<MarkedCalls, number> = async (tx, giv
 /** Deleting a prediction also deletes the trial that begins with it. */
 export const deletePredictions: Command<MarkedCalls, number> = async (tx, given) => {
   const { project_id, now } = given
-  await takeTurns(tx, 'prediction', project_id, given.ids)
+  await lockAll(tx, 'prediction', project_id, given.ids)
   const predictions = await liveAmong(tx, 'prediction', given)
   const ids: string[] = []
   for (const prediction of predictions) {
@@ -190,12 +190,12 @@ export const deletePredictions: Command<MarkedCalls, number> = async (tx, given)
 /** Also removes the feedback on the prediction, and the score from a finished trial. */
 export const deleteScores: Command<MarkedCalls, number> = async (tx, given) => {
   const { project_id, now } = given
-  const predictionId = tx.dialect.json(trusted('calls.attributes'), ['weave', 'prediction_id']).text
+  const predictionId = tx.dialect.json(rawSql('calls.attributes'), ['weave', 'prediction_id']).text
   const named = await tx.all<{ id: string; prediction_id: string }>(
     sql`SELECT id, ${predictionId} AS prediction_id FROM calls
         WHERE project_id = ${project_id} AND id IN (${listOf(given.ids)})`,
   )
-  await takeTurns(
+  await lockAll(
     tx,
     'prediction',
     project_id,

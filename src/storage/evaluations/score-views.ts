@@ -1,7 +1,7 @@
 import type { Distribution } from '../../domain/evaluations/columns/distributions.ts'
-import { allOf, listOf, type Sql, sql, trusted } from '../sql/sql.ts'
+import { allOf, listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
 import { allRows, type LongReader, type Reader } from '../transaction.ts'
-import { inScope, type RowsOfView, trialTable, within } from './result-rows.ts'
+import { inScope, inView, type RowsOfView, trialTable } from './result-rows.ts'
 
 /** A number in the scores of the trials of some evaluations: its distribution, and its differences between rows. */
 interface ScoreView {
@@ -39,13 +39,13 @@ export interface ScoreStats extends Distribution {
 }
 
 /** Larger numbers fit on no axis, and smaller ones count as 0. The squares of the rest fit into a double. */
-const [largest, smallest] = [trusted('1e100'), trusted('1e-100')]
+const [largest, smallest] = [rawSql('1e100'), rawSql('1e-100')]
 
 function numbersOf(db: Reader, { rows, number }: ScoreView, also: readonly Sql[] = []): Sql {
   return sql`SELECT trial.evaluation_id AS evaluation_id, trial.row_digest AS row_digest, trial.failed AS failed,
       CASE WHEN abs(${number}) < ${smallest} THEN 0.0 WHEN abs(${number}) <= ${largest}
         THEN CAST(${number} AS DOUBLE PRECISION) END AS n
-    FROM ${trialTable} WHERE ${allOf([inScope(rows, null), ...also, ...within(db, rows), db.dialect.trialsGoing])}`
+    FROM ${trialTable} WHERE ${allOf([inScope(rows, null), ...also, ...inView(db, rows), db.dialect.trialsCancellable])}`
 }
 
 function readScoreStats(view: ScoreView): Promise<ScoreStats[]> {
@@ -69,10 +69,10 @@ export interface Axis {
  * The bin of a value; the largest value is in the last bin. Computed with halves, so that no width overflows a double.
  */
 function binOf(value: string, { least, most, bins }: Axis): Sql {
-  if (least === most) return trusted('0')
+  if (least === most) return rawSql('0')
   const width = most / 2 - least / 2
-  const step = sql`floor((${trusted(value)} / 2 - CAST(${least / 2} AS DOUBLE PRECISION)) / CAST(${width} AS DOUBLE PRECISION) * ${trusted(String(bins))})`
-  return sql`CASE WHEN ${step} >= ${trusted(String(bins))} THEN ${trusted(String(bins - 1))} ELSE CAST(${step} AS INTEGER) END`
+  const step = sql`floor((${rawSql(value)} / 2 - CAST(${least / 2} AS DOUBLE PRECISION)) / CAST(${width} AS DOUBLE PRECISION) * ${rawSql(String(bins))})`
+  return sql`CASE WHEN ${step} >= ${rawSql(String(bins))} THEN ${rawSql(String(bins - 1))} ELSE CAST(${step} AS INTEGER) END`
 }
 
 export interface BinCount {
@@ -96,7 +96,7 @@ function readHistogram(view: ScoreView, axis: Axis): Promise<BinCount[]> {
  */
 function pairsWith(baseline: string, view: ScoreView, others?: readonly string[]): Sql {
   // Rounding from summing in a different order does not count as a difference.
-  const step = trusted(
+  const step = rawSql(
     'CASE WHEN abs(mean - base_mean) <= 1e-12 * (abs(mean) + abs(base_mean)) THEN 0.0 ELSE mean - base_mean END',
   )
   const meansOf = (which: Sql) => sql`SELECT evaluation_id, row_digest, avg(n) AS mean
@@ -127,7 +127,7 @@ export interface PairSums {
 }
 
 function readPairSums(view: ScoreView, baseline: string): Promise<PairSums[]> {
-  const number = (condition: string) => trusted(`sum(CASE WHEN ${condition} THEN 1 ELSE 0 END)`)
+  const number = (condition: string) => rawSql(`sum(CASE WHEN ${condition} THEN 1 ELSE 0 END)`)
   return allRows(
     view.db,
     sql`${pairsWith(baseline, view)} SELECT evaluation_id, count(*) AS pairs, ${number('step > 0')} AS wins,

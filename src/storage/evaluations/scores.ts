@@ -1,7 +1,7 @@
 import { isListIndex } from '../../domain/expressions/path.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import { truthAsNumber } from '../sql/expressions.ts'
-import { join, type Sql, sql, trusted } from '../sql/sql.ts'
+import { join, rawSql, type Sql, sql } from '../sql/sql.ts'
 import { type EvaluationShape, noShape } from './shapes.ts'
 
 /** Reads a scalar of the scores of a `trial`, without opening the scores if their shape is enough. */
@@ -17,7 +17,7 @@ interface ScoreReading {
 /** With more, reading the scores themselves costs no more. */
 const mostShapes = 100
 
-const scores = trusted('trial.scores')
+const scores = rawSql('trial.scores')
 
 /** Read from the scores themselves. */
 export function storedNumber(path: readonly string[], dialect: Dialect): Sql {
@@ -39,15 +39,15 @@ export function scoreReading(
     const { shape } = known
     const slot = slotOf(known, path)
     if (slot === -1) continue
-    const column = trusted(`trial.v${slot}`)
-    const when = trusted(`WHEN ${shape} THEN`)
+    const column = rawSql(`trial.v${slot}`)
+    const when = rawSql(`WHEN ${shape} THEN`)
     arms.truths.push(sql`${when} ${column}`)
     // Next to a column of doubles, PostgreSQL would convert all numbers to doubles.
     arms.numbers.push(sql`${when} ${isSaid ? column : dialect.columnNumber(column)}`)
   }
   const chosen = (some: readonly Sql[], otherwise: () => Sql): Sql => {
-    const all = isSaid ? some : [...some, sql`WHEN ${trusted(String(noShape))} THEN ${otherwise()}`]
-    return all.length === 0 ? trusted('CAST(NULL AS NUMERIC)') : sql`(CASE trial.shape ${join(all, ' ')} END)`
+    const all = isSaid ? some : [...some, sql`WHEN ${rawSql(String(noShape))} THEN ${otherwise()}`]
+    return all.length === 0 ? rawSql('CAST(NULL AS NUMERIC)') : sql`(CASE trial.shape ${join(all, ' ')} END)`
   }
   const { text } = dialect.json(scores, path)
   const truth = sql`CASE ${text} WHEN 'true' THEN 1 WHEN '1' THEN 1 WHEN 'false' THEN 0 WHEN '0' THEN 0 END`

@@ -22,7 +22,7 @@ interface StoredShape {
 }
 
 /**
- * Returns the number of a shape of an evaluation. Call this within the turn of a derivation, so that nothing else adds
+ * Returns the number of a shape of an evaluation. Call this with the lock of a derivation, so that nothing else adds
  * shapes.
  */
 export function createShapes(tx: Transaction, project: string) {
@@ -88,6 +88,6 @@ export async function readShapes(
 }
 
 /** Removes what is left of evaluations that have no trials any more. */
-export function forgetShapes(project: string, evaluations: readonly string[]): Sql {
+export function deleteShapes(project: string, evaluations: readonly string[]): Sql {
   return sql`DELETE FROM eval_shapes WHERE project_id = ${project} AND evaluation_id IN (${listOf(evaluations)})`
 }

@@ -1,18 +1,18 @@
 import { trialOps } from '../../domain/evaluations/trial-ops.ts'
 import { isLive } from '../calls/calls.ts'
 import type { Dialect } from '../sql/dialect.ts'
-import { joined, type Sql, sql, trusted } from '../sql/sql.ts'
+import { joined, rawSql, type Sql, sql } from '../sql/sql.ts'
 import { type LongReader, onlyRow, type Reader } from '../transaction.ts'
 
 /** A condition on a row of `calls`: its op, plain or a ref, predicts and scores one row. */
 function isTrial(dialect: Dialect): Sql {
-  const found = trialOps.map((name) => sql`${dialect.position(trusted('calls.op_name'), sql`${name}`)} > 0`)
+  const found = trialOps.map((name) => sql`${dialect.position(rawSql('calls.op_name'), sql`${name}`)} > 0`)
   return joined(found, ' OR ')
 }
 
 function trialsOf(db: Reader, projectId: string, evaluation: string, now: number): Sql {
   return sql`FROM calls WHERE project_id = ${projectId} AND parent_id = ${evaluation} AND ${isLive(now)}
-    AND ${isTrial(db.dialect)} AND ${db.dialect.going}`
+    AND ${isTrial(db.dialect)} AND ${db.dialect.cancellable}`
 }
 
 interface TrialValues {
@@ -32,7 +32,7 @@ export function streamTrialValues(
   now: number,
   signal: AbortSignal,
 ): AsyncIterable<TrialValues[]> {
-  const token = (name: string) => db.dialect.token(trusted('calls.output'), [name])
+  const token = (name: string) => db.dialect.token(rawSql('calls.output'), [name])
   const statement = sql`SELECT scores, CASE WHEN substr(output, 1, 1) <> '"' THEN output END AS output FROM (
     SELECT ${token('scores')} AS scores, coalesce(${token('output')}, ${token('model_output')}) AS output
     ${trialsOf(db, projectId, evaluation, now)} AND calls.output IS NOT NULL) AS trials`

@@ -1,11 +1,11 @@
 import { parseRef } from '../../domain/refs.ts'
 import { isLive } from '../calls/calls.ts'
 import { upsertCalls } from '../calls/writes.ts'
-import { sql, trusted } from '../sql/sql.ts'
+import { rawSql, sql } from '../sql/sql.ts'
 import type { Transaction } from '../transaction.ts'
 import type { MarkedCall } from './marked-calls.ts'
 
-const attributes = trusted('calls.attributes')
+const attributes = rawSql('calls.attributes')
 
 interface Trial {
   id: string

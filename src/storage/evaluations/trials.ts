@@ -6,9 +6,9 @@ import { type Trial, trialOf } from '../../domain/evaluations/trial.ts'
 import { isTrialOp } from '../../domain/evaluations/trial-ops.ts'
 import { isLive } from '../calls/calls.ts'
 import { insertInto } from '../sql/inserts.ts'
-import { listOf, type SqlValue, sql, trusted, wantedOf } from '../sql/sql.ts'
+import { listOf, rawSql, type SqlValue, sql, wantedIds } from '../sql/sql.ts'
 import type { Reader, Transaction } from '../transaction.ts'
-import { followRows, type RowUse } from './row-sets.ts'
+import { type RowUse, updateRowSets } from './row-sets.ts'
 import { createShapes } from './shapes.ts'
 
 /** Trials in memory at a time, with the calls below them. */
@@ -16,7 +16,7 @@ const trialsAtOnce = 64
 /** Children of one trial; no harness makes as many, and a request must not read without end. */
 const mostChildren = 1000
 
-export const derivation = (project: string) => `the results of ${project}`
+export const derivationLock = (project: string) => `the results of ${project}`
 
 /** Updates the rows of these trials from their calls. */
 export async function deriveTrials(
@@ -27,7 +27,7 @@ export async function deriveTrials(
 ): Promise<void> {
   const ids = [...new Set(trialIds)].sort()
   if (ids.length === 0) return
-  await tx.turn(derivation(project))
+  await tx.lock(derivationLock(project))
   for (const some of batchesOf(ids, trialsAtOnce)) await deriveSome(tx, project, some, now)
 }
 
@@ -59,7 +59,7 @@ const shapeColumns = ['shape', ...Array.from({ length: slotCount }, (_, slot) =>
 
 async function deriveSome(tx: Transaction, project: string, ids: string[], now: number): Promise<void> {
   const rows = await tx.all<StoredTrial>(
-    sql`${wantedOf(ids)} SELECT ${trusted(trialColumns.join(', '))} FROM wanted CROSS JOIN eval_trials
+    sql`${wantedIds(ids)} SELECT ${rawSql(trialColumns.join(', '))} FROM wanted CROSS JOIN eval_trials
         WHERE project_id = ${project} AND trial_id = wanted.id`,
   )
   const stored = new Map(rows.map((row) => [row.trial_id as string, row]))
@@ -85,7 +85,7 @@ async function deriveSome(tx: Transaction, project: string, ids: string[], now: 
       changed.push([...trialColumns.map((column) => after[column]), shape, ...numbers])
     } else if (before) gone.push(id)
   }
-  await followRows(tx, project, coming, leaving)
+  await updateRowSets(tx, project, coming, leaving)
   if (gone.length > 0) {
     await tx.run(sql`DELETE FROM eval_trials WHERE project_id = ${project} AND trial_id IN (${listOf(gone)})`)
   }
@@ -127,7 +127,7 @@ export async function referredRows(
   for (const { example } of trials) if (example.kind === exampleKinds.ref) digests.add(example.digest)
   if (digests.size === 0) return new Map()
   const found = await tx.all<{ digest: string; val: string }>(
-    sql`${wantedOf([...digests])} SELECT digest, val FROM wanted CROSS JOIN table_rows
+    sql`${wantedIds([...digests])} SELECT digest, val FROM wanted CROSS JOIN table_rows
         WHERE project_id = ${project} AND digest = wanted.id`,
   )
   return new Map(found.map(({ digest, val }) => [digest, val]))
@@ -155,12 +155,10 @@ export async function readTrials(
 ): Promise<Map<string, Trial>> {
   const { dialect } = tx
   const mentioning = (column: string, word: string, where: string) =>
-    sql`CASE WHEN ${dialect.position(trusted(where), sql`${word}`)} > 0 THEN ${trusted(column)} END AS ${trusted(column)}`
-  const small = trusted(
-    'calls.id, parent_id, op_name, started_at, ended_at, exception, expire_at, attributes',
-  )
+    sql`CASE WHEN ${dialect.position(rawSql(where), sql`${word}`)} > 0 THEN ${rawSql(column)} END AS ${rawSql(column)}`
+  const small = rawSql('calls.id, parent_id, op_name, started_at, ended_at, exception, expire_at, attributes')
   const found = await tx.all<EvaluationCall>(
-    sql`${wantedOf(ids)} SELECT ${small}, inputs, output, summary FROM wanted CROSS JOIN calls
+    sql`${wantedIds(ids)} SELECT ${small}, inputs, output, summary FROM wanted CROSS JOIN calls
         WHERE project_id = ${project} AND calls.id = wanted.id AND ${isLive(now)}`,
   )
   const trialCalls = found.filter(({ parent_id, op_name }) => parent_id !== null && isTrialOp(op_name))
@@ -194,7 +192,7 @@ export async function refreshStale(
   tx: Transaction,
   { now, project_id, limit }: RefreshStep,
 ): Promise<number> {
-  const inProject = project_id === null ? trusted('1 = 1') : sql`project_id = ${project_id}`
+  const inProject = project_id === null ? rawSql('1 = 1') : sql`project_id = ${project_id}`
   const stale = await tx.all<{ project_id: string; trial_id: string }>(
     sql`SELECT project_id, trial_id FROM eval_trials WHERE stale_at <= ${now} AND ${inProject} ORDER BY stale_at LIMIT ${limit}`,
   )

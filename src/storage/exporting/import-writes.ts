@@ -1,18 +1,18 @@
 import { changeTags, setAliases } from '../objects/object-labels.ts'
-import { type KeptObject, keepObject, type NewObject, readVersion } from '../objects/objects.ts'
+import { keepObject, type NewObject, readVersion, type StoredObject } from '../objects/objects.ts'
 import { listOf, sql } from '../sql/sql.ts'
 import type { Command, Reader } from '../transaction.ts'
 
 /** What the record already has under an imported id. */
-type Standing = 'there' | 'gone'
+type ImportedState = 'there' | 'gone'
 
 /** Calls that have ended or are gone; an import leaves them as they are. */
-export async function standingOfImported(
+export async function statesOfImported(
   db: Reader,
   project: string,
   ids: readonly string[],
   now: number,
-): Promise<Map<string, Standing>> {
+): Promise<Map<string, ImportedState>> {
   const rows = await db.all<{ id: string; gone: number }>(
     sql`SELECT id, CASE WHEN deleted_at IS NOT NULL OR expire_at <= ${now} THEN 1 ELSE 0 END AS gone FROM calls
         WHERE project_id = ${project} AND id IN (${listOf(ids)})
@@ -21,7 +21,7 @@ export async function standingOfImported(
   return new Map(rows.map(({ id, gone }) => [id, gone === 1 ? 'gone' : 'there']))
 }
 
-export async function knownFeedback(
+export async function existingFeedback(
   db: Reader,
   project: string,
   ids: readonly string[],
@@ -40,7 +40,7 @@ interface ImportedVersion extends NewObject {
 /**
  * Stores a version that does not exist yet, with its tags and aliases. One that exists or was deleted is left as it is.
  */
-export const importVersion: Command<ImportedVersion, KeptObject | Standing> = async (tx, given) => {
+export const importVersion: Command<ImportedVersion, StoredObject | ImportedState> = async (tx, given) => {
   const { tags, aliases, ...version } = given
   const { project_id, object_id, digest } = version
   const known = await readVersion(tx, project_id, { name: object_id, digest })

@@ -2,7 +2,7 @@ import { type CallRow, largeColumns, selectCalls } from '../calls/calls.ts'
 import { type CallsView, callsQueryOf } from '../calls/queries.ts'
 import { type Feedback, feedbackColumns } from '../feedback/feedback.ts'
 import { type ObjectWithValue, shownValue, versionColumns } from '../objects/objects.ts'
-import { join, listOf, nothing, type Sql, sql, trusted } from '../sql/sql.ts'
+import { emptySql, join, listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
 import type { LongReader, Reader } from '../transaction.ts'
 
 /**
@@ -70,7 +70,7 @@ export function callPages(
 
 function feedbackSelected(db: Reader): Sql {
   const columns = feedbackColumns.map((name) =>
-    name === 'payload' ? sql`${db.dialect.stored(trusted(name), 'always')} AS payload` : trusted(name),
+    name === 'payload' ? sql`${db.dialect.stored(rawSql(name), 'always')} AS payload` : rawSql(name),
   )
   return sql`SELECT ${join(columns, ', ')} FROM feedback`
 }
@@ -84,7 +84,7 @@ export function feedbackPages(
   return paged<Feedback>(
     db,
     (last, limit) => {
-      const behind = last ? sql`AND (created_at, id) > (${last.created_at}, ${last.id})` : nothing
+      const behind = last ? sql`AND (created_at, id) > (${last.created_at}, ${last.id})` : emptySql
       return sql`${feedbackSelected(db)} WHERE project_id = ${project} ${behind} ORDER BY created_at, id LIMIT ${limit}`
     },
     rowsOfQuery,
@@ -114,7 +114,7 @@ export function versionPages(
     (last, limit) => {
       const behind = last
         ? sql`AND (objects.object_id, objects.version_index) > (${last.object_id}, ${last.version_index})`
-        : nothing
+        : emptySql
       return sql`SELECT ${versionColumns}, ${shownValue(db)} FROM objects
         WHERE objects.project_id = ${project} AND objects.deleted_at IS NULL ${behind}
         ORDER BY objects.object_id, objects.version_index LIMIT ${limit}`
@@ -137,7 +137,7 @@ export function tablePages(
   return paged<StoredTable>(
     db,
     (last, limit) => {
-      const behind = last ? sql`AND digest > ${last.digest}` : nothing
+      const behind = last ? sql`AND digest > ${last.digest}` : emptySql
       return sql`SELECT digest, row_count FROM row_tables WHERE project_id = ${project} ${behind} ORDER BY digest LIMIT ${limit}`
     },
     rowsOfQuery,
@@ -163,7 +163,7 @@ export function tableRowPages(
     (
       last,
       limit,
-    ) => sql`SELECT entry.position, table_rows.digest, ${db.dialect.stored(trusted('table_rows.val'), 'always')} AS val
+    ) => sql`SELECT entry.position, table_rows.digest, ${db.dialect.stored(rawSql('table_rows.val'), 'always')} AS val
       FROM table_entries AS entry
       JOIN table_rows ON table_rows.project_id = entry.project_id AND table_rows.digest = entry.row_digest
       WHERE entry.project_id = ${project} AND entry.table_digest = ${table} AND entry.position > ${last?.position ?? -1}
@@ -183,7 +183,7 @@ export function filePages(db: LongReader, project: string, signal: AbortSignal):
   return paged<FileEntry>(
     db,
     (last, limit) => {
-      const behind = last ? sql`AND digest > ${last.digest}` : nothing
+      const behind = last ? sql`AND digest > ${last.digest}` : emptySql
       return sql`SELECT digest, upload_id, size FROM files WHERE project_id = ${project} ${behind} ORDER BY digest LIMIT ${limit}`
     },
     rowsOfQuery,

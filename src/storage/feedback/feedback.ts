@@ -3,7 +3,7 @@ import { type Columns, namesOf, type RowOf } from '../sql/columns.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import type { Sorting } from '../sql/readings.ts'
 import { rowsInOrder } from '../sql/rows-in-order.ts'
-import { allOf, join, nothing, type Sql, sql, trusted } from '../sql/sql.ts'
+import { allOf, emptySql, join, rawSql, type Sql, sql } from '../sql/sql.ts'
 import type { Reader } from '../transaction.ts'
 
 const kinds = {
@@ -29,7 +29,7 @@ export type Feedback = RowOf<typeof kinds>
 
 export const feedbackColumns = namesOf(kinds)
 
-const allColumns = trusted(feedbackColumns.join(', '))
+const allColumns = rawSql(feedbackColumns.join(', '))
 
 export function readFeedback(db: Reader, projectId: string, id: string): Promise<Feedback | undefined> {
   return db.get<Feedback>(
@@ -42,8 +42,8 @@ export interface FeedbackQuery extends Page, Sorting {
   conditions: readonly Sql[]
 }
 
-function matching(db: Reader, { projectId, conditions }: FeedbackQuery, source = nothing): Sql {
-  return sql`FROM feedback${source} WHERE ${allOf([sql`project_id = ${projectId}`, ...conditions, db.dialect.going])}`
+function matching(db: Reader, { projectId, conditions }: FeedbackQuery, source = emptySql): Sql {
+  return sql`FROM feedback${source} WHERE ${allOf([sql`project_id = ${projectId}`, ...conditions, db.dialect.cancellable])}`
 }
 
 /** `selected` are the columns, named as the rows will have them. */
@@ -64,15 +64,15 @@ export function countFeedback(db: Reader, query: FeedbackQuery): Sql {
 /** For one payload. The limit applies to the ASCII form that is sent; the stored form is never longer. */
 export const mostPayloadBytes = 1 << 20
 
-const ofCall = trusted('feedback.project_id = calls.project_id AND feedback.call_id = calls.id')
+const ofCall = rawSql('feedback.project_id = calls.project_id AND feedback.call_id = calls.id')
 
 /**
  * The payload that a calls query reads for a kind of feedback and a path: of the latest feedback with a value there.
  * Null means any kind. For use where a row of `calls` is in scope.
  */
 export function payloadOfCall(dialect: Dialect, type: string | null, path: readonly string[]): Sql {
-  const kind = type === null ? trusted('') : sql` AND feedback.feedback_type = ${type}`
-  const { exists } = dialect.json(trusted('feedback.payload'), path)
+  const kind = type === null ? rawSql('') : sql` AND feedback.feedback_type = ${type}`
+  const { exists } = dialect.json(rawSql('feedback.payload'), path)
   return sql`(SELECT feedback.payload FROM feedback WHERE ${ofCall}${kind} AND ${exists}
     ORDER BY feedback.created_at DESC, feedback.id DESC LIMIT 1)`
 }
@@ -85,13 +85,13 @@ const mostShownBytes = 16 * 1024 * 1024
  * is assembled in the database, so that a large one is not read in the thread that serves HTTP.
  */
 export function feedbackOfCall(dialect: Dialect): { list: Sql; leftOut: Sql } {
-  const quoted = (column: string) => dialect.quoted(trusted(column))
-  const created = dialect.ordered(sql`'"' || ${dialect.timeText(trusted('created_at'))} || '"'`)
+  const quoted = (column: string) => dialect.quoted(rawSql(column))
+  const created = dialect.ordered(sql`'"' || ${dialect.timeText(rawSql('created_at'))} || '"'`)
   const members = Object.entries({
     id: quoted('id'),
     feedback_type: quoted('feedback_type'),
     svc_ref: quoted('svc_ref'),
-    payload: dialect.stored(trusted('payload'), 'always'),
+    payload: dialect.stored(rawSql('payload'), 'always'),
     creator: quoted('creator'),
     created_at: created,
     svc_user_id: quoted('user_id'),
@@ -100,12 +100,12 @@ export function feedbackOfCall(dialect: Dialect): { list: Sql; leftOut: Sql } {
     call_ref: quoted('call_ref'),
     trigger_ref: quoted('trigger_ref'),
     queue_id: quoted('queue_id'),
-  }).map(([name, value], index) => sql`${trusted(`'${index > 0 ? ',' : '{'}"${name}":'`)} || ${value}`)
+  }).map(([name, value], index) => sql`${rawSql(`'${index > 0 ? ',' : '{'}"${name}":'`)} || ${value}`)
   const text = sql`${join(members, ' || ')} || '}'`
-  const size = dialect.bytes(trusted('feedback.payload'))
+  const size = dialect.bytes(rawSql('feedback.payload'))
   const sized = sql`(SELECT feedback.*, sum(${size}) OVER (ORDER BY feedback.created_at, feedback.id) AS sum_of_bytes
     FROM feedback WHERE ${ofCall}) AS said`
-  const most = trusted(String(mostShownBytes))
+  const most = rawSql(String(mostShownBytes))
   return {
     list: sql`(SELECT string_agg(${text}, ',' ORDER BY created_at, id) FROM ${sized} WHERE sum_of_bytes <= ${most})`,
     leftOut: sql`(SELECT count(*) FROM ${sized} WHERE sum_of_bytes > ${most})`,

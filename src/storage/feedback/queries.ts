@@ -5,7 +5,7 @@ import { compileCondition } from '../sql/conditions.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import type { FieldResolver } from '../sql/readings.ts'
 import { sortingOf } from '../sql/sorting.ts'
-import { type Sql, sql, trusted } from '../sql/sql.ts'
+import { rawSql, type Sql, sql } from '../sql/sql.ts'
 import { type LongReader, onlyRow } from '../transaction.ts'
 import { countFeedback, type FeedbackQuery, selectFeedback } from './feedback.ts'
 
@@ -53,7 +53,7 @@ export function feedbackInView(db: LongReader, view: View, fields: readonly stri
   const names = fields.length > 0 ? [...new Set(fields)] : allFields
   const selected = names.map((name, index) => {
     const column = shownColumn(name, `fields.${fields.indexOf(name)}`, db.dialect)
-    return sql`${column} AS ${trusted(`c${index}`)}`
+    return sql`${column} AS ${rawSql(`c${index}`)}`
   })
   const query = queryOf(view, db.dialect)
   return {
@@ -72,18 +72,18 @@ export function feedbackInView(db: LongReader, view: View, fields: readonly stri
 function shownColumn(name: string, place: string, dialect: Dialect): Sql {
   checkPath(name, place)
   const path = payloadPath(name)
-  if (path?.length) return dialect.json(trusted('payload'), path).text
+  if (path?.length) return dialect.json(rawSql('payload'), path).text
   const column = columns.get(name)
   if (column === undefined) throw unknownField(place, name, 'count(*)')
-  return path === undefined ? trusted(column) : dialect.stored(trusted(column), 'always')
+  return path === undefined ? rawSql(column) : dialect.stored(rawSql(column), 'always')
 }
 
 /** Oldest first by default; the id breaks ties, so that pages neither overlap nor skip. */
 function queryOf({ project, query, sort, limit, offset }: View, dialect: Dialect): FeedbackQuery {
   const conditions = query ? [compileCondition(query, feedbackFields('query'), dialect)] : []
   const sorting = sortingOf(sort, feedbackFields, dialect)
-  const start = sort.length === 0 ? [trusted('created_at')] : sorting.order
-  return { projectId: project, conditions, ...sorting, order: [...start, trusted('id')], limit, offset }
+  const start = sort.length === 0 ? [rawSql('created_at')] : sorting.order
+  return { projectId: project, conditions, ...sorting, order: [...start, rawSql('id')], limit, offset }
 }
 
 /** `place` is how a refusal names where the field was given. */
@@ -91,11 +91,11 @@ export function feedbackFields(place: string): FieldResolver {
   return (field) => {
     checkPath(field, place)
     const path = payloadPath(field)
-    if (path !== undefined) return { kind: 'json', column: trusted('payload'), path }
+    if (path !== undefined) return { kind: 'json', column: rawSql('payload'), path }
     const column = columns.get(field)
     if (column === undefined) throw unknownField(place, field)
-    if (column === 'created_at') return { kind: 'time', sql: trusted(column), isAlways: true }
-    return { kind: 'text', sql: trusted(column) }
+    if (column === 'created_at') return { kind: 'time', sql: rawSql(column), isAlways: true }
+    return { kind: 'text', sql: rawSql(column) }
   }
 }
 

@@ -1,6 +1,6 @@
 import { exactJson } from '../../domain/json/canonical.ts'
 import { refuse } from '../../domain/refusals.ts'
-import { followScores, watchScores } from '../queues/scores.ts'
+import { applyRulesToScores, lockScoreRules } from '../queues/scores.ts'
 import { markForSearch } from '../search/marks.ts'
 import { insertInto } from '../sql/inserts.ts'
 import { sql } from '../sql/sql.ts'
@@ -17,13 +17,13 @@ export interface NewFeedback {
 }
 
 /** What is stored under the id: the given record, or the same one from an earlier request. */
-export type KeptFeedback = Pick<Feedback, 'id' | 'created_at' | 'payload'>
+export type StoredFeedback = Pick<Feedback, 'id' | 'created_at' | 'payload'>
 
 /**
  * All or nothing. If an id already exists with the same content, it is the same record, so that a client can repeat a
  * request that got no answer. Different content is a conflict.
  */
-export const addFeedback: Command<readonly NewFeedback[], KeptFeedback[]> = async (tx, given) => {
+export const addFeedback: Command<readonly NewFeedback[], StoredFeedback[]> = async (tx, given) => {
   const byKey = new Map<string, Feedback>()
   for (const { record, field } of given) {
     const first = byKey.get(keyOf(record))
@@ -32,19 +32,19 @@ export const addFeedback: Command<readonly NewFeedback[], KeptFeedback[]> = asyn
   }
   // Two requests that add the same ids take them in the same order, so that they cannot deadlock.
   const records = [...byKey.keys()].sort().map((key) => byKey.get(key) as Feedback)
-  const watched = await watchScores(tx, records)
+  const watched = await lockScoreRules(tx, records)
   const known = new Map<string, Feedback>()
   for (const record of await addNew(tx, records)) {
     const stored = await storedOrAdded(tx, record)
     if (stored !== undefined) known.set(keyOf(record), stored)
   }
-  await followScores(
+  await applyRulesToScores(
     tx,
     watched,
     records.filter((record) => !known.has(keyOf(record))),
   )
   for (const [project, own] of Map.groupBy(records, ({ project_id }) => project_id)) {
-    await tellOf(tx, project, own)
+    await reportFeedback(tx, project, own)
   }
   return given.map(({ record, field }) => {
     const stored = known.get(keyOf(record)) ?? (byKey.get(keyOf(record)) as Feedback)
@@ -58,7 +58,7 @@ interface FeedbackReplacement extends NewFeedback {
   replaced: string
 }
 
-export const replaceFeedback: Command<FeedbackReplacement, KeptFeedback[]> = async (tx, given) => {
+export const replaceFeedback: Command<FeedbackReplacement, StoredFeedback[]> = async (tx, given) => {
   await remove(tx, given.record.project_id, given.replaced)
   return addFeedback(tx, [given])
 }
@@ -74,13 +74,13 @@ async function remove(tx: Transaction, projectId: string, id: string): Promise<v
   const gone = await tx.all<OfCall>(
     sql`DELETE FROM feedback WHERE project_id = ${projectId} AND id = ${id} RETURNING call_id, feedback_type`,
   )
-  await tellOf(tx, projectId, gone)
+  await reportFeedback(tx, projectId, gone)
 }
 
 type OfCall = Pick<Feedback, 'call_id' | 'feedback_type'>
 
 /** Feedback on objects names no call. Calls can be found by the text of notes. */
-async function tellOf(tx: Transaction, project: string, said: readonly OfCall[]): Promise<void> {
+async function reportFeedback(tx: Transaction, project: string, said: readonly OfCall[]): Promise<void> {
   const callsOf = (some: readonly OfCall[]) => some.map(({ call_id }) => call_id).filter((id) => id !== null)
   const notes = said.filter(({ feedback_type }) => feedback_type === 'wandb.note.1')
   await markForSearch(tx, project, callsOf(notes))

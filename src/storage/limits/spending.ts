@@ -1,4 +1,4 @@
-import { settle } from '../../domain/rates.ts'
+import { currentlySpent } from '../../domain/rates.ts'
 import { sql } from '../sql/sql.ts'
 import type { Command } from '../transaction.ts'
 
@@ -44,7 +44,7 @@ export const shareSpending: Command<ShareSpending, SharedSpending[]> = async (tx
   const shared: SharedSpending[] = []
   for (const given of users.toSorted((a, b) => (a.user < b.user ? -1 : 1))) {
     const { user, running } = given
-    await tx.turn(`spending ${user}`)
+    await tx.lock(`spending ${user}`)
     const row = await tx.get<{ requests: number; tokens: number; at: number }>(
       sql`SELECT requests, tokens, at FROM spending WHERE user_name = ${user}`,
     )
@@ -53,7 +53,7 @@ export const shareSpending: Command<ShareSpending, SharedSpending[]> = async (tx
     const amountOf = (before: number | undefined, { more, perMinute }: Spent) => {
       if (perMinute === null) return 0
       const since = { amount: before ?? 0, perMinute, at: (row?.at ?? at) / 1_000 }
-      return settle(since, perMinute, at / 1_000) + more
+      return currentlySpent(since, perMinute, at / 1_000) + more
     }
     const requests = amountOf(row?.requests, given.requests)
     const tokens = amountOf(row?.tokens, given.tokens)

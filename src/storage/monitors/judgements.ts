@@ -4,9 +4,9 @@ import type { CallPart } from '../calls/parts.ts'
 import { upsertCalls } from '../calls/writes.ts'
 import type { Feedback } from '../feedback/feedback.ts'
 import { addFeedback } from '../feedback/writes.ts'
-import { listOf, nothing, type Sql, sql, trusted } from '../sql/sql.ts'
+import { emptySql, listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
 import type { Command, Reader, Transaction } from '../transaction.ts'
-import { findMonitor, type MonitorKey, type MonitorScorer, monitorTurn } from './monitors.ts'
+import { findMonitor, type MonitorKey, type MonitorScorer, monitorLock } from './monitors.ts'
 
 /** One call and one scorer of a monitor, taken by a process to be judged. */
 export interface TakenJudgement {
@@ -50,8 +50,8 @@ const oneOf = (key: MonitorKey, { call_id, scorer }: Pick<TakenJudgement, 'call_
 /** Takes judgements that no process has, or whose holder has not renewed them in time; oldest first. */
 export const takeJudgements: Command<TakeJudgements, TakenJudgement[]> = async (tx, given) => {
   const { holder, kind, except, limit, now, until } = given
-  const others = except.length === 0 ? nothing : sql` AND scorer NOT IN (${listOf(except)})`
-  await tx.turn(monitorTurn(given))
+  const others = except.length === 0 ? emptySql : sql` AND scorer NOT IN (${listOf(except)})`
+  await tx.lock(monitorLock(given))
   const taken = await tx.all<TakenJudgement>(
     sql`SELECT call_id, scorer, attempts FROM judgements WHERE ${ofMonitor(given)} AND state = 'pending' AND kind = ${kind}
         AND due_at <= ${now} AND (taken_until IS NULL OR taken_until <= ${now})${others} ORDER BY due_at LIMIT ${limit}`,
@@ -72,7 +72,7 @@ interface RenewJudgements extends MonitorKey {
 
 /** Extends the hold on judgements while a slow model is at work, because the process that asks it is still alive. */
 export const renewJudgements: Command<RenewJudgements, void> = async (tx, given) => {
-  await tx.turn(monitorTurn(given))
+  await tx.lock(monitorLock(given))
   for (const one of given.judgements) {
     await tx.run(
       sql`UPDATE judgements SET taken_until = ${given.until} WHERE ${oneOf(given, one)} AND taken_by = ${given.holder}`,
@@ -111,7 +111,7 @@ interface SettleJudgements extends MonitorKey {
  * judgement. A process that is too late, or whose monitor is gone, writes nothing.
  */
 export const settleJudgements: Command<SettleJudgements, void> = async (tx, given) => {
-  await tx.turn(monitorTurn(given))
+  await tx.lock(monitorLock(given))
   const monitor = await findMonitor(tx, given)
   if (monitor === undefined) return
   let tokens = 0
@@ -123,7 +123,9 @@ export const settleJudgements: Command<SettleJudgements, void> = async (tx, give
       continue
     }
     if (one.call) await upsertCalls(tx, [one.call])
-    const { state, reason, detail } = one.feedback ? await saying(tx, one, one.feedback, given.now) : one
+    const { state, reason, detail } = one.feedback
+      ? await addFeedbackIfLive(tx, one, one.feedback, given.now)
+      : one
     tokens += one.tokens ?? 0
     const isOver = state !== 'pending'
     await tx.run(
@@ -142,7 +144,7 @@ export const settleJudgements: Command<SettleJudgements, void> = async (tx, give
 }
 
 /** Adds the feedback if the call still exists. */
-async function saying(
+async function addFeedbackIfLive(
   tx: Transaction,
   judgement: SettledJudgement,
   feedback: Feedback,
@@ -184,7 +186,7 @@ export async function tokensOfDay(db: Reader, key: MonitorKey, day: string): Pro
 }
 
 /** Whether each of these calls exists, has not started yet, or is gone. */
-export async function standingOfCalls(
+export async function statesOfCalls(
   db: Reader,
   project: string,
   ids: readonly string[],
@@ -205,7 +207,7 @@ export async function standingOfCalls(
   return found
 }
 
-const ofDeleted = trusted(`FROM monitors CROSS JOIN judgements WHERE monitors.deleted_at IS NOT NULL
+const ofDeleted = rawSql(`FROM monitors CROSS JOIN judgements WHERE monitors.deleted_at IS NOT NULL
   AND judgements.project_id = monitors.project_id AND judgements.monitor_id = monitors.id`)
 
 /** Whether judgements of a deleted monitor are left. */

@@ -4,7 +4,7 @@ import { type Columns, namesOf, type RowOf } from '../sql/columns.ts'
 import { insertInto } from '../sql/inserts.ts'
 import { pageOf } from '../sql/rows-in-order.ts'
 import { columnOrder } from '../sql/sorting.ts'
-import { allOf, join, type Sql, sql, trusted } from '../sql/sql.ts'
+import { allOf, join, rawSql, type Sql, sql } from '../sql/sql.ts'
 import type { Command, LongReader, Reader } from '../transaction.ts'
 
 const kinds = {
@@ -47,10 +47,10 @@ export interface MonitorKey {
 }
 
 const columns = namesOf(kinds)
-const allColumns = trusted(columns.join(', '))
+const allColumns = rawSql(columns.join(', '))
 
-/** Everything that changes a monitor or its judgements takes this turn. */
-export const monitorTurn = ({ project_id, monitor_id }: MonitorKey) => `monitor ${project_id} ${monitor_id}`
+/** Everything that changes a monitor or its judgements takes this lock. */
+export const monitorLock = ({ project_id, monitor_id }: MonitorKey) => `monitor ${project_id} ${monitor_id}`
 
 /** The monitor, unless it was deleted. */
 export function findMonitor(
@@ -88,9 +88,9 @@ export function streamMonitors(
   signal: AbortSignal,
 ): AsyncIterable<Monitor[]> {
   const { dialect } = db
-  const conditions = [sql`project_id = ${view.project}`, trusted('deleted_at IS NULL'), dialect.going]
+  const conditions = [sql`project_id = ${view.project}`, rawSql('deleted_at IS NULL'), dialect.cancellable]
   if (view.name) {
-    const position = dialect.position(dialect.lower(trusted('name')), dialect.lower(dialect.text(view.name)))
+    const position = dialect.position(dialect.lower(rawSql('name')), dialect.lower(dialect.text(view.name)))
     conditions.push(sql`${position} > 0`)
   }
   const order: readonly Sql[] = columnOrder(view.sort, sortable, ['created_at DESC'], ['id DESC'])
@@ -121,7 +121,7 @@ export interface MonitorChange extends MonitorKey {
 
 /** Returns the monitor after the change. */
 export const changeMonitor: Command<MonitorChange, Monitor> = async (tx, { change, user, now, ...key }) => {
-  await tx.turn(monitorTurn(key))
+  await tx.lock(monitorLock(key))
   const monitor = await requireMonitor(tx, key)
   if (Object.keys(change).length === 0) return monitor
   const takenOver = change.active === 1 && monitor.stopped !== null ? { runs_as: user, stopped: null } : {}
@@ -140,7 +140,7 @@ export const changeMonitor: Command<MonitorChange, Monitor> = async (tx, { chang
  * Returns the monitor as it was, with the time of deletion. Its scores stay; its pending judgements are removed later.
  */
 export const deleteMonitor: Command<MonitorKey & { now: number }, Monitor> = async (tx, { now, ...key }) => {
-  await tx.turn(monitorTurn(key))
+  await tx.lock(monitorLock(key))
   const monitor = await requireMonitor(tx, key)
   await tx.run(
     sql`UPDATE monitors SET deleted_at = ${now}, active = 0 WHERE project_id = ${key.project_id} AND id = ${key.monitor_id}`,

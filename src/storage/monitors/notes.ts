@@ -91,7 +91,7 @@ async function insert(
 }
 
 /** Called when calls of a project are removed for good. */
-export async function forgetJudgements(
+export async function deleteJudgements(
   tx: Transaction,
   project: string,
   calls: readonly string[],

@@ -1,9 +1,9 @@
 import { refuse } from '../../domain/refusals.ts'
 import { type Columns, namesOf, type RowOf } from '../sql/columns.ts'
 import { insertInto } from '../sql/inserts.ts'
-import { type Sql, sql, trusted } from '../sql/sql.ts'
+import { rawSql, type Sql, sql } from '../sql/sql.ts'
 import type { Command, Reader, Transaction } from '../transaction.ts'
-import { findMonitor, type MonitorKey, monitorTurn, requireMonitor } from './monitors.ts'
+import { findMonitor, type MonitorKey, monitorLock, requireMonitor } from './monitors.ts'
 import { noteOldCalls } from './notes.ts'
 
 const kinds = {
@@ -38,8 +38,8 @@ export interface RunKey extends MonitorKey {
 type RunCounts = Record<'pending' | 'judged' | 'skipped' | 'failed', number>
 
 const columns = namesOf(kinds)
-const allColumns = trusted(columns.join(', '))
-const going = trusted("state IN ('looking', 'judging')")
+const allColumns = rawSql(columns.join(', '))
+const isActive = rawSql("state IN ('looking', 'judging')")
 
 const oneOf = ({ project_id, monitor_id, run_id }: RunKey): Sql =>
   sql`project_id = ${project_id} AND monitor_id = ${monitor_id} AND id = ${run_id}`
@@ -69,8 +69,8 @@ export function latestRuns(
 }
 
 /** Of any project. */
-export function goingRuns(db: Reader, limit: number): Promise<MonitorRun[]> {
-  return db.all<MonitorRun>(sql`SELECT ${allColumns} FROM monitor_runs WHERE ${going} LIMIT ${limit}`)
+export function activeRuns(db: Reader, limit: number): Promise<MonitorRun[]> {
+  return db.all<MonitorRun>(sql`SELECT ${allColumns} FROM monitor_runs WHERE ${isActive} LIMIT ${limit}`)
 }
 
 /** The current counts; for a run that is over, the counts stored at its end. */
@@ -90,10 +90,10 @@ const insertRun = insertInto('monitor_runs', columns)
 /** One at a time: a second run would go over the same calls. */
 export const addMonitorRun: Command<MonitorRun, void> = async (tx, run) => {
   const key = { project_id: run.project_id, monitor_id: run.monitor_id }
-  await tx.turn(monitorTurn(key))
+  await tx.lock(monitorLock(key))
   await requireMonitor(tx, key)
   const other = await tx.get<{ id: string }>(
-    sql`SELECT id FROM monitor_runs WHERE project_id = ${run.project_id} AND monitor_id = ${run.monitor_id} AND ${going}`,
+    sql`SELECT id FROM monitor_runs WHERE project_id = ${run.project_id} AND monitor_id = ${run.monitor_id} AND ${isActive}`,
   )
   if (other !== undefined) {
     throw refuse('monitor_run_going', {
@@ -119,7 +119,7 @@ interface RunStep extends RunKey {
 }
 
 export const stepMonitorRun: Command<RunStep, void> = async (tx, step) => {
-  await tx.turn(monitorTurn(step))
+  await tx.lock(monitorLock(step))
   const run = await goingRun(tx, step)
   const monitor = await findMonitor(tx, step)
   if (run === undefined || run.state !== 'looking' || run.seen_id !== step.from) return
@@ -136,7 +136,7 @@ export const stepMonitorRun: Command<RunStep, void> = async (tx, step) => {
 
 /** A run is done when its last call has been judged. */
 export const endMonitorRun: Command<RunKey & { now: number }, void> = async (tx, given) => {
-  await tx.turn(monitorTurn(given))
+  await tx.lock(monitorLock(given))
   const run = await goingRun(tx, given)
   if (run === undefined || run.state !== 'judging') return
   const isGone = (await findMonitor(tx, given)) === undefined
@@ -146,7 +146,7 @@ export const endMonitorRun: Command<RunKey & { now: number }, void> = async (tx,
 
 /** Scores stay, and nothing more is judged. A run that is over is left as it is. */
 export const cancelMonitorRun: Command<RunKey & { now: number }, void> = async (tx, given) => {
-  await tx.turn(monitorTurn(given))
+  await tx.lock(monitorLock(given))
   await requireRun(tx, given)
   const run = await goingRun(tx, given)
   if (run === undefined) return
@@ -158,7 +158,7 @@ export const cancelMonitorRun: Command<RunKey & { now: number }, void> = async (
 }
 
 function goingRun(tx: Transaction, key: RunKey): Promise<MonitorRun | undefined> {
-  return tx.get<MonitorRun>(sql`SELECT ${allColumns} FROM monitor_runs WHERE ${oneOf(key)} AND ${going}`)
+  return tx.get<MonitorRun>(sql`SELECT ${allColumns} FROM monitor_runs WHERE ${oneOf(key)} AND ${isActive}`)
 }
 
 /** Later runs take over its judgements, so the counts are stored now. */

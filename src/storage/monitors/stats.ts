@@ -29,7 +29,7 @@ export function countJudgements(
   const statement = sql`SELECT scorer, state, reason, count(*) AS count, CAST(sum(tokens) AS BIGINT) AS tokens, max(detail) AS detail,
       min(CASE WHEN run_id = '' THEN noted_at END) AS oldest
     FROM judgements WHERE project_id = ${project_id} AND monitor_id = ${monitor_id}
-      AND noted_at >= ${after} AND noted_at < ${before} AND ${db.dialect.going}
+      AND noted_at >= ${after} AND noted_at < ${before} AND ${db.dialect.cancellable}
     GROUP BY scorer, state, reason ORDER BY scorer, state, count(*) DESC, reason`
   return allRows<JudgementCount>(db, statement, signal)
 }
@@ -44,7 +44,7 @@ export function streamScores(
   const statement = sql`SELECT judgements.scorer, feedback.payload FROM judgements
     JOIN feedback ON feedback.project_id = judgements.project_id AND feedback.id = judgements.feedback_id
     WHERE judgements.project_id = ${project_id} AND judgements.monitor_id = ${monitor_id} AND judgements.state = 'judged'
-      AND judgements.noted_at >= ${after} AND judgements.noted_at < ${before} AND ${db.dialect.going}
+      AND judgements.noted_at >= ${after} AND judgements.noted_at < ${before} AND ${db.dialect.cancellable}
     ORDER BY judgements.ended_at DESC, judgements.call_id, judgements.scorer LIMIT ${limit}`
   return db.stream<{ scorer: string; payload: string }>(statement, { signal, rows: 500 })
 }

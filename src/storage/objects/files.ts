@@ -30,7 +30,7 @@ export async function readPiece(
 
 /** The bytes of all files of a project. */
 export async function sizeOfFiles(db: LongReader, project: string, signal: AbortSignal): Promise<number> {
-  const statement = sql`SELECT sum(size) AS bytes FROM files WHERE project_id = ${project} AND ${db.dialect.going}`
+  const statement = sql`SELECT sum(size) AS bytes FROM files WHERE project_id = ${project} AND ${db.dialect.cancellable}`
   return (await onlyRow<{ bytes: number | null }>(db, statement, signal)).bytes ?? 0
 }
 
@@ -91,7 +91,7 @@ export const dropPieces: Command<{ project_id: string; upload_id: string }, bool
 
 /** Removes some of the uploads that were cut short by the end of a server. Returns whether there may be more. */
 export const sweepUploads: Command<{ before: number }, boolean> = async (tx, { before }) => {
-  if (!(await tx.alone('the sweep of uploads'))) return false
+  if (!(await tx.tryLock('the sweep of uploads'))) return false
   const abandoned = await tx.get<{ project_id: string; upload_id: string }>(
     sql`SELECT project_id, upload_id FROM file_uploads WHERE touched_at < ${before} LIMIT 1`,
   )

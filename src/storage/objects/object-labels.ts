@@ -1,6 +1,6 @@
 import { pairsOf, sql } from '../sql/sql.ts'
 import type { Command, Reader, Transaction } from '../transaction.ts'
-import { objectTurn, readVersion } from './objects.ts'
+import { objectLock, readVersion } from './objects.ts'
 
 /** The names of a version besides its digest and its number. */
 export interface Labels {
@@ -39,10 +39,10 @@ interface Labelling {
   version: string
 }
 
-/** The digest of the version if it is not deleted. Call this within the turn of its object. */
+/** The digest of the version if it is not deleted. Call this with the lock of its object. */
 async function liveDigest(tx: Transaction, labelling: Labelling): Promise<string | undefined> {
   const { project_id, object_id, version } = labelling
-  await tx.turn(objectTurn(project_id, object_id))
+  await tx.lock(objectLock(project_id, object_id))
   const found = await readVersion(tx, project_id, { name: object_id, digest: version })
   return found?.deleted_at === null ? found.digest : undefined
 }
@@ -98,7 +98,7 @@ interface AliasRemoval {
 }
 
 export const removeAliases: Command<AliasRemoval, void> = async (tx, { project_id, object_id, aliases }) => {
-  await tx.turn(objectTurn(project_id, object_id))
+  await tx.lock(objectLock(project_id, object_id))
   for (const alias of aliases) {
     await tx.run(
       sql`DELETE FROM object_aliases

@@ -1,7 +1,7 @@
 import type { View } from '../../domain/view.ts'
 import { rowsInOrder } from '../sql/rows-in-order.ts'
 import { columnOrder } from '../sql/sorting.ts'
-import { allOf, join, listOf, type Sql, sql, trusted } from '../sql/sql.ts'
+import { allOf, join, listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
 import type { LongReader } from '../transaction.ts'
 import { type ObjectWithValue, shownValue, versionColumns } from './objects.ts'
 
@@ -39,12 +39,12 @@ export function streamObjects(
   view: ObjectsView,
   signal: AbortSignal,
 ): AsyncIterable<ObjectWithValue[]> {
-  const val = view.values ? shownValue(db) : trusted('CAST(NULL AS TEXT) AS val')
+  const val = view.values ? shownValue(db) : rawSql('CAST(NULL AS TEXT) AS val')
   const last = ['objects.object_id', 'objects.version_index']
   const statement = rowsInOrder(db.dialect, {
     table: 'objects',
     columns: sql`${versionColumns}, ${val}`,
-    matching: sql`FROM objects WHERE ${allOf([...conditionsOf(view), db.dialect.going])}`,
+    matching: sql`FROM objects WHERE ${allOf([...conditionsOf(view), db.dialect.cancellable])}`,
     order: columnOrder(view.sort, sortable, ['objects.created_at'], last),
     page: view,
   })
@@ -52,9 +52,9 @@ export function streamObjects(
 }
 
 function conditionsOf({ project, filter }: ObjectsView): Sql[] {
-  const conditions = [sql`objects.project_id = ${project}`, trusted('objects.deleted_at IS NULL')]
+  const conditions = [sql`objects.project_id = ${project}`, rawSql('objects.deleted_at IS NULL')]
   const among = (values: Names, column: string) => {
-    if (values?.length) conditions.push(sql`${trusted(column)} IN (${listOf(values)})`)
+    if (values?.length) conditions.push(sql`${rawSql(column)} IN (${listOf(values)})`)
   }
   among(filter.object_ids, 'objects.object_id')
   among(filter.base_object_classes, 'objects.base_object_class')
@@ -65,8 +65,8 @@ function conditionsOf({ project, filter }: ObjectsView): Sql[] {
       sql`(objects.base_object_class IS NULL OR objects.base_object_class NOT IN (${listOf(excluded)}))`,
     )
   }
-  if (filter.is_op != null) conditions.push(trusted(`objects.kind = '${filter.is_op ? 'op' : 'object'}'`))
-  const isLatest = trusted('objects.is_latest = 1')
+  if (filter.is_op != null) conditions.push(rawSql(`objects.kind = '${filter.is_op ? 'op' : 'object'}'`))
+  const isLatest = rawSql('objects.is_latest = 1')
   if (filter.latest_only) conditions.push(isLatest)
   const { tags, aliases } = filter
   if (tags?.length) conditions.push(labelled('object_tags', 'tag', project, tags))
@@ -79,7 +79,7 @@ function conditionsOf({ project, filter }: ObjectsView): Sql[] {
 }
 
 function labelled(table: string, column: string, project: string, labels: readonly string[]): Sql {
-  return sql`EXISTS (SELECT 1 FROM ${trusted(table)} AS label WHERE label.project_id = ${project}
+  return sql`EXISTS (SELECT 1 FROM ${rawSql(table)} AS label WHERE label.project_id = ${project}
     AND label.object_id = objects.object_id AND label.digest = objects.digest
-    AND label.${trusted(column)} IN (${listOf(labels)}))`
+    AND label.${rawSql(column)} IN (${listOf(labels)}))`
 }

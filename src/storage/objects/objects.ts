@@ -1,4 +1,4 @@
-import { pairsOf, type Sql, sql, trusted } from '../sql/sql.ts'
+import { pairsOf, rawSql, type Sql, sql } from '../sql/sql.ts'
 import type { Command, Reader, Transaction } from '../transaction.ts'
 
 export type ObjectKind = 'op' | 'object'
@@ -24,7 +24,7 @@ export interface ObjectWithValue extends ObjectVersion {
   val: string | null
 }
 
-export const versionColumns = trusted(
+export const versionColumns = rawSql(
   'objects.project_id, objects.object_id, objects.digest, objects.version_index, objects.is_latest, objects.kind, objects.base_object_class, objects.leaf_object_class, objects.size, objects.user_id, objects.created_at, objects.deleted_at',
 )
 
@@ -52,7 +52,7 @@ function named(project: string, { name, digest }: VersionName): Sql {
 
 /** The value of a version that is shown. */
 export function shownValue({ dialect }: Reader): Sql {
-  return sql`${dialect.stored(trusted('objects.val'))} AS val`
+  return sql`${dialect.stored(rawSql('objects.val'))} AS val`
 }
 
 /** The stored version, even if deleted; undefined if there is none. `latest` is the latest that is not deleted. */
@@ -121,7 +121,7 @@ export interface NewObject
 }
 
 /** A name has one class for good; `conflict` is the class that it has. */
-export type KeptObject = { version_index: number } | { conflict: string }
+export type StoredObject = { version_index: number } | { conflict: string }
 
 /** The class of the values under a name, if there are any. */
 export async function classOfName(
@@ -139,12 +139,12 @@ export async function classOfName(
 
 /**
  * Stores a value under a name. Storing a value again gives the same version, which becomes the latest; a deleted
- * version is restored with its number. Times increase with the numbers, even if a clock or a turn was late. Everything
+ * version is restored with its number. Times increase with the numbers, even if a clock or a lock was late. Everything
  * is looked up by an index, so the cost does not depend on how many versions the name has.
  */
-export const keepObject: Command<NewObject, KeptObject> = async (tx, given) => {
+export const keepObject: Command<NewObject, StoredObject> = async (tx, given) => {
   const { project_id, object_id, digest, base_object_class } = given
-  await tx.turn(objectTurn(project_id, object_id))
+  await tx.lock(objectLock(project_id, object_id))
   const of = sql`project_id = ${project_id} AND object_id = ${object_id}`
   if (base_object_class !== null) {
     const held = await classOfName(tx, project_id, object_id)
@@ -162,7 +162,7 @@ export const keepObject: Command<NewObject, KeptObject> = async (tx, given) => {
     // An existing value stays as it was first written (decision 0007).
     const value =
       known.deleted_at === null
-        ? trusted('')
+        ? rawSql('')
         : sql`, deleted_at = NULL, val = ${given.val}, size = ${given.size}`
     await tx.run(
       sql`UPDATE objects SET is_latest = 1, recency = ${recency}${value} WHERE ${of} AND digest = ${digest}`,
@@ -183,7 +183,7 @@ export const keepObject: Command<NewObject, KeptObject> = async (tx, given) => {
   return { version_index: version }
 }
 
-export function objectTurn(project: string, name: string): string {
+export function objectLock(project: string, name: string): string {
   return `object ${project} ${name}`
 }
 
@@ -213,7 +213,7 @@ type DeletedObjects = { deleted: number } | { missing: string }
 
 export const deleteObjects: Command<ObjectDeletion, DeletedObjects> = async (tx, given) => {
   const { project_id, object_id, only, versions, now } = given
-  await tx.turn(objectTurn(project_id, object_id))
+  await tx.lock(objectLock(project_id, object_id))
   const of = sql`project_id = ${project_id} AND object_id = ${object_id}`
   const digests = new Set<string>()
   if (versions === null) {

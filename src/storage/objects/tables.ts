@@ -5,7 +5,7 @@ import { insertInto } from '../sql/inserts.ts'
 import type { FieldReading } from '../sql/readings.ts'
 import { rowsInOrder } from '../sql/rows-in-order.ts'
 import { sortingOf } from '../sql/sorting.ts'
-import { allOf, listOf, nothing, sql, trusted } from '../sql/sql.ts'
+import { allOf, emptySql, listOf, rawSql, sql } from '../sql/sql.ts'
 import { type Command, type LongReader, onlyRow, type Reader, type StreamOptions } from '../transaction.ts'
 
 export interface TableRow {
@@ -17,7 +17,7 @@ export interface TableRow {
 /** Rows of a project by digest, in any order; missing ones are left out. */
 export function readRows(db: Reader, project: string, digests: readonly string[]): Promise<TableRow[]> {
   return db.all<TableRow>(
-    sql`SELECT digest, ${db.dialect.stored(trusted('val'), 'always')} AS val FROM table_rows WHERE project_id = ${project} AND digest IN (${listOf(digests)})`,
+    sql`SELECT digest, ${db.dialect.stored(rawSql('val'), 'always')} AS val FROM table_rows WHERE project_id = ${project} AND digest IN (${listOf(digests)})`,
   )
 }
 
@@ -28,7 +28,7 @@ export function readRowSizes(
   digests: readonly string[],
 ): Promise<{ digest: string; size: number }[]> {
   return db.all(
-    sql`SELECT digest, ${db.dialect.bytes(trusted('val'))} AS size FROM table_rows
+    sql`SELECT digest, ${db.dialect.bytes(rawSql('val'))} AS size FROM table_rows
         WHERE project_id = ${project} AND digest IN (${listOf(digests)})`,
   )
 }
@@ -112,13 +112,13 @@ export function streamRows(db: LongReader, view: RowsView, signal: AbortSignal):
   if (view.rows) conditions.push(sql`entry.row_digest IN (${listOf(view.rows)})`)
   const statement = rowsInOrder(db.dialect, {
     table: 'table_rows',
-    columns: sql`table_rows.digest AS digest, ${db.dialect.stored(trusted('table_rows.val'), 'always')} AS val`,
-    beside: { column: trusted('entry.position'), name: 'original_index' },
+    columns: sql`table_rows.digest AS digest, ${db.dialect.stored(rawSql('table_rows.val'), 'always')} AS val`,
+    beside: { column: rawSql('entry.position'), name: 'original_index' },
     matching: sql`FROM row_tables
       JOIN table_entries AS entry ON entry.project_id = row_tables.project_id AND entry.table_digest = row_tables.digest
-      JOIN table_rows ON table_rows.project_id = entry.project_id AND table_rows.digest = entry.row_digest${sorting.source ?? nothing}
-      WHERE ${allOf([...conditions, db.dialect.going])}`,
-    order: [...sorting.order, trusted('entry.position')],
+      JOIN table_rows ON table_rows.project_id = entry.project_id AND table_rows.digest = entry.row_digest${sorting.source ?? emptySql}
+      WHERE ${allOf([...conditions, db.dialect.cancellable])}`,
+    order: [...sorting.order, rawSql('entry.position')],
     page: view,
   })
   return db.stream<RowOfTable>(statement, { signal })
@@ -128,7 +128,7 @@ function rowField(place: string) {
   return (field: string): FieldReading => {
     checkPath(field, place)
     const path = splitPath(field)
-    if (!path.includes('')) return { kind: 'json', column: trusted('table_rows.val'), path }
+    if (!path.includes('')) return { kind: 'json', column: rawSql('table_rows.val'), path }
     const given = `${JSON.stringify(field)} has an empty step`
     throw refuse('invalid_value', { field: place, given, accepted: 'a path such as a.b' })
   }
@@ -142,7 +142,7 @@ export async function* streamRowDigests(
   options: StreamOptions,
 ): AsyncGenerator<string[]> {
   const statement = sql`SELECT row_digest FROM table_entries
-    WHERE project_id = ${projectId} AND table_digest = ${digest} AND ${db.dialect.going} ORDER BY position`
+    WHERE project_id = ${projectId} AND table_digest = ${digest} AND ${db.dialect.cancellable} ORDER BY position`
   for await (const rows of db.stream<{ row_digest: string }>(statement, options)) {
     yield rows.map(({ row_digest }) => row_digest)
   }
@@ -176,8 +176,8 @@ export async function sizeOfTable(
   digest: string,
   signal: AbortSignal,
 ): Promise<number> {
-  const statement = sql`SELECT sum(${db.dialect.bytes(trusted('table_rows.val'))}) AS bytes FROM table_entries AS entry
+  const statement = sql`SELECT sum(${db.dialect.bytes(rawSql('table_rows.val'))}) AS bytes FROM table_entries AS entry
     JOIN table_rows ON table_rows.project_id = entry.project_id AND table_rows.digest = entry.row_digest
-    WHERE entry.project_id = ${project} AND entry.table_digest = ${digest} AND ${db.dialect.going}`
+    WHERE entry.project_id = ${project} AND entry.table_digest = ${digest} AND ${db.dialect.cancellable}`
   return (await onlyRow<{ bytes: number | null }>(db, statement, signal)).bytes ?? 0
 }

@@ -1,8 +1,8 @@
-import { announceDeletion } from '../evaluations/pending.ts'
-import { join, sql, trusted } from '../sql/sql.ts'
+import { lockTrialsForDeletion } from '../evaluations/pending.ts'
+import { join, rawSql, sql } from '../sql/sql.ts'
 import type { Command, Reader, Transaction } from '../transaction.ts'
 import { type Actor, noteDeed } from '../users/audit.ts'
-import { projectTurn } from './projects.ts'
+import { projectLock } from './projects.ts'
 import { type ProjectTable, projectTables } from './tables.ts'
 
 /** Counts by the names in `projectTables`. */
@@ -46,7 +46,7 @@ async function keepDeletion(tx: Transaction, project: string, deletion: Deletion
 export async function hasProject(db: Reader, project: string): Promise<boolean> {
   const tables = ['projects', ...projectTables.map(({ table }) => table)]
   const any = tables.map(
-    (table) => sql`EXISTS (SELECT 1 FROM ${trusted(table)} WHERE project_id = ${project})`,
+    (table) => sql`EXISTS (SELECT 1 FROM ${rawSql(table)} WHERE project_id = ${project})`,
   )
   return (await db.get(sql`SELECT 1 AS one WHERE ${join(any, ' OR ')}`)) !== undefined
 }
@@ -54,7 +54,7 @@ export async function hasProject(db: Reader, project: string): Promise<boolean> 
 /** From here on the project is being deleted, even if the client disconnects. False if there is no such project. */
 export const beginProjectDeletion: Command<OfProject & { by?: Actor }, boolean> = async (tx, given) => {
   const { project_id, now, by } = given
-  await tx.turn(projectTurn(project_id))
+  await tx.lock(projectLock(project_id))
   if (!(await hasProject(tx, project_id))) return false
   if (await findDeletion(tx, project_id)) return true
   const first = steps[0] as ProjectTable
@@ -76,7 +76,7 @@ interface DeletionStep {
 /** Takes one step. Undefined if the project is not being deleted, because another process took the last step. */
 export const deleteSomeOfProject: Command<OfProject, DeletionStep | undefined> = async (tx, given) => {
   const { project_id, now } = given
-  await tx.turn(projectTurn(project_id))
+  await tx.lock(projectLock(project_id))
   const deletion = await findDeletion(tx, project_id)
   return deletion && takeStep(tx, { project_id, now }, { ...deletion, touched_at: now })
 }
@@ -86,7 +86,7 @@ async function takeStep(
   { project_id, now }: OfProject,
   deletion: Deletion,
 ): Promise<DeletionStep> {
-  await announceDeletion(tx, project_id)
+  await lockTrialsForDeletion(tx, project_id)
   const deleted = { ...deletion.deleted }
   // If the table is unknown because another version has stored it, start over: tables that are already empty cost
   // little.
@@ -114,7 +114,7 @@ export const continueProjectDeletion: Command<{ now: number; leftBefore: number 
   )
   const left = all.find(({ deletion }) => (JSON.parse(deletion) as Deletion).touched_at < leftBefore)
   if (left === undefined) return false
-  await tx.turn(projectTurn(left.project_id))
+  await tx.lock(projectLock(left.project_id))
   const deletion = await findDeletion(tx, left.project_id)
   if (deletion !== undefined) await takeStep(tx, { project_id: left.project_id, now }, deletion)
   return true

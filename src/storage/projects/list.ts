@@ -1,5 +1,5 @@
 import type { ProjectSettings } from '../../domain/project-settings.ts'
-import { join, listOf, type Sql, sql, trusted } from '../sql/sql.ts'
+import { join, listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
 import { allRows, type LongReader, onlyRow } from '../transaction.ts'
 import type { Counts } from './deletion.ts'
 import { settingsOf } from './projects.ts'
@@ -68,9 +68,9 @@ export async function listProjects(
 }
 
 function namesIn({ dialect }: LongReader, { behind, before }: Range, limit: number): Sql {
-  const most = trusted(String(limit))
+  const most = rawSql(String(limit))
   const walks = listed.map((table) => {
-    const [name, walk] = [trusted(table), trusted(`of_${table}`)]
+    const [name, walk] = [rawSql(table), rawSql(`of_${table}`)]
     const next = (from: Sql) => sql`FROM ${name} WHERE project_id > ${from} AND project_id < ${before}`
     return sql`${walk} (project_id, position) AS (
       SELECT min(project_id), 1 ${next(dialect.text(behind))}
@@ -78,9 +78,9 @@ function namesIn({ dialect }: LongReader, { behind, before }: Range, limit: numb
       SELECT (SELECT min(project_id) ${next(sql`${walk}.project_id`)}), position + 1 FROM ${walk}
       WHERE project_id IS NOT NULL AND position < ${most})`
   })
-  const names = listed.map((table) => sql`SELECT project_id FROM ${trusted(`of_${table}`)}`)
+  const names = listed.map((table) => sql`SELECT project_id FROM ${rawSql(`of_${table}`)}`)
   return sql`WITH RECURSIVE ${join(walks, ', ')}
-    SELECT project_id FROM (${join(names, ' UNION ')}) AS names WHERE project_id IS NOT NULL AND ${dialect.going}
+    SELECT project_id FROM (${join(names, ' UNION ')}) AS names WHERE project_id IS NOT NULL AND ${dialect.cancellable}
     ORDER BY project_id LIMIT ${most}`
 }
 
@@ -89,9 +89,9 @@ export async function countProject(db: LongReader, project: string, signal: Abor
   const counted: Counts = {}
   for (const { table, counts, live } of projectTables) {
     if (counts === undefined) continue
-    const condition = live === undefined ? trusted('1 = 1') : trusted(live)
-    const statement = sql`SELECT count(*) AS count FROM ${trusted(table)}
-      WHERE project_id = ${project} AND ${condition} AND ${db.dialect.going}`
+    const condition = live === undefined ? rawSql('1 = 1') : rawSql(live)
+    const statement = sql`SELECT count(*) AS count FROM ${rawSql(table)}
+      WHERE project_id = ${project} AND ${condition} AND ${db.dialect.cancellable}`
     counted[counts] = (await onlyRow<{ count: number }>(db, statement, signal)).count
   }
   return counted

@@ -3,8 +3,8 @@ import { type Change, changed, storedSettings } from '../settings.ts'
 import { sql } from '../sql/sql.ts'
 import type { Command, Reader } from '../transaction.ts'
 
-/** Everything that changes data about the project itself takes this turn. */
-export const projectTurn = (project: string) => `project ${project}`
+/** Everything that changes data about the project itself takes this lock. */
+export const projectLock = (project: string) => `project ${project}`
 
 export const settingsOf = (text: string | undefined): ProjectSettings =>
   storedSettings<ProjectSettings>(text, { retention_days: true })
@@ -21,7 +21,7 @@ export const changeProjectSettings: Command<
   { project_id: string; change: Change<ProjectSettings> },
   ProjectSettings
 > = async (tx, { project_id, change }) => {
-  await tx.turn(projectTurn(project_id))
+  await tx.lock(projectLock(project_id))
   const row = await tx.get<{ settings: string }>(
     sql`SELECT settings FROM projects WHERE project_id = ${project_id}`,
   )

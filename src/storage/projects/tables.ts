@@ -1,8 +1,8 @@
 import { removeResponses } from '../answers/response-removals.ts'
-import { derivePending, followDeletion, readPending } from '../evaluations/pending.ts'
+import { derivePending, markTrialsOfDeleted, readPending } from '../evaluations/pending.ts'
 import { entriesOf } from '../search/entries.ts'
-import { searchTurn } from '../search/indexing.ts'
-import { listOf, type Sql, sql, trusted } from '../sql/sql.ts'
+import { searchLock } from '../search/indexing.ts'
+import { listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
 import type { Transaction } from '../transaction.ts'
 
 /** What is deleted from a project in one transaction: this many rows, or as many as reach this many bytes. */
@@ -79,10 +79,10 @@ interface RowKind extends Pick<ProjectTable, 'counts' | 'live'> {
 
 /** A table whose rows are deleted directly. `key` is the rest of its primary key. */
 function rows(table: string, key: readonly string[], { counts, live, bytes }: RowKind = {}): ProjectTable {
-  const [name, columns] = [trusted(table), trusted(key.join(', '))]
+  const [name, columns] = [rawSql(table), rawSql(key.join(', '))]
   const first = (project: string, most: number, selected: Sql) =>
     sql`SELECT ${selected} FROM ${name} WHERE project_id = ${project} ORDER BY ${columns} LIMIT ${most}`
-  const weighed = trusted(`${bytes ?? '0'} AS bytes, CASE WHEN ${live ?? '1 = 1'} THEN 1 ELSE 0 END AS live`)
+  const weighed = rawSql(`${bytes ?? '0'} AS bytes, CASE WHEN ${live ?? '1 = 1'} THEN 1 ELSE 0 END AS live`)
   return {
     table,
     ...(counts !== undefined && { counts }),
@@ -123,8 +123,8 @@ const countOf = (all: readonly Weighed[]) => all.reduce((sum, { live }) => sum +
 async function removeCalls(tx: Transaction, project: string, now: number): Promise<Removed> {
   const some = fitting(
     await tx.all<Weighed & { id: string; parent_id: string | null }>(
-      sql`SELECT id, parent_id, ${trusted(callBytes)} AS bytes,
-            CASE WHEN started_at IS NOT NULL AND ${trusted(notDeleted)} THEN 1 ELSE 0 END AS live
+      sql`SELECT id, parent_id, ${rawSql(callBytes)} AS bytes,
+            CASE WHEN started_at IS NOT NULL AND ${rawSql(notDeleted)} THEN 1 ELSE 0 END AS live
           FROM calls WHERE project_id = ${project} ORDER BY id LIMIT ${rowsAtOnce}`,
     ),
   )
@@ -133,12 +133,12 @@ async function removeCalls(tx: Transaction, project: string, now: number): Promi
   await removeResponses(tx, project, ids)
   await tx.run(sql`DELETE FROM calls WHERE project_id = ${project} AND id IN (${listOf(ids)})`)
   const touched = [...ids, ...some.flatMap(({ parent_id }) => parent_id ?? [])]
-  await followDeletion(tx, project, touched, now)
+  await markTrialsOfDeleted(tx, project, touched, now)
   return { rows: some.length, counted: countOf(some) }
 }
 
 async function removeEntries(tx: Transaction, project: string): Promise<Removed> {
-  await tx.turn(searchTurn)
+  await tx.lock(searchLock)
   const some = await tx.all<{ call_id: string }>(
     sql`SELECT call_id FROM search_entries WHERE project_id = ${project} ORDER BY call_id LIMIT ${rowsAtOnce}`,
   )

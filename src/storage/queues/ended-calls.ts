@@ -1,12 +1,12 @@
 import { batchesOf } from '../../domain/batches.ts'
 import { newId } from '../../domain/ids.ts'
 import { membersOf } from '../../domain/json/scan.ts'
-import { type FilteredCall, passes } from '../../domain/queue-rules.ts'
+import { type FilteredCall, matchesRule } from '../../domain/queue-rules.ts'
 import { isLive } from '../calls/calls.ts'
-import { listOf, sql, trusted } from '../sql/sql.ts'
+import { listOf, rawSql, sql } from '../sql/sql.ts'
 import type { Reader, Transaction } from '../transaction.ts'
 import { addCallsToQueue } from './items.ts'
-import { rulesTurn } from './queues.ts'
+import { rulesLock } from './queues.ts'
 import { type ActiveRule, activeRules } from './rules.ts'
 
 /** Ids per statement. */
@@ -22,15 +22,15 @@ interface WatchedCalls {
 /**
  * Called before calls of a project are written: finds those that have not ended yet. A call that is sent again has
  * already ended, so it is counted once. Undefined if no rule is active, which is all that this costs most projects. The
- * turn makes two processes count one after the other, and the rules are read again within it.
+ * lock makes two processes count one after the other, and the rules are read again under it.
  */
-export async function watchCalls(
+export async function findUnendedCalls(
   tx: Transaction,
   project: string,
   ids: readonly string[],
 ): Promise<WatchedCalls | undefined> {
   if ((await activeRules(tx, project)).length === 0) return undefined
-  await tx.turn(rulesTurn(project))
+  await tx.lock(rulesLock(project))
   const rules = await activeRules(tx, project)
   const ended = await endedAmong(tx, project, ids)
   return { project, rules, ids: ids.filter((id) => !ended.has(id)) }
@@ -53,14 +53,14 @@ export async function endedAmong(db: Reader, project: string, ids: readonly stri
  * Called after the write: puts the calls that have ended into the queues of the rules that pick them, in the order of
  * the write.
  */
-export async function followRules(tx: Transaction, watched: WatchedCalls, now: number): Promise<void> {
+export async function applyRules(tx: Transaction, watched: WatchedCalls, now: number): Promise<void> {
   const { project, rules, ids } = watched
   const ended = await endedCalls(tx, project, ids, rules, now)
   if (ended.length === 0) return
   const hasScores = rules.some(({ pick }) => pick.kind === 'scores')
   const scored = hasScores ? await takeScores(tx, project, ended) : undefined
   for (const rule of rules) {
-    const passing = ended.filter((call) => passes(rule.filter, call))
+    const passing = ended.filter((call) => matchesRule(rule.filter, call))
     const picked = await pickedBy(tx, project, rule, passing, scored)
     await queueByRule(
       tx,
@@ -86,10 +86,10 @@ export async function endedCalls(
   now: number,
 ): Promise<EndedCall[]> {
   const { dialect } = db
-  const none = trusted('NULL')
+  const none = rawSql('NULL')
   const asksModels = rules.some(({ filter }) => filter.models !== null)
-  const usage = asksModels ? dialect.token(trusted('calls.summary'), ['usage']) : none
-  const model = asksModels ? dialect.json(trusted('calls.inputs'), ['model']).text : none
+  const usage = asksModels ? dialect.token(rawSql('calls.summary'), ['usage']) : none
+  const model = asksModels ? dialect.json(rawSql('calls.inputs'), ['model']).text : none
   type Row = { id: string; op_name: string; failed: number; usage: string | null; model: string | null }
   const byId = new Map<string, EndedCall>()
   for (const some of batchesOf(ids, idsAtOnce)) {
@@ -178,7 +178,7 @@ export async function queueByRule(
 }
 
 /** Called when calls of a project are removed for good. */
-export async function forgetScores(
+export async function deleteRuleScores(
   tx: Transaction,
   project: string,
   calls: readonly string[],

@@ -5,9 +5,9 @@ import { isLive } from '../calls/calls.ts'
 import { insertInto } from '../sql/inserts.ts'
 import { pageOf } from '../sql/rows-in-order.ts'
 import { columnOrder } from '../sql/sorting.ts'
-import { allOf, join, listOf, type Sql, type SqlValue, sql, trusted } from '../sql/sql.ts'
+import { allOf, join, listOf, rawSql, type Sql, type SqlValue, sql } from '../sql/sql.ts'
 import type { Command, LongReader, Reader, Transaction } from '../transaction.ts'
-import { type QueueKey, queueTurn, requireQueue } from './queues.ts'
+import { type QueueKey, queueLock, requireQueue } from './queues.ts'
 
 /** A call in a queue, as it was when it was added, and its annotation progress. */
 interface QueueItem {
@@ -45,9 +45,9 @@ export interface SeenItem extends QueueItem {
 /** A row of SeenItem from `annotation_queue_items AS item`. */
 function seenBy({ dialect }: Reader, annotator: string): Sql {
   return sql`item.project_id, item.id, item.queue_id, item.position, item.call_id, item.call_op_name, item.call_trace_id,
-    item.call_started_at, item.call_ended_at, ${dialect.stored(trusted('item.display_fields'), 'always')} AS display_fields, item.added_at, item.added_by, item.rule_id, item.state, item.annotator,
+    item.call_started_at, item.call_ended_at, ${dialect.stored(rawSql('item.display_fields'), 'always')} AS display_fields, item.added_at, item.added_by, item.rule_id, item.state, item.annotator,
     item.finished_by, item.leased_by, item.leased_until, ${ownState(annotator)} AS own_state,
-    ${progressOf('updated_at', trusted('item.annotator'))} AS state_at`
+    ${progressOf('updated_at', rawSql('item.annotator'))} AS state_at`
 }
 
 /** NULL means unstarted. */
@@ -56,7 +56,7 @@ export function ownState(annotator: string): Sql {
 }
 
 function progressOf(column: 'state' | 'updated_at', annotator: Sql): Sql {
-  return sql`(SELECT ${trusted(`progress.${column}`)} FROM annotation_progress AS progress
+  return sql`(SELECT ${rawSql(`progress.${column}`)} FROM annotation_progress AS progress
     WHERE progress.project_id = item.project_id AND progress.item_id = item.id AND progress.annotator = ${annotator})`
 }
 
@@ -88,14 +88,14 @@ export function streamItems(db: LongReader, view: ItemsView, signal: AbortSignal
   const conditions = [ofQueue({ project_id: project, queue_id }), ...filtered(filter ?? {}, annotator)]
   const order = columnOrder(sort, sortable, [], ['item.position ASC'])
   const statement = sql`SELECT ${seenBy(db, annotator)} FROM annotation_queue_items AS item
-    WHERE ${allOf([...conditions, db.dialect.going])} ORDER BY ${join(order, ', ')}${pageOf(db.dialect, view)}`
+    WHERE ${allOf([...conditions, db.dialect.cancellable])} ORDER BY ${join(order, ', ')}${pageOf(db.dialect, view)}`
   return db.stream<SeenItem>(statement, { signal })
 }
 
 function filtered(filter: ItemsFilter, annotator: string): Sql[] {
   const conditions = filterable.flatMap((name) => {
     const value = filter[name]
-    return value == null ? [] : [sql`${trusted(`item.${name}`)} = ${value}`]
+    return value == null ? [] : [sql`${rawSql(`item.${name}`)} = ${value}`]
   })
   const { annotation_states: states, own_annotation_states: own } = filter
   if (states?.length) conditions.push(sql`item.state IN (${listOf(states)})`)
@@ -158,7 +158,7 @@ interface AddedCalls {
 
 /** Adds all of the calls that can be added. */
 export const addCallsToQueue: Command<CallsToAdd, AddedCalls> = async (tx, given) => {
-  await tx.turn(queueTurn(given))
+  await tx.lock(queueLock(given))
   await requireQueue(tx, given)
   const known = await queuedAmong(tx, given)
   const fresh = given.calls.filter(({ call_id }) => !known.has(call_id))

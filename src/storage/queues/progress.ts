@@ -1,9 +1,9 @@
 import { type AnnotationState, isFinished, statesAfter } from '../../domain/annotation-states.ts'
 import { refuse } from '../../domain/refusals.ts'
-import { allOf, listOf, type Sql, sql, trusted } from '../sql/sql.ts'
+import { allOf, listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
 import type { Command, Transaction } from '../transaction.ts'
 import { findItem, firstItem, lastPosition, ofQueue, ownState, type SeenItem } from './items.ts'
-import { type QueueKey, queueTurn, requireQueue } from './queues.ts'
+import { type QueueKey, queueLock, requireQueue } from './queues.ts'
 
 interface Progress extends QueueKey {
   item_id: string
@@ -15,11 +15,11 @@ interface Progress extends QueueKey {
 }
 
 /**
- * Sets an annotator's state of an item. The item shows the state that was set last; the turn decides the order.
+ * Sets an annotator's state of an item. The item shows the state that was set last; the lock decides the order.
  * `in_progress` takes or renews the lease unless another annotator holds it, and finishing releases it.
  */
 export const setProgress: Command<Progress, SeenItem> = async (tx, given) => {
-  const item = await itemInTurn(tx, given)
+  const item = await lockItem(tx, given)
   const from = item.own_state ?? 'unstarted'
   const accepted = statesAfter(from)
   if (!accepted.includes(given.state)) {
@@ -43,8 +43,8 @@ export const setProgress: Command<Progress, SeenItem> = async (tx, given) => {
 type ItemOf = QueueKey & { item_id: string; annotator: string }
 
 /** The item, which nothing else changes until the end of the transaction. */
-async function itemInTurn(tx: Transaction, given: ItemOf): Promise<SeenItem> {
-  await tx.turn(queueTurn(given))
+async function lockItem(tx: Transaction, given: ItemOf): Promise<SeenItem> {
+  await tx.lock(queueLock(given))
   await requireQueue(tx, given)
   const item = await findItem(tx, given, given.item_id, given.annotator)
   if (item !== undefined) return item
@@ -72,7 +72,7 @@ async function changeState(
         finished_by = finished_by + ${finished}, leased_by = ${leased_by}, leased_until = ${leased_until}
         WHERE project_id = ${project_id} AND id = ${item_id}`,
   )
-  tellOf(tx, { project_id, queue_id, id: item_id })
+  reportItem(tx, { project_id, queue_id, id: item_id })
   if (finished === 0) return
   await tx.run(
     sql`INSERT INTO annotation_finished (project_id, queue_id, annotator, items)
@@ -85,7 +85,7 @@ async function changeState(
  * Undoes that the annotator has finished an item: it is in progress again, and leased to the annotator if it is free.
  */
 export const reopenItem: Command<Omit<Progress, 'state'>, SeenItem> = async (tx, given) => {
-  const item = await itemInTurn(tx, given)
+  const item = await lockItem(tx, given)
   if (item.own_state === null || !isFinished(item.own_state)) return item
   const begun = { ...given, state: 'in_progress' as const }
   await changeState(tx, begun, leaseAfter(item, begun), -1)
@@ -94,7 +94,7 @@ export const reopenItem: Command<Omit<Progress, 'state'>, SeenItem> = async (tx,
 
 /** If another annotator holds the lease, nothing changes. */
 export const releaseItem: Command<ItemOf, SeenItem> = async (tx, given) => {
-  const item = await itemInTurn(tx, given)
+  const item = await lockItem(tx, given)
   if (item.leased_by !== given.annotator) return item
   const none = { leased_by: null, leased_until: null }
   await setLease(tx, item, none)
@@ -131,10 +131,10 @@ async function setLease(tx: Transaction, item: SeenItem, { leased_by, leased_unt
     sql`UPDATE annotation_queue_items SET leased_by = ${leased_by}, leased_until = ${leased_until}
         WHERE project_id = ${item.project_id} AND id = ${item.id}`,
   )
-  tellOf(tx, item)
+  reportItem(tx, item)
 }
 
-function tellOf(tx: Transaction, { project_id, queue_id, id }: QueueKey & { id: string }): void {
+function reportItem(tx: Transaction, { project_id, queue_id, id }: QueueKey & { id: string }): void {
   tx.changed({ project: project_id, kind: 'item', queue: queue_id, ids: [id] })
 }
 
@@ -149,7 +149,7 @@ export interface NextItem extends QueueKey {
   lease: number
 }
 
-export interface HandedItem {
+export interface AssignedItem {
   item: SeenItem | null
   /** Items that would be open to the caller if another annotator did not hold their lease. */
   leased: number
@@ -160,9 +160,9 @@ export interface HandedItem {
  * after a lost answer gives the same item. Then one that the annotator has begun. Then the item that the fewest
  * annotators have finished, in the queue's order.
  */
-export const takeNextItem: Command<NextItem, HandedItem> = async (tx, given) => {
+export const takeNextItem: Command<NextItem, AssignedItem> = async (tx, given) => {
   const { annotator, now } = given
-  await tx.turn(queueTurn(given))
+  await tx.lock(queueLock(given))
   await requireQueue(tx, given)
   // An annotator who is done asks repeatedly for more, and without this every item would be read to find none.
   if (await hasFinishedAll(tx, given)) return { item: null, leased: 0 }
@@ -179,14 +179,14 @@ export const takeNextItem: Command<NextItem, HandedItem> = async (tx, given) => 
     (await firstItem(
       tx,
       annotator,
-      [here, free, ...openTo(given, trusted), ...others],
-      trusted('item.finished_by, item.position'),
+      [here, free, ...openTo(given, rawSql), ...others],
+      rawSql('item.finished_by, item.position'),
     ))
   const lease = { leased_by: annotator, leased_until: now + given.lease }
   if (item !== undefined) await setLease(tx, item, lease)
   const leasedToOthers = [
     here,
-    trusted('item.leased_by IS NOT NULL'),
+    rawSql('item.leased_by IS NOT NULL'),
     sql`item.leased_by <> ${annotator}`,
     live,
     ...named,
@@ -202,7 +202,7 @@ export const takeNextItem: Command<NextItem, HandedItem> = async (tx, given) => 
  * items that count (https://sqlite.org/optoverview.html, "Disqualifying WHERE clause terms using unary +").
  */
 function unindexed(column: string): Sql {
-  return trusted(`+${column}`)
+  return rawSql(`+${column}`)
 }
 
 /** Not finished by this annotator, nor by the required number of annotators. */

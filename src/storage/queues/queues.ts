@@ -3,7 +3,7 @@ import { refuse } from '../../domain/refusals.ts'
 import type { View } from '../../domain/view.ts'
 import { pageOf } from '../sql/rows-in-order.ts'
 import { columnOrder } from '../sql/sorting.ts'
-import { allOf, join, listOf, type Sql, sql, trusted } from '../sql/sql.ts'
+import { allOf, join, listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
 import { allRows, type Command, type LongReader, type Reader } from '../transaction.ts'
 
 /** A queue of calls for annotators. Times are microseconds; `scorer_refs` is a JSON list. */
@@ -25,27 +25,27 @@ export interface QueueKey {
 }
 
 /**
- * Everything that changes a queue or its items takes this turn, so that each change sees the result of the one before.
+ * Everything that changes a queue or its items takes this lock, so that each change sees the result of the one before.
  */
-export function queueTurn({ project_id, queue_id }: QueueKey): string {
+export function queueLock({ project_id, queue_id }: QueueKey): string {
   return `annotation queue ${project_id} ${queue_id}`
 }
 
 /**
- * Taken both by what the rules of a project examine and by what changes the rules. Taken before the turn of a queue,
+ * Taken both by what the rules of a project examine and by what changes the rules. Taken before the lock of a queue,
  * because a rule puts calls into one.
  */
-export function rulesTurn(project: string): string {
+export function rulesLock(project: string): string {
   return `annotation rules ${project}`
 }
 
-const columns = trusted(
+const columns = rawSql(
   'project_id, id, name, description, scorer_refs, created_at, created_by, updated_at, deleted_at',
 )
 
 /** The same columns, for display. */
 function shownColumns({ dialect }: Reader): Sql {
-  return sql`project_id, id, name, description, ${dialect.stored(trusted('scorer_refs'), 'always')} AS scorer_refs,
+  return sql`project_id, id, name, description, ${dialect.stored(rawSql('scorer_refs'), 'always')} AS scorer_refs,
     created_at, created_by, updated_at, deleted_at`
 }
 
@@ -77,13 +77,13 @@ const sortable = { id: 'id', name: 'name', created_at: 'created_at', updated_at:
 /** The queues that were not deleted, newest first by default. */
 export function streamQueues(db: LongReader, view: QueuesView, signal: AbortSignal): AsyncIterable<Queue[]> {
   const { dialect } = db
-  const conditions = [sql`project_id = ${view.project}`, trusted('deleted_at IS NULL')]
+  const conditions = [sql`project_id = ${view.project}`, rawSql('deleted_at IS NULL')]
   if (view.name) {
-    const position = dialect.position(dialect.lower(trusted('name')), dialect.lower(dialect.text(view.name)))
+    const position = dialect.position(dialect.lower(rawSql('name')), dialect.lower(dialect.text(view.name)))
     conditions.push(sql`${position} > 0`)
   }
   const order = columnOrder(view.sort, sortable, ['created_at DESC'], ['id DESC'])
-  const statement = sql`SELECT ${shownColumns(db)} FROM annotation_queues WHERE ${allOf([...conditions, dialect.going])}
+  const statement = sql`SELECT ${shownColumns(db)} FROM annotation_queues WHERE ${allOf([...conditions, dialect.cancellable])}
     ORDER BY ${join(order, ', ')}${pageOf(dialect, view)}`
   return db.stream<Queue>(statement, { signal })
 }
@@ -105,7 +105,7 @@ interface QueueChange extends QueueKey {
 
 /** Returns the queue after the change. */
 export const changeQueue: Command<QueueChange, Queue> = async (tx, change) => {
-  await tx.turn(queueTurn(change))
+  await tx.lock(queueLock(change))
   const queue = await requireQueue(tx, change)
   const { name, description, scorer_refs, now } = change
   if (name === null && description === null && scorer_refs === null) return queue
@@ -126,8 +126,8 @@ export const changeQueue: Command<QueueChange, Queue> = async (tx, change) => {
 
 /** Returns the queue as it was, with the time of deletion. Its items stay; its rules are removed. */
 export const deleteQueue: Command<QueueKey & { now: number }, Queue> = async (tx, given) => {
-  await tx.turn(rulesTurn(given.project_id))
-  await tx.turn(queueTurn(given))
+  await tx.lock(rulesLock(given.project_id))
+  await tx.lock(queueLock(given))
   const queue = await requireQueue(tx, given)
   const itsRules = sql`SELECT id FROM annotation_rules WHERE project_id = ${queue.project_id} AND queue_id = ${queue.id}`
   await tx.run(
@@ -159,7 +159,7 @@ export function countItems(
 ): Promise<QueueCount[]> {
   const live = sql`queue_id IN (SELECT queue.id FROM annotation_queues AS queue
     WHERE queue.project_id = ${projectId} AND queue.deleted_at IS NULL AND queue.id IN (${listOf(queueIds)}))`
-  const counted = allOf([sql`project_id = ${projectId}`, live, db.dialect.going])
+  const counted = allOf([sql`project_id = ${projectId}`, live, db.dialect.cancellable])
   const statement = sql`SELECT queue_id, CAST(NULL AS TEXT) AS annotator, state, count(*) AS count,
       count(CASE WHEN finished_by > 0 THEN 1 END) AS finished
     FROM annotation_queue_items WHERE ${counted} GROUP BY queue_id, state

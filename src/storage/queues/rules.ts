@@ -1,8 +1,8 @@
 import type { RuleFilter, RulePick } from '../../domain/queue-rules.ts'
 import { refuse } from '../../domain/refusals.ts'
-import { type Sql, sql, trusted } from '../sql/sql.ts'
+import { rawSql, type Sql, sql } from '../sql/sql.ts'
 import type { Command, Reader } from '../transaction.ts'
-import { type QueueKey, requireQueue, rulesTurn } from './queues.ts'
+import { type QueueKey, requireQueue, rulesLock } from './queues.ts'
 
 /** A rule that puts calls into a queue automatically. Times are microseconds; `paused` is 0 or 1; JSON is text. */
 export interface QueueRule {
@@ -30,7 +30,7 @@ export interface RuleKey extends QueueKey {
 const mostRules = 50
 
 function shownColumns({ dialect }: Reader): Sql {
-  const stored = (name: string) => sql`${dialect.stored(trusted(name))} AS ${trusted(name)}`
+  const stored = (name: string) => sql`${dialect.stored(rawSql(name))} AS ${rawSql(name)}`
   return sql`project_id, id, queue_id, ${stored('pick')}, ${stored('filter')}, ${stored('display_fields')}, paused, counted,
     created_at, created_by, updated_at`
 }
@@ -48,7 +48,7 @@ export async function listRules(db: Reader, key: QueueKey): Promise<QueueRule[]>
 
 export const addQueueRule: Command<QueueRule, void> = async (tx, rule) => {
   const { project_id, id, queue_id, pick, filter, display_fields, paused, created_at, created_by } = rule
-  await tx.turn(rulesTurn(project_id))
+  await tx.lock(rulesLock(project_id))
   await requireQueue(tx, rule)
   const held = await tx.get<{ rules: number }>(
     sql`SELECT count(*) AS rules FROM annotation_rules WHERE project_id = ${project_id}`,
@@ -80,7 +80,7 @@ export const pauseQueueRule: Command<RuleKey & { paused: boolean; now: number },
   tx,
   { paused, now, ...key },
 ) => {
-  await tx.turn(rulesTurn(key.project_id))
+  await tx.lock(rulesLock(key.project_id))
   const rule = await requireRule(tx, key)
   if ((rule.paused === 1) === paused) return rule
   const changed = { ...rule, paused: paused ? 1 : 0, updated_at: now }
@@ -93,14 +93,14 @@ export const pauseQueueRule: Command<RuleKey & { paused: boolean; now: number },
 
 /** Returns the rule as it was. Its items stay. */
 export const deleteQueueRule: Command<RuleKey, QueueRule> = async (tx, key) => {
-  await tx.turn(rulesTurn(key.project_id))
+  await tx.lock(rulesLock(key.project_id))
   const rule = await requireRule(tx, key)
   for (const [table, column] of [
     ['annotation_rules', 'id'],
     ['annotation_rule_scores', 'rule_id'],
   ]) {
     await tx.run(
-      sql`DELETE FROM ${trusted(`${table}`)} WHERE project_id = ${rule.project_id} AND ${trusted(`${column}`)} = ${rule.id}`,
+      sql`DELETE FROM ${rawSql(`${table}`)} WHERE project_id = ${rule.project_id} AND ${rawSql(`${column}`)} = ${rule.id}`,
     )
   }
   return rule

@@ -1,10 +1,10 @@
-import { isPicked, isScore, passes, type ScorePick } from '../../domain/queue-rules.ts'
+import { isPicked, isScore, matchesRule, type ScorePick } from '../../domain/queue-rules.ts'
 import { now as clock } from '../../domain/time.ts'
 import type { Feedback } from '../feedback/feedback.ts'
 import { insertInto } from '../sql/inserts.ts'
 import type { Transaction } from '../transaction.ts'
 import { endedAmong, endedCalls, queueByRule } from './ended-calls.ts'
-import { rulesTurn } from './queues.ts'
+import { rulesLock } from './queues.ts'
 import { type ActiveRule, activeRules } from './rules.ts'
 
 type ScoreRule = ActiveRule & { pick: ScorePick }
@@ -13,12 +13,12 @@ type ScoreRule = ActiveRule & { pick: ScorePick }
 type WatchedScores = ReadonlyMap<string, readonly ScoreRule[]>
 
 /** Called before feedback is written and before any of its rows is locked, so that two batches cannot deadlock. */
-export async function watchScores(tx: Transaction, records: readonly Feedback[]): Promise<WatchedScores> {
+export async function lockScoreRules(tx: Transaction, records: readonly Feedback[]): Promise<WatchedScores> {
   const projects = new Set(records.filter(isOfCall).map(({ project_id }) => project_id))
   const watched = new Map<string, ScoreRule[]>()
   for (const project of [...projects].sort()) {
     if ((await scoreRules(tx, project)).length === 0) continue
-    await tx.turn(rulesTurn(project))
+    await tx.lock(rulesLock(project))
     watched.set(project, await scoreRules(tx, project))
   }
   return watched
@@ -37,7 +37,7 @@ async function scoreRules(tx: Transaction, project: string): Promise<ScoreRule[]
  * Called after feedback was written. Clients may send a score before the end of its call, or before the call itself; it
  * is remembered until the call ends.
  */
-export async function followScores(
+export async function applyRulesToScores(
   tx: Transaction,
   watched: WatchedScores,
   records: readonly Feedback[],
@@ -54,7 +54,7 @@ export async function followScores(
         await tx.run(statement)
       const now = clock()
       const calls = await endedCalls(tx, project, [...ended], [rule], now)
-      const picked = calls.filter((call) => passes(rule.filter, call))
+      const picked = calls.filter((call) => matchesRule(rule.filter, call))
       await queueByRule(
         tx,
         project,

@@ -1,7 +1,7 @@
 import { digestOf } from '../../domain/digests.ts'
 import type { Term } from '../../domain/search/search-text.ts'
 import { insertInto } from '../sql/inserts.ts'
-import { listOf, type Sql, sql, trusted } from '../sql/sql.ts'
+import { listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
 import type { Reader, Transaction } from '../transaction.ts'
 
 /** The searchable words of a call, separated by single spaces. */
@@ -67,7 +67,7 @@ const sqlite: Entries = {
     )
   },
   async drop(tx, limit) {
-    await tx.run(trusted("INSERT INTO search_words (search_words) VALUES ('delete-all')"))
+    await tx.run(rawSql("INSERT INTO search_words (search_words) VALUES ('delete-all')"))
     return (await dropSome(tx, limit)) === limit
   },
   matching(project, terms, before) {
@@ -79,13 +79,13 @@ const sqlite: Entries = {
     const excluded = written.filter(({ isExcluded }) => isExcluded).map(({ text }) => text)
     const all = [`project : "${projectWord(project)}"`, ...wanted].join(' AND ')
     const match = excluded.length === 0 ? all : `(${all}) NOT (${excluded.join(' OR ')})`
-    const last = before === undefined ? trusted('') : sql` AND search_words.rowid < ${before}`
+    const last = before === undefined ? rawSql('') : sql` AND search_words.rowid < ${before}`
     // The word index is read from its end, and only as far as the page needs.
     return {
-      from: trusted('search_words CROSS JOIN calls'),
+      from: rawSql('search_words CROSS JOIN calls'),
       condition: sql`search_words MATCH ${match}${last} AND calls.project_id = ${project} AND calls.id =
         (SELECT call_id FROM search_entries WHERE doc = search_words.rowid AND project_id = ${project})`,
-      doc: trusted('search_words.rowid'),
+      doc: rawSql('search_words.rowid'),
     }
   },
 }
@@ -123,13 +123,13 @@ const postgres: Entries = {
       return `${isExcluded ? '!' : ''}(${phrase}${isOpen ? ':*' : ''})`
     })
     const match = [`'${projectWord(project)}'`, ...written].join(' & ')
-    const last = before === undefined ? trusted('') : sql` AND doc < ${before}`
+    const last = before === undefined ? rawSql('') : sql` AND doc < ${before}`
     const found = sql`SELECT doc AS found_doc, call_id AS found_call FROM search_entries
       WHERE project_id = ${project} AND words @@ CAST(CAST(${match} AS TEXT) AS tsquery)${last}`
     return {
       from: sql`(${found}) AS found CROSS JOIN calls`,
       condition: sql`calls.project_id = ${project} AND calls.id = found_call`,
-      doc: trusted('found_doc'),
+      doc: rawSql('found_doc'),
     }
   },
 }

@@ -2,7 +2,7 @@ import type { Term } from '../../domain/search/search-text.ts'
 import { mostOfDocument, mostOfTexts } from '../../domain/search/texts.ts'
 import { isLive } from '../calls/calls.ts'
 import { type CallsView, callsQueryOf } from '../calls/queries.ts'
-import { allOf, listOf, sql, trusted } from '../sql/sql.ts'
+import { allOf, listOf, rawSql, sql } from '../sql/sql.ts'
 import { allRows, type LongReader, onlyRow, type Reader } from '../transaction.ts'
 import { entriesOf } from './entries.ts'
 import { searchState } from './indexing.ts'
@@ -24,7 +24,7 @@ export function findCalls(
 ): Promise<FoundCall[]> {
   const { conditions } = callsQueryOf(db, { ...view, sort: [] })
   const { from, condition, doc } = entriesOf(db).matching(view.project, terms, before)
-  const all = [condition, isLive(now), ...conditions, db.dialect.callsGoing]
+  const all = [condition, isLive(now), ...conditions, db.dialect.callsCancellable]
   return allRows<FoundCall>(
     db,
     sql`SELECT ${doc} AS doc, calls.id FROM ${from} WHERE ${allOf(all)}
@@ -47,20 +47,20 @@ export function readFoundTexts(
   calls: readonly string[],
   signal: AbortSignal,
 ): Promise<FoundTexts[]> {
-  const document = trusted(String(mostOfDocument))
+  const document = rawSql(String(mostOfDocument))
   return allRows<FoundTexts>(
     db,
     sql`SELECT id, substr(inputs, 1, ${document}) AS inputs, substr(output, 1, ${document}) AS output,
-          substr(exception, 1, ${trusted(String(mostOfTexts))}) AS exception
-        FROM calls WHERE project_id = ${project} AND id IN (${listOf(calls)}) AND ${db.dialect.going}`,
+          substr(exception, 1, ${rawSql(String(mostOfTexts))}) AS exception
+        FROM calls WHERE project_id = ${project} AND id IN (${listOf(calls)}) AND ${db.dialect.cancellable}`,
     signal,
   )
 }
 
-type Reach = 'off' | 'all' | 'some'
+type IndexCoverage = 'off' | 'all' | 'some'
 
 /** Whether everything that was written is indexed by now. */
-export async function reachOfSearch(db: Reader, project: string): Promise<Reach> {
+export async function indexCoverage(db: Reader, project: string): Promise<IndexCoverage> {
   const state = await searchState(db)
   if (state?.is_on !== 1) return 'off'
   if (state.at_project !== null && state.at_project <= project) return 'some'
@@ -69,7 +69,11 @@ export async function reachOfSearch(db: Reader, project: string): Promise<Reach>
 }
 
 /** The number of indexed calls of a project. */
-export async function countFindable(db: LongReader, project: string, signal: AbortSignal): Promise<number> {
-  const counted = sql`SELECT count(*) AS count FROM search_entries WHERE project_id = ${project} AND ${db.dialect.going}`
+export async function countIndexedCalls(
+  db: LongReader,
+  project: string,
+  signal: AbortSignal,
+): Promise<number> {
+  const counted = sql`SELECT count(*) AS count FROM search_entries WHERE project_id = ${project} AND ${db.dialect.cancellable}`
   return (await onlyRow<{ count: number }>(db, counted, signal)).count
 }

@@ -1,12 +1,12 @@
 import { batchesOf } from '../../domain/batches.ts'
 import { mostOfDocument, mostOfTexts, textsIn } from '../../domain/search/texts.ts'
 import { wordsOf } from '../../domain/search/words.ts'
-import { listOf, sql, trusted } from '../sql/sql.ts'
+import { listOf, rawSql, sql } from '../sql/sql.ts'
 import type { Command, Reader, Transaction } from '../transaction.ts'
 import { type Entry, entriesOf } from './entries.ts'
 
-/** Everything that changes the index takes this turn. */
-export const searchTurn = 'search'
+/** Everything that changes the index takes this lock. */
+export const searchLock = 'search'
 
 /** Calls whose texts are read at a time. */
 const readAtOnce = 8
@@ -34,17 +34,17 @@ export async function hasUnread(db: Reader): Promise<boolean> {
 
 /** Turns the search on or off. When it is turned on again, every call is indexed once more. */
 export const switchSearch: Command<{ isOn: boolean }, void> = async (tx, { isOn }) => {
-  await tx.turn(searchTurn)
+  await tx.lock(searchLock)
   await tx.run(
     isOn
       ? sql`UPDATE search_state SET is_on = 1, at_project = '', at_call = '' WHERE is_on = 0`
-      : trusted('UPDATE search_state SET is_on = 0, at_project = NULL, at_call = NULL WHERE is_on = 1'),
+      : rawSql('UPDATE search_state SET is_on = 0, at_project = NULL, at_call = NULL WHERE is_on = 1'),
   )
 }
 
 /** Frees what a search that was turned off has left. Returns whether there is more. */
 export const dropSearch: Command<{ limit: number }, boolean> = async (tx, { limit }) => {
-  await tx.turn(searchTurn)
+  await tx.lock(searchLock)
   if ((await searchState(tx))?.is_on !== 0) return false
   const marks = await tx.run(
     sql`DELETE FROM search_marks WHERE (project_id, mark) IN (SELECT project_id, mark FROM search_marks LIMIT ${limit})`,
@@ -61,7 +61,7 @@ interface IndexStep {
 
 /** Indexes some calls of one project as they are now. Returns whether there may be more to do. */
 export const indexCalls: Command<IndexStep, boolean> = async (tx, step) => {
-  if (!(await tx.alone(searchTurn))) return false
+  if (!(await tx.tryLock(searchLock))) return false
   const state = await searchState(tx)
   if (state?.is_on !== 1) return false
   const project = await nextProject(tx, state.project_turn)
@@ -160,8 +160,8 @@ async function indexSome(
   for (const some of batchesOf(calls, readAtOnce)) {
     if (read >= characters) break
     const found = await tx.all<Found>(
-      sql`SELECT id, op_name, coalesce(renamed, display_name) AS name, substr(inputs, 1, ${trusted(String(mostOfDocument))}) AS inputs,
-            substr(output, 1, ${trusted(String(mostOfDocument))}) AS output, substr(exception, 1, ${trusted(String(mostOfTexts))}) AS exception
+      sql`SELECT id, op_name, coalesce(renamed, display_name) AS name, substr(inputs, 1, ${rawSql(String(mostOfDocument))}) AS inputs,
+            substr(output, 1, ${rawSql(String(mostOfDocument))}) AS output, substr(exception, 1, ${rawSql(String(mostOfTexts))}) AS exception
           FROM calls WHERE project_id = ${project} AND id IN (${listOf(some)}) AND started_at IS NOT NULL AND deleted_at IS NULL`,
     )
     const notes = await notesOf(tx, project, some)
@@ -206,7 +206,7 @@ export async function notesOf(
 ): Promise<Map<string, string[]>> {
   const rows = await db.all<{ call_id: string; payload: string }>(
     sql`SELECT call_id, payload FROM (
-          SELECT call_id, substr(payload, 1, ${trusted(String(mostOfTexts))}) AS payload,
+          SELECT call_id, substr(payload, 1, ${rawSql(String(mostOfTexts))}) AS payload,
             row_number() OVER (PARTITION BY call_id ORDER BY created_at DESC, id DESC) AS place
           FROM feedback WHERE project_id = ${project} AND call_id IN (${listOf(calls)}) AND feedback_type = 'wandb.note.1'
         ) AS notes WHERE place <= ${mostNotes} ORDER BY call_id, place`,

@@ -28,11 +28,11 @@ export interface DocumentCondition {
 export interface Dialect {
   readonly engine: Engine
   /** A condition that always holds, and allows a long query to be stopped while it scans rows. */
-  readonly going: Sql
+  readonly cancellable: Sql
   /** The same for calls, which are scanned in such numbers that a check on each row would cost more than the row. */
-  readonly callsGoing: Sql
+  readonly callsCancellable: Sql
   /** The same for rows of `trial`. */
-  readonly trialsGoing: Sql
+  readonly trialsCancellable: Sql
   /** Whether sorting carries everything that is selected, and not only the keys of the rows. */
   readonly sortsWholeRows: boolean
   /** The LIMIT that means all rows. */

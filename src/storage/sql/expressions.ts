@@ -2,7 +2,7 @@ import type { Comparator, Expression } from '../../domain/expressions/expression
 import {
   type ComparisonKind,
   comparisonKind,
-  standingOf,
+  operandOf,
   timeOfLiteral,
 } from '../../domain/expressions/kinds.ts'
 import { parseNumber } from '../../domain/expressions/numbers.ts'
@@ -10,19 +10,19 @@ import { refuse } from '../../domain/refusals.ts'
 import { parseBoolean } from '../../domain/text.ts'
 import type { Dialect, JsonReading } from './dialect.ts'
 import type { FieldResolver, PlainReading } from './readings.ts'
-import { join, joined, padded, type Sql, sql, trusted } from './sql.ts'
+import { join, joined, padToPowerOfTwo, rawSql, type Sql, sql } from './sql.ts'
 
 const operators: Record<Comparator, Sql> = {
-  eq: trusted('='),
-  gt: trusted('>'),
-  gte: trusted('>='),
-  lt: trusted('<'),
-  lte: trusted('<='),
+  eq: rawSql('='),
+  gt: rawSql('>'),
+  gte: rawSql('>='),
+  lt: rawSql('<'),
+  lte: rawSql('<='),
 }
 
-const unknownText = trusted('CAST(NULL AS TEXT)')
-const unknownNumber = trusted('CAST(NULL AS NUMERIC)')
-const unknownBoolean = trusted('CAST(NULL AS BOOLEAN)')
+const unknownText = rawSql('CAST(NULL AS TEXT)')
+const unknownNumber = rawSql('CAST(NULL AS NUMERIC)')
+const unknownBoolean = rawSql('CAST(NULL AS BOOLEAN)')
 
 const mostSteps = 2_000
 
@@ -158,7 +158,7 @@ export function createCompiler(resolve: FieldResolver, dialect: Dialect): (expre
       const reading = resolve(expression.field)
       if (reading.kind !== 'json') return textOf(reading)
     }
-    const { kind } = standingOf(expression, kindOfField)
+    const { kind } = operandOf(expression, kindOfField)
     if (kind === 'number') return asNumber(expression)
     return kind === 'boolean' ? asBoolean(expression) : asText(expression)
   }
@@ -174,7 +174,7 @@ export function createCompiler(resolve: FieldResolver, dialect: Dialect): (expre
   }
 
   function comparedAs(left: Expression, right: Expression): ComparisonKind {
-    return comparisonKind(standingOf(left, kindOfField), standingOf(right, kindOfField))
+    return comparisonKind(operandOf(left, kindOfField), operandOf(right, kindOfField))
   }
 
   function side(
@@ -227,7 +227,7 @@ export function createCompiler(resolve: FieldResolver, dialect: Dialect): (expre
       countStep(place)
       const subject = side(kind, operand, options.find(isBeyondDoubles) ?? options[0], place)
       const values = options.map((option) => side(kind, option, operand, place))
-      conditions.push(sql`(${subject} IN (${join(padded(values), ', ')}))`)
+      conditions.push(sql`(${subject} IN (${join(padToPowerOfTwo(values), ', ')}))`)
     }
     if (constants.has('null')) {
       countStep(place)
@@ -235,7 +235,7 @@ export function createCompiler(resolve: FieldResolver, dialect: Dialect): (expre
     }
     if (conditions.length > 0) return joined(conditions, ' OR ')
     exists(operand)
-    return trusted('(1 = 0)')
+    return rawSql('(1 = 0)')
   }
 
   function containment({ input, part, ignoreCase }: Extract<Expression, { op: 'contains' }>): Sql {

@@ -1,6 +1,6 @@
 import type { Page } from '../../domain/view.ts'
 import type { Dialect } from './dialect.ts'
-import { join, nothing, type Sql, sql, trusted } from './sql.ts'
+import { emptySql, join, rawSql, type Sql, sql } from './sql.ts'
 
 /** Rows of one table, in an order for which an index may or may not exist. */
 interface RowsInOrder {
@@ -20,16 +20,16 @@ interface RowsInOrder {
  */
 export function rowsInOrder(dialect: Dialect, rows: RowsInOrder): Sql {
   const { table, columns, beside, matching, order, page } = rows
-  const shown = beside === undefined ? nothing : sql`${beside.column} AS ${trusted(beside.name)}, `
+  const shown = beside === undefined ? emptySql : sql`${beside.column} AS ${rawSql(beside.name)}, `
   const sorted = sql`${matching} ORDER BY ${join(order, ', ')}`
   if (!dialect.sortsWholeRows) return sql`SELECT ${shown}${columns} ${sorted}${pageOf(dialect, page)}`
-  return sql`SELECT ${trusted(beside === undefined ? '' : `${beside.name}, `)}${columns}
-    FROM (SELECT ${shown}${trusted(`${table}.rowid`)} AS found_row ${sorted} LIMIT ${page.limit ?? dialect.noLimit} OFFSET ${page.offset}) AS found
-    CROSS JOIN ${trusted(`${table} ON ${table}.rowid = found_row`)}`
+  return sql`SELECT ${rawSql(beside === undefined ? '' : `${beside.name}, `)}${columns}
+    FROM (SELECT ${shown}${rawSql(`${table}.rowid`)} AS found_row ${sorted} LIMIT ${page.limit ?? dialect.noLimit} OFFSET ${page.offset}) AS found
+    CROSS JOIN ${rawSql(`${table} ON ${table}.rowid = found_row`)}`
 }
 
 /** LIMIT and OFFSET. */
 export function pageOf(dialect: Dialect, { limit, offset }: Page): Sql {
   if (limit !== null) return sql` LIMIT ${limit} OFFSET ${offset}`
-  return offset > 0 ? sql` LIMIT ${dialect.noLimit} OFFSET ${offset}` : nothing
+  return offset > 0 ? sql` LIMIT ${dialect.noLimit} OFFSET ${offset}` : emptySql
 }

@@ -2,19 +2,19 @@ import { refuse } from '../../domain/refusals.ts'
 import type { SortBy } from '../../domain/view.ts'
 import type { Dialect } from './dialect.ts'
 import { boundReadings, type FieldReading, type FieldResolver, type Sort, type Sorting } from './readings.ts'
-import { nothing, type Sql, sql, trusted } from './sql.ts'
+import { emptySql, rawSql, type Sql, sql } from './sql.ts'
 
 /** Only this many characters of a text are sorted by, because sort keys are in memory until the last row is read. */
 const sortedCharacters = 1_024
 
 /** Terms of ORDER BY: existing values, numbers before text, and missing values last in both directions. */
 export function compileOrder(reading: FieldReading, direction: 'asc' | 'desc', dialect: Dialect): Sql[] {
-  const plain = trusted(direction === 'asc' ? 'ASC' : 'DESC')
+  const plain = rawSql(direction === 'asc' ? 'ASC' : 'DESC')
   if (reading.kind !== 'json' && reading.isAlways) return [sql`${reading.sql} ${plain}`]
   const way = sql`${plain} NULLS LAST`
   if (reading.kind !== 'json') return [sql`${reading.sql} ${way}`]
   const { exists, number, text } = dialect.json(reading.column, reading.path, reading.most)
-  const start = sql`substr(${text}, 1, ${trusted(String(sortedCharacters))})`
+  const start = sql`substr(${text}, 1, ${rawSql(String(sortedCharacters))})`
   return [sql`${exists} DESC`, sql`${number} ${way}`, sql`${start} ${way}`]
 }
 
@@ -25,7 +25,7 @@ export function compileSorting(sorts: readonly Sort[], dialect: Dialect): Sortin
     sorts.flatMap(({ reading, direction }) => compileOrder(reading, direction, own))
   return readings.some(({ kind }) => kind === 'json')
     ? dialect.sorting(compile)
-    : { order: compile(dialect), source: nothing }
+    : { order: compile(dialect), source: emptySql }
 }
 
 /** The same for the fields of a table. A field that is repeated adds nothing to the order. */
@@ -54,5 +54,5 @@ export function columnOrder(
     const accepted = Object.keys(columns).join(', ')
     throw refuse('unknown_field', { field: `sort_by.${index}.field`, given: JSON.stringify(field), accepted })
   })
-  return [...(terms.length === 0 ? unsorted : terms), ...last].map(trusted)
+  return [...(terms.length === 0 ? unsorted : terms), ...last].map(rawSql)
 }

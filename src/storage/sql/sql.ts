@@ -23,10 +23,10 @@ export function sql(strings: TemplateStringsArray, ...parts: (SqlValue | Sql)[])
   return new Sql(text, values)
 }
 
-export const nothing = new Sql('', [])
+export const emptySql = new Sql('', [])
 
 /** Text that becomes part of the statement as it is: our own names and operators, never input. */
-export function trusted(text: string): Sql {
+export function rawSql(text: string): Sql {
   return new Sql(text, [])
 }
 
@@ -51,7 +51,7 @@ function add(part: SqlValue | Sql, values: SqlValue[]): string {
 
 /** All must hold; true if there are none. */
 export function allOf(conditions: readonly Sql[]): Sql {
-  return conditions.length === 0 ? trusted('1 = 1') : join(conditions, ' AND ')
+  return conditions.length === 0 ? rawSql('1 = 1') : join(conditions, ' AND ')
 }
 
 /** Joined as a balanced tree, because SQLite limits the depth of expressions and a chain is as deep as it is long. */
@@ -68,7 +68,7 @@ export function joined(conditions: readonly Sql[], operator: ' AND ' | ' OR '): 
 
 /** The values of an IN list. */
 export function listOf(values: readonly (string | number)[]): Sql {
-  return values.length === 0 ? trusted('NULL') : join(padded(values), ', ')
+  return values.length === 0 ? rawSql('NULL') : join(padToPowerOfTwo(values), ', ')
 }
 
 /**
@@ -76,12 +76,12 @@ export function listOf(values: readonly (string | number)[]): Sql {
  * empty.
  */
 export function pairsOf(pairs: readonly (readonly [string, string])[]): Sql {
-  const rows = padded(pairs).map(([one, other]) => sql`(${one}, ${other})`)
+  const rows = padToPowerOfTwo(pairs).map(([one, other]) => sql`(${one}, ${other})`)
   return sql`(VALUES ${join(rows, ', ')})`
 }
 
 /** The length is rounded up to a power of two by repeating the last value, so that few statements are prepared. */
-export function padded<T>(values: readonly T[], filler = values.at(-1) as T): T[] {
+export function padToPowerOfTwo<T>(values: readonly T[], filler = values.at(-1) as T): T[] {
   const all = [...values]
   while (all.length & (all.length - 1)) all.push(filler)
   return all
@@ -91,14 +91,14 @@ export function padded<T>(values: readonly T[], filler = values.at(-1) as T): T[
  * The same values as a table `wanted (id)`, to be joined first: with a long IN list SQLite estimates that reading the
  * whole project is cheaper.
  */
-export function wantedOf(values: readonly string[]): Sql {
-  const all = padded<string | null>(values.length === 0 ? [null] : values, null)
+export function wantedIds(values: readonly string[]): Sql {
+  const all = padToPowerOfTwo<string | null>(values.length === 0 ? [null] : values, null)
   return new Sql(`WITH wanted (id) AS (VALUES (?)${', (?)'.repeat(all.length - 1)})`, all)
 }
 
 /** The same for pairs: a table `wanted (one, other)`. Must not be empty. */
 export function wantedPairs(pairs: readonly (readonly [string, string])[]): Sql {
-  const all = padded<readonly (string | null)[]>(pairs, [null, null])
+  const all = padToPowerOfTwo<readonly (string | null)[]>(pairs, [null, null])
   return new Sql(
     `WITH wanted (one, other) AS (VALUES (?, ?)${', (?, ?)'.repeat(all.length - 1)})`,
     all.flat(),

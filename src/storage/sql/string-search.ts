@@ -1,4 +1,4 @@
-import { allOf, join, type Sql, sql, trusted } from './sql.ts'
+import { allOf, join, rawSql, type Sql, sql } from './sql.ts'
 
 /** Texts to search for among the strings of JSON, in every spelling that JSON writers use. */
 export interface StringSearch {
@@ -58,7 +58,7 @@ export function searchIn(
   position: (text: string) => Sql,
 ): Sql {
   if (necessary.length > mostOneByOne || necessary.includes('')) return exactly
-  const most = trusted(String(Math.floor(mostSearched / necessary.length)))
+  const most = rawSql(String(Math.floor(mostSearched / necessary.length)))
   const none = allOf(necessary.map((text) => sql`${position(text)} = 0`))
   const surely = sufficient.map((text) => sql`WHEN ${position(text)} > 0 THEN TRUE `)
   return sql`(CASE WHEN octet_length(${document}) > ${most} THEN ${exactly} WHEN ${none} THEN FALSE ${join(surely, '')}ELSE ${exactly} END)`

@@ -32,7 +32,7 @@ interface UserChange {
 /** Returns all settings of the user; undefined if there is no such user. */
 export const changeUserSettings: Command<UserChange, UserSettings | undefined> = async (tx, given) => {
   const { name, change, isConfigured, now } = given
-  await tx.turn(`settings of ${name}`)
+  await tx.lock(`settings of ${name}`)
   if (!isConfigured && !(await tx.get(sql`SELECT name FROM users WHERE name = ${name}`))) return undefined
   const row = await tx.get<{ settings: string }>(
     sql`SELECT settings FROM user_settings WHERE user_name = ${name}`,

@@ -1,7 +1,7 @@
 import type { KeySettings, UserSettings } from '../../domain/user-settings.ts'
 import { stopMonitorsOf } from '../monitors/monitors.ts'
 import { type Change, changed, storedSettings } from '../settings.ts'
-import { sql, trusted } from '../sql/sql.ts'
+import { rawSql, sql } from '../sql/sql.ts'
 import type { Command, Reader } from '../transaction.ts'
 import { settingsOf } from './settings.ts'
 
@@ -30,7 +30,7 @@ interface UserRow extends Omit<User, 'entities' | 'settings'> {
 }
 
 /** A subquery and not a join, for the reason given at `userOfKey`. */
-const columns = trusted(
+const columns = rawSql(
   'name, role, entities, created_at, (SELECT settings FROM user_settings WHERE user_name = name) AS settings',
 )
 
@@ -96,7 +96,7 @@ export const addUser: Command<{ user: User; key: NewKey }, boolean> = async (tx,
 
 /** Adds the first user of a record that has none. If two processes start together, only one adds it. */
 export const addFirstUser: typeof addUser = async (tx, first) => {
-  await tx.turn('first user')
+  await tx.lock('first user')
   if (await tx.get(sql`SELECT name FROM users LIMIT 1`)) return false
   return addUser(tx, first)
 }
@@ -129,7 +129,7 @@ export const changeKeySettings: Command<
   { id: string; change: Change<KeySettings> },
   KeySettings | undefined
 > = async (tx, { id, change }) => {
-  await tx.turn(`settings of key ${id}`)
+  await tx.lock(`settings of key ${id}`)
   const row = await tx.get<{ settings: string | null }>(
     sql`SELECT settings FROM api_keys WHERE id = ${id} AND revoked_at IS NULL`,
   )

@@ -1,6 +1,6 @@
 import { type LargeColumn, largeColumns, matchingCalls } from '../calls/calls.ts'
 import { type CallsView, callsQueryOf } from '../calls/queries.ts'
-import { sql, trusted } from '../sql/sql.ts'
+import { rawSql, sql } from '../sql/sql.ts'
 import type { LongReader } from '../transaction.ts'
 
 /** The largest document in bytes that is opened to see what it contains. */
@@ -21,11 +21,11 @@ export function streamDocuments(
 ): AsyncIterable<CallDocuments[]> {
   const { dialect } = db
   const query = callsQueryOf(db, { ...view, sort: [] })
-  const isLarge = (name: string) => `${dialect.bytes(trusted(name)).text} > ${mostOfDocument}`
+  const isLarge = (name: string) => `${dialect.bytes(rawSql(name)).text} > ${mostOfDocument}`
   const columns = largeColumns.map((name) => `CASE WHEN NOT ${isLarge(name)} THEN ${name} END AS ${name}`)
   const leftOut = largeColumns.map((name) => `CASE WHEN ${isLarge(name)} THEN 1 ELSE 0 END`).join(' + ')
   return db.stream<CallDocuments>(
-    sql`SELECT ${trusted(columns.join(', '))}, ${trusted(leftOut)} AS left_out ${matchingCalls(db, query, now)}
+    sql`SELECT ${rawSql(columns.join(', '))}, ${rawSql(leftOut)} AS left_out ${matchingCalls(db, query, now)}
         ORDER BY calls.started_at DESC, calls.id DESC LIMIT ${most}`,
     { signal, rows: 20 },
   )

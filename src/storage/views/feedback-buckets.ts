@@ -1,7 +1,7 @@
 import type { CallsView } from '../calls/queries.ts'
-import { allOf, sql, trusted } from '../sql/sql.ts'
+import { allOf, rawSql, sql } from '../sql/sql.ts'
 import { allRows, type LongReader } from '../transaction.ts'
-import { isAboutCallOf } from './said-of-calls.ts'
+import { isAboutCallOf } from './feedback-groups.ts'
 
 interface FeedbackBucketsView extends CallsView {
   /** Microseconds. */
@@ -32,18 +32,18 @@ export function readFeedbackBuckets(
   signal: AbortSignal,
 ): Promise<FeedbackPart[]> {
   const { dialect } = db
-  const payload = trusted('payload')
+  const payload = rawSql('payload')
   const emoji = dialect.json(payload, ['emoji']).text
   const value = dialect.token(payload, ['value'])
   const isOfCalls = view.filters.length > 0 || view.query !== undefined
   const all = [
     sql`project_id = ${view.project} AND created_at >= ${from} AND created_at < ${end}`,
     ...(isOfCalls ? [isAboutCallOf(db, view, now)] : []),
-    dialect.going,
+    dialect.cancellable,
   ]
-  const said = sql`SELECT (created_at - ${trusted(String(from))}) / ${trusted(String(step))} AS bucket, feedback_type,
+  const said = sql`SELECT (created_at - ${rawSql(String(from))}) / ${rawSql(String(step))} AS bucket, feedback_type,
       CASE WHEN feedback_type = 'wandb.reaction.1' THEN ${emoji}
-        WHEN ${dialect.position(trusted('feedback_type'), trusted("'wandb.annotation.'"))} = 1
+        WHEN ${dialect.position(rawSql('feedback_type'), rawSql("'wandb.annotation.'"))} = 1
           AND ${dialect.bytes(value)} <= ${longestValue} THEN ${value} END AS value
     FROM feedback WHERE ${allOf(all)}`
   return allRows<FeedbackPart>(

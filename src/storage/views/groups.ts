@@ -1,7 +1,7 @@
 import { matchingCalls } from '../calls/calls.ts'
 import { callFields } from '../calls/fields.ts'
 import { type CallsView, callsQueryOf } from '../calls/queries.ts'
-import { allOf, listOf, type Sql, sql, trusted } from '../sql/sql.ts'
+import { allOf, listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
 import { allRows, type LongReader } from '../transaction.ts'
 
 /** What calls are grouped by. */
@@ -15,13 +15,13 @@ export type GroupField = (typeof groupFields)[number]
 export function groupOf(field: GroupField): Sql {
   switch (field) {
     case 'status':
-      return trusted("CASE WHEN ended_at IS NULL THEN 'running' ELSE coalesce(status, '') END")
+      return rawSql("CASE WHEN ended_at IS NULL THEN 'running' ELSE coalesce(status, '') END")
     case 'op':
-      return trusted("coalesce(op, '')")
+      return rawSql("coalesce(op, '')")
     case 'model':
-      return trusted("coalesce(model, asked_model, '')")
+      return rawSql("coalesce(model, asked_model, '')")
     case 'user':
-      return trusted("coalesce(user_id, '')")
+      return rawSql("coalesce(user_id, '')")
   }
 }
 
@@ -76,7 +76,7 @@ export async function topValues(
   const token = dialect.token(reading.column, reading.path)
   const sampled = sql`SELECT ${token} AS value ${matchingCalls(db, query, now)}
     ORDER BY calls.started_at DESC, calls.id DESC LIMIT ${sample}`
-  const short = sql`SELECT CASE WHEN ${dialect.bytes(trusted('value'))} > ${longestValue} THEN '' ELSE value END AS value
+  const short = sql`SELECT CASE WHEN ${dialect.bytes(rawSql('value'))} > ${longestValue} THEN '' ELSE value END AS value
     FROM (${sampled}) AS sampled`
   const rows = await allRows<{ value: string | null; count: number; total: number }>(
     db,
@@ -92,7 +92,7 @@ export async function topValues(
 export const histogramSize = 101
 
 const inHistogram = (micros: string) =>
-  trusted(`CASE WHEN ${micros} < 1000 THEN 0
+  rawSql(`CASE WHEN ${micros} < 1000 THEN 0
     WHEN ${micros} >= 33554432000 THEN ${histogramSize - 1}
     ELSE CAST(floor(ln(CAST(${micros} AS DOUBLE PRECISION) / 1000) * 5.770780163555854) AS INTEGER) END`)
 
@@ -134,15 +134,15 @@ export async function readBuckets(
   const { edges, by, timed } = view
   const group = by
     ? sql`CASE WHEN ${groupOf(by.field)} IN (${listOf(by.values)}) THEN ${groupOf(by.field)} END`
-    : trusted('CAST(NULL AS TEXT)')
+    : rawSql('CAST(NULL AS TEXT)')
   const time = timed ? micros[timed] : micros.latency
   const bin = timed
-    ? sql`CASE WHEN ${trusted(time)} IS NOT NULL THEN ${inHistogram(time)} END`
-    : trusted('CAST(NULL AS INTEGER)')
+    ? sql`CASE WHEN ${rawSql(time)} IS NOT NULL THEN ${inHistogram(time)} END`
+    : rawSql('CAST(NULL AS INTEGER)')
   const query = callsQueryOf(db, { ...view, sort: [] })
-  const within = trusted('calls.started_at >= edges.from_time AND calls.started_at < edges.to_time')
+  const within = rawSql('calls.started_at >= edges.from_time AND calls.started_at < edges.to_time')
   const narrow = sql`SELECT ${group} AS grp, ${bin} AS bin, CASE WHEN ended_at IS NULL THEN 0 ELSE 1 END AS ended,
-      CASE WHEN status = 'error' THEN 1 ELSE 0 END AS failed, CAST(${trusted(time)} AS DOUBLE PRECISION) AS micros,
+      CASE WHEN status = 'error' THEN 1 ELSE 0 END AS failed, CAST(${rawSql(time)} AS DOUBLE PRECISION) AS micros,
       CAST(input_tokens AS DOUBLE PRECISION) AS asked, CAST(output_tokens AS DOUBLE PRECISION) AS said
     ${matchingCalls(db, { ...query, conditions: [within, ...query.conditions] }, now)}`
   const sums = [
@@ -151,16 +151,16 @@ export async function readBuckets(
     'sum(ended)',
     ...['micros', 'asked', 'said'].map((one) => `coalesce(sum(${one}), 0)`),
   ]
-  const numbers = trusted(sums.map((one) => `CAST(${one} AS TEXT)`).join(" || ',' || "))
-  const part = sql`'[' || ${dialect.quoted(trusted('grp'))} || ',' || coalesce(CAST(bin AS TEXT), 'null') || ',' || ${numbers} || ']'`
+  const numbers = rawSql(sums.map((one) => `CAST(${one} AS TEXT)`).join(" || ',' || "))
+  const part = sql`'[' || ${dialect.quoted(rawSql('grp'))} || ',' || coalesce(CAST(bin AS TEXT), 'null') || ',' || ${numbers} || ']'`
   const parts = sql`SELECT ${part} AS part FROM (${narrow}) AS narrow GROUP BY grp, bin`
   const rows = edges.slice(0, -1).map((from, n) => [n, from, edges[n + 1] as number])
   const values = rows.map(([n, from, to]) => `(${n}, ${from}, ${to})`).join(', ')
   const found = await allRows<{ bucket: number; parts: string | null }>(
     db,
-    sql`WITH edges (bucket, from_time, to_time) AS (VALUES ${trusted(values)})
+    sql`WITH edges (bucket, from_time, to_time) AS (VALUES ${rawSql(values)})
         SELECT bucket, (SELECT string_agg(part, ',') FROM (${parts}) AS parts) AS parts FROM edges
-        WHERE ${allOf([dialect.going])} ORDER BY bucket`,
+        WHERE ${allOf([dialect.cancellable])} ORDER BY bucket`,
     signal,
   )
   return found.flatMap(({ bucket, parts }) => (parts === null ? [] : partsIn(bucket, parts)))

@@ -1,12 +1,12 @@
 import type { EndFacts, StartFacts } from '../../domain/call-facts/facts.ts'
-import { answeredIn, askedIn, unkeptBytes } from '../../domain/call-facts/preview.ts'
+import { answerPreview, maxBytesWithoutPreview, requestPreview } from '../../domain/call-facts/preview.ts'
 import { inSteps } from '../../domain/yielding.ts'
 import { type CallRow, matchingCalls, shownName } from '../calls/calls.ts'
 import { callFields, statusOfCall } from '../calls/fields.ts'
 import { type CallsView, callsQueryOf } from '../calls/queries.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import { rowsInOrder } from '../sql/rows-in-order.ts'
-import { join, listOf, type Sql, sql, trusted } from '../sql/sql.ts'
+import { join, listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
 import { allRows, type LongReader, onlyRow } from '../transaction.ts'
 
 type Copied = 'id' | 'trace_id' | 'parent_id' | 'thread_id' | 'op_name' | 'display_name' | 'started_at'
@@ -43,7 +43,7 @@ const mostOfValue = 200
 /** The largest summary in bytes that is opened to compute costs. */
 const mostOfSummary = 64 * 1024
 
-const shown = trusted(
+const shown = rawSql(
   `calls.id, trace_id, parent_id, thread_id, op_name, ${shownName} AS display_name, started_at, ended_at, user_id,
    start_bytes + end_bytes AS storage_size, coalesce(model, asked_model) AS model, input_tokens, output_tokens, first_token_us,
    input_preview, output_preview, substr(exception, 1, ${mostOfException}) AS exception`,
@@ -63,7 +63,7 @@ export async function readLightCalls(
     const reading = callFields(dialect, 'columns')(path)
     if (reading.kind !== 'json') throw new Error('only values inside of calls are shown')
     const token = dialect.token(reading.column, reading.path)
-    return sql`, substr(${token}, 1, ${trusted(String(mostOfValue))}) AS ${trusted(`value_${index}`)}`
+    return sql`, substr(${token}, 1, ${rawSql(String(mostOfValue))}) AS ${rawSql(`value_${index}`)}`
   })
   const statement = rowsInOrder(dialect, {
     table: 'calls',
@@ -78,8 +78,8 @@ export async function readLightCalls(
     const { input_preview, output_preview } = row
     calls.push({
       ...row,
-      input_preview: inputs === null ? input_preview : previewOf(() => askedIn(inputs).preview),
-      output_preview: output === null ? output_preview : previewOf(() => answeredIn(output)),
+      input_preview: inputs === null ? input_preview : previewOf(() => requestPreview(inputs).preview),
+      output_preview: output === null ? output_preview : previewOf(() => answerPreview(output)),
       values: paths.map((_, index) => row[`value_${index}`] ?? null),
     })
   })
@@ -93,8 +93,8 @@ type Row = Omit<LightCall, 'values'> & { inputs: string | null; output: string |
 
 /** A text short enough to be read here when no preview of it is stored. */
 function unkept(dialect: Dialect, column: 'inputs' | 'output', preview: string): Sql {
-  const name = trusted(column)
-  return sql`CASE WHEN ${trusted(preview)} IS NULL AND ${dialect.bytes(name)} <= ${trusted(String(unkeptBytes))} THEN ${name} END AS ${name}`
+  const name = rawSql(column)
+  return sql`CASE WHEN ${rawSql(preview)} IS NULL AND ${dialect.bytes(name)} <= ${rawSql(String(maxBytesWithoutPreview))} THEN ${name} END AS ${name}`
 }
 
 /** Text that was damaged on disk has no preview; reading the call reports the damage. */
@@ -109,8 +109,8 @@ function previewOf(read: () => string | null): string | null {
 
 /** The tokens that each model used, for computing the cost of a call. Null if it is too large. */
 export function usageOfCall(dialect: Dialect): Sql {
-  const size = dialect.bytes(trusted('summary'))
-  return sql`CASE WHEN ${size} <= ${trusted(String(mostOfSummary))} THEN ${dialect.token(trusted('summary'), ['usage'])} END`
+  const size = dialect.bytes(rawSql('summary'))
+  return sql`CASE WHEN ${size} <= ${rawSql(String(mostOfSummary))} THEN ${dialect.token(rawSql('summary'), ['usage'])} END`
 }
 
 /** The number of calls in the view, counted up to `most`. */
@@ -135,7 +135,7 @@ function queryOf(db: LongReader, { after, ...view }: LightView) {
 }
 
 function behind({ startedAt, id }: CallPosition, direction: 'asc' | 'desc' | undefined): Sql {
-  return sql`(calls.started_at, calls.id) ${trusted(direction === 'asc' ? '>' : '<')} (${startedAt}, ${id})`
+  return sql`(calls.started_at, calls.id) ${rawSql(direction === 'asc' ? '>' : '<')} (${startedAt}, ${id})`
 }
 
 /** How often something was said about a call. */
@@ -155,9 +155,9 @@ export function countFeedbackOf(
   calls: readonly string[],
   signal: AbortSignal,
 ): Promise<FeedbackCount[]> {
-  const emoji = db.dialect.json(trusted('payload'), ['emoji']).text
+  const emoji = db.dialect.json(rawSql('payload'), ['emoji']).text
   const said = sql`SELECT call_id, feedback_type, CASE WHEN feedback_type = 'wandb.reaction.1' THEN ${emoji} END AS emoji
-    FROM feedback WHERE project_id = ${project} AND call_id IN (${listOf(calls)}) AND ${db.dialect.going}`
+    FROM feedback WHERE project_id = ${project} AND call_id IN (${listOf(calls)}) AND ${db.dialect.cancellable}`
   return allRows<FeedbackCount>(
     db,
     sql`SELECT call_id, feedback_type, emoji, count(*) AS count FROM (${said}) AS said

@@ -1,7 +1,7 @@
 import { refuse } from '../../domain/refusals.ts'
 import { type Columns, namesOf, type RowOf } from '../sql/columns.ts'
 import { insertInto } from '../sql/inserts.ts'
-import { sql, trusted } from '../sql/sql.ts'
+import { rawSql, sql } from '../sql/sql.ts'
 import type { Command, Reader, Transaction } from '../transaction.ts'
 
 const kinds = {
@@ -20,7 +20,7 @@ const kinds = {
 export type SavedView = RowOf<typeof kinds>
 
 const columns = namesOf(kinds)
-const allColumns = trusted(columns.join(', '))
+const allColumns = rawSql(columns.join(', '))
 
 /** Of one user in a project. */
 const mostSavedViews = 200
@@ -35,13 +35,13 @@ export function savedViewsOf(db: Reader, project: string, user: string): Promise
   )
 }
 
-const turnOf = (project: string, user: string) => `saved views of ${user} in ${project}`
+const viewsLock = (project: string, user: string) => `saved views of ${user} in ${project}`
 
 const insertView = insertInto('saved_views', columns)
 
 /** Replaces a view of the same name of this user. Returns the view as it is now. */
 export const keepSavedView: Command<SavedView, SavedView> = async (tx, view) => {
-  await tx.turn(turnOf(view.project_id, view.user_id))
+  await tx.lock(viewsLock(view.project_id, view.user_id))
   const same = await sameNamed(tx, view)
   if (same !== undefined) {
     const kept = { ...view, id: same.id, created_at: same.created_at }
@@ -90,7 +90,7 @@ interface SavedViewChange extends Key {
 
 /** Returns the view after the change. */
 export const changeSavedView: Command<SavedViewChange, SavedView> = async (tx, { change, now, ...key }) => {
-  await tx.turn(turnOf(key.project_id, key.user))
+  await tx.lock(viewsLock(key.project_id, key.user))
   const view = { ...(await ownView(tx, key)), ...change, updated_at: now }
   const same = await sameNamed(tx, view)
   if (same !== undefined && same.id !== view.id) {
@@ -102,7 +102,7 @@ export const changeSavedView: Command<SavedViewChange, SavedView> = async (tx, {
 }
 
 export const deleteSavedView: Command<Key, void> = async (tx, key) => {
-  await tx.turn(turnOf(key.project_id, key.user))
+  await tx.lock(viewsLock(key.project_id, key.user))
   await ownView(tx, key)
   await tx.run(sql`DELETE FROM saved_views WHERE project_id = ${key.project_id} AND id = ${key.id}`)
 }

@@ -1,6 +1,6 @@
 import { matchingCalls } from '../calls/calls.ts'
 import { type CallsView, callsQueryOf } from '../calls/queries.ts'
-import { listOf, sql, trusted } from '../sql/sql.ts'
+import { listOf, rawSql, sql } from '../sql/sql.ts'
 import { allRows, type LongReader } from '../transaction.ts'
 import { type BucketsView, groupOf } from './groups.ts'
 
@@ -41,18 +41,18 @@ export async function readTokenSums(
 ): Promise<TokenSum[]> {
   const group = by
     ? sql`CASE WHEN ${groupOf(by.field)} IN (${listOf(by.values)}) THEN ${groupOf(by.field)} END`
-    : trusted('CAST(NULL AS TEXT)')
+    : rawSql('CAST(NULL AS TEXT)')
   const query = callsQueryOf(db, { ...view, sort: [] })
   const conditions = [
     sql`calls.started_at >= ${from} AND calls.started_at < ${end}`,
-    trusted('(input_tokens IS NOT NULL OR output_tokens IS NOT NULL)'),
+    rawSql('(input_tokens IS NOT NULL OR output_tokens IS NOT NULL)'),
     ...query.conditions,
   ]
   const passed = dates.map((date) => ` + CASE WHEN calls.started_at >= ${date} THEN 1 ELSE 0 END`)
-  const place = trusted(`(calls.started_at - ${from}) / ${step} * ${dates.length + 1}${passed.join('')}`)
+  const place = rawSql(`(calls.started_at - ${from}) / ${step} * ${dates.length + 1}${passed.join('')}`)
   const rows = await allRows<Record<string, string | number | null>>(
     db,
-    sql`SELECT place, grp, model, count(*) AS count, ${trusted(sums.join(', '))}
+    sql`SELECT place, grp, model, count(*) AS count, ${rawSql(sums.join(', '))}
         FROM (SELECT ${place} AS place, ${group} AS grp, model, input_tokens, output_tokens, cache_read_tokens, cache_creation_tokens
           ${matchingCalls(db, { ...query, conditions }, now)}) AS used
         GROUP BY place, grp, model`,

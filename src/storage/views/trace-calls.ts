@@ -1,7 +1,7 @@
 import { type CallRow, matchingCalls, shownName } from '../calls/calls.ts'
 import { statusOfCall } from '../calls/fields.ts'
 import { rowsInOrder } from '../sql/rows-in-order.ts'
-import { sql, trusted } from '../sql/sql.ts'
+import { rawSql, sql } from '../sql/sql.ts'
 import type { LongReader } from '../transaction.ts'
 import { usageOfCall } from './light-calls.ts'
 
@@ -17,11 +17,11 @@ export interface TraceCall
   feedback: number
 }
 
-const shown = trusted(
+const shown = rawSql(
   `calls.id, parent_id, op_name, ${shownName} AS display_name, started_at, ended_at, start_bytes + end_bytes AS storage_size`,
 )
 
-const feedback = trusted(
+const feedback = rawSql(
   '(SELECT count(*) FROM feedback WHERE feedback.project_id = calls.project_id AND feedback.call_id = calls.id)',
 )
 
@@ -44,7 +44,7 @@ export function streamTrace(
     columns: sql`${shown}, ${statusOfCall(dialect)} AS status, ${feedback} AS feedback,
       CASE WHEN status IS NULL OR input_tokens IS NOT NULL OR output_tokens IS NOT NULL THEN ${usageOfCall(dialect)} END AS usage`,
     matching: matchingCalls(db, { projectId: project, conditions, order: [], ...page }, now),
-    order: [trusted('started_at'), trusted('calls.id')],
+    order: [rawSql('started_at'), rawSql('calls.id')],
     page,
   })
   return db.stream<TraceCall>(statement, { signal, rows: callsAtOnce })

@@ -9,7 +9,7 @@ import {
   startFactNames,
   startFacts,
 } from '../../../src/domain/call-facts/facts.ts'
-import { answeredIn, askedIn } from '../../../src/domain/call-facts/preview.ts'
+import { answerPreview, requestPreview } from '../../../src/domain/call-facts/preview.ts'
 import { sql } from '../../../src/storage/sql/sql.ts'
 import { openApp, type TestApp } from '../../support/app.ts'
 import { completeOf, endOf, project, startOf } from '../../support/calls.ts'
@@ -120,8 +120,8 @@ async function haveTheirFacts({ post, database }: TestApp): Promise<number> {
         const end = endFacts({ exception, output, summary })
         for (const name of endFactNames) assert.equal(call[name], end[name], name)
       }
-      assert.equal(input_preview, askedIn(inputs).preview)
-      assert.equal(output_preview, output === null ? null : answeredIn(output))
+      assert.equal(input_preview, requestPreview(inputs).preview)
+      assert.equal(output_preview, output === null ? null : answerPreview(output))
       count++
     }
   }

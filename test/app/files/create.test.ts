@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { digestOf } from '../../../src/domain/digests.ts'
 import { pieceBytes } from '../../../src/storage/objects/files.ts'
-import { sql, trusted } from '../../../src/storage/sql/sql.ts'
+import { rawSql, sql } from '../../../src/storage/sql/sql.ts'
 import { basic, keys, openApp, type TestApp } from '../../support/app.ts'
 import { project } from '../../support/calls.ts'
 import { contentOf, fileForm, formOf, formType, sendForm } from '../../support/forms.ts'
@@ -22,7 +22,7 @@ function bytesOf(length: number): Buffer {
 /** A refused upload leaves nothing behind, not even pieces without a file. */
 async function assertNothingStored({ database }: TestApp): Promise<void> {
   for (const table of ['files', 'file_uploads', 'file_pieces']) {
-    const [count] = await database.all<{ n: number }>(sql`SELECT count(*) AS n FROM ${trusted(table)}`)
+    const [count] = await database.all<{ n: number }>(sql`SELECT count(*) AS n FROM ${rawSql(table)}`)
     assert.equal(count?.n, 0, table)
   }
 }

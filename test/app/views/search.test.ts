@@ -9,7 +9,7 @@ const url = '/views/search'
 const shared = await openApp({ after })
 
 async function indexed(db: Database): Promise<void> {
-  while (await db.writeBehind('indexCalls', { limit: 100, characters: 1 << 20 }));
+  while (await db.writeInBackground('indexCalls', { limit: 100, characters: 1 << 20 }));
 }
 
 const call = (question: string, answer = 'No idea.') =>

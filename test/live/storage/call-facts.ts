@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { endFactNames, startFactNames } from '../../../src/domain/call-facts/facts.ts'
-import { answeredIn, askedIn } from '../../../src/domain/call-facts/preview.ts'
+import { answerPreview, requestPreview } from '../../../src/domain/call-facts/preview.ts'
 import { backfillPosition } from '../../../src/storage/calls/facts.ts'
 import type { Database } from '../../../src/storage/database.ts'
 import { histogramSize, readBuckets, topGroups } from '../../../src/storage/views/groups.ts'
@@ -102,8 +102,8 @@ export function callFacts(open: Driver['open']): void {
       const shown = rows.map(({ id, input_preview, output_preview }) => [id, input_preview, output_preview])
       const expected = parts.map(({ id, start, end }) => [
         id,
-        askedIn(start.inputs).preview,
-        end.output && answeredIn(end.output),
+        requestPreview(start.inputs).preview,
+        end.output && answerPreview(end.output),
       ])
       assert.deepEqual(shown.sort(), expected.sort())
     })
@@ -166,7 +166,7 @@ export function callFacts(open: Driver['open']): void {
     test('a new record has nothing to backfill', async (t) => {
       const db = await open(t)
       assert.equal(await backfillPosition(db), undefined)
-      assert.equal(await db.writeBehind('backfillFacts', { limit: 10, characters: 1000 }), false)
+      assert.equal(await db.writeInBackground('backfillFacts', { limit: 10, characters: 1000 }), false)
     })
   })
 }

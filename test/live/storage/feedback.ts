@@ -9,7 +9,7 @@ import { type Feedback, selectFeedback } from '../../../src/storage/feedback/fee
 import type { NewFeedback } from '../../../src/storage/feedback/writes.ts'
 import { compileCondition } from '../../../src/storage/sql/conditions.ts'
 import { compileOrder } from '../../../src/storage/sql/sorting.ts'
-import { type Sql, trusted } from '../../../src/storage/sql/sql.ts'
+import { rawSql, type Sql } from '../../../src/storage/sql/sql.ts'
 import { newProject, startedAt, startPart } from '../../support/call-parts.ts'
 import type { Driver } from '../../support/drivers.ts'
 import { refusedWith } from '../../support/refusals.ts'
@@ -43,8 +43,8 @@ async function rowsOf<T>(db: Database, statement: Sql): Promise<T[]> {
 }
 
 function stored(db: Database, projectId: string): Promise<Feedback[]> {
-  const query = { projectId, conditions: [], order: [trusted('id')], limit: null, offset: 0 }
-  return rowsOf(db, selectFeedback(db, query, [trusted('feedback.*')]))
+  const query = { projectId, conditions: [], order: [rawSql('id')], limit: null, offset: 0 }
+  return rowsOf(db, selectFeedback(db, query, [rawSql('feedback.*')]))
 }
 
 const idsOf = async (db: Database, project: string) => (await stored(db, project)).map(({ id }) => id)
@@ -53,7 +53,7 @@ function callsOf(
   db: Database,
   projectId: string,
   conditions: readonly Sql[] = [],
-  order: readonly Sql[] = [trusted('id')],
+  order: readonly Sql[] = [rawSql('id')],
 ): Promise<CallRow[]> {
   const query = { projectId, conditions, order, limit: null, offset: 0 }
   const columns = { large: new Set<never>(), totalStorageSize: false, feedback: true }
@@ -307,7 +307,7 @@ export function feedback(open: Driver['open']): void {
       assert.deepEqual(await where(exact), ['a'])
       assert.deepEqual(await where(compare('feedback.[*].payload.list.0.a', 'eq', '1')), ['c'])
       assert.deepEqual(await where(compare('feedback.[judge.1].payload.list.0.a', 'eq', '1')), [])
-      const order = [...compileOrder(fields('feedback.[*].payload.score'), 'desc', db.dialect), trusted('id')]
+      const order = [...compileOrder(fields('feedback.[*].payload.score'), 'desc', db.dialect), rawSql('id')]
       assert.deepEqual(
         (await callsOf(db, project, [], order)).map(({ id }) => id),
         ['a', 'c', 'b', 'd'],

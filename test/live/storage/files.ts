@@ -4,7 +4,7 @@ import { describe, test } from 'node:test'
 import { openUpload } from '../../../src/operations/files/upload.ts'
 import type { Database } from '../../../src/storage/database.ts'
 import { pieceBytes, readFileEntry, readPiece, sizeOfFiles } from '../../../src/storage/objects/files.ts'
-import { sql, trusted } from '../../../src/storage/sql/sql.ts'
+import { rawSql, sql } from '../../../src/storage/sql/sql.ts'
 import { newProject, startedAt } from '../../support/call-parts.ts'
 import type { Driver } from '../../support/drivers.ts'
 
@@ -14,7 +14,7 @@ async function counts(db: Database, project: string): Promise<number[]> {
   const found: number[] = []
   for (const table of ['files', 'file_uploads', 'file_pieces']) {
     const row = await db.get<{ n: number }>(
-      sql`SELECT count(*) AS n FROM ${trusted(table)} WHERE project_id = ${project}`,
+      sql`SELECT count(*) AS n FROM ${rawSql(table)} WHERE project_id = ${project}`,
     )
     found.push(row?.n ?? -1)
   }

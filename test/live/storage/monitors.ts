@@ -5,7 +5,7 @@ import {
   hasLeftovers,
   monitorsAtWork,
   type SettledJudgement,
-  standingOfCalls,
+  statesOfCalls,
   tokensOfDay,
 } from '../../../src/storage/monitors/judgements.ts'
 import { findMonitor, type Monitor } from '../../../src/storage/monitors/monitors.ts'
@@ -316,7 +316,7 @@ export function monitors(open: Driver['open']): void {
       await write('d')
       assert.equal(await atWork(), 0)
       assert.equal(await hasLeftovers(db), false)
-      const standing = await standingOfCalls(db, project, ['a', 'never'], noon)
+      const standing = await statesOfCalls(db, project, ['a', 'never'], noon)
       assert.deepEqual(
         [...standing],
         [

@@ -3,13 +3,13 @@ import { describe, test } from 'node:test'
 import { newId } from '../../../src/domain/ids.ts'
 import type { ProjectSettings } from '../../../src/domain/project-settings.ts'
 import type { Database } from '../../../src/storage/database.ts'
-import { keepColumns } from '../../../src/storage/evaluations/columns/keeping.ts'
+import { storeColumns } from '../../../src/storage/evaluations/columns/store-columns.ts'
 import { readRowSets } from '../../../src/storage/evaluations/row-sets.ts'
 import { countProject, listProjects } from '../../../src/storage/projects/list.ts'
 import { readProjectSettings } from '../../../src/storage/projects/projects.ts'
 import { projectTables } from '../../../src/storage/projects/tables.ts'
 import type { Change } from '../../../src/storage/settings.ts'
-import { sql, trusted } from '../../../src/storage/sql/sql.ts'
+import { rawSql, sql } from '../../../src/storage/sql/sql.ts'
 import { basic, keys, openApp } from '../../support/app.ts'
 import { asking, chatUrl } from '../../support/chat.ts'
 import type { Driver } from '../../support/drivers.ts'
@@ -69,7 +69,7 @@ async function fill(t: Parameters<typeof openApp>[0], db: Database, project: str
   await post(`${root}/eval_results/query`, { evaluation_call_ids: [evaluation_run_id] })
   await post('/views/saved', { project_id: project, screen: 'calls', name: 'All', search: '' })
   for (const set of await readRowSets(db, project, [evaluation_run_id])) {
-    await keepColumns(db, { project_id: project, ...set }, new AbortController().signal)
+    await storeColumns(db, { project_id: project, ...set }, new AbortController().signal)
   }
   // Not derived yet.
   await predict('capital of Mali')
@@ -178,7 +178,7 @@ export function projects(open: Driver['open']): void {
 
     test('the list of their tables has every table with a project column', async (t) => {
       const db = await open(t)
-      const found = await db.all<{ name: string }>(trusted(tablesWithProjects[db.dialect.engine]))
+      const found = await db.all<{ name: string }>(rawSql(tablesWithProjects[db.dialect.engine]))
       const known = [...projectTables.map(({ table }) => table), ...outliving]
       assert.deepEqual(found.map(({ name }) => name).sort(), known.sort())
     })

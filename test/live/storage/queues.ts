@@ -6,7 +6,7 @@ import type { View } from '../../../src/domain/view.ts'
 import { selectCalls } from '../../../src/storage/calls/calls.ts'
 import { isQueued } from '../../../src/storage/queues/items.ts'
 import { findQueue, streamQueues } from '../../../src/storage/queues/queues.ts'
-import { sql, trusted } from '../../../src/storage/sql/sql.ts'
+import { rawSql, sql } from '../../../src/storage/sql/sql.ts'
 import { endPart, newProject, startedAt, startPart, wholePart } from '../../support/call-parts.ts'
 import type { Driver } from '../../support/drivers.ts'
 import { refusedWith } from '../../support/refusals.ts'
@@ -127,7 +127,7 @@ export function queues(open: Driver['open']): void {
         const query = {
           projectId: project,
           conditions: [condition],
-          order: [trusted('id')],
+          order: [rawSql('id')],
           limit: null,
           offset: 0,
         }

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test'
 import { readSearch } from '../../../src/domain/search/search-text.ts'
 import type { Database } from '../../../src/storage/database.ts'
 import type { NewFeedback } from '../../../src/storage/feedback/writes.ts'
-import { countFindable, findCalls, reachOfSearch } from '../../../src/storage/search/found-calls.ts'
+import { countIndexedCalls, findCalls, indexCoverage } from '../../../src/storage/search/found-calls.ts'
 import { endPart, newProject, startedAt, startPart, wholePart } from '../../support/call-parts.ts'
 import type { Driver } from '../../support/drivers.ts'
 
@@ -24,7 +24,7 @@ const signal = new AbortController().signal
 const step = { limit: 4, characters: 1 << 20 }
 
 async function indexed(db: Database): Promise<void> {
-  while (await db.writeBehind('indexCalls', step));
+  while (await db.writeInBackground('indexCalls', step));
 }
 
 async function found(db: Database, project: string, text: string, more: object = {}): Promise<string[]> {
@@ -50,11 +50,11 @@ export function search(open: Driver['open']): void {
         }),
         wholePart(project, 'd', { ...asked(`key ${'x'.repeat(500)}`), display_name: 'Nightly report' }),
       ])
-      assert.equal(await reachOfSearch(db, project), 'some')
+      assert.equal(await indexCoverage(db, project), 'some')
       assert.deepEqual(await found(db, project, 'refund'), [])
       await indexed(db)
-      assert.equal(await reachOfSearch(db, project), 'all')
-      assert.equal(await countFindable(db, project, signal), 4)
+      assert.equal(await indexCoverage(db, project), 'all')
+      assert.equal(await countIndexedCalls(db, project, signal), 4)
       for (const [text, ids] of [
         ['refund', ['b', 'a']],
         ['"refund"', ['a']],
@@ -117,7 +117,7 @@ export function search(open: Driver['open']): void {
       await indexed(db)
       for (const text of ['first', 'second', 'third'])
         assert.deepEqual(await found(db, project, text), ['a'], text)
-      assert.equal(await countFindable(db, project, signal), 1)
+      assert.equal(await countIndexedCalls(db, project, signal), 1)
       await db.write('upsertCalls', [startPart(project, 'a', asked('fourth'))])
       await indexed(db)
       assert.deepEqual(await found(db, project, 'first'), [])
@@ -130,7 +130,7 @@ export function search(open: Driver['open']): void {
       const sweep = { now: startedAt, forgetBefore: 0, limit: 100, bytes: 1 << 20 }
       while ((await db.write('sweepCalls', sweep)) > 0);
       await indexed(db)
-      assert.equal(await countFindable(db, project, signal), 0)
+      assert.equal(await countIndexedCalls(db, project, signal), 0)
     })
 
     test('a batch of calls larger than a step is indexed in steps, and projects take turns', async (t) => {
@@ -144,7 +144,7 @@ export function search(open: Driver['open']): void {
       await db.write('upsertCalls', [wholePart(other, 'a', asked('little'))])
       for (let steps = 0; steps < 2; steps++) assert.equal(await db.write('indexCalls', step), true)
       assert.deepEqual(await found(db, other, 'little'), ['a'])
-      const some = await countFindable(db, one, signal)
+      const some = await countIndexedCalls(db, one, signal)
       assert.ok(some > 0 && some < ids.length, `${some}`)
       await indexed(db)
       assert.equal((await found(db, one, 'much', { limit: 1_000 })).length, ids.length)
@@ -156,12 +156,12 @@ export function search(open: Driver['open']): void {
       await db.write('upsertCalls', [wholePart(project, 'a', asked('word'))])
       await indexed(db)
       await db.write('switchSearch', { isOn: false })
-      assert.equal(await reachOfSearch(db, project), 'off')
-      while (await db.writeBehind('dropSearch', { limit: 1 }));
+      assert.equal(await indexCoverage(db, project), 'off')
+      while (await db.writeInBackground('dropSearch', { limit: 1 }));
       await db.write('upsertCalls', [wholePart(project, 'b', asked('word'))])
       assert.deepEqual(await found(db, project, 'word'), [])
       await db.write('switchSearch', { isOn: true })
-      assert.equal(await reachOfSearch(db, project), 'some')
+      assert.equal(await indexCoverage(db, project), 'some')
       await indexed(db)
       assert.deepEqual(await found(db, project, 'word'), ['b', 'a'])
     })
@@ -174,8 +174,8 @@ export function search(open: Driver['open']): void {
       await db.write('upsertCalls', [wholePart(project, 'b', asked('word'))])
       await db.write('beginProjectDeletion', { project_id: project, now: startedAt })
       while (!(await db.write('deleteSomeOfProject', { project_id: project, now: startedAt }))?.isDone);
-      assert.equal(await countFindable(db, project, signal), 0)
-      assert.equal(await reachOfSearch(db, project), 'all')
+      assert.equal(await countIndexedCalls(db, project, signal), 0)
+      assert.equal(await indexCoverage(db, project), 'all')
     })
   })
 }

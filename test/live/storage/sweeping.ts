@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { readCall } from '../../../src/storage/calls/calls.ts'
 import type { Database } from '../../../src/storage/database.ts'
-import { trusted } from '../../../src/storage/sql/sql.ts'
+import { rawSql } from '../../../src/storage/sql/sql.ts'
 import {
   endPart,
   newProject,
@@ -134,7 +134,7 @@ export function sweeping(open: Driver['open']): void {
       // 2 MB need more than one step; PostgreSQL reclaims space by itself.
       if (db.dialect.engine === 'sqlite') {
         assert.ok(steps > 1, `${steps} steps`)
-        assert.deepEqual(await db.get(trusted('PRAGMA freelist_count')), { freelist_count: 0 })
+        assert.deepEqual(await db.get(rawSql('PRAGMA freelist_count')), { freelist_count: 0 })
       }
       await db.write('upsertCalls', [startPart(project, 'next')])
       assert.deepEqual(await visibleIds(db, project), ['next'])

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { isUtf8 } from 'node:buffer'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import { refusals } from '../../../src/domain/refusals.ts'
-import { wireOf } from '../../../src/http/errors.ts'
+import { apiOf } from '../../../src/http/errors.ts'
 import { messageStreamOf } from '../messages.ts'
 import type { Target } from './requests.ts'
 
@@ -61,7 +61,7 @@ function valuesIn(path: string, media: string, text: string): unknown[] {
       .filter(Boolean)
       .map((line) => JSON.parse(line))
   if (media !== 'text/event-stream') return []
-  if (wireOf(path) === 'anthropic') {
+  if (apiOf(path) === 'anthropic') {
     const { events, error } = messageStreamOf(text)
     assert.equal(error, undefined, JSON.stringify(error))
     return events
@@ -80,7 +80,7 @@ const ofBodies = ['malformed_json', 'unsupported_media_type', 'body_too_deep', '
 function assertRefuses({ path, operation }: Target, status: number, type: string, text: string): unknown {
   assert.match(type, /^application\/json(;|$)/)
   const body = JSON.parse(text)
-  const wire = wireOf(path)
+  const wire = apiOf(path)
   const { code, reason } = {
     openai: () => ({ code: body.error.code, reason: body.error.message }),
     anthropic: () => ({ code: body.error.details.error_code, reason: body.error.message }),

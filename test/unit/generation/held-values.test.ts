@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createHeldValues } from '../../../src/operations/pooling/held-values.ts'
+import { createVectorBudget } from '../../../src/operations/pooling/vector-budget.ts'
 
 test('a tenant may use three times what is free, and another tenant always finds room', () => {
-  const held = createHeldValues(100)
+  const held = createVectorBudget(100)
   const give = held.take('library', 60)
   assert.throws(() => held.take('library', 30), { code: 'queue_full' })
   held.take('question', 20)()

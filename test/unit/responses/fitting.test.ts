@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { refuse } from '../../../src/domain/refusals.ts'
 import type { GivenMessage } from '../../../src/inference/prompt/conversation.ts'
-import { askFitting } from '../../../src/operations/responses/fitting.ts'
+import { askWithTruncation } from '../../../src/operations/responses/fitting.ts'
 
 const message = (role: string, content: string): GivenMessage => ({ role, content })
 
@@ -34,14 +34,14 @@ const conversation = [
 
 test('a conversation that fits is sent unchanged', async () => {
   const { ask, asked } = asking(10_000)
-  assert.equal(await askFitting(conversation, ask), conversation)
+  assert.equal(await askWithTruncation(conversation, ask), conversation)
   assert.equal(asked.length, 1)
 })
 
 test('the oldest turns are dropped as a whole, and the system message stays', async () => {
   for (const limit of [500, 400, 300, 200, 100, 34]) {
     const { ask } = asking(limit)
-    const left = await askFitting(conversation, ask)
+    const left = await askWithTruncation(conversation, ask)
     assert.equal(left[0], conversation[0])
     assert.equal(left[1]?.role, 'user')
     assert.deepEqual(left.slice(1), conversation.slice(conversation.length - left.length + 1))
@@ -52,7 +52,7 @@ test('a last turn that is too long by itself is refused', async () => {
   for (const given of [conversation, conversation.slice(-1), conversation.slice(0, 1), []]) {
     const { ask, asked } = asking(12)
     if (given.length === 0) continue
-    await assert.rejects(askFitting(given, ask), { code: 'context_length_exceeded' })
+    await assert.rejects(askWithTruncation(given, ask), { code: 'context_length_exceeded' })
     assert.ok(asked.length <= 8)
   }
 })
@@ -63,6 +63,6 @@ test('other refusals are not retried', async () => {
     tries++
     throw refuse('engine_queue_full', { limit: 1 })
   }
-  await assert.rejects(askFitting(conversation, ask), { code: 'engine_queue_full' })
+  await assert.rejects(askWithTruncation(conversation, ask), { code: 'engine_queue_full' })
   assert.equal(tries, 1)
 })

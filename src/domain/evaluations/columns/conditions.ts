@@ -1,5 +1,5 @@
 import type { Comparator, Expression, Literal } from '../../expressions/expression.ts'
-import { comparisonKind, standingOf } from '../../expressions/kinds.ts'
+import { comparisonKind, operandOf } from '../../expressions/kinds.ts'
 import { parseNumber } from '../../expressions/numbers.ts'
 import { parseBoolean } from '../../text.ts'
 
@@ -86,7 +86,7 @@ type Numbers = (index: number) => number
 
 function comparison({ by, left, right }: Comparison, known: KnownNumbers): Holds | undefined {
   const json = () => 'json' as const
-  const kind = comparisonKind(standingOf(left, json), standingOf(right, json))
+  const kind = comparisonKind(operandOf(left, json), operandOf(right, json))
   if (kind !== 'number' && kind !== 'boolean') return undefined
   const [a, b] = [left, right].map((side) =>
     kind === 'number' ? numberOf(side, known) : truthAsNumber(side, known),

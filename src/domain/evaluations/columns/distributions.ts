@@ -1,5 +1,5 @@
 import { meansOf } from './means.ts'
-import { lostDigits } from './packing.ts'
+import { roundingError } from './packing.ts'
 
 /** A score of the trials of one evaluation that are in view. */
 export interface ScoreColumn {
@@ -43,7 +43,7 @@ export function distributionOf({ numbers, failed }: ScoreColumn): Distribution {
     if (number < least) least = number
     if (number > most) most = number
     const added = sum + number
-    rest += lostDigits(sum, number, added)
+    rest += roundingError(sum, number, added)
     sum = added
   }
   const none = known === 0

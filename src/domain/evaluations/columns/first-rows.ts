@@ -26,14 +26,15 @@ export async function firstRows(
   // A heap of indexes into the list, with the last of them in sort order at its root.
   const heap = new Int32Array(Math.min(count, rows.length))
   for (let place = 0; place < rows.length; place++) {
-    if (place < heap.length) rise(heap, place, place, compare)
-    else if (heap.length > 0 && compare(place, heap[0] as number) < 0) sink(heap, place, heap.length, compare)
+    if (place < heap.length) siftUp(heap, place, place, compare)
+    else if (heap.length > 0 && compare(place, heap[0] as number) < 0)
+      siftDown(heap, place, heap.length, compare)
     const pause = place % stepsAtOnce === 0 ? yieldToLoop() : undefined
     if (pause) await pause
   }
   for (let size = heap.length - 1; size > 0; size--) {
     const last = heap[0] as number
-    sink(heap, heap[size] as number, size, compare)
+    siftDown(heap, heap[size] as number, size, compare)
     heap[size] = last
   }
   return heap.map((place) => rows[place] as number)
@@ -42,7 +43,7 @@ export async function firstRows(
 type Compare = (a: number, b: number) => number
 
 /** Moves a new entry up from the end of the heap. */
-function rise(heap: Int32Array, coming: number, end: number, compare: Compare): void {
+function siftUp(heap: Int32Array, coming: number, end: number, compare: Compare): void {
   let at = end
   while (at > 0) {
     const above = (at - 1) >>> 1
@@ -54,7 +55,7 @@ function rise(heap: Int32Array, coming: number, end: number, compare: Compare): 
 }
 
 /** Moves a new entry down from the root of the heap. */
-function sink(heap: Int32Array, coming: number, size: number, compare: Compare): void {
+function siftDown(heap: Int32Array, coming: number, size: number, compare: Compare): void {
   let at = 0
   for (let below = 1; below < size; below = 2 * at + 1) {
     if (below + 1 < size && compare(heap[below + 1] as number, heap[below] as number) > 0) below++

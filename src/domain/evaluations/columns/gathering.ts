@@ -6,7 +6,7 @@ import { compareText } from '../../text.ts'
 import type { YieldToLoop } from '../../yielding.ts'
 import { exampleKinds } from '../example.ts'
 import { slotCount } from '../shape.ts'
-import { lostDigits, packNumbers, packTexts, packWhole } from './packing.ts'
+import { packNumbers, packTexts, packWhole, roundingError } from './packing.ts'
 
 /** A derived trial, from which the columns of an evaluation are made. */
 interface GatheredTrial {
@@ -81,7 +81,7 @@ export function createGathering() {
   const slots: number[][] = []
   const totals = new Map<number, Totals>()
   const inputs = createInputs()
-  let row: RowSaid | undefined
+  let row: RowExample | undefined
   let unread = 0
 
   function endRow(): void {
@@ -181,13 +181,13 @@ function add(totals: Map<number, Totals>, { shape, failed, numbers }: GatheredTr
     const part = total.sums[slot]
     if (number === null || part === undefined) continue
     const sum = part.sum + number
-    part.rest += lostDigits(part.sum, number, sum)
+    part.rest += roundingError(part.sum, number, sum)
     part.sum = sum
   }
 }
 
 /** What the trials of a row say about it, from their briefs. */
-interface RowSaid {
+interface RowExample {
   inline: string | null
   ref: string | null
   kind: number
@@ -195,7 +195,7 @@ interface RowSaid {
 }
 
 /** A trial that contains the row is preferred to one that refers to it. */
-function say(row: RowSaid, kind: number, brief: string | null): void {
+function say(row: RowExample, kind: number, brief: string | null): void {
   if (kind === exampleKinds.inline) row.inline = least(row.inline, brief)
   else if (kind === exampleKinds.ref) {
     row.ref = least(row.ref, brief)
@@ -234,7 +234,7 @@ function createInputs() {
   }
 
   return {
-    add({ inline, ref, kind }: RowSaid): void {
+    add({ inline, ref, kind }: RowExample): void {
       const at = rows++
       if (!isKnown || kind === exampleKinds.scalar) return
       const brief = inline ?? ref

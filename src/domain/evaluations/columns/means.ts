@@ -1,4 +1,4 @@
-import { lostDigits } from './packing.ts'
+import { roundingError } from './packing.ts'
 
 /** A number of the trials of one evaluation. */
 export interface TrialNumbers {
@@ -23,7 +23,7 @@ export function meansOf(rowCount: number, of: readonly TrialNumbers[]): Float64A
       const row = rows[i] as number
       const before = sums[row] as number
       const sum = before + number
-      rests[row] = (rests[row] as number) + lostDigits(before, number, sum)
+      rests[row] = (rests[row] as number) + roundingError(before, number, sum)
       sums[row] = sum
       counts[row] = (counts[row] as number) + 1
     }

@@ -44,7 +44,7 @@ export function sumAt(bytes: Uint8Array, places: Int32Array): number {
     const number = numbers[places[i] as number] as number
     if (Number.isNaN(number)) continue
     const added = sum + number
-    rest += lostDigits(sum, number, added)
+    rest += roundingError(sum, number, added)
     sum = added
   }
   return sum + rest
@@ -54,7 +54,7 @@ export function sumAt(bytes: Uint8Array, places: Int32Array): number {
  * The rounding error of `sum`, the sum of the two numbers (Neumaier). With it, equal numbers give equal means in
  * whatever order they are added.
  */
-export function lostDigits(one: number, other: number, sum: number): number {
+export function roundingError(one: number, other: number, sum: number): number {
   return Math.abs(one) >= Math.abs(other) ? one - sum + other : other - sum + one
 }
 

@@ -2,8 +2,8 @@ import { workerData } from 'node:worker_threads'
 import { zstdCompressSync } from 'node:zlib'
 import type { SchemaElement } from 'hyparquet'
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer'
-import { giveWay } from '../../../threads/priority.ts'
-import { ownPort } from '../../../threads/thread.ts'
+import { lowerThreadPriority } from '../../../threads/priority.ts'
+import { portToParent } from '../../../threads/thread.ts'
 import { type Cell, type Columns, type ColumnType, weightOf } from './columns.ts'
 
 /** Where the thread is started from. */
@@ -36,8 +36,8 @@ const schemaOf: Record<ColumnType, Pick<SchemaElement, 'type' | 'converted_type'
 
 /** The thread: it answers each question with the next bytes of the file, which are often none. */
 export function serve(): void {
-  giveWay()
-  const port = ownPort()
+  lowerThreadPriority()
+  const port = portToParent()
   const file = createFile(workerData as ParquetThreadData)
   port.on('message', (question: ParquetQuestion) => {
     if (question === 'end') file.end()

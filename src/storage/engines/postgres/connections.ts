@@ -1,6 +1,6 @@
 import pg from 'pg'
 import { refuse } from '../../../domain/refusals.ts'
-import { acquireInTime, createSlots, type SlotCounts } from '../../../threads/slots.ts'
+import { acquireWithTimeout, createSlots, type SlotCounts } from '../../../threads/slots.ts'
 import { ConnectionLost } from './failures.ts'
 import { createSession, type Session } from './session.ts'
 
@@ -73,7 +73,7 @@ export function createConnections(url: string, options: ConnectionOptions) {
   async function checkOut(tenant: string, signal?: AbortSignal): Promise<Session> {
     const before = [...unanswered]
     const { queryTimeoutMs } = options
-    const slot = await acquireInTime(slots, tenant, queryTimeoutMs, signal, () => {
+    const slot = await acquireWithTimeout(slots, tenant, queryTimeoutMs, signal, () => {
       // The server ends every statement within the time that this caller waited. If an earlier one is still unanswered,
       // the server is unreachable rather than busy.
       if (!before.some((answer) => unanswered.has(answer))) return refuse('queue_full')

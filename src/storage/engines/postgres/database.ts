@@ -21,7 +21,7 @@ import { migratePostgres } from './migrate.ts'
 import { createNotices } from './notices.ts'
 import { createStatements } from './statements.ts'
 import { streamRows } from './stream.ts'
-import { lostOnce, runCommand } from './transaction.ts'
+import { mayReconnect, runCommand } from './transaction.ts'
 
 export interface PostgresOptions extends ConnectionOptions {
   /** The most long reads that run at the same time. */
@@ -50,13 +50,13 @@ type Registry = Record<string, Command<never, unknown>>
 /** The record on PostgreSQL for any set of commands; with the commands of this program it is a `Database`. */
 interface PostgresDatabase<R extends Registry>
   extends Reader,
-    Omit<Database, 'write' | 'writeBehind' | keyof Reader> {
+    Omit<Database, 'write' | 'writeInBackground' | keyof Reader> {
   write<Name extends keyof R>(
     name: Name,
     input: Parameters<R[Name]>[1],
     tenant?: string,
   ): Promise<Awaited<ReturnType<R[Name]>>>
-  writeBehind<Name extends keyof R>(name: Name, input: Parameters<R[Name]>[1]): Promise<boolean>
+  writeInBackground<Name extends keyof R>(name: Name, input: Parameters<R[Name]>[1]): Promise<boolean>
 }
 
 const defaultRows = 200
@@ -132,7 +132,7 @@ export function createPostgresDatabase<R extends Registry>(
       try {
         return (await from.use(tenant, (session) => session.query(statement))).rows
       } catch (error) {
-        if (!lostOnce(error, attempt)) throw error
+        if (!mayReconnect(error, attempt)) throw error
       }
     }
   }
@@ -165,7 +165,7 @@ export function createPostgresDatabase<R extends Registry>(
       return failedWrites.noted(write)
     },
     // In PostgreSQL a write waits only for writes about the same rows, so this needs no special handling.
-    writeBehind: (name, input) => database.write(name, input as never) as Promise<boolean>,
+    writeInBackground: (name, input) => database.write(name, input as never) as Promise<boolean>,
     async *stream<T>(query: Sql, { signal, tenant = '', rows = defaultRows }: StreamOptions) {
       if (closing !== undefined) throw refuse('stopping')
       const givenUp = (reason: Error) => abandon(signal, reason)

@@ -1,6 +1,6 @@
 import { isListIndex } from '../../../domain/expressions/path.ts'
 import type { Dialect } from '../../sql/dialect.ts'
-import { join, type Sql, sql, trusted } from '../../sql/sql.ts'
+import { join, rawSql, type Sql, sql } from '../../sql/sql.ts'
 import { boundedCondition, boundedSorting } from './row-memory.ts'
 import { containsStringIn } from './string-search.ts'
 
@@ -49,12 +49,12 @@ export function valueLookedUp(document: Sql, path: readonly string[]): Sql {
 
 export const postgresDialect: Dialect = {
   engine: 'postgres',
-  going: trusted('TRUE'),
-  callsGoing: trusted('TRUE'),
-  trialsGoing: trusted('TRUE'),
+  cancellable: rawSql('TRUE'),
+  callsCancellable: rawSql('TRUE'),
+  trialsCancellable: rawSql('TRUE'),
   sortsWholeRows: false,
   stored: (column) => column,
-  noLimit: trusted('ALL'),
+  noLimit: rawSql('ALL'),
   json(column, path) {
     const value = valueAt(column, path)
     const asText = sql`heddle_text(${value})`

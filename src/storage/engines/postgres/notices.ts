@@ -1,6 +1,6 @@
 import pg from 'pg'
 import { newId } from '../../../domain/ids.ts'
-import { type Change, createPile, type Watcher } from '../../changes.ts'
+import { type Change, createChangeCollector, type Watcher } from '../../changes.ts'
 
 const channel = 'heddle_changes'
 /** Changes within this time are sent to other servers in one notice. */
@@ -12,7 +12,7 @@ const againMs = 1_000
  * Behind a pooler, LISTEN may be on another connection than later statements, and no notice arrives. After this long
  * without our own notice, that is detected.
  */
-const deafAfterMs = 5_000
+const noNoticeMs = 5_000
 
 interface Notice {
   from: string
@@ -31,7 +31,7 @@ interface Parts {
 /** Tells other servers on the same database what is written here, and receives the same from them. */
 export function createNotices({ url, connectTimeoutMs, publish, heard }: Parts) {
   const me = newId()
-  const pile = createPile()
+  const pile = createChangeCollector()
   let gathering: NodeJS.Timeout | undefined
   let listening: { stop(): Promise<void> } | undefined
   let stopping: Promise<void> = Promise.resolve()
@@ -78,7 +78,7 @@ export function createNotices({ url, connectTimeoutMs, publish, heard }: Parts) 
     }
     const deaf = () => {
       heard('unknown')
-      timer = setTimeout(deaf, deafAfterMs).unref()
+      timer = setTimeout(deaf, noNoticeMs).unref()
     }
 
     async function open(): Promise<void> {
@@ -104,7 +104,7 @@ export function createNotices({ url, connectTimeoutMs, publish, heard }: Parts) 
         if (isOver) return
         await next.query(`LISTEN ${channel}`)
         heard('unknown')
-        timer = setTimeout(deaf, deafAfterMs).unref()
+        timer = setTimeout(deaf, noNoticeMs).unref()
         await publish(channel, payloadOf(me, []))
       } catch {
         lost(next)

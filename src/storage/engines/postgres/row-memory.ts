@@ -1,6 +1,6 @@
 import type { Dialect, DocumentCondition, JsonReading } from '../../sql/dialect.ts'
 import type { Sorting } from '../../sql/readings.ts'
-import { join, type Sql, sql, trusted } from '../../sql/sql.ts'
+import { join, rawSql, type Sql, sql } from '../../sql/sql.ts'
 
 type ValueIn = (document: Sql, path: readonly string[]) => Sql
 
@@ -23,7 +23,7 @@ function readOnce(dialect: Dialect, valueIn: ValueIn) {
     const key = JSON.stringify([value.text, value.values])
     let one = known.get(key)
     if (one === undefined) {
-      one = { name: trusted(`read_${step}_${known.size}`), value }
+      one = { name: rawSql(`read_${step}_${known.size}`), value }
       known.set(key, one)
     }
     return one.name
@@ -75,7 +75,7 @@ function readOnce(dialect: Dialect, valueIn: ValueIn) {
         )
         if (below === undefined) return sql`SELECT ${join(columns, ', ')} OFFSET 0`
         if (columns.length === 0) return below
-        return sql`SELECT *, ${join(columns, ', ')} FROM (${below}) AS ${trusted(`below_${step}`)} OFFSET 0`
+        return sql`SELECT *, ${join(columns, ', ')} FROM (${below}) AS ${rawSql(`below_${step}`)} OFFSET 0`
       }, undefined) as Sql
     },
   }

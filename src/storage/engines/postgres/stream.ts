@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { acquireInTime, type Slots } from '../../../threads/slots.ts'
+import { acquireWithTimeout, type Slots } from '../../../threads/slots.ts'
 import { bytesOfRow, chunkBytes } from '../chunks.ts'
 import type { Connections } from './connections.ts'
 import type { Answer, Session } from './session.ts'
 import type { Statement } from './statements.ts'
-import { lostOnce, rollBack } from './transaction.ts'
+import { mayReconnect, rollBack } from './transaction.ts'
 
 interface StreamParts {
   connections: Connections
@@ -54,7 +54,7 @@ async function openReading(parts: StreamParts, statement: Statement, signal: Abo
       return reading
     } catch (error) {
       await reading.end()
-      if (!lostOnce(error, attempt)) throw error
+      if (!mayReconnect(error, attempt)) throw error
     }
   }
 }
@@ -71,7 +71,7 @@ interface Reading {
  */
 async function startReading(parts: StreamParts, signal: AbortSignal): Promise<Reading> {
   signal.throwIfAborted()
-  const slot = await acquireInTime(parts.streamSlots, parts.tenant, parts.waitMs, signal)
+  const slot = await acquireWithTimeout(parts.streamSlots, parts.tenant, parts.waitMs, signal)
   let session: Session
   try {
     session = await parts.connections.checkOut(parts.tenant, signal)

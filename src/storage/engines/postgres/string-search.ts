@@ -1,10 +1,10 @@
-import { join, type Sql, sql, trusted } from '../../sql/sql.ts'
+import { join, rawSql, type Sql, sql } from '../../sql/sql.ts'
 import { type StringSearch, searchIn } from '../../sql/string-search.ts'
 
 /** The document is unpacked once per row. */
 export function containsStringIn(column: Sql, search: StringSearch): Sql {
   const position = (text: string) => sql`strpos(document, CAST(${text} AS TEXT))`
-  const found = searchIn(trusted('document'), search, foundExactly(search), position)
+  const found = searchIn(rawSql('document'), search, foundExactly(search), position)
   return sql`(SELECT ${found} FROM (SELECT ${column} || '' AS document OFFSET 0) AS unpacked)`
 }
 

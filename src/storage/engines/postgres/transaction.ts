@@ -38,14 +38,14 @@ export async function runCommand<Input, Output>(
 
 function mayRetry(error: unknown, attempt: number): boolean {
   if (isCollision(error)) return attempt <= mostRetries
-  return lostOnce(error, attempt)
+  return mayReconnect(error, attempt)
 }
 
 /**
  * A connection that died while idle fails only when it is used; trying the next one shows whether the server is
  * unreachable.
  */
-export function lostOnce(error: unknown, attempt: number): boolean {
+export function mayReconnect(error: unknown, attempt: number): boolean {
   return error instanceof ConnectionLost && error.stage === 'before-commit' && attempt === 1
 }
 
@@ -104,15 +104,15 @@ function transactionOn(session: Session, statements: Statements, dialect: Dialec
     all: async <T>(query: Sql) => (await ask(query)).rows as T[],
     get: async <T>(query: Sql) => (await ask(query)).rows[0] as T | undefined,
     run: async (query) => (await ask(query)).rowCount ?? 0,
-    async share(key) {
-      await ask(sql`SELECT pg_advisory_xact_lock_shared(hashtextextended(${key}, ${turnSeed}))`)
+    async lockShared(key) {
+      await ask(sql`SELECT pg_advisory_xact_lock_shared(hashtextextended(${key}, ${lockSeed}))`)
     },
-    async turn(key) {
-      await ask(sql`SELECT pg_advisory_xact_lock(hashtextextended(${key}, ${turnSeed}))`)
+    async lock(key) {
+      await ask(sql`SELECT pg_advisory_xact_lock(hashtextextended(${key}, ${lockSeed}))`)
     },
-    async alone(work) {
+    async tryLock(work) {
       const { rows } = await ask(
-        sql`SELECT pg_try_advisory_xact_lock(hashtextextended(${work}, ${turnSeed})) AS ours`,
+        sql`SELECT pg_try_advisory_xact_lock(hashtextextended(${work}, ${lockSeed})) AS ours`,
       )
       return (rows[0] as { ours: number }).ours === 1
     },
@@ -129,4 +129,4 @@ function transactionOn(session: Session, statements: Statements, dialect: Dialec
 }
 
 /** Keeps our locks apart from the advisory locks of other programs in the same database. */
-const turnSeed = 0x6865_646c
+const lockSeed = 0x6865_646c

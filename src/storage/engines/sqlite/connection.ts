@@ -27,8 +27,12 @@ export interface Connection {
   close(): void
 }
 
-/** `going` is called for each row of a long query; it throws to stop one. */
-export function connect(file: string, access: 'write' | 'read', going: () => void = () => {}): Connection {
+/** `throwIfCancelled` is called for each row of a long query; it throws to stop one. */
+export function connect(
+  file: string,
+  access: 'write' | 'read',
+  throwIfCancelled: () => void = () => {},
+): Connection {
   let handle: Sqlite.Database
   try {
     handle = new Sqlite(file, { timeout: busyTimeoutMs })
@@ -53,12 +57,12 @@ export function connect(file: string, access: 'write' | 'read', going: () => voi
   } catch (error) {
     throw openFailure(file, error)
   }
-  registerFunctions(handle, going)
+  registerFunctions(handle, throwIfCancelled)
   handle.function('heddle_damaged', { deterministic: false, directOnly: true }, () => {
     throw storageFailure('storage_corrupt', new Error('a stored text is not JSON'))
   })
   handle.function('heddle_going', { deterministic: false }, () => {
-    going()
+    throwIfCancelled()
     return 1
   })
 
@@ -113,10 +117,10 @@ export function reclaimPages({ handle }: Connection, pages: number): boolean {
 }
 
 /**
- * Functions that SQLite lacks. The dialect calls these for the rare rows that need them, never for every row. `going`
+ * Functions that SQLite lacks. The dialect calls these for the rare rows that need them, never for every row. `throwIfCancelled`
  * is called while a condition on one row is evaluated; it throws to stop that.
  */
-export function registerFunctions(db: Sqlite.Database, going: () => void): void {
+export function registerFunctions(db: Sqlite.Database, throwIfCancelled: () => void): void {
   const pure = { deterministic: true, directOnly: true }
   const ofText = (call: (text: string) => string | Exact | null) => (text: unknown) =>
     typeof text === 'string' ? call(text) : null
@@ -149,6 +153,6 @@ export function registerFunctions(db: Sqlite.Database, going: () => void): void 
     ofValueAt((json) => Number(isPresent(json))),
   )
 
-  registerRowCondition(db, going)
-  registerStringSearch(db, going)
+  registerRowCondition(db, throwIfCancelled)
+  registerStringSearch(db, throwIfCancelled)
 }

@@ -1,6 +1,6 @@
 import { isListIndex } from '../../../domain/expressions/path.ts'
 import type { Dialect } from '../../sql/dialect.ts'
-import { join, type Sql, sql, trusted } from '../../sql/sql.ts'
+import { join, rawSql, type Sql, sql } from '../../sql/sql.ts'
 import { boundedCondition, boundedSorting } from './row-memory.ts'
 import { containsStringIn } from './string-search.ts'
 
@@ -9,7 +9,7 @@ import { containsStringIn } from './string-search.ts'
  * such a subquery as a coroutine, which costs next to nothing.
  */
 function once(value: Sql, name: string, result: string | Sql): Sql {
-  return sql`(SELECT ${typeof result === 'string' ? trusted(result) : result} FROM (SELECT ${value} AS ${trusted(name)}))`
+  return sql`(SELECT ${typeof result === 'string' ? rawSql(result) : result} FROM (SELECT ${value} AS ${rawSql(name)}))`
 }
 
 /** Text with \u escapes may contain what an SQL text cannot; trailing zeros are cut off only after a whole number. */
@@ -32,7 +32,7 @@ const numberOfToken = `CASE
   ELSE CAST(j AS NUMERIC) END`
 
 /**
- * Both readings (index or key) of every whole-number segment; at most one of them exists. `flawOfPath` bounds how many
+ * Both readings (index or key) of every whole-number segment; at most one of them exists. `invalidPathReason` bounds how many
  * there are.
  */
 function pathsOf(path: readonly string[]): string[] {
@@ -58,16 +58,16 @@ function tokenAt(column: Sql, path: readonly string[]): Sql {
  * The most bytes of a text that is validated before it is shown: 1 MiB takes 2 ms, during which the read of one row
  * blocks all others.
  */
-const mostChecked = trusted(String(4 * 1024 * 1024))
+const mostChecked = rawSql(String(4 * 1024 * 1024))
 
 export const sqliteDialect: Dialect = {
   engine: 'sqlite',
-  going: trusted('heddle_going() = 1'),
+  cancellable: rawSql('heddle_going() = 1'),
   // Every index contains the rowid, so fifteen of sixteen rows skip the call.
-  callsGoing: trusted('((calls.rowid & 15) <> 0 OR heddle_going() = 1)'),
-  trialsGoing: trusted('((trial.rowid & 15) <> 0 OR heddle_going() = 1)'),
+  callsCancellable: rawSql('((calls.rowid & 15) <> 0 OR heddle_going() = 1)'),
+  trialsCancellable: rawSql('((trial.rowid & 15) <> 0 OR heddle_going() = 1)'),
   sortsWholeRows: true,
-  noLimit: trusted('-1'),
+  noLimit: rawSql('-1'),
   json(column, path) {
     const token = tokenAt(column, path)
     return {

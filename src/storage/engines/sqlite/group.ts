@@ -1,6 +1,6 @@
 import { withTexts } from '../../../domain/json/text.ts'
 import type { Change } from '../../changes.ts'
-import { commands, takesBytes } from '../../commands.ts'
+import { commands, commandsWithBytes } from '../../commands.ts'
 import type { Command, Transaction } from '../../transaction.ts'
 import type { Connection } from './connection.ts'
 import { sqliteDialect } from './dialect.ts'
@@ -16,7 +16,7 @@ export interface Job {
    * Runs alone while nothing else waits, repeatedly but not endlessly as long as it returns true. Only for what a power
    * cut may undo, because it would be done again.
    */
-  behind?: true
+  isBackground?: true
 }
 
 /** `changes` is set if the record is being watched. */
@@ -50,7 +50,7 @@ export async function commitGroup(
         const tx = transactionOn(connection, isWatched ? changes : undefined)
         const value = await command(
           tx,
-          (takesBytes.has(job.name) ? job.input : withTexts(job.input)) as never,
+          (commandsWithBytes.has(job.name) ? job.input : withTexts(job.input)) as never,
         )
         handle.exec('RELEASE job')
         results.push({ id: job.id, value, ...(changes.length > 0 && { changes }) })
@@ -80,10 +80,10 @@ function transactionOn(connection: Connection, changes: Change[] | undefined): T
     all: async (query) => connection.all(query),
     get: async (query) => connection.get(query),
     run: async (query) => connection.run(query),
-    turn: async () => {},
-    share: async () => {},
+    lock: async () => {},
+    lockShared: async () => {},
     // The file has only one writer at a time.
-    alone: async () => true,
+    tryLock: async () => true,
     changed: (change) => void changes?.push(change),
   }
 }

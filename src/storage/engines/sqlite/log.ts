@@ -17,13 +17,16 @@ interface LogBounds {
   large: number
 }
 
-const usual: LogBounds = { long: 500, large: 8_000 }
+const defaultBounds: LogBounds = { long: 500, large: 8_000 }
 
 /**
  * Called by the writer after each group. Replaces `wal_autocheckpoint`, which counts the whole log and waits for what
  * has just been written. Returns whether the thread should empty the log. Checking takes some microseconds.
  */
-export function createLogLook(handle: SqliteHandle, { long, large }: LogBounds = usual): () => boolean {
+export function createLogCheck(
+  handle: SqliteHandle,
+  { long, large }: LogBounds = defaultBounds,
+): () => boolean {
   handle.pragma('wal_autocheckpoint = 0')
   /** A reader can keep the log from starting over; it is tried again once the log has grown. */
   let from = large
@@ -36,14 +39,14 @@ export function createLogLook(handle: SqliteHandle, { long, large }: LogBounds =
     const isLong = waiting >= long
     if (log >= from && waiting > 0 && (!isLong || waiting >= large)) {
       from = log + long
-      takeOver(handle)
+      copyLog(handle)
     }
     return isLong
   }
 }
 
 /** A failure here also shows in the next write; nothing that was answered is lost. */
-function takeOver(handle: SqliteHandle): void {
+function copyLog(handle: SqliteHandle): void {
   try {
     handle.pragma('wal_checkpoint(PASSIVE)')
   } catch (error) {

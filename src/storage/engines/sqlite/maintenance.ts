@@ -14,7 +14,7 @@ export function backupSqlite(file: string, copy: string): void {
       handle.prepare('VACUUM INTO ?').run(copy)
     } catch (error) {
       if (fresh) rmSync(copy, { force: true })
-      throw aboutCopy(error)
+      throw isErrorOfCopy(error)
         ? openFailure(copy, error, 'Name a file in a folder that can be written.')
         : error
     }
@@ -22,7 +22,7 @@ export function backupSqlite(file: string, copy: string): void {
 }
 
 /** If something is damaged or locked, it is the record; if it cannot be opened or written, it is the copy. */
-function aboutCopy(error: unknown): boolean {
+function isErrorOfCopy(error: unknown): boolean {
   return error instanceof SqliteError && !/^SQLITE_(CORRUPT|NOTADB|BUSY|LOCKED)/.test(error.code)
 }
 

@@ -18,7 +18,7 @@ import type { Job } from './group.ts'
 import { createLogEmptying } from './log.ts'
 import { migrateSqlite, refuseMissing, refuseUnsuitable } from './migrate.ts'
 import { lossOf, openedFiles, refuseLost } from './opened-files.ts'
-import { lookForOthers } from './other-writers.ts'
+import { detectOtherWriters } from './other-writers.ts'
 import { createPoolReader } from './pool-reader.ts'
 import { createReaderPool } from './reader-pool.ts'
 import {
@@ -55,7 +55,7 @@ const itemsAtOnce = 64
 const emptyingRestMs = 10_000
 
 /** How often reads check whether the files still exist. */
-const lookMs = 250
+const checkIntervalMs = 250
 
 export async function openSqlite(options: SqliteOptions): Promise<Database> {
   const { file, queryTimeoutMs = 60_000, groupLimit = defaultGroupLimit } = options
@@ -90,12 +90,12 @@ export async function openSqlite(options: SqliteOptions): Promise<Database> {
     look()
     if (!lost && !closing) emptyLog()
   })
-  const others = lookForOthers(writer.version, () => watchers.tell('unknown'))
+  const others = detectOtherWriters(writer.version, () => watchers.tell('unknown'))
   let closing: Promise<void> | undefined
 
   function stillOpen() {
     if (closing) throw refuse('stopping')
-    if (performance.now() - looked > lookMs) look()
+    if (performance.now() - looked > checkIntervalMs) look()
     if (lost) throw lost
     return reads
   }
@@ -125,7 +125,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Database> {
     all: async (query) => stillOpen().all(query),
     get: async (query) => stillOpen().get(query),
     write: (name, input, tenant = '') => told(failedWrites.noted(writer.write(name, input, tenant))),
-    writeBehind: (name, input) => told(writer.writeBehind(name, input)),
+    writeInBackground: (name, input) => told(writer.writeInBackground(name, input)),
     async *stream<T>(...[query, options]: Parameters<Database['stream']>) {
       stillOpen()
       for await (const rows of readerPool.stream<T>(query, options)) {
@@ -302,8 +302,8 @@ function startWriter(data: WriterThreadData, changed: Watcher, emptyLog: () => v
       answer.then(settled, settled)
       return answer
     },
-    writeBehind: (name: string, input: unknown) =>
-      answered<boolean>((id) => post({ jobs: [{ id, name, input, behind: true }] })),
+    writeInBackground: (name: string, input: unknown) =>
+      answered<boolean>((id) => post({ jobs: [{ id, name, input, isBackground: true }] })),
     watch(watched: boolean): void {
       if (ending === undefined) thread.postMessage({ watched } satisfies WriterMessage)
     },

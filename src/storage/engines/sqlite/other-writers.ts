@@ -1,11 +1,11 @@
 /** How often to check for writes by other processes; a check takes 10 µs. */
-const lookMs = 250
+const checkIntervalMs = 250
 
 /**
  * Detects that another process has written to the same file. `version` is read on the connection that writes here, so
  * that our own writes do not change it.
  */
-export function lookForOthers(version: () => Promise<number>, found: () => void) {
+export function detectOtherWriters(version: () => Promise<number>, found: () => void) {
   let timer: NodeJS.Timeout | undefined
   return {
     look(isWatched: boolean): void {
@@ -23,7 +23,7 @@ export function lookForOthers(version: () => Promise<number>, found: () => void)
             before = now ?? before
             next()
           },
-          before === undefined ? 0 : lookMs,
+          before === undefined ? 0 : checkIntervalMs,
         )
         timer = own.unref()
       }

@@ -1,7 +1,7 @@
 import { dirname } from 'node:path'
 import { abandon } from '../../../domain/abandoning.ts'
 import { refuse } from '../../../domain/refusals.ts'
-import { acquireInTime, createSlots } from '../../../threads/slots.ts'
+import { acquireWithTimeout, createSlots } from '../../../threads/slots.ts'
 import type { Sql } from '../../sql/sql.ts'
 import type { StreamOptions } from '../../transaction.ts'
 import { createUnreadAnswers } from '../unread-answers.ts'
@@ -36,7 +36,7 @@ export function createReaderPool(file: string, { limitMs, waitMs }: ReaderPoolOp
   const answer = createUnreadAnswers({ folder: dirname(file), waitMs, isContended: () => slots.waiting > 0 })
 
   async function* read<T>(query: Sql, { signal, tenant = '', rows = defaultRows }: StreamOptions) {
-    const slot = await acquireInTime(slots, tenant, waitMs, signal)
+    const slot = await acquireWithTimeout(slots, tenant, waitMs, signal)
     const reader = readers[slot] as PoolReader
     reader.acquire()
     const stop = () => reader.stop()

@@ -1,7 +1,7 @@
 import { workerData } from 'node:worker_threads'
 import { refuse } from '../../../domain/refusals.ts'
-import { giveWay } from '../../../threads/priority.ts'
-import { ownPort } from '../../../threads/thread.ts'
+import { lowerThreadPriority } from '../../../threads/priority.ts'
+import { portToParent } from '../../../threads/thread.ts'
 import { Sql, type SqlValue } from '../../sql/sql.ts'
 import { bytesOfRow, chunkBytes } from '../chunks.ts'
 import { type Connection, connect } from './connection.ts'
@@ -49,7 +49,7 @@ export const readerThread = import.meta.url
 
 /** What the thread runs: one query at a time. */
 export function serve(): void {
-  const port = ownPort()
+  const port = portToParent()
   const { file, left } = workerData as ReaderThreadData
   const leftCells = new Int32Array(left)
   let connection: Connection | undefined
@@ -57,7 +57,7 @@ export function serve(): void {
   let givesWay = false
 
   function giveWayOnce(): void {
-    if (!givesWay) giveWay()
+    if (!givesWay) lowerThreadPriority()
     givesWay = true
   }
 

@@ -1,7 +1,7 @@
 import type { Database } from 'better-sqlite3'
 import { evaluate, type FieldValue } from '../../../domain/expressions/evaluate.ts'
 import type { Expression } from '../../../domain/expressions/expression.ts'
-import { jsonField, type Room } from '../../../domain/expressions/json-field.ts'
+import { type CacheSpace, jsonField } from '../../../domain/expressions/json-field.ts'
 import { exact, parseNumber } from '../../../domain/expressions/numbers.ts'
 import { refuse } from '../../../domain/refusals.ts'
 import type { FieldReading } from '../../sql/readings.ts'
@@ -62,7 +62,7 @@ type Argument = string | bigint | number | null
  * Evaluates a condition on one row in memory, for rows with large documents. Each value is looked up once, the cached
  * values are bounded, and the query can be stopped between two comparisons.
  */
-export function registerRowCondition(db: Database, going: () => void): void {
+export function registerRowCondition(db: Database, throwIfCancelled: () => void): void {
   let last: { text: string; condition: RowCondition } | undefined
 
   function conditionOf(text: string): RowCondition {
@@ -74,10 +74,10 @@ export function registerRowCondition(db: Database, going: () => void): void {
   db.function('heddle_condition', options, (text: unknown, ...row: unknown[]) => {
     const { expression, fields } = conditionOf(text as string)
     boundRow(row)
-    const room: Room = { left: keptCharacters }
+    const room: CacheSpace = { left: keptCharacters }
     const values = new Map<string, FieldValue>()
     const holds = evaluate(expression, (name) => {
-      going()
+      throwIfCancelled()
       let value = values.get(name)
       if (value === undefined) {
         const field = fields.get(name) as ConditionField
@@ -97,7 +97,7 @@ function boundRow(row: readonly unknown[]): void {
   throw refuse('row_too_large', { given: characters, limit: mostCharacters })
 }
 
-function fieldOf({ kind, path, countsTruth }: ConditionField, value: Argument, room: Room): FieldValue {
+function fieldOf({ kind, path, countsTruth }: ConditionField, value: Argument, room: CacheSpace): FieldValue {
   switch (kind) {
     case 'json':
       return { ...jsonField(value as string | null, path, room), countsTruth }

@@ -1,6 +1,6 @@
 import type { Dialect, DocumentCondition, JsonReading } from '../../sql/dialect.ts'
 import type { FieldReading, Sorting } from '../../sql/readings.ts'
-import { join, nothing, type Sql, sql, trusted } from '../../sql/sql.ts'
+import { emptySql, join, rawSql, type Sql, sql } from '../../sql/sql.ts'
 import { type ConditionField, writeCondition } from './row-condition.ts'
 
 /**
@@ -79,13 +79,13 @@ export function boundedSorting(
     if (most !== undefined) return reading
     const way = JSON.stringify(path)
     const either = (here: Sql, inMemory: string) =>
-      sql`(CASE WHEN octet_length(${column}) > ${trusted(String(atOnce))}
-        THEN ${trusted(inMemory)}(${column}, ${way}) ELSE ${here} END)`
+      sql`(CASE WHEN octet_length(${column}) > ${rawSql(String(atOnce))}
+        THEN ${rawSql(inMemory)}(${column}, ${way}) ELSE ${here} END)`
     return {
       text: either(reading.text, 'heddle_text_at'),
       number: either(reading.number, 'heddle_number_at'),
       exists: either(reading.exists, 'heddle_exists_at'),
     }
   }
-  return { order: compile({ ...dialect, json: bounded }), source: nothing }
+  return { order: compile({ ...dialect, json: bounded }), source: emptySql }
 }

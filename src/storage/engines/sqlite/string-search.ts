@@ -14,7 +14,7 @@ type Texts = Pick<StringSearch, 'whole' | 'starts'>
 /** Strings between two checks whether the query is still wanted. */
 const stringsAtOnce = 4_096
 
-export function registerStringSearch(db: Database, going: () => void): void {
+export function registerStringSearch(db: Database, throwIfCancelled: () => void): void {
   let last: { text: string; isFound: (content: string) => boolean } | undefined
 
   function matcherFor(text: string): (content: string) => boolean {
@@ -30,7 +30,7 @@ export function registerStringSearch(db: Database, going: () => void): void {
       const isFound = matcherFor(text as string)
       let count = 0
       for (let at = json.indexOf('"'); at !== -1; ) {
-        if (++count % stringsAtOnce === 0) going()
+        if (++count % stringsAtOnce === 0) throwIfCancelled()
         const end = stringEnd(json, at)
         if (isFound(json.slice(at + 1, end - 1))) return 1
         at = json.indexOf('"', end)

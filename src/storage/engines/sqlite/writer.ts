@@ -1,13 +1,13 @@
 import { receiveMessageOnPort, workerData } from 'node:worker_threads'
 import { SqliteError } from 'better-sqlite3'
 import { createFairQueue } from '../../../threads/fair-queue.ts'
-import { ownPort } from '../../../threads/thread.ts'
+import { portToParent } from '../../../threads/thread.ts'
 import type { Change } from '../../changes.ts'
-import { divisible, undoable } from '../../commands.ts'
+import { divisibleCommands, unflushedCommands } from '../../commands.ts'
 import { type Connection, connect, reclaimPages } from './connection.ts'
 import { describeFailure, type JobFailure, partlyStored } from './failures.ts'
 import { commitGroup, type Job, type JobResult } from './group.ts'
-import { createLogLook } from './log.ts'
+import { createLogCheck } from './log.ts'
 import { type FileLoss, lossOf, type OpenedFiles, refuseLost } from './opened-files.ts'
 import { createWritingTenants, type Spent } from './writing-tenants.ts'
 
@@ -28,10 +28,10 @@ const groupBytes = 256 * 1024
 const partLength = 64
 
 /** While several tenants write, background work rests for this many times as long as it took. */
-const behindRests = 3
+const backgroundRestFactor = 3
 
 /** The most runs of a background job before its caller gets an answer. */
-const runsBehind = 64
+const backgroundRuns = 64
 
 interface Divided {
   tenant: string
@@ -87,8 +87,8 @@ export function createWriter(
     perTenant: Number.POSITIVE_INFINITY,
     total: Number.POSITIVE_INFINITY,
   })
-  const behind: { job: Job; runs: number }[] = []
-  let behindUntil = 0
+  const background: { job: Job; runs: number }[] = []
+  let backgroundRestsUntil = 0
   /** The remaining items of lists that are partly written, by job id. */
   const divided = new Map<number, Divided>()
   const tenants = createWritingTenants(now)
@@ -101,7 +101,7 @@ export function createWriter(
 
   function take(jobs: readonly Job[]): void {
     for (const job of jobs) {
-      if (job.behind) behind.push({ job, runs: 0 })
+      if (job.isBackground) background.push({ job, runs: 0 })
       else waiting.add(job.tenant ?? '', job)
     }
   }
@@ -113,7 +113,8 @@ export function createWriter(
    * disk.
    */
   const isUndoable = (tenant: string, { name, input }: Job) =>
-    undoable.has(name) || (divisible.has(name) && itemsOf(input) > partLength && isShared(tenant))
+    unflushedCommands.has(name) ||
+    (divisibleCommands.has(name) && itemsOf(input) > partLength && isShared(tenant))
 
   /** The first part of a list. The rest is put back ahead of the tenant's other jobs. */
   function partOf({ tenant, job }: Taken): Job {
@@ -140,7 +141,7 @@ export function createWriter(
     for (let jobs = 1; next !== undefined; jobs++) {
       const { tenant } = next
       const began = now()
-      const isPart = isSoon && !undoable.has(next.job.name)
+      const isPart = isSoon && !unflushedCommands.has(next.job.name)
       const job = isPart ? partOf(next) : next.job
       if (isPart) parts.add(job.id)
       const own = bytesOf(job.input)
@@ -183,8 +184,8 @@ export function createWriter(
         const answers = results.flatMap((result) => answerOf(result, isSoon))
         if (answers.length > 0) deliver(answers)
         options.committed?.()
-      } else if (behind.length > 0 && now() >= behindUntil) await runBehind()
-      else if (waiting.size > 0 || behind.length > 0) await nextRested()
+      } else if (background.length > 0 && now() >= backgroundRestsUntil) await runBackground()
+      else if (waiting.size > 0 || background.length > 0) await nextRested()
       else return
     }
   }
@@ -210,7 +211,7 @@ export function createWriter(
 
   /** All tenants that wait are resting: sleep until the first has rested, or another tenant writes. */
   function nextRested(): Promise<void> {
-    let ms = behind.length > 0 ? behindUntil - now() : Number.POSITIVE_INFINITY
+    let ms = background.length > 0 ? backgroundRestsUntil - now() : Number.POSITIVE_INFINITY
     waiting.take((tenant) => {
       ms = Math.min(ms, tenants.restMs(tenant))
       return false
@@ -241,21 +242,21 @@ export function createWriter(
     return commit(jobs).finally(() => connection.handle.pragma('synchronous = FULL'))
   }
 
-  async function runBehind(): Promise<void> {
-    const [first] = behind as [(typeof behind)[number]]
+  async function runBackground(): Promise<void> {
+    const [first] = background as [(typeof background)[number]]
     const since = now()
     const results = await commitSoon([first.job])
-    if (tenants.areSeveral) behindUntil = now() + behindRests * (now() - since)
+    if (tenants.areSeveral) backgroundRestsUntil = now() + backgroundRestFactor * (now() - since)
     const hasMore = results.some((result) => 'value' in result && result.value === true)
-    if (hasMore && ++first.runs < runsBehind) return
-    behind.shift()
+    if (hasMore && ++first.runs < backgroundRuns) return
+    background.shift()
     deliver(results)
   }
 
   function start(): void {
     running ??= drain().finally(() => {
       running = undefined
-      if (waiting.size > 0 || behind.length > 0) start()
+      if (waiting.size > 0 || background.length > 0) start()
     })
   }
 
@@ -323,7 +324,7 @@ export const writerThread = import.meta.url
 
 /** What the thread runs. */
 export function serve(): void {
-  const port = ownPort()
+  const port = portToParent()
   const { file, opened, groupLimit } = workerData as WriterThreadData
   const connection = connect(file, 'write')
   let state: 'open' | 'closing' | 'closed' = 'open'
@@ -364,7 +365,7 @@ export function serve(): void {
   }
 
   const loss = () => lossOf(file, opened)
-  const isLogLong = createLogLook(connection.handle)
+  const isLogLong = createLogCheck(connection.handle)
   const writer = createWriter(connection, (results) => port.postMessage(results), {
     groupLimit,
     collect,

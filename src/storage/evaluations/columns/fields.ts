@@ -5,11 +5,11 @@ import { isListIndex } from '../../../domain/expressions/path.ts'
 import { type ResultField, resultField } from '../result-fields.ts'
 import { slotOf } from '../scores.ts'
 import { type EvaluationShape, emptyShape, noShape } from '../shapes.ts'
-import type { KeptHeader } from './gather.ts'
-import type { KeptEvaluation, Part } from './parts.ts'
+import type { StoredHeader } from './gather.ts'
+import type { Part, StoredEvaluation } from './parts.ts'
 
 /** Undefined for fields that no column holds: the output of models, and all but the short members of rows. */
-export function keptField(field: string): ResultField | undefined {
+export function columnField(field: string): ResultField | undefined {
   const known = resultField(field)
   if (known?.document === 'scores') return known.path.some(isListIndex) ? undefined : known
   return known?.document === 'inputs' && known.path.length === 1 ? known : undefined
@@ -17,7 +17,7 @@ export function keptField(field: string): ResultField | undefined {
 
 /** The slot of the score for each shape; undefined if some trials have no shape. */
 function slotsOf(
-  { shapes: own }: KeptHeader,
+  { shapes: own }: StoredHeader,
   path: readonly string[],
   shapes: readonly EvaluationShape[],
 ): Map<number, number> | undefined {
@@ -35,7 +35,7 @@ function slotsOf(
 
 /** The columns of an evaluation that contain a score. */
 export function scoreColumns(
-  header: KeptHeader,
+  header: StoredHeader,
   path: readonly string[],
   shapes: readonly EvaluationShape[],
 ): string[] | undefined {
@@ -69,12 +69,12 @@ export function scoreOf(
   return { rows, numbers }
 }
 
-function inputAt({ inputs }: KeptHeader, key: string): number {
+function inputAt({ inputs }: StoredHeader, key: string): number {
   return inputs.findIndex((input) => input.key === key)
 }
 
 /** Whether all evaluations agree about the same rows, so that one can stand for all. */
-function isShared(of: readonly KeptEvaluation[], key: string): boolean {
+function isShared(of: readonly StoredEvaluation[], key: string): boolean {
   const [first] = of
   return of.every(
     ({ set, header }) =>
@@ -85,7 +85,7 @@ function isShared(of: readonly KeptEvaluation[], key: string): boolean {
 
 /** For each of these evaluations, the columns that contain a member of the rows; undefined if it is not stored. */
 export function inputColumns(
-  of: readonly KeptEvaluation[],
+  of: readonly StoredEvaluation[],
   key: string,
   needsTexts: boolean,
 ): string[][] | undefined {

@@ -5,14 +5,14 @@ import {
 } from '../../../domain/evaluations/columns/gathering.ts'
 import { slotCount } from '../../../domain/evaluations/shape.ts'
 import { createYieldToLoop } from '../../../domain/yielding.ts'
-import { sql, trusted } from '../../sql/sql.ts'
+import { rawSql, sql } from '../../sql/sql.ts'
 import type { LongReader, Reader } from '../../transaction.ts'
 
 /** The name of the column that describes the others. */
 export const headerName = 'header'
 
 /** What is stored for an evaluation as a whole: its columns, and what lists of evaluations show. */
-export interface KeptHeader extends ColumnsHeader {
+export interface StoredHeader extends ColumnsHeader {
   latency: number | null
   tokens: number | null
 }
@@ -30,7 +30,7 @@ export interface VersionedEvaluation {
  * Some evaluations whose stored columns are missing or out of date. Evaluations with so few rows that everything is
  * fast need none.
  */
-export function findUnkept(
+export function findUnstored(
   db: Reader,
   limit: number,
 ): Promise<(VersionedEvaluation & { row_count: number })[]> {
@@ -42,7 +42,7 @@ export function findUnkept(
 }
 
 const slotNames = Array.from({ length: slotCount }, (_, slot) => `v${slot}` as const)
-const slots = trusted(slotNames.join(', '))
+const slots = rawSql(slotNames.join(', '))
 
 interface TrialLine extends Record<`v${number}`, number | string | null> {
   row_digest: string
@@ -65,7 +65,7 @@ export async function gatherColumns(
   let trials = 0
   const lines = db.stream<TrialLine>(
     sql`SELECT row_digest, row_kind, brief, failed, shape, ${slots} FROM eval_trials AS trial
-        WHERE project_id = ${project} AND evaluation_id = ${evaluation} AND ${db.dialect.trialsGoing}
+        WHERE project_id = ${project} AND evaluation_id = ${evaluation} AND ${db.dialect.trialsCancellable}
         ORDER BY row_digest, started_at, trial_id`,
     { signal, rows: 200 },
   )

@@ -4,16 +4,16 @@ import { joinRows } from '../../../domain/evaluations/columns/rows.ts'
 import type { YieldToLoop } from '../../../domain/yielding.ts'
 import type { LongReader } from '../../transaction.ts'
 import type { RowSet } from '../row-sets.ts'
-import type { KeptHeader } from './gather.ts'
+import type { StoredHeader } from './gather.ts'
 import { placeColumns, readColumns } from './reading.ts'
 
-export interface KeptEvaluation {
+export interface StoredEvaluation {
   set: RowSet
-  header: KeptHeader
+  header: StoredHeader
 }
 
 /** One of several evaluations that are read together, with the requested columns. */
-export interface Part extends KeptEvaluation {
+export interface Part extends StoredEvaluation {
   /** The index of each of its rows among the rows of all. */
   places: Int32Array
   /** The same for each trial. */
@@ -31,7 +31,7 @@ export interface JoinedParts {
 export async function joinParts(
   db: LongReader,
   project: string,
-  asked: readonly (KeptEvaluation & { names: readonly string[] })[],
+  asked: readonly (StoredEvaluation & { names: readonly string[] })[],
   signal: AbortSignal,
   yieldToLoop: YieldToLoop,
 ): Promise<JoinedParts | undefined> {

@@ -3,11 +3,11 @@ import { storageFailure } from '../../failures.ts'
 import { listOf, sql } from '../../sql/sql.ts'
 import { allRows, type LongReader, type Reader } from '../../transaction.ts'
 import type { RowSet } from '../row-sets.ts'
-import { headerName, type KeptHeader } from './gather.ts'
+import { headerName, type StoredHeader } from './gather.ts'
 
-function headerOf(bytes: Uint8Array): KeptHeader {
+function headerOf(bytes: Uint8Array): StoredHeader {
   try {
-    return JSON.parse(new TextDecoder().decode(bytes)) as KeptHeader
+    return JSON.parse(new TextDecoder().decode(bytes)) as StoredHeader
   } catch (error) {
     throw storageFailure('storage_corrupt', error)
   }
@@ -18,7 +18,7 @@ export async function readHeaders(
   db: Reader,
   project: string,
   sets: readonly RowSet[],
-): Promise<Map<string, KeptHeader>> {
+): Promise<Map<string, StoredHeader>> {
   const fresh = new Map(
     sets.filter(({ version, kept_as }) => kept_as === version).map((set) => [set.evaluation_id, set.version]),
   )
@@ -72,7 +72,7 @@ export async function readColumns(
 }
 
 /** The columns that give the row and the shape of each trial. */
-export function placeColumns({ trials, rows, shapes }: KeptHeader): string[] {
+export function placeColumns({ trials, rows, shapes }: StoredHeader): string[] {
   return [
     ...(trials === rows ? [] : [columnNames.places]),
     ...(shapes.length > 1 ? [columnNames.shapes] : []),
@@ -85,7 +85,7 @@ export async function readKept(
   project: string,
   { evaluation_id, version }: RowSet,
   signal: AbortSignal,
-): Promise<{ header: KeptHeader; columns: Map<string, Uint8Array> } | undefined> {
+): Promise<{ header: StoredHeader; columns: Map<string, Uint8Array> } | undefined> {
   const rows = await allRows<{ name: string; bytes: Uint8Array }>(
     db,
     sql`SELECT name, bytes FROM eval_columns

@@ -16,9 +16,9 @@ import type { ResultsSort } from '../result-order.ts'
 import type { RowSet } from '../row-sets.ts'
 import type { ScoreReader } from '../score-views.ts'
 import type { EvaluationShape } from '../shapes.ts'
-import { inputColumns, inputOf, keptField, scoreColumns, scoreOf } from './fields.ts'
-import type { KeptHeader } from './gather.ts'
-import { type JoinedParts, joinParts, type KeptEvaluation, type Part } from './parts.ts'
+import { columnField, inputColumns, inputOf, scoreColumns, scoreOf } from './fields.ts'
+import type { StoredHeader } from './gather.ts'
+import { type JoinedParts, joinParts, type Part, type StoredEvaluation } from './parts.ts'
 import { readColumns } from './reading.ts'
 import { scoresOfColumns } from './scores.ts'
 import { addUp, type ColumnSums } from './sums.ts'
@@ -37,7 +37,7 @@ interface ColumnSources {
   }
   /** Of the evaluations that have trials. */
   sets: readonly RowSet[]
-  headers: ReadonlyMap<string, KeptHeader>
+  headers: ReadonlyMap<string, StoredHeader>
   shapes: readonly EvaluationShape[]
   signal: AbortSignal
 }
@@ -55,20 +55,20 @@ interface OrderedRows {
  */
 export function planColumns({ db, view, sets, headers, shapes, signal }: ColumnSources) {
   const { project, evaluations, filters, sort } = view
-  const of = sets.flatMap((set): KeptEvaluation[] => {
+  const of = sets.flatMap((set): StoredEvaluation[] => {
     const header = headers.get(set.evaluation_id)
     return header === undefined ? [] : [{ set, header }]
   })
   const trials = of.reduce((sum, { header }) => sum + header.trials, 0)
   if (of.length === 0 || of.length < sets.length || trials > mostTrials) return undefined
   const yieldToLoop = createYieldToLoop(signal)
-  const inScope = <T extends KeptEvaluation>(some: readonly T[], evaluation: string | null) =>
+  const inScope = <T extends StoredEvaluation>(some: readonly T[], evaluation: string | null) =>
     some.filter(({ set }) => evaluation === null || set.evaluation_id === evaluation)
 
   const names = of.map(() => new Set<string>())
   /** Returns whether the columns contain a field of the evaluations in this scope. */
   function asks(field: string, evaluation: string | null, needsTexts: boolean): boolean {
-    const known = keptField(field)
+    const known = columnField(field)
     if (known === undefined) return false
     const scope = inScope(of, evaluation)
     const found =
@@ -77,7 +77,7 @@ export function planColumns({ db, view, sets, headers, shapes, signal }: ColumnS
         : (inputColumns(scope, known.path[0] as string, needsTexts) ?? [undefined])
     for (const [i, own] of found.entries()) {
       if (own === undefined) return false
-      for (const name of own) names[of.indexOf(scope[i] as KeptEvaluation)]?.add(name)
+      for (const name of own) names[of.indexOf(scope[i] as StoredEvaluation)]?.add(name)
     }
     return true
   }
@@ -129,7 +129,7 @@ export function planColumns({ db, view, sets, headers, shapes, signal }: ColumnS
         const known = new Map(
           fieldsOf(query).map((field) => [
             field,
-            scoreOf(part, keptField(field)?.path ?? [], shapes).numbers,
+            scoreOf(part, columnField(field)?.path ?? [], shapes).numbers,
           ]),
         )
         const holds = conditionOnNumbers(query, { of: (field) => known.get(field), countTruths: true })
@@ -144,7 +144,7 @@ export function planColumns({ db, view, sets, headers, shapes, signal }: ColumnS
     }
     const inputs = new Map<string, NonNullable<ReturnType<typeof inputOf>>>()
     for (const field of fieldsOf(query)) {
-      const input = inputOf(parts, keptField(field)?.path[0] ?? '', rowCount)
+      const input = inputOf(parts, columnField(field)?.path[0] ?? '', rowCount)
       if (input === undefined) return undefined
       inputs.set(field, input)
     }
@@ -203,8 +203,8 @@ export function planColumns({ db, view, sets, headers, shapes, signal }: ColumnS
   function keysOf({ parts, digests }: Found): SortKey[] | undefined {
     const keys: SortKey[] = []
     for (const { field, direction, evaluation, mode } of sort) {
-      const path = keptField(field)?.path ?? []
-      if (keptField(field)?.document === 'inputs') {
+      const path = columnField(field)?.path ?? []
+      if (columnField(field)?.document === 'inputs') {
         const input = inputOf(inScope(parts, evaluation), path[0] as string, digests.length)
         if (input === undefined) return undefined
         const texts = input.tokens?.map((token) => (token === '' ? '' : textOfJson(token)))
@@ -247,7 +247,7 @@ export function planColumns({ db, view, sets, headers, shapes, signal }: ColumnS
     /** The score that the rows are sorted by. */
     async scores(intersect: boolean): Promise<ScoreReader | undefined> {
       const view = canSort ? await found(intersect) : undefined
-      const path = keptField(sort[0]?.field ?? '')?.path
+      const path = columnField(sort[0]?.field ?? '')?.path
       if (view === undefined || path === undefined) return undefined
       const marks = marksOf(view)
       const names = new Set([columnNames.failed])
@@ -317,7 +317,7 @@ type FilterKind = 'scores' | 'numbers' | 'values'
 
 /** What a filter is about; undefined if it involves more than the columns contain. */
 function kindOf(query: Expression): FilterKind | undefined {
-  const documents = new Set(fieldsOf(query).map((field) => keptField(field)?.document))
+  const documents = new Set(fieldsOf(query).map((field) => columnField(field)?.document))
   const [document, ...others] = documents
   if (document === undefined || others.length > 0) return undefined
   const none = new Float64Array()

@@ -1,7 +1,7 @@
 import { isStep, projectId } from '../domain/fields.ts'
 import { CommandError, exitCodes, onlyArgument } from './command.ts'
 
-export function nameGiven(words: readonly string[]): string {
+export function userNameArgument(words: readonly string[]): string {
   const name = onlyArgument(words, 'one user name')
   if (!/^[\w.@-]{1,64}$/.test(name) || isStep(name) || name === 'api') {
     throw new CommandError(
@@ -12,7 +12,7 @@ export function nameGiven(words: readonly string[]): string {
   return name
 }
 
-export function projectGiven(what: string, given: string): string {
+export function projectArgument(what: string, given: string): string {
   if (projectId.safeParse(given).success) return given
   throw new CommandError(
     `${what}: given ${JSON.stringify(given)}; accepted: <entity>/<project>, with spaces only within the name of the project.`,

@@ -5,7 +5,7 @@ import type { Caller } from '../../domain/callers.ts'
 import { plainText, projectId, traceId } from '../../domain/fields.ts'
 import { callIdPattern, isCompletionId } from '../../domain/ids.ts'
 import { refuse } from '../../domain/refusals.ts'
-import type { Place } from './answer.ts'
+import type { RecordingTarget } from './answer.ts'
 
 export const projectHeader = 'x-heddle-project'
 export const parentHeader = 'x-heddle-parent'
@@ -17,7 +17,7 @@ const thread = plainText(512).min(1)
 const parentName = plainText(1024).refine((name) => callIdPattern.test(name) || isCompletionId(name))
 
 /** Where the headers of a request put its call. They are checked even if nothing is recorded. */
-export function placeOf(caller: Caller, headers: IncomingHttpHeaders): Place {
+export function recordingTarget(caller: Caller, headers: IncomingHttpHeaders): RecordingTarget {
   const given = <Type extends z.ZodType<string>>(name: string, type: Type, accepted: string) => {
     const text = textOf(headers[name])
     if (text === undefined || type.safeParse(text).success) return text

@@ -26,8 +26,8 @@ export function startIndexing(db: Database, isOn: boolean, failed: (error: unkno
       let hasMore = !isOn || (await hasUnread(db))
       while (hasMore && !signal.aborted) {
         hasMore = await (isOn
-          ? db.writeBehind('indexCalls', atOnce)
-          : db.writeBehind('dropSearch', droppedAtOnce))
+          ? db.writeInBackground('indexCalls', atOnce)
+          : db.writeInBackground('dropSearch', droppedAtOnce))
       }
       return isOn ? idleMs : 60 * idleMs
     },

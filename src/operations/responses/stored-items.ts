@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { membersOf } from '../../domain/json/scan.ts'
 import { Refusal } from '../../domain/refusals.ts'
 import { inSteps, type YieldToLoop } from '../../domain/yielding.ts'
-import type { Said } from '../../storage/answers/responses.ts'
+import type { ResponseContent } from '../../storage/answers/responses.ts'
 import { itemsOf, type Sources } from './input.ts'
 import type { Item } from './items.ts'
 import { InputItem } from './items-contract.ts'
@@ -22,7 +22,7 @@ interface Read<Items> {
 }
 
 export async function inputOf(
-  { id, project_id, asked, referred }: Said,
+  { id, project_id, asked, referred }: ResponseContent,
   unseal: Unseal,
   yieldToLoop?: YieldToLoop,
 ): Promise<Read<Item[]> | undefined> {
@@ -49,7 +49,7 @@ export async function inputOf(
 }
 
 export async function outputOf(
-  { answer }: Said,
+  { answer }: ResponseContent,
   yieldToLoop?: YieldToLoop,
 ): Promise<Read<OutputItem[]> | undefined> {
   const text = memberOf(answer, 'output')

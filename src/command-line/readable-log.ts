@@ -7,7 +7,7 @@ const hidden = ['pid', 'hostname', 'reqId', 'user', 'req', 'res', 'responseTime'
 const warning = 40
 
 /** `04:19:02 INFO: POST /call/start 200, 9 ms (alice)`, followed by any further fields. */
-export function linesToRead() {
+export function createReadableLog() {
   return PinoPretty({
     sync: true,
     singleLine: true,

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fastify from 'fastify'
-import { createTurns, takeTurns } from '../../src/http/turns.ts'
+import { createTenantTurns, takeTurnsByTenant } from '../../src/http/tenant-turns.ts'
 
 const nextTurn = () => new Promise((resolve) => setImmediate(resolve))
 
 /** The steps that have run so far, in order. */
 function watched(now = () => 0) {
-  const inTurn = createTurns(now)
+  const inTurn = createTenantTurns(now)
   const done: string[] = []
   const ask = (...steps: string[]) => {
     for (const step of steps) inTurn(step.slice(0, 1), () => done.push(step))
@@ -49,7 +49,7 @@ test('the steps of one tenant stay in order, also once it is alone again', async
 })
 
 test('a step that asks for another one waits for the next turn', async () => {
-  const inTurn = createTurns(() => 0)
+  const inTurn = createTenantTurns(() => 0)
   const done: string[] = []
   inTurn('b', () => done.push('b'))
   inTurn('a', () => {
@@ -78,7 +78,7 @@ test('with many tenants, each runs its first step before any runs its second, an
 test('next to others a tenant gets a third of the time and pauses in between; alone it does not pause', async () => {
   let time = 0
   const planned: { ms: number; call: () => void }[] = []
-  const inTurn = createTurns(
+  const inTurn = createTenantTurns(
     () => time,
     (ms, call) => planned.push({ ms, call }),
   )
@@ -121,7 +121,7 @@ test('next to others a tenant gets a third of the time and pauses in between; al
 test('tenants with many steps do not pause for each other, but for a tenant with few', async () => {
   let time = 0
   const planned: { ms: number; call: () => void }[] = []
-  const inTurn = createTurns(
+  const inTurn = createTenantTurns(
     () => time,
     (ms, call) => planned.push({ ms, call }),
   )
@@ -164,7 +164,7 @@ test('an answer that cannot be sent becomes a 500 for that request only, also af
   app.addHook('onRequest', async (request) => {
     Object.assign(request, { caller: { name: String(request.headers['x-user']) } })
   })
-  takeTurns(app)
+  takeTurnsByTenant(app)
   app.get('/', async (_request, reply) => {
     reply.header('x-text', 'two\nlines')
     return {}

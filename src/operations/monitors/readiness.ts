@@ -2,7 +2,7 @@ import { now } from '../../domain/time.ts'
 import { streamCalls } from '../../storage/calls/queries.ts'
 import {
   type SettledJudgement,
-  standingOfCalls,
+  statesOfCalls,
   type TakenJudgement,
 } from '../../storage/monitors/judgements.ts'
 import type { Monitor } from '../../storage/monitors/monitors.ts'
@@ -15,7 +15,7 @@ const largestCall = 8 << 20
 /** The end of a call may arrive before its start, but not by much. */
 const waitForStart = [1_000_000, 10_000_000, 60_000_000, 600_000_000]
 
-interface AtHand {
+interface SortedJudgements {
   /** Their calls exist and fit the conditions of the monitor. */
   ready: TakenJudgement[]
   /** There is nothing to judge. */
@@ -23,12 +23,12 @@ interface AtHand {
 }
 
 /** Decides which of these judgements can be made. The conditions of the monitor are run as a query of calls. */
-export async function callsAtHand(
+export async function sortByReadiness(
   db: LongReader,
   monitor: Monitor,
   taken: readonly TakenJudgement[],
   signal: AbortSignal,
-): Promise<AtHand> {
+): Promise<SortedJudgements> {
   const time = now()
   const { project_id: project } = monitor
   const ids = [...new Set(taken.map(({ call_id }) => call_id))]
@@ -38,7 +38,7 @@ export async function callsAtHand(
   for await (const rows of streamCalls(db, view, columns, time, signal)) {
     for (const { id, storage_size } of rows) sizes.set(id, storage_size)
   }
-  const others = await standingOfCalls(
+  const others = await statesOfCalls(
     db,
     project,
     ids.filter((id) => !sizes.has(id)),

@@ -17,25 +17,28 @@ export interface GivenRow {
 }
 
 /** The digests, each once. */
-export async function eachOnce(digests: readonly string[], yieldToLoop: YieldToLoop): Promise<string[]> {
+export async function withoutDuplicates(
+  digests: readonly string[],
+  yieldToLoop: YieldToLoop,
+): Promise<string[]> {
   const once = new Set<string>()
   await inSteps(digests, (digest) => void once.add(digest), yieldToLoop)
   return [...once]
 }
 
 /** Stores rows, some of which the project may have already. */
-export async function keepAllRows(db: Database, projectId: string, rows: Iterable<GivenRow>): Promise<void> {
+export async function storeAllRows(db: Database, projectId: string, rows: Iterable<GivenRow>): Promise<void> {
   const once = new Map<string, GivenRow>()
   await inSteps(rows, (row) => {
     // The first spelling of a value is the one that is kept (decision 0007).
     if (!once.has(row.digest)) once.set(row.digest, row)
   })
-  await writeAll(portionsOf(once.values()), (portion) =>
+  await writeAll(writeBatches(once.values()), (portion) =>
     db.write('keepRows', { project_id: projectId, rows: portion }),
   )
 }
 
-function* portionsOf(rows: Iterable<GivenRow>): Generator<WithSharedTexts<TableRow>[]> {
+function* writeBatches(rows: Iterable<GivenRow>): Generator<WithSharedTexts<TableRow>[]> {
   let portion: WithSharedTexts<TableRow>[] = []
   let bytes = 0
   for (const { digest, val } of rows) {
@@ -55,7 +58,7 @@ function* portionsOf(rows: Iterable<GivenRow>): Generator<WithSharedTexts<TableR
  * Stores the order of a table whose rows are stored, and makes the table visible once the order is complete. An
  * interrupted write leaves a part of the same table, which the next one completes.
  */
-export async function keepOrder(
+export async function storeOrder(
   db: Database,
   projectId: string,
   digest: string,

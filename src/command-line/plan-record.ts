@@ -3,7 +3,7 @@ import type { ModelPlan } from '../inference/models/plan.ts'
 import { quantizationOf } from '../inference/models/tensor-types.ts'
 
 /** How a file would be run, as `model list` shows it. */
-export function planShown(plan: ModelPlan, header: GgufHeader) {
+export function planRecord(plan: ModelPlan, header: GgufHeader) {
   return {
     bytes: header.fileBytes,
     architecture: header.architecture,

@@ -1,10 +1,10 @@
 import type { Database } from '../../database.ts'
 import { sql } from '../../sql/sql.ts'
 import { onlyRow } from '../../transaction.ts'
-import { gatherColumns, type KeptHeader, type VersionedEvaluation } from './gather.ts'
+import { gatherColumns, type StoredHeader, type VersionedEvaluation } from './gather.ts'
 
 /** Stores the columns of an evaluation, unless its trials change meanwhile. Returns whether they were stored. */
-export async function keepColumns(
+export async function storeColumns(
   db: Database,
   of: VersionedEvaluation,
   signal: AbortSignal,
@@ -14,10 +14,10 @@ export async function keepColumns(
   const sums = await onlyRow<{ latency: number | null; tokens: number | string | null }>(
     db,
     sql`SELECT avg(latency) AS latency, sum(tokens) AS tokens FROM eval_trials AS trial
-        WHERE project_id = ${of.project_id} AND evaluation_id = ${of.evaluation_id} AND ${db.dialect.trialsGoing}`,
+        WHERE project_id = ${of.project_id} AND evaluation_id = ${of.evaluation_id} AND ${db.dialect.trialsCancellable}`,
     signal,
   )
-  const header: KeptHeader = {
+  const header: StoredHeader = {
     ...gathered.header,
     latency: sums.latency,
     tokens: sums.tokens === null ? null : Number(sums.tokens),

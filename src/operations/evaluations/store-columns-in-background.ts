@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Database } from '../../storage/database.ts'
-import { findUnkept } from '../../storage/evaluations/columns/gather.ts'
-import { keepColumns } from '../../storage/evaluations/columns/keeping.ts'
+import { findUnstored } from '../../storage/evaluations/columns/gather.ts'
+import { storeColumns } from '../../storage/evaluations/columns/store-columns.ts'
 import { type BackgroundWork, inBackground } from '../background.ts'
 
 /** An evaluation whose trials have not changed for this long is at rest. */
@@ -16,20 +16,20 @@ const evaluationsAtOnce = 50
 const pauses = 4
 
 /** Packs the columns of evaluations whose trials have changed, once they are at rest. */
-export function startKeepingColumns(db: Database, failed: (error: unknown) => void): BackgroundWork {
+export function startStoringColumns(db: Database, failed: (error: unknown) => void): BackgroundWork {
   let before = new Map<string, string>()
   return inBackground({
     firstMs: restMs,
     failedMs,
     failed,
     async run(signal) {
-      const unkept = await findUnkept(db, evaluationsAtOnce)
+      const unkept = await findUnstored(db, evaluationsAtOnce)
       const now = new Map<string, string>()
       for (const of of unkept) {
         const key = JSON.stringify([of.project_id, of.evaluation_id])
         if (before.get(key) === of.version && !signal.aborted) {
           const since = performance.now()
-          await keepColumns(db, of, signal).catch((error: unknown) => {
+          await storeColumns(db, of, signal).catch((error: unknown) => {
             if (!signal.aborted) throw error
           })
           await sleep((performance.now() - since) * pauses, undefined, { signal }).catch(() => undefined)

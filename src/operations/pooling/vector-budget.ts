@@ -6,10 +6,10 @@ const mostHeld = 64 * 1024 * 1024
 /** A tenant may use up to this many times what is free, so that there is always room for one that uses little. */
 const timesFree = 3
 
-export type HeldValues = ReturnType<typeof createHeldValues>
+export type VectorBudget = ReturnType<typeof createVectorBudget>
 
 /** Bounds the memory of vectors that wait until the last one of their request is computed. */
-export function createHeldValues(most = mostHeld) {
+export function createVectorBudget(most = mostHeld) {
   const held = new Map<string, number>()
   let total = 0
   return {

@@ -1,6 +1,6 @@
 import { type RefusalCode, refuse } from '../domain/refusals.ts'
 
-interface MostAtOnce {
+interface ConcurrencyBounds {
   perUser: number
   total: number
 }
@@ -9,7 +9,7 @@ interface MostAtOnce {
  * Counts answers that stay open. `enter` returns a function that ends the count of one, or refuses if there are too
  * many.
  */
-export function createAtOnce(most: MostAtOnce, tooMany: RefusalCode) {
+export function createConcurrencyLimit(most: ConcurrencyBounds, tooMany: RefusalCode) {
   const byUser = new Map<string, number>()
   let all = 0
   return {

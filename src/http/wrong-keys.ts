@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { LRUCache } from 'lru-cache'
-import { type Spending, settle, startSpending, untilBelow } from '../domain/rates.ts'
+import { currentlySpent, type Spending, startSpending, timeUntilBelow } from '../domain/rates.ts'
 import { refuse } from '../domain/refusals.ts'
 import { disconnectSignal } from './disconnect.ts'
 
@@ -15,20 +15,20 @@ const firstDelayMs = 100
 const longestDelayMs = 2_000
 
 /** How to answer a wrong key. */
-type Verdict = { delayMs: number } | { retryAfterMs: number }
+type WrongKeyAnswer = { delayMs: number } | { retryAfterMs: number }
 
 /**
  * Decides by origin how to answer wrong keys. The first third of a minute's allowance is answered at once, the rest
  * with growing delays, and anything beyond the allowance is refused.
  */
-export function judgeGuesses(perMinute: number): (origin: string, now: number) => Verdict {
+export function createWrongKeyThrottle(perMinute: number): (origin: string, now: number) => WrongKeyAnswer {
   const tries = new LRUCache<string, Spending>({ max: mostAddresses })
   const atOnce = Math.ceil(perMinute / 3)
   return (origin, now) => {
     const spending = tries.get(origin) ?? startSpending(now)
     tries.set(origin, spending)
-    const before = settle(spending, perMinute, now)
-    if (before + 1 > perMinute) return { retryAfterMs: untilBelow(before, perMinute - 1, perMinute) }
+    const before = currentlySpent(spending, perMinute, now)
+    if (before + 1 > perMinute) return { retryAfterMs: timeUntilBelow(before, perMinute - 1, perMinute) }
     spending.amount = before + 1
     const behind = Math.floor(spending.amount) - atOnce
     return { delayMs: behind <= 0 ? 0 : Math.min(longestDelayMs, firstDelayMs * 2 ** (behind - 1)) }
@@ -39,10 +39,10 @@ export function judgeGuesses(perMinute: number): (origin: string, now: number) =
  * Delays the answers to wrong keys, and refuses them if there are too many. Right keys never get here: a client that
  * has one is served, whatever others send from the same address.
  */
-export function limitGuesses(
+export function limitWrongKeys(
   perMinute: number,
 ): (request: FastifyRequest, reply: FastifyReply, origin: string) => Promise<void> {
-  const judge = judgeGuesses(perMinute)
+  const judge = createWrongKeyThrottle(perMinute)
   let delayed = 0
   return async (request, reply, origin) => {
     const verdict = judge(origin, performance.now())

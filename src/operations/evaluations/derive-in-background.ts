@@ -20,7 +20,7 @@ export function startDeriving(db: Database, failed: (error: unknown) => void): B
       // Looking for pending results costs next to nothing.
       let hasMore = (await readPending(db, null, 1)).length > 0
       while (hasMore && !signal.aborted) {
-        hasMore = await db.writeBehind('deriveNext', { limit: trialsAtOnce, now: now() })
+        hasMore = await db.writeInBackground('deriveNext', { limit: trialsAtOnce, now: now() })
       }
       return idleMs
     },

@@ -1,7 +1,7 @@
 import type { StreamFields } from './checks.ts'
 
 /** What an answer shows besides its text. */
-export interface Shown {
+export interface AnswerOptions {
   tokenIds: boolean
   /** Writes tokens in log-probabilities as `token_id:<id>`. */
   tokensAsIds: boolean
@@ -15,11 +15,11 @@ interface ShownFields extends StreamFields {
   return_tokens_as_token_ids?: boolean | null | undefined
 }
 
-export function shownOf({
+export function answerOptions({
   return_token_ids,
   return_tokens_as_token_ids,
   stream_options,
-}: ShownFields): Shown {
+}: ShownFields): AnswerOptions {
   const usage = stream_options?.include_usage ?? false
   return {
     tokenIds: return_token_ids ?? false,

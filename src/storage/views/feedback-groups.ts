@@ -1,14 +1,14 @@
 import { isLive, matchingCalls } from '../calls/calls.ts'
 import { type CallsView, callsQueryOf } from '../calls/queries.ts'
-import { allOf, type Sql, sql, trusted } from '../sql/sql.ts'
+import { allOf, rawSql, type Sql, sql } from '../sql/sql.ts'
 import { allRows, type LongReader, onlyRow } from '../transaction.ts'
 import type { Group } from './groups.ts'
 
 /** Groups of calls that depend on their feedback: each kind of it, and the last reaction. */
-export const saidFields = ['feedback', 'reaction'] as const
-export type SaidField = (typeof saidFields)[number]
+export const feedbackGroupFields = ['feedback', 'reaction'] as const
+export type FeedbackGroupField = (typeof feedbackGroupFields)[number]
 
-interface SaidGroups {
+interface FeedbackGroups {
   /** Largest first. A call is in the group of each kind of its feedback. */
   top: Group[]
   /** Calls with no feedback of that kind. */
@@ -33,20 +33,20 @@ export function isAboutCallOf(db: LongReader, view: CallsView, now: number): Sql
 const mostRead = 20_000
 
 /** Groups the calls of a view by their feedback; if the project has much feedback, only the newest `sample` calls. */
-export async function topSaid(
+export async function topFeedbackGroups(
   db: LongReader,
   view: CallsView,
-  field: SaidField,
+  field: FeedbackGroupField,
   { most, sample }: { most: number; sample: number },
   now: number,
   signal: AbortSignal,
-): Promise<SaidGroups> {
+): Promise<FeedbackGroups> {
   const { project } = view
   const query = callsQueryOf(db, { ...view, sort: [] })
   const isSampled = await hasMuchFeedback(db, project, signal)
   const newest = sql`SELECT calls.id AS call_id ${matchingCalls(db, query, now)}
     ORDER BY calls.started_at DESC, calls.id DESC LIMIT ${sample}`
-  const own = sql`feedback.project_id = ${project} AND ${db.dialect.going}`
+  const own = sql`feedback.project_id = ${project} AND ${db.dialect.cancellable}`
   const about = isSampled
     ? sql`FROM (${newest}) AS newest CROSS JOIN feedback WHERE ${own} AND feedback.call_id = newest.call_id`
     : sql`FROM feedback WHERE ${own} AND feedback.call_id IS NOT NULL AND ${isAboutCallOf(db, view, now)}`
@@ -90,12 +90,12 @@ const kindsIn = (about: Sql) =>
 
 /** Reads what the query field `feedback.[wandb.reaction.1].payload.emoji` reads. */
 function lastReactions({ dialect }: LongReader, about: Sql): Sql {
-  const { text, exists } = dialect.json(trusted('feedback.payload'), ['emoji'])
-  const place = trusted(
+  const { text, exists } = dialect.json(rawSql('feedback.payload'), ['emoji'])
+  const place = rawSql(
     'row_number() OVER (PARTITION BY feedback.call_id ORDER BY feedback.created_at DESC, feedback.id DESC)',
   )
   const reactions = sql`SELECT feedback.call_id AS call_id, ${text} AS value, ${place} AS place ${about}
     AND feedback_type = 'wandb.reaction.1' AND ${exists}`
-  const short = sql`CASE WHEN ${dialect.bytes(trusted('value'))} <= ${longestValue} THEN value END`
+  const short = sql`CASE WHEN ${dialect.bytes(rawSql('value'))} <= ${longestValue} THEN value END`
   return sql`SELECT call_id, ${short} AS value FROM (${reactions}) AS reactions WHERE place = 1`
 }

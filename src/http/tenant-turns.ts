@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache'
 import { createFairQueue } from '../threads/fair-queue.ts'
 
 /** Steps less than this apart count as simultaneous. */
-const besideMs = 250
+const simultaneousMs = 250
 
 /**
  * A tenant that makes requests while another asks for little rests for twice as long as its turns took, after a few
@@ -11,14 +11,14 @@ const besideMs = 250
  * because a longer one is not the tenant's work alone. Tenants that all ask for much do not rest for each other: the
  * thread would be idle while there is work.
  */
-const timesItsTurns = 3
+const restFactor = 3
 const longestTurnMs = 1
-const atOnceMs = 5
+const freeMs = 5
 
 /** A tenant that asked for little within this time makes the others rest. */
-const restsBesideMs = 50
+const restForOthersMs = 50
 /** A tenant that had more than its share within this time does not count as asking for little. */
-const littleForMs = 100
+const overuseMemoryMs = 100
 
 /** Bounded by the connections and by what their requests may hold. */
 const unbounded = { perTenant: Number.POSITIVE_INFINITY, total: Number.POSITIVE_INFINITY }
@@ -29,7 +29,7 @@ const unbounded = { perTenant: Number.POSITIVE_INFINITY, total: Number.POSITIVE_
  * waits for one step, and not for as many as another tenant has sent at once. A tenant that uses much rests, so that
  * not every processor is busy with one tenant when another makes a request.
  */
-export function createTurns(
+export function createTenantTurns(
   now = () => performance.now(),
   after: (ms: number, call: () => void) => void = (ms, call) => void setTimeout(call, ms),
 ): (tenant: string, step: () => void) => void {
@@ -53,32 +53,32 @@ export function createTurns(
     if (tenant !== last) othersAt = lastAt
     last = tenant
     lastAt = now()
-    return lastAt - othersAt >= besideMs
+    return lastAt - othersAt >= simultaneousMs
   }
 
   /** How far the turns of a tenant exceed its share of the time. */
-  const aheadMs = (tenant: string) => (taken.get(tenant)?.until ?? 0) - atOnceMs - now()
+  const aheadMs = (tenant: string) => (taken.get(tenant)?.until ?? 0) - freeMs - now()
 
   function noteLight(tenant: string): void {
-    if (now() - (taken.get(tenant)?.aheadAt ?? Number.NEGATIVE_INFINITY) < littleForMs) return
+    if (now() - (taken.get(tenant)?.aheadAt ?? Number.NEGATIVE_INFINITY) < overuseMemoryMs) return
     if (tenant !== light) otherLightAt = lightAt
     light = tenant
     lightAt = now()
   }
 
   function restMs(tenant: string): number {
-    const isBeside = now() - (tenant === light ? otherLightAt : lightAt) < restsBesideMs
+    const isBeside = now() - (tenant === light ? otherLightAt : lightAt) < restForOthersMs
     return isBeside ? aheadMs(tenant) : 0
   }
 
   function endTurn(): void {
-    const each = (timesItsTurns * Math.min(now() - began, longestTurnMs)) / served.size
+    const each = (restFactor * Math.min(now() - began, longestTurnMs)) / served.size
     // A tenant that did not have to rest, because none asked for little, need not make up for all of it later.
-    const most = now() + atOnceMs + timesItsTurns * longestTurnMs
+    const most = now() + freeMs + restFactor * longestTurnMs
     for (const tenant of served) {
       const before = taken.get(tenant)
       const until = Math.min(most, Math.max(before?.until ?? 0, began) + each)
-      const aheadAt = until - atOnceMs > now() ? now() : (before?.aheadAt ?? Number.NEGATIVE_INFINITY)
+      const aheadAt = until - freeMs > now() ? now() : (before?.aheadAt ?? Number.NEGATIVE_INFINITY)
       taken.set(tenant, { until, aheadAt })
     }
     served.clear()
@@ -125,8 +125,8 @@ export function createTurns(
 /**
  * Tenants take turns in the thread that serves HTTP: with their requests, once these are read, and with their answers.
  */
-export function takeTurns(app: FastifyInstance): void {
-  const inTurn = createTurns()
+export function takeTurnsByTenant(app: FastifyInstance): void {
+  const inTurn = createTenantTurns()
   app.addHook('preValidation', ({ caller }, _reply, done) => {
     if (caller === undefined) done()
     else inTurn(caller.name, done)
