@@ -44,6 +44,15 @@ async function orderOf(sort: object[], ids: readonly number[]) {
 
 const openRow = (row: number) => `.row-view .row-inputs li:has-text("row") >> text="${row}"`
 
+test('a comparison of three runs on a narrow screen has all of them', { skip }, async (t) => {
+  for (const width of [360, 768]) {
+    const { page } = await open(t, compare([0, 1, 2]), { viewport: { width, height: 800 } })
+    await page.locator('[role=row] .cell-run').first().waitFor()
+    assert.equal(await page.locator('.compare-grid .grid-head > :visible').count(), 4)
+    assert.equal(await page.locator('.compare-grid .grid-row').first().locator('> :visible').count(), 4)
+  }
+})
+
 test('runs are selected and compared with the keyboard alone, and Back returns to the selection', {
   skip,
 }, async (t) => {

@@ -91,6 +91,16 @@ test('a dataset is shown as a table: its end, a sort, a whole row, an older vers
   assert.deepEqual(problems, [])
 })
 
+test('a dataset on a narrow screen has all of its columns', { skip }, async (t) => {
+  for (const width of [360, 768]) {
+    const { page } = await open(t, dataset, { viewport: { width, height: 800 } })
+    for (const name of ['question', 'answer', 'hostile']) {
+      await page.getByRole('columnheader', { name }).scrollIntoViewIfNeeded()
+    }
+    await page.getByRole('gridcell', { name: hostile }).first().scrollIntoViewIfNeeded()
+  }
+})
+
 test('two versions are compared row by row and word by word', { skip }, async (t) => {
   const { page, problems } = await open(t, dataset)
   await page.getByText('1,200 rows').waitFor()
