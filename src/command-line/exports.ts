@@ -149,7 +149,7 @@ async function importFile(args: readonly string[], config: Config): Promise<void
       await importing.end()
       print(JSON.stringify(importing.outcomes))
       throw new CommandError(
-        `${source.at()}: ${error.message} Everything before that was imported; correct it and run the same command again.`,
+        `${source.at()}: ${error.message.replace(/\.?$/, '.')} Everything before that was imported; correct it and run the same command again.`,
       )
     } finally {
       const details = { ...importing.outcomes, lines: number }

@@ -124,7 +124,7 @@ test('a Parquet file that is incomplete or not from an export is refused by name
     [written('null', {}), /no metadata heddle\.export that names a kind/],
     [written({ ...head, kind: 'monitors' }, {}), /no metadata heddle\.export that names a kind/],
     [written({ ...head, version: 2 }, {}), /export\.version/],
-    [written(head, { payload: 'left out' }), /lacks the column payload of feedback/],
+    [written(head, { payload: 'left out' }), /the column payload of feedback is missing/],
     [
       written(head, { ...feedback, payload: '{},"id":"g"' }),
       /bad\.parquet, row 1: column payload: .* is not JSON/,
