@@ -110,6 +110,7 @@ async function tour(): Promise<void> {
   await page.waitForSelector('[role=row] .cell-run')
   await page.getByLabel('Score', { exact: true }).selectOption({ label: 'as_recorded.words' })
   await page.locator('.heat').waitFor()
+  await page.locator('.cell-run.is-worse').first().waitFor()
   await picture('comparison')
   await page.keyboard.press('j')
   await page.keyboard.press('Enter')
