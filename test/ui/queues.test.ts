@@ -100,9 +100,15 @@ test('a queue is found by name however many newer ones exist, and is not created
   await page.getByRole('option').getByText('Later 499').waitFor()
   await page.keyboard.type('Oldest')
   await page.getByRole('option').getByText('Oldest of all').waitFor()
+  // Enter is pressed before the server has looked for the whole name.
+  const { promise: pressed, resolve: release } = Promise.withResolvers<void>()
+  await page.route('**/annotation_queues/query', async (route) => {
+    await pressed
+    await route.continue()
+  })
   await page.keyboard.type(' of all')
-  await page.getByRole('option').getByText('Create').waitFor({ state: 'detached' })
   await page.keyboard.press('Enter')
+  release()
   await page.getByRole('status').getByText('1 added.').waitFor()
   const link = page.getByRole('link', { name: 'Open Oldest of all' })
   assert.match((await link.getAttribute('href')) ?? '', new RegExp(id))

@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks'
+import { useLayoutEffect, useState } from 'preact/hooks'
 import { Dialog } from '../parts/dialog.tsx'
 import { Skeleton } from '../parts/states.tsx'
 import { paths } from '../routes.ts'
@@ -40,6 +40,15 @@ export function AddToQueue({ project, calls, onClose }: Props) {
     }
     setWorking(false)
   }
+  // Until the server has looked for the name, Enter waits for the answer.
+  const [isAwaited, setAwaited] = useState(false)
+  const enter = () => {
+    setAwaited(chosen === -1 && !isSought)
+    if (chosen !== -1 && !isWorking) void add(choices[chosen])
+  }
+  useLayoutEffect(() => {
+    if (isAwaited && isSought) enter()
+  }, [isAwaited, isSought])
 
   if (done) {
     return (
@@ -67,13 +76,13 @@ export function AddToQueue({ project, calls, onClose }: Props) {
           onInput={({ currentTarget }) => {
             setText(currentTarget.value)
             setAt(0)
+            setAwaited(false)
           }}
           onKeyDown={(event) => {
             if (event.key === 'ArrowDown') setAt(Math.min(choices.length - 1, chosen + 1))
             else if (event.key === 'ArrowUp') setAt(Math.max(0, chosen - 1))
-            else if (event.key === 'Enter') {
-              if (chosen !== -1 && !isWorking) void add(choices[chosen])
-            } else return
+            else if (event.key === 'Enter') enter()
+            else return
             event.preventDefault()
           }}
         />
