@@ -97,7 +97,8 @@ function match(pattern: readonly string[], parts: readonly string[]): Names | un
 }
 
 /** As the server takes them: spaces only within the name behind the slash. */
-export const isProject = (text: string): boolean => /^[^/\s]+\/[^/\s]+(?: +[^/\s]+)*$/.test(text)
+export const isProject = (text: string): boolean =>
+  text.length <= 256 && /^[^/\s]+\/[^/\s]+(?: +[^/\s]+)*$/.test(text)
 
 const segment = (text: string) => encodeURIComponent(text)
 const projectPath = (project: string) => `/ui/${project.split('/').map(segment).join('/')}`

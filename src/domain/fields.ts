@@ -167,13 +167,20 @@ export const entityName = z
   )
   .meta({ description: 'The name of an entity, or `*` for all.' })
 
+export const otherUser = z
+  .string()
+  .min(1)
+  .max(64)
+  .optional()
+  .meta({ description: 'Another user than the caller; only for admins.' })
+
 // Projects of W&B may have spaces within their names, and their clients send them as they are.
 const entityForm = /[^/\s\0]+/.source
 const projectForm = /[^/\s\0]+(?: +[^/\s\0]+)*/.source
 
 export const projectId = z
   .string()
-  .max(256)
+  .max(256, { abort: true })
   .regex(new RegExp(`^${entityForm}/${projectForm}$`), {
     error: 'expected the form <entity>/<project>',
     abort: true,

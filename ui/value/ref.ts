@@ -10,8 +10,12 @@ export interface ParsedRef {
 const form =
   /^[a-z][a-z0-9+.-]*:\/\/\/([^/\s]+)\/([^/\s]+(?: +[^/\s]+)*)\/(object|op|table|call)\/([^/:\s]+)(?::([^/\s]+))?/
 
+/** No reference is longer. Longer texts may be anything, and would exhaust the stack of a regular expression. */
+const maxLength = 4_096
+
 /** Undefined for any other text. */
 export function parseRef(text: string): ParsedRef | undefined {
+  if (text.length > maxLength) return undefined
   const [, entity, project, kind, name, version = ''] = form.exec(text) ?? []
   if (entity === undefined || project === undefined || kind === undefined || name === undefined)
     return undefined

@@ -42,3 +42,13 @@ test('spaces anywhere else in the name of a project are refused', async () => {
     assert.equal((await post(`${at}/eval_results/query`, { evaluation_call_ids: [] })).status, 422, at)
   }
 })
+
+test('a name of megabytes is refused, whatever it is made of', async () => {
+  for (const part of ['a ', 'a', ' ', 'ab  ']) {
+    const name = `acme/a${part.repeat(8_000_000 / part.length)}/`
+    const feedback = { project_id: name, svc_ref: 'a', feedback_type: 'custom', payload: {} }
+    const { status, json } = await post('/feedback/create', feedback)
+    assert.equal(status, 422)
+    assert.deepEqual(json.detail[0].loc, ['body', 'project_id'])
+  }
+})

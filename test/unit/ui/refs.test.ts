@@ -28,3 +28,9 @@ for (const project of [
     })
   })
 }
+
+test('a text of megabytes that begins like a reference is not one', () => {
+  for (const part of ['a ', 'a', ' ', '/']) {
+    assert.equal(parseRef(`weave:///acme/a${part.repeat(4_000_000 / part.length)}/call/${call}`), undefined)
+  }
+})
