@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { answer, entityName, isStep, noSteps } from '../../domain/fields.ts'
+import { answer, entityName, isStep, noSteps, otherUser } from '../../domain/fields.ts'
 import { KeySettings, mostOfName, UserSettings } from '../../domain/user-settings.ts'
 
 /** The names that `heddle user add` accepts. `api` stands for any user in Basic credentials. */
@@ -49,21 +49,11 @@ export const NewUserAnswer = answer('The user and its first key.', {
 })
 
 export const KeysQuery = z.object({
-  user: z
-    .string()
-    .min(1)
-    .max(64)
-    .optional()
-    .meta({ description: 'Another user than the caller; only for admins.' }),
+  user: otherUser,
 })
 
 export const KeyBody = z.object({
-  user: z
-    .string()
-    .min(1)
-    .max(64)
-    .optional()
-    .meta({ description: 'Another user than the caller; only for admins.' }),
+  user: otherUser,
   name: z
     .string()
     .trim()

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { answer } from '../../domain/fields.ts'
+import { answer, otherUser } from '../../domain/fields.ts'
 
 const day = z
   .string()
@@ -19,12 +19,7 @@ const number = (most: number) =>
 const mostDays = 10_000
 
 export const UsageQuery = z.strictObject({
-  user: z
-    .string()
-    .min(1)
-    .max(64)
-    .optional()
-    .meta({ description: 'Another user than the caller; only for admins.' }),
+  user: otherUser,
   from: day.meta({ description: 'The first day, in UTC.' }),
   to: day.meta({ description: 'The last day, in UTC.' }),
   limit: number(mostDays).meta({ default: String(mostDays), description: `At most ${mostDays}.` }),
