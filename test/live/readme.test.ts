@@ -5,7 +5,9 @@ import { test } from 'node:test'
 import { newFolder, startServer } from '../support/server.ts'
 import { until } from '../support/wait.ts'
 
-const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8')
+const pageOf = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
+const readme = pageOf('README.md')
+const tour = pageOf('docs/tour.md')
 
 interface Step {
   command: string
@@ -14,7 +16,7 @@ interface Step {
 
 /**
  * `$ ` begins a command, which continues until its quotes are closed and after a line that ends in a backslash.
- * The lines after it are its output. Where the README breaks a long line of output, the rest is indented.
+ * The lines after it are its output. Where a page breaks a long line of output, the rest is indented.
  */
 function stepsOf(text: string): Step[] {
   const steps: Step[] = []
@@ -50,7 +52,10 @@ function settled(answer: string): string {
     .replace(/(?!2026-11-20T08:00:0)\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'some time')
 }
 
-test('the console session of the README answers as printed', async (t) => {
+/** The shell function and the five lines of `curl` that the README shows, on the variables that the tour sets. */
+const [, fiveOperations = ''] = readme.match(/```sh\n(post\(\).*?)```/s) ?? []
+
+test('the consoles of the README and of the tour answer as printed, and so do the five operations', async (t) => {
   const key = 'the-key-of-the-first-user'
   const server = await startServer(t, {
     HEDDLE_DATA: await newFolder(t),
@@ -58,10 +63,13 @@ test('the console session of the README answers as printed', async (t) => {
     HEDDLE_MODEL: 'builtin',
   })
   await until('the model is ready', async () => (await server.get('/ready')).status === 200)
-  const steps = stepsOf(readme)
-  assert.ok(steps.length >= 8)
+  const steps = [...stepsOf(readme), ...stepsOf(tour)]
+  assert.ok(steps.length >= 20, `${steps.length} commands were found`)
+  const [definition = '', ...operations] = fiveOperations.split('\n').filter((line) => line !== '')
+  assert.equal(operations.length, 5)
+  const commands = [...steps.map(({ command }) => command), definition, ...operations]
   let script = 'set -eu\n'
-  for (const { command } of steps) {
+  for (const command of commands) {
     const real = command
       .replace(/^export KEY=\S+/, `export KEY=${key}`)
       .replaceAll('localhost:8080', server.address.replace('http://', ''))
@@ -69,9 +77,10 @@ test('the console session of the README answers as printed', async (t) => {
   }
   const { stdout, stderr, status } = spawnSync('bash', ['-c', script], { encoding: 'utf8' })
   assert.equal(stderr, '')
-  assert.equal(status, 0)
+  assert.equal(status, 0, stdout.slice(-2_000))
   const answers = stdout.split('--- next ---\n').map((answer) => answer.trim())
   for (const [index, { printed }] of steps.entries()) {
     assert.equal(settled(answers[index] ?? ''), settled(printed.trim()))
   }
+  for (const answer of answers.slice(steps.length + 1, -1)) assert.match(answer, /^\{.*\}$/s)
 })
