@@ -679,6 +679,18 @@ export type RefusalCode = keyof typeof refusals
 
 export type RefusalValues = Record<string, string | number>
 
+/** The names in `{…}` of a message. */
+type Holes<Message extends string> = Message extends `${string}{${infer Name}}${infer Rest}`
+  ? Name | Holes<Rest>
+  : never
+
+type HolesOf<Code extends RefusalCode> = Holes<(typeof refusals)[Code]['message']>
+
+/** What a refusal says: every hole of its message, so that none prints "undefined", and other values for programs. */
+type Telling<Code extends RefusalCode> = [HolesOf<Code>] extends [never]
+  ? [values?: RefusalValues, detail?: readonly SchemaIssue[]]
+  : [values: RefusalValues & Record<HolesOf<Code>, string | number>, detail?: readonly SchemaIssue[]]
+
 export interface SchemaIssue {
   loc: (string | number)[]
   msg: string
@@ -714,12 +726,21 @@ export class Refusal extends Error {
   }
 }
 
-export function refuse(
-  code: RefusalCode,
-  values: RefusalValues = {},
-  detail?: readonly SchemaIssue[],
+export function refuse<Code extends RefusalCode>(
+  code: Code,
+  ...[values = {}, detail]: Telling<Code>
 ): Refusal {
   return new Refusal(code, values, detail)
+}
+
+/** A code whose message has nothing to fill in. */
+export type PlainRefusalCode = {
+  [Code in RefusalCode]: [HolesOf<Code>] extends [never] ? Code : never
+}[RefusalCode]
+
+/** A refusal that another thread or process made, with its values. */
+export function passOnRefusal(refusal: Pick<Refusal, 'code' | 'values'> & Partial<Refusal>): Refusal {
+  return new Refusal(refusal.code, refusal.values, refusal.detail)
 }
 
 /** A refusal of the catalogue in the words of a server behind this one. */

@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import type { SharedText } from '../domain/json/text.ts'
-import { refuse } from '../domain/refusals.ts'
+import { passOnRefusal, refuse } from '../domain/refusals.ts'
 import { createYieldToLoop } from '../domain/yielding.ts'
 import { BudgetExceededError } from '../threads/bounded-worker.ts'
 import { unpack } from '../threads/handover.ts'
@@ -74,8 +74,7 @@ export function createBodyReader(
     },
     async read(tenant, contract, body, keeps) {
       const answer = await ask(tenant, { ...body, contract, ...(keeps && { keeps }) })
-      if (answer.kind === 'refused')
-        return { body: new CheckedBody({ error: refuse(answer.code, answer.values, answer.detail) }) }
+      if (answer.kind === 'refused') return { body: new CheckedBody({ error: passOnRefusal(answer) }) }
       const value = await unpack(answer.body, createYieldToLoop())
       return { body: new CheckedBody({ value }), ...(answer.kept && { kept: answer.kept }) }
     },

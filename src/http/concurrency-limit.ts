@@ -1,4 +1,4 @@
-import { type RefusalCode, refuse } from '../domain/refusals.ts'
+import { refuse } from '../domain/refusals.ts'
 
 interface ConcurrencyBounds {
   perUser: number
@@ -9,7 +9,10 @@ interface ConcurrencyBounds {
  * Counts answers that stay open. `enter` returns a function that ends the count of one, or refuses if there are too
  * many.
  */
-export function createConcurrencyLimit(most: ConcurrencyBounds, tooMany: RefusalCode) {
+export function createConcurrencyLimit(
+  most: ConcurrencyBounds,
+  tooMany: 'too_many_streams' | 'too_many_exports',
+) {
   const byUser = new Map<string, number>()
   let all = 0
   return {

@@ -1,4 +1,4 @@
-import { type Refusal, type RefusalCode, refuse } from '../domain/refusals.ts'
+import { type PlainRefusalCode, type Refusal, refuse } from '../domain/refusals.ts'
 
 /** Why a store cannot be opened or used, in one line that an operator can act on. */
 export class StorageRefusal extends Error {
@@ -15,7 +15,7 @@ export class StorageRefusal extends Error {
  * Turns a failure of the storage engine during a request into the refusal for the caller. The cause is kept for the
  * log.
  */
-export function storageFailure(code: RefusalCode, cause: unknown): Refusal {
+export function storageFailure(code: PlainRefusalCode, cause: unknown): Refusal {
   const refusal = refuse(code)
   refusal.cause = cause
   return refusal

@@ -290,7 +290,7 @@ describe('writes', () => {
 
   test('a refusal passes through and rolls the writes back', async () => {
     await withStore({ connections: 2 }, async (store) => {
-      const refusal = refuse('call_not_found', { id: 'x', project: 'p' })
+      const refusal = refuse('call_not_found', { field: 'id', id: 'x', project: 'p' })
       const write = store.write('act', async (tx) => {
         await tx.run(sql`INSERT INTO things (id, n) VALUES ('a', 1)`)
         throw refusal

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Refusal, type RefusalCode, refusals, refuse } from '../../src/domain/refusals.ts'
+import { passOnRefusal, Refusal, type RefusalCode, refusals, refuse } from '../../src/domain/refusals.ts'
 
 test('a refusal fills its values into the message', () => {
   const refusal = refuse('invalid_value', { field: 'limit', given: 5, accepted: '{given}' })
@@ -19,7 +19,7 @@ test('a refusal that concerns no field names none', () => {
 
 test('a refusal carries the paths that do not fit', () => {
   const detail = [{ loc: ['body', 'a', 0], msg: 'expected string', type: 'invalid_type' }]
-  assert.deepEqual(refuse('invalid_request', { what: 'a' }, detail).detail, detail)
+  assert.deepEqual(refuse('invalid_request', { part: 'body', what: 'a' }, detail).detail, detail)
 })
 
 for (const [code, { status, message, help }] of Object.entries(refusals)) {
@@ -29,7 +29,10 @@ for (const [code, { status, message, help }] of Object.entries(refusals)) {
     assert.match(message, /^[A-Z{a-z].*\.$/)
     assert.match(help, /^[A-Z`].*\.$/)
     const names = [...message.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name)
-    const filled = refuse(code as RefusalCode, Object.fromEntries(names.map((name) => [name, `<${name}>`])))
+    const filled = passOnRefusal({
+      code: code as RefusalCode,
+      values: Object.fromEntries(names.map((name) => [name, `<${name}>`])),
+    })
     for (const name of names) assert.ok(filled.message.includes(`<${name}>`))
     assert.doesNotMatch(filled.message, /[{}]|undefined/)
   })

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { type RefusalCode, type RefusalValues, refuse } from '../../domain/refusals.ts'
+import { passOnRefusal, type RefusalCode, type RefusalValues, refuse } from '../../domain/refusals.ts'
 import type { AnswerFormat } from '../answer-format.ts'
 import { alternativeSpellings } from '../tools/alternative-spellings.ts'
 import { type CallFormat, hermes } from '../tools/call-format.ts'
@@ -54,7 +54,7 @@ export function createConstraintCompiler(): ConstraintCompiler {
       const known = cache.get(source)
       const outcome = known ?? outcomeOf(constraint, options, toolArguments)
       if (known === undefined) cache.set(source, outcome)
-      if ('code' in outcome) throw refuse(outcome.code, { field, ...outcome.values })
+      if ('code' in outcome) throw passOnRefusal({ code: outcome.code, values: { field, ...outcome.values } })
       return outcome
     },
   }

@@ -1,5 +1,5 @@
 import { extname } from 'node:path'
-import { refuse } from '../../domain/refusals.ts'
+import { passOnRefusal, refuse } from '../../domain/refusals.ts'
 import { BudgetExceededError } from '../../threads/bounded-worker.ts'
 import { inProcess } from '../../threads/process.ts'
 import { createWorkerPool, type PoolOptions } from '../../threads/worker-pool.ts'
@@ -61,7 +61,7 @@ export function createCompiling(given: Partial<CompilingOptions> = {}): Compilin
         if (!(error instanceof BudgetExceededError)) throw error
         throw refuse('constraint_too_large', { field: question.field, why: error.message })
       })
-      if ('code' in answer) throw refuse(answer.code, answer.values)
+      if ('code' in answer) throw passOnRefusal(answer)
       if (key !== undefined) lately.set(tenant, key, answer)
       return answer
     },

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import type { Caller } from '../../domain/callers.ts'
 import { clockNow } from '../../domain/clock.ts'
-import { Refusal, refuse } from '../../domain/refusals.ts'
+import { passOnRefusal, Refusal, refuse } from '../../domain/refusals.ts'
 import type { ServedModel } from '../../inference/backend.ts'
 import { type AnswerOfModel, answerWithFallbacks } from '../../inference/fallbacks.ts'
 import type { Answering, AnswerRequest } from '../../inference/model.ts'
@@ -102,7 +102,8 @@ async function naming(answering: Promise<AnswerOfModel>, names: FieldNames): Pro
     if (error.code !== 'context_length_exceeded') throw error
     const { limit, answer } = error.values
     const isAnswer = typeof answer === 'number' && answer >= Number(limit)
-    throw refuse(error.code, { ...error.values, field: isAnswer ? names.maxTokens : names.prompt })
+    const field = isAnswer ? names.maxTokens : names.prompt
+    throw passOnRefusal({ code: error.code, values: { ...error.values, field } })
   }
 }
 

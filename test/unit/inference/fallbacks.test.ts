@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type RefusalCode, refuse } from '../../../src/domain/refusals.ts'
+import { passOnRefusal, type RefusalCode } from '../../../src/domain/refusals.ts'
 import { answerWithFallbacks } from '../../../src/inference/fallbacks.ts'
 import type { AnswerEvent, AnswerRequest, Model } from '../../../src/inference/model.ts'
 import type { FoundModel } from '../../../src/inference/registry.ts'
@@ -22,14 +22,15 @@ function found(name: string, ...said: (AnswerEvent[] | RefusalCode)[]): FoundMod
       served: () => one.served,
       async answer() {
         one.asked++
-        if (typeof first === 'string') throw refuse(first, { why: name, seconds: 1, limit: 1, own: 1 })
+        if (typeof first === 'string')
+          throw passOnRefusal({ code: first, values: { why: name, seconds: 1, limit: 1, own: 1 } })
         return { prompts: [[1]], events: events() }
       },
     } as unknown as Model,
   }
   async function* events() {
     for (const group of said) {
-      if (typeof group === 'string') throw refuse(group, { why: name })
+      if (typeof group === 'string') throw passOnRefusal({ code: group, values: { why: name } })
       yield group
     }
   }

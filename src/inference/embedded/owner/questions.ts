@@ -1,4 +1,4 @@
-import { type Refusal, refuse } from '../../../domain/refusals.ts'
+import { passOnRefusal, type Refusal, refuse } from '../../../domain/refusals.ts'
 import type { Generation, GenerationEvent, Lane, Run } from '../../backend.ts'
 import type { Pooled, PoolingRequest } from '../../pooling.ts'
 import { checkBackgroundRoom, checkQueueRoom, maxBackground } from '../checks.ts'
@@ -51,7 +51,7 @@ export function createQuestions({ parallel, queue }: Pick<EngineOptions, 'parall
         return
       }
       case 'refused':
-        settle(answer.id, (waiting) => waiting.fail(refuse(answer.code, answer.values)))
+        settle(answer.id, (waiting) => waiting.fail(passOnRefusal(answer)))
         return
       case 'accepted':
         asked.get(answer.id)?.resolve(answer)

@@ -1,5 +1,5 @@
 import { DatabaseError } from 'pg'
-import { Refusal, type RefusalCode, refuse } from '../../../domain/refusals.ts'
+import { type PlainRefusalCode, Refusal, refuse } from '../../../domain/refusals.ts'
 import { StorageRefusal, storageFailure } from '../../failures.ts'
 
 /** How far the work had got when its connection was lost. */
@@ -27,7 +27,7 @@ interface Limits {
 }
 
 /** SQLSTATE prefixes that a request can cause, https://www.postgresql.org/docs/current/errcodes-appendix.html */
-const codes: [prefix: string, code: RefusalCode][] = [
+const codes: [prefix: string, code: PlainRefusalCode][] = [
   ['53100', 'storage_full'],
   ['25006', 'storage_read_only'],
   ['40001', 'storage_busy'],

@@ -1,9 +1,15 @@
 import { SqliteError } from 'better-sqlite3'
-import { Refusal, type RefusalCode, type RefusalValues, refuse } from '../../../domain/refusals.ts'
+import {
+  type PlainRefusalCode,
+  passOnRefusal,
+  Refusal,
+  type RefusalCode,
+  type RefusalValues,
+} from '../../../domain/refusals.ts'
 import { StorageRefusal, storageFailure } from '../../failures.ts'
 
 /** SQLite's primary result codes that a request can cause, https://www.sqlite.org/rescode.html */
-const codes: [prefix: string, code: RefusalCode][] = [
+const codes: [prefix: string, code: PlainRefusalCode][] = [
   ['SQLITE_FULL', 'storage_full'],
   ['SQLITE_BUSY', 'storage_busy'],
   ['SQLITE_LOCKED', 'storage_busy'],
@@ -97,9 +103,9 @@ export function partlyStored(failure: JobFailure): JobFailure {
 
 export function failureError(failure: JobFailure): Error {
   if (failure.kind === 'refusal') {
-    return failure.cause === undefined
-      ? refuse(failure.code, failure.values)
-      : storageFailure(failure.code, new Error(failure.cause))
+    const refusal = passOnRefusal(failure)
+    if (failure.cause !== undefined) refusal.cause = new Error(failure.cause)
+    return refusal
   }
   const fault = new Error(failure.message)
   if (failure.stack !== undefined) fault.stack = failure.stack
