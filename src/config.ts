@@ -204,6 +204,11 @@ export const settings = {
     'Keeps the record in PostgreSQL: postgres://user:password@host/database.',
     'SQLite in HEDDLE_DATA',
   ),
+  database_connections: setting(
+    wholeNumber(4, 1_000),
+    '12',
+    'The most connections to PostgreSQL. One more listens for changes while a client watches events. With fewer, requests wait for each other; PostgreSQL has to allow those of all servers together (`max_connections`).',
+  ),
   users: setting(
     users,
     '',

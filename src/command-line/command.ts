@@ -44,7 +44,12 @@ export function print(text: string): void {
 }
 
 export function recordOptions(config: Config) {
-  return { databaseUrl: config.database_url, folder: config.data, queryTimeoutMs: config.query_timeout }
+  return {
+    databaseUrl: config.database_url,
+    folder: config.data,
+    queryTimeoutMs: config.query_timeout,
+    maxConnections: config.database_connections,
+  }
 }
 
 /**

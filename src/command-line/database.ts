@@ -2,7 +2,9 @@ import { accessSync, constants, existsSync, mkdtempSync, renameSync, rmSync, sta
 import { dirname, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { Config } from '../config.ts'
+import { batchesOf } from '../domain/batches.ts'
 import { now } from '../domain/time.ts'
+import { findWrongCalls, type WrongCall } from '../storage/calls/check.ts'
 import type { Database } from '../storage/database.ts'
 import { loadMigrations } from '../storage/engines/migrations.ts'
 import { backupSqlite, checkSqlite } from '../storage/engines/sqlite/maintenance.ts'
@@ -43,8 +45,8 @@ export const databaseCommands: Record<string, Command> = {
   'db check': {
     usage: '[--rebuild]',
     summary:
-      'Look for damage, and for evaluation results that do not match their calls; exits with 1 if it finds any',
-    more: '--rebuild derives the results of every evaluation again from its calls. Best run while no server writes: each evaluation is one transaction.',
+      'Look for damage, and for anything derived from calls that does not match them; exits with 1 if it finds any',
+    more: 'Derived are the columns of lists and charts, the words of the search, and the results of evaluations. --rebuild derives again what does not match, and the results of every evaluation. Best run while no server writes: each evaluation is one transaction.',
     async run(args, config) {
       const { values } = parseArgs({ args: [...args], options: { rebuild: { type: 'boolean' } } })
       if (config.database_url === '') {
@@ -56,7 +58,7 @@ export const databaseCommands: Record<string, Command> = {
           return
         }
       }
-      await withRecord(config, values.rebuild ? rebuildResults : checkResults)
+      await withRecord(config, values.rebuild ? rebuildDerived : checkDerived)
       print(
         config.database_url === ''
           ? 'The record is sound.'
@@ -142,18 +144,36 @@ function placeInWords(databaseUrl: string, folder: string): string {
   return `PostgreSQL at ${hostname}:${port || '5432'}${pathname}`
 }
 
-async function checkResults(db: Database): Promise<void> {
+async function checkDerived(db: Database): Promise<void> {
   const problems: string[] = []
-  for (const evaluation of await findEvaluations(db, untilTheEnd)) {
-    problems.push(...(await checkEvaluation(db, evaluation, now(), untilTheEnd)))
+  for await (const { project_id, id, derived } of findWrongCalls(db, untilTheEnd)) {
+    problems.push(`${derived.join(', ')} of call ${id} in ${project_id} does not match the call`)
     if (problems.length >= mostProblems) break
   }
+  for (const evaluation of await findEvaluations(db, untilTheEnd)) {
+    if (problems.length >= mostProblems) break
+    problems.push(...(await checkEvaluation(db, evaluation, now(), untilTheEnd)))
+  }
   if (problems.length === 0) return
-  const advice = '`heddle db check --rebuild` derives the results again.'
+  const advice = '`heddle db check --rebuild` derives them again.'
   throw new CommandError([...problems.slice(0, mostProblems), advice].join('\n'))
 }
 
-async function rebuildResults(db: Database): Promise<void> {
+/** Calls derived in one transaction. */
+const callsAtOnce = 100
+
+async function rebuildDerived(db: Database): Promise<void> {
+  const wrong: WrongCall[] = []
+  for await (const call of findWrongCalls(db, untilTheEnd)) wrong.push(call)
+  for (const [project_id, own] of Map.groupBy(wrong, (call) => call.project_id)) {
+    for (const calls of batchesOf(
+      own.map(({ id }) => id),
+      callsAtOnce,
+    )) {
+      await db.write('deriveAgain', { project_id, calls, now: now() })
+    }
+  }
+  print(`Derived ${wrong.length} calls again.`)
   let evaluations = 0
   let trials = 0
   for (const evaluation of await findEvaluations(db, untilTheEnd)) {

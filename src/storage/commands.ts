@@ -2,7 +2,8 @@ import { recordAnswers } from './answers/recorded-answers.ts'
 import { keepResponse, sweepResponses } from './answers/responses.ts'
 import { changeCompletionMetadata } from './answers/stored-completions.ts'
 import { auditedCommands } from './audited-commands.ts'
-import { backfillFacts } from './calls/facts.ts'
+import { backfillFacts } from './calls/backfill.ts'
+import { deriveAgain, deriveMarked } from './calls/underived.ts'
 import { renameCall, sweepCalls, upsertCalls } from './calls/writes.ts'
 import { beginCopy, clearRows, copyRows, endCopy } from './copying/row-writes.ts'
 import { rebuildEvaluation } from './evaluations/check.ts'
@@ -53,6 +54,8 @@ export const commands = {
   renameCall,
   sweepCalls,
   backfillFacts,
+  deriveMarked,
+  deriveAgain,
   switchSearch,
   indexCalls,
   dropSearch,

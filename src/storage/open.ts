@@ -10,6 +10,8 @@ export interface RecordPlace {
   /** The folder of the SQLite file. */
   folder: string
   queryTimeoutMs: number
+  /** The most connections to PostgreSQL. */
+  maxConnections?: number
   /** Refuses if there is no record yet, instead of creating one. */
   mustExist?: boolean
   /** Also opens an incomplete copy, so that it can be resumed. */
@@ -44,6 +46,7 @@ async function openEngine({
   databaseUrl,
   folder,
   queryTimeoutMs,
+  maxConnections,
   mustExist = false,
   report,
   onLost,
@@ -57,6 +60,7 @@ async function openEngine({
     mustExist,
     // A client may read its rows as slowly here as on SQLite.
     idleTimeoutMs: queryTimeoutMs,
+    ...(maxConnections !== undefined && { maxConnections }),
     ...(report && { report }),
   })
 }

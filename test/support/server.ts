@@ -38,13 +38,14 @@ export function heddle(
   args: readonly string[],
   settings: Record<string, string>,
   before: readonly string[] = [],
+  folder = new URL('../..', import.meta.url),
 ): ChildProcess {
   const [command = process.execPath, ...rest] = [...before, process.execPath, ...started, ...args]
   const clean = Object.entries(process.env).filter(
     ([name]) => !/^(HEDDLE_|HF_|NODE_TEST|PORT$|HOST$)/.test(name),
   )
   return spawn(command, rest, {
-    cwd: new URL('../..', import.meta.url),
+    cwd: folder,
     env: {
       ...Object.fromEntries(clean),
       HEDDLE_PORT: '0',
@@ -115,13 +116,14 @@ async function startPair(t: TestScope, settings: Record<string, string>): Promis
   }
 }
 
-/** One process, whatever is set for the tests as a whole. */
+/** One process, whatever is set for the tests as a whole; of the version in another folder, if one is given. */
 export async function startOne(
   t: TestScope,
   settings: Record<string, string>,
   before: readonly string[] = [],
+  folder?: URL,
 ): Promise<RunningServer> {
-  const child = heddle(['serve'], { HEDDLE_USERS: users, ...settings }, before)
+  const child = heddle(['serve'], { HEDDLE_USERS: users, ...settings }, before, folder)
   t.after(() => child.kill('SIGKILL'))
   const log: string[] = []
   const complaints: string[] = []

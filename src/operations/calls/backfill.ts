@@ -1,4 +1,6 @@
-import { backfillPosition } from '../../storage/calls/facts.ts'
+import { now } from '../../domain/time.ts'
+import { backfillPosition } from '../../storage/calls/backfill.ts'
+import { isDeriving } from '../../storage/calls/underived.ts'
 import type { Database } from '../../storage/database.ts'
 import { type BackgroundWork, inBackground } from '../background.ts'
 
@@ -6,17 +8,21 @@ import { type BackgroundWork, inBackground } from '../background.ts'
 const atOnce = { limit: 64, characters: 512 * 1024 }
 const firstMs = 500
 const failedMs = 5_000
-/** Only an upgrade leaves calls without facts. */
-const doneMs = 86_400_000
+/** How soon calls are read that a server of an older version has written meanwhile. */
+const doneMs = 5_000
 
-/** Reads the facts of calls that an older version wrote, after the pending writes. */
+/** Derives what calls lack that an older version wrote, after the pending writes. */
 export function startBackfill(db: Database, failed: (error: unknown) => void): BackgroundWork {
   return inBackground({
     firstMs,
     failedMs,
     failed,
     async run(signal) {
-      let hasMore = (await backfillPosition(db)) !== undefined
+      let hasMore = await isDeriving(db)
+      while (hasMore && !signal.aborted) {
+        hasMore = await db.writeInBackground('deriveMarked', { ...atOnce, now: now() })
+      }
+      hasMore = (await backfillPosition(db)) !== undefined
       while (hasMore && !signal.aborted) hasMore = await db.writeInBackground('backfillFacts', atOnce)
       return doneMs
     },

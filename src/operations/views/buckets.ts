@@ -1,7 +1,7 @@
 import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { formatTime, monotonicNow, now } from '../../domain/time.ts'
-import { backfillPosition } from '../../storage/calls/facts.ts'
+import { isDeriving } from '../../storage/calls/underived.ts'
 import {
   type FeedbackGroupField,
   feedbackGroupFields,
@@ -62,7 +62,7 @@ export async function readFacets(
       others: values.reduce((left, { count }) => left - count, total),
     })
   }
-  return { facets, is_deriving: (await backfillPosition(db)) !== undefined }
+  return { facets, is_deriving: await isDeriving(db) }
 }
 
 export async function readTimeBuckets(
@@ -113,7 +113,7 @@ export async function readTimeBuckets(
         times: body.timed ? timesOf(some) : null,
         ...(costs && (costs.get(place) ?? { cost: null, unpriced: 0 })),
       })),
-    is_deriving: (await backfillPosition(db)) !== undefined,
+    is_deriving: await isDeriving(db),
   }
 }
 

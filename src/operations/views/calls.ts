@@ -1,7 +1,7 @@
 import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { formatTime, formatTimeOrNull, now } from '../../domain/time.ts'
-import { backfillPosition } from '../../storage/calls/facts.ts'
+import { isDeriving } from '../../storage/calls/underived.ts'
 import type { Database } from '../../storage/database.ts'
 import {
   type CallPosition,
@@ -41,7 +41,7 @@ export async function listCalls({ db, names }: Asked, caller: Caller, body: Call
     calls: await shownCalls(db, body.project_id, rows, signal, body.columns != null),
     next: goesOn ? `${last.started_at}.${last.id}` : null,
     count: await countedCalls(db, view, body.count_up_to ?? defaultCount, rows.length, time, signal),
-    is_deriving: (await backfillPosition(db)) !== undefined,
+    is_deriving: await isDeriving(db),
   }
 }
 

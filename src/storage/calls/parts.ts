@@ -4,6 +4,7 @@ import { type Columns, namesOf, type RowOf } from '../sql/columns.ts'
 import { insertInto } from '../sql/inserts.ts'
 import type { SqlValue } from '../sql/sql.ts'
 import type { Transaction } from '../transaction.ts'
+import { derivation, nextDerivation } from './facts.ts'
 
 const startKinds = {
   trace_id: 'text',
@@ -93,12 +94,17 @@ const statements = {
 
 /** A start or end that is sent again replaces its own part and leaves the other part alone. */
 function partInsert(columns: readonly string[], merge: readonly string[]) {
-  const all = ['project_id', 'id', 'display_name', ...columns]
+  const all = ['project_id', 'id', 'display_name', 'derivation', ...columns]
   // Converting large bytes to text and back would delay everything that waits for the writer.
   const asText = { columns: carried, write: 'CAST(? AS TEXT)' }
-  return insertInto('calls', all, `ON CONFLICT (project_id, id) DO UPDATE SET ${merge.join(', ')}`, {
-    written: asText,
-  })
+  return insertInto(
+    'calls',
+    all,
+    `ON CONFLICT (project_id, id) DO UPDATE SET ${[...merge, nextDerivation('calls')].join(', ')}`,
+    {
+      written: asText,
+    },
+  )
 }
 
 function kindOf({ start, end }: CallPart): keyof typeof statements {
@@ -107,7 +113,7 @@ function kindOf({ start, end }: CallPart): keyof typeof statements {
 }
 
 function valuesOf({ project_id, id, display_name, start, end }: CallPart): SqlValue[] {
-  const values: SqlValue[] = [project_id, id, display_name]
+  const values: SqlValue[] = [project_id, id, display_name, derivation]
   if (start) {
     for (const column of startNames) values.push(start[column])
     const facts = startFacts({ op_name: start.op_name, inputs: asText(start.inputs) })

@@ -14,7 +14,7 @@ import { applyRules, deleteRuleScores, findUnendedCalls } from '../queues/ended-
 import { markForSearch } from '../search/marks.ts'
 import { listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
 import type { Command, Transaction } from '../transaction.ts'
-import { withoutPayload } from './facts.ts'
+import { derivation, nextDerivation, withoutPayload } from './facts.ts'
 import { type CallPart, mergeIntoCalls } from './parts.ts'
 
 /** Writes parts of calls; each call appears once in the list. */
@@ -49,8 +49,8 @@ export interface CallName {
 /** Stored apart from the parts of a call, so that no part, whether early, late or sent again, undoes the rename. */
 export const renameCall: Command<CallName, void> = async (tx, { project_id, id, name }) => {
   await tx.run(
-    sql`INSERT INTO calls (project_id, id, renamed) VALUES (${project_id}, ${id}, ${name})
-        ON CONFLICT (project_id, id) DO UPDATE SET renamed = excluded.renamed`,
+    sql`INSERT INTO calls (project_id, id, renamed, derivation) VALUES (${project_id}, ${id}, ${name}, ${derivation})
+        ON CONFLICT (project_id, id) DO UPDATE SET renamed = excluded.renamed, ${rawSql(nextDerivation('calls'))}`,
   )
   await markForSearch(tx, project_id, [id])
   tx.changed({ project: project_id, kind: 'call', ids: [id] })

@@ -116,7 +116,11 @@ async function formerTrials(tx: Transaction, project: string, parts: readonly Ca
 }
 
 /** Those of the calls that are already trials, derived or pending. */
-async function knownTrials(tx: Transaction, project: string, calls: readonly string[]): Promise<string[]> {
+export async function knownTrials(
+  tx: Transaction,
+  project: string,
+  calls: readonly string[],
+): Promise<string[]> {
   const found = await inSome<{ id: string }>(
     tx,
     calls,

@@ -74,6 +74,20 @@ export async function updateRowSets(
   )
 }
 
+/** Notes that the results of these trials may have changed. */
+export async function renewRowSets(
+  tx: Transaction,
+  project: string,
+  trials: readonly string[],
+): Promise<void> {
+  for (const some of batchesOf(trials, pairsAtOnce)) {
+    await tx.run(
+      sql`UPDATE eval_row_sets SET version = ${newId()} WHERE project_id = ${project} AND evaluation_id IN (
+            SELECT evaluation_id FROM eval_trials WHERE project_id = ${project} AND trial_id IN (${listOf(some)}))`,
+    )
+  }
+}
+
 /** The number of trials about each of these rows, counted up to `most`. */
 async function trialsThere(
   tx: Transaction,

@@ -5,6 +5,7 @@ import { shapeOf, slotCount } from '../../domain/evaluations/shape.ts'
 import { type Trial, trialOf } from '../../domain/evaluations/trial.ts'
 import { isTrialOp } from '../../domain/evaluations/trial-ops.ts'
 import { isLive } from '../calls/calls.ts'
+import { derivation, nextDerivation } from '../calls/facts.ts'
 import { insertInto } from '../sql/inserts.ts'
 import { listOf, rawSql, type SqlValue, sql, wantedIds } from '../sql/sql.ts'
 import type { Reader, Transaction } from '../transaction.ts'
@@ -82,7 +83,7 @@ async function deriveSome(tx: Transaction, project: string, ids: string[], now: 
       const shape = await shapeNumber(trial.evaluation_id, shaped)
       const numbers: SqlValue[] = shape > 0 && shaped ? shaped.numbers : []
       while (numbers.length < slotCount) numbers.push(null)
-      changed.push([...trialColumns.map((column) => after[column]), shape, ...numbers])
+      changed.push([...trialColumns.map((column) => after[column]), shape, ...numbers, derivation])
     } else if (before) gone.push(id)
   }
   await updateRowSets(tx, project, coming, leaving)
@@ -137,12 +138,12 @@ function useOf({ evaluation_id, row_digest }: StoredTrial): RowUse {
   return { evaluation: evaluation_id as string, row: row_digest as string }
 }
 
-const insertedColumns = [...trialColumns, ...shapeColumns]
-const replaced = insertedColumns.slice(2).map((name) => `${name} = excluded.${name}`)
+const insertedColumns = [...trialColumns, ...shapeColumns, 'derivation']
+const replaced = [...trialColumns, ...shapeColumns].slice(2).map((name) => `${name} = excluded.${name}`)
 const insertTrials = insertInto(
   'eval_trials',
   insertedColumns,
-  `ON CONFLICT (project_id, trial_id) DO UPDATE SET ${replaced.join(', ')}`,
+  `ON CONFLICT (project_id, trial_id) DO UPDATE SET ${[...replaced, nextDerivation('eval_trials')].join(', ')}`,
   { most: trialsAtOnce },
 )
 

@@ -1,7 +1,6 @@
 import { exactJson } from '../../domain/json/canonical.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { applyRulesToScores, lockScoreRules } from '../queues/scores.ts'
-import { markForSearch } from '../search/marks.ts'
 import { insertInto } from '../sql/inserts.ts'
 import { sql } from '../sql/sql.ts'
 import type { Command, Transaction } from '../transaction.ts'
@@ -44,7 +43,7 @@ export const addFeedback: Command<readonly NewFeedback[], StoredFeedback[]> = as
     records.filter((record) => !known.has(keyOf(record))),
   )
   for (const [project, own] of Map.groupBy(records, ({ project_id }) => project_id)) {
-    await reportFeedback(tx, project, own)
+    reportFeedback(tx, project, own)
   }
   return given.map(({ record, field }) => {
     const stored = known.get(keyOf(record)) ?? (byKey.get(keyOf(record)) as Feedback)
@@ -72,19 +71,17 @@ export const removeFeedback: Command<{ project_id: string; ids: readonly string[
 
 async function remove(tx: Transaction, projectId: string, id: string): Promise<void> {
   const gone = await tx.all<OfCall>(
-    sql`DELETE FROM feedback WHERE project_id = ${projectId} AND id = ${id} RETURNING call_id, feedback_type`,
+    sql`DELETE FROM feedback WHERE project_id = ${projectId} AND id = ${id} RETURNING call_id`,
   )
-  await reportFeedback(tx, projectId, gone)
+  reportFeedback(tx, projectId, gone)
 }
 
-type OfCall = Pick<Feedback, 'call_id' | 'feedback_type'>
+type OfCall = Pick<Feedback, 'call_id'>
 
-/** Feedback on objects names no call. Calls can be found by the text of notes. */
-async function reportFeedback(tx: Transaction, project: string, said: readonly OfCall[]): Promise<void> {
-  const callsOf = (some: readonly OfCall[]) => some.map(({ call_id }) => call_id).filter((id) => id !== null)
-  const notes = said.filter(({ feedback_type }) => feedback_type === 'wandb.note.1')
-  await markForSearch(tx, project, callsOf(notes))
-  tx.changed({ project, kind: 'feedback', ids: callsOf(said) })
+/** Feedback on objects names no call. */
+function reportFeedback(tx: Transaction, project: string, said: readonly OfCall[]): void {
+  const ids = said.map(({ call_id }) => call_id).filter((id) => id !== null)
+  tx.changed({ project, kind: 'feedback', ids })
 }
 
 const insertFeedback = insertInto(

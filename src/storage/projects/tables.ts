@@ -43,7 +43,9 @@ export const projectTables: readonly ProjectTable[] = [
   rows('monitor_days', ['monitor_id', 'day']),
   rows('monitor_runs', ['id']),
   { table: 'calls', counts: 'calls', live: `started_at IS NOT NULL AND ${notDeleted}`, remove: removeCalls },
-  // After the calls, so that no new entries are made.
+  rows('underived_calls', ['call_id', 'mark']),
+  rows('feedback', ['id'], { counts: 'feedback', bytes: 'octet_length(payload)' }),
+  // After the calls and notes, so that no new entries are made.
   rows('search_marks', ['mark']),
   { table: 'search_entries', remove: removeEntries },
   rows('completions', ['call_id']),
@@ -54,7 +56,6 @@ export const projectTables: readonly ProjectTable[] = [
   { table: 'eval_row_sets' },
   { table: 'eval_columns' },
   { table: 'eval_shapes' },
-  rows('feedback', ['id'], { counts: 'feedback', bytes: 'octet_length(payload)' }),
   rows('annotation_queues', ['id'], { counts: 'queues', live: notDeleted }),
   rows('annotation_queue_items', ['id']),
   rows('annotation_progress', ['item_id', 'annotator']),

@@ -9,7 +9,7 @@ const callsOfMark = 50
 /**
  * Marks calls whose searchable texts may have changed; they are indexed later, in the background. One narrow row covers
  * many calls, so that it costs the write almost nothing. A mark belongs to one write, like the marks of evaluation
- * results.
+ * results. Triggers mark the calls of notes.
  */
 export async function markForSearch(
   tx: Transaction,

@@ -108,7 +108,8 @@ function onePartOfEach(parts: readonly CallPart[]): CallPart[] {
 async function sameAs(db: Database, project: string, rows: ReadonlyMap<string, Row>): Promise<void> {
   const expected = [...rows.values()].sort((a, b) => (String(a.id) < String(b.id) ? -1 : 1))
   assert.deepEqual(
-    (await storedRows(db, project)).map((row) => ({ ...row })),
+    // What tells the writes of two versions apart says nothing of the call.
+    (await storedRows(db, project)).map(({ derivation: _, ...row }) => row),
     expected,
   )
 }

@@ -2,6 +2,7 @@ import pg from 'pg'
 import { refuse } from '../../../domain/refusals.ts'
 import { acquireWithTimeout, createSlots, type SlotCounts } from '../../../threads/slots.ts'
 import { ConnectionLost } from './failures.ts'
+import { createFreeConnections } from './free-connections.ts'
 import { createSession, type Session } from './session.ts'
 
 export interface ConnectionOptions {
@@ -33,12 +34,16 @@ export function sharesOf(connections: number): SlotCounts & { reserved: number }
 
 export type Connections = ReturnType<typeof createConnections>
 
-export function createConnections(url: string, options: ConnectionOptions) {
+const never = new AbortController().signal
+
+/** `closing` ends the waits for a connection that the server does not give yet. */
+export function createConnections(url: string, options: ConnectionOptions, closing = never) {
   const { connectTimeoutMs } = options
   const slots = createSlots(sharesOf(options.connections), {
     perTenant: options.mostWaiting,
     total: 2 * options.mostWaiting,
   })
+  const free = createFreeConnections()
   const facts = new WeakMap<pg.ClientBase, { pid: number; prepared: Set<string> }>()
 
   const pool = new pg.Pool({
@@ -83,18 +88,23 @@ export function createConnections(url: string, options: ConnectionOptions) {
       )
     })
     try {
-      const client = await asking(pool.connect())
+      const signals = signal === undefined ? [closing] : [closing, signal]
+      const client = await free.connected(() => asking(pool.connect()), queryTimeoutMs, signals)
       const { pid, prepared } = facts.get(client) ?? { pid: 0, prepared: new Set<string>() }
       return createSession(client, {
         pid,
         prepared,
         asking,
         answerTimeoutMs: queryTimeoutMs + options.graceMs,
-        given: () => slots.release(slot),
+        given: () => {
+          slots.release(slot)
+          free.wakeNext()
+        },
       })
     } catch (error) {
       slots.release(slot)
-      throw new ConnectionLost('unreachable', error)
+      const isLeft = error === closing.reason || error === signal?.reason
+      throw isLeft ? error : new ConnectionLost('unreachable', error)
     }
   }
 

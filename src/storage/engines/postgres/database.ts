@@ -31,6 +31,9 @@ export interface PostgresOptions extends ConnectionOptions {
   probeTimeoutMs: number
 }
 
+/** Of all connections, those for cancelling and probing. */
+const sideConnections = 2
+
 export const postgresDefaults: PostgresOptions = {
   connections: 10,
   mostWaiting: 1_000,
@@ -78,16 +81,18 @@ export function createPostgresDatabase<R extends Registry>(
   options: PostgresOptions,
 ): PostgresDatabase<R> {
   const statements = createStatements()
-  const connections = createConnections(url, options)
+  const leaving = new AbortController()
+  const connections = createConnections(url, options, leaving.signal)
   // Cancelling and probing must not queue behind the work that they are about.
-  const side = createConnections(url, {
+  const ofSide = {
     ...options,
-    connections: 2,
+    connections: sideConnections,
     queryTimeoutMs: options.probeTimeoutMs,
     connectTimeoutMs: Math.min(options.connectTimeoutMs, options.probeTimeoutMs),
     lockTimeoutMs: options.probeTimeoutMs,
     graceMs: Math.min(options.graceMs, 1_000),
-  })
+  }
+  const side = createConnections(url, ofSide, leaving.signal)
   const streamSlots = createSlots(streamShares(options), {
     perTenant: options.mostStreamsWaiting,
     total: 2 * options.mostStreamsWaiting,
@@ -108,7 +113,6 @@ export function createPostgresDatabase<R extends Registry>(
     watchers.tell(changes)
     notices.tell(changes)
   }
-  const leaving = new AbortController()
   let working = 0
   let closing: Promise<void> | undefined
   let probing: Promise<void> | undefined
@@ -224,6 +228,8 @@ interface OpenPostgresOptions extends Partial<PostgresOptions> {
   /** How long to wait for another process that is migrating. */
   migrationLockTimeoutMs?: number
   mustExist?: boolean
+  /** The most connections for everything, but for one that listens for changes. */
+  maxConnections?: number
 }
 
 /** Migrates, then opens the record. */
@@ -232,9 +238,14 @@ export async function openPostgres(url: string, options: OpenPostgresOptions = {
     migrations = loadMigrations('postgres'),
     migrationLockTimeoutMs = 300_000,
     mustExist = false,
+    maxConnections,
     ...given
   } = options
-  const settings: PostgresOptions = { ...postgresDefaults, ...given }
+  const settings: PostgresOptions = {
+    ...postgresDefaults,
+    ...(maxConnections !== undefined && { connections: maxConnections - sideConnections }),
+    ...given,
+  }
   await migratePostgres(url, migrations, {
     connectTimeoutMs: settings.connectTimeoutMs,
     lockTimeoutMs: migrationLockTimeoutMs,

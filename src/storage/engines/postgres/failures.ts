@@ -109,6 +109,12 @@ const openFailures: [prefix: string, kind: StorageRefusal['kind'], says: (reason
   ['25006', 'read-only', (reason) => ` does not let this user create its tables (${reason}).`],
   ['53100', 'full', () => ': the disk is full. Free some space, then start again.'],
   ['55P03', 'locked', () => ' is being migrated by another process that does not finish.'],
+  [
+    '53300',
+    'unreachable',
+    (reason) =>
+      ` has no free connection (${reason}). Raise its max_connections, or lower HEDDLE_DATABASE_CONNECTIONS of the servers.`,
+  ],
   ['53', 'unreachable', (reason) => ` accepts no connections (${reason}).`],
 ]
 

@@ -2,6 +2,7 @@ import pg from 'pg'
 import { StorageRefusal } from '../../failures.ts'
 import { type AppliedMigration, type Migration, migrationTable, pendingMigrations } from '../migrations.ts'
 import { ConnectionLost, openFailure } from './failures.ts'
+import { refusePooled } from './pooler.ts'
 
 interface MigrateOptions {
   connectTimeoutMs: number
@@ -24,12 +25,15 @@ export async function migratePostgres(
   { connectTimeoutMs, lockTimeoutMs, mustExist }: MigrateOptions,
 ): Promise<Migration[]> {
   const client = createClient(url, connectTimeoutMs)
+  const other = createClient(url, connectTimeoutMs)
   // The statement in progress fails by itself and reports why; without a listener the process would end.
-  client.on('error', () => undefined)
+  for (const each of [client, other]) each.on('error', () => undefined)
   const where = `PostgreSQL at ${client.host}:${client.port}/${client.database ?? ''}`
   try {
     await reach(client)
     await refuseForeign(client, where)
+    await reach(other)
+    await refusePooled([client, other], where)
     // A migration may take as long as it needs.
     await client.query(`SET statement_timeout = 0; SET idle_in_transaction_session_timeout = 0;
       SET client_encoding = 'UTF8'; SET lock_timeout = ${Math.trunc(lockTimeoutMs)}`)
@@ -46,7 +50,7 @@ export async function migratePostgres(
   } catch (error) {
     throw openFailure(where, error)
   } finally {
-    await leave(client)
+    await Promise.all([leave(client), leave(other)])
   }
 }
 

@@ -1,0 +1,67 @@
+import { searchState } from '../search/indexing.ts'
+import { listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
+import type { LongReader, Reader } from '../transaction.ts'
+import { type StoredCall, storedColumns, wrongFacts } from './facts.ts'
+
+/** Calls in memory at a time. */
+const callsAtOnce = 64
+
+/** A call, and what was derived from it that is not what the call says. */
+export interface WrongCall {
+  project_id: string
+  id: string
+  derived: string[]
+}
+
+interface Row extends StoredCall {
+  project_id: string
+  wrong_words: number
+}
+
+/** The words of a call are there from its start on, until its texts are removed. */
+const wrongWords = rawSql(`CASE WHEN EXISTS (SELECT 1 FROM search_entries AS entries
+    WHERE entries.project_id = calls.project_id AND entries.call_id = calls.id)
+  THEN CASE WHEN swept_at IS NULL THEN 0 ELSE 1 END
+  ELSE CASE WHEN started_at IS NULL OR deleted_at IS NOT NULL THEN 0 ELSE 1 END END`)
+
+const selectCalls = (more: Sql) =>
+  sql`SELECT project_id, ${storedColumns}, ${wrongWords} AS wrong_words FROM calls ${more}`
+
+/**
+ * Compares what lists, charts and the search know of calls with the calls themselves. What a running server is about to
+ * derive is not reported.
+ */
+export async function* findWrongCalls(db: LongReader, signal: AbortSignal): AsyncGenerator<WrongCall> {
+  if ((await db.get(sql`SELECT 1 AS one FROM facts_backfill`)) !== undefined) return
+  const search = await searchState(db)
+  const isIndexed = search?.is_on === 1 && search.at_project === null
+  const wrongAmong = (rows: readonly Row[]): WrongCall[] =>
+    rows.flatMap((row) => {
+      const derived = wrongFacts(row).map(([column]) => column)
+      if (isIndexed && row.wrong_words === 1) derived.push('words')
+      return derived.length === 0 ? [] : [{ project_id: row.project_id, id: row.id, derived }]
+    })
+  const all = selectCalls(sql`ORDER BY project_id, id`)
+  for await (const rows of db.stream<Row>(all, { signal, rows: callsAtOnce })) {
+    for (const [project, calls] of Map.groupBy(wrongAmong(rows), ({ project_id }) => project_id)) {
+      const pending = await pendingCalls(db, project)
+      const left = calls.map(({ id }) => id).filter((id) => !pending.has(id))
+      if (left.length === 0) continue
+      // A server may have derived them since they were read.
+      const again = selectCalls(sql`WHERE project_id = ${project} AND id IN (${listOf(left)})`)
+      yield* wrongAmong(await db.all<Row>(again))
+    }
+  }
+}
+
+/** Those that a server will derive. */
+async function pendingCalls(db: Reader, project: string): Promise<Set<string>> {
+  const marked = await db.all<{ call_id: string }>(
+    sql`SELECT call_id FROM underived_calls WHERE project_id = ${project}`,
+  )
+  const unread = await db.all<{ call_ids: string }>(
+    sql`SELECT call_ids FROM search_marks WHERE project_id = ${project}`,
+  )
+  const waiting = unread.flatMap(({ call_ids }) => JSON.parse(call_ids) as string[])
+  return new Set([...marked.map(({ call_id }) => call_id), ...waiting])
+}

@@ -1,0 +1,205 @@
+import assert from 'node:assert/strict'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import pg from 'pg'
+import { openPostgres } from '../../src/storage/engines/postgres/database.ts'
+import { StorageRefusal } from '../../src/storage/failures.ts'
+import { sql } from '../../src/storage/sql/sql.ts'
+import { newProject, storedRows, wholePart } from '../support/call-parts.ts'
+import { startPostgres, type TestPostgres } from '../support/postgres.ts'
+import { newFolder, runHeddle, type TestScope } from '../support/server.ts'
+import { startTransactionPooler } from '../support/transaction-pooler.ts'
+import { until } from '../support/wait.ts'
+
+/** Five connections for Heddle: PostgreSQL reserves three of these for its administrator. */
+const few = '8'
+
+let postgres: TestPostgres
+before(async () => {
+  postgres = await startPostgres({ settings: { max_connections: few } })
+})
+after(() => postgres.stop())
+
+const isPooled = (error: unknown) =>
+  error instanceof StorageRefusal &&
+  /pooler in transaction or statement mode.*HEDDLE_DATABASE_URL/.test(error.message)
+
+describe('a pooler that gives each transaction another connection', () => {
+  for (const count of [1, 2, 3, 4]) {
+    test(`is refused before anything is changed, with ${count} connections`, async (t) => {
+      const url = await postgres.createDatabase()
+      const pooler = await startTransactionPooler(url, count)
+      t.after(() => pooler.close())
+      await assert.rejects(openPostgres(pooler.url), isPooled)
+      await pooler.close()
+      const client = new pg.Client({ connectionString: url })
+      await client.connect()
+      const { rows } = await client.query("SELECT 1 FROM pg_tables WHERE schemaname = 'public'")
+      await client.end()
+      assert.deepEqual(rows, [])
+    })
+  }
+
+  test('is refused by the command in one line', async (t) => {
+    const pooler = await startTransactionPooler(await postgres.createDatabase(), 2)
+    t.after(() => pooler.close())
+    const { code, err } = await runHeddle(['serve'], { HEDDLE_DATABASE_URL: pooler.url })
+    assert.equal(code, 3)
+    assert.match(
+      err,
+      /^[^\n]*HEDDLE_DATABASE_URL has to name a pooler in session mode, or PostgreSQL itself\.\n$/,
+    )
+  })
+})
+
+const pgbouncer = ['pgbouncer', '/usr/sbin/pgbouncer'].find((path) => spawnSync(path, ['-V']).status === 0)
+
+/** The address of the database through a PgBouncer. */
+async function startPgBouncer(t: TestScope, url: string, mode: string, more = ''): Promise<string> {
+  const { hostname, port, username, password, pathname } = new URL(url)
+  const folder = await newFolder(t)
+  const own = new URL(url)
+  own.port = String(20_000 + Math.floor(Math.random() * 10_000))
+  writeFileSync(join(folder, 'users'), `"${username}" "${password}"\n`)
+  writeFileSync(
+    join(folder, 'config'),
+    `[databases]\n${pathname.slice(1)} = host=${hostname} port=${port}\n[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = ${own.port}
+unix_socket_dir =\nauth_type = scram-sha-256\nauth_file = ${join(folder, 'users')}\npool_mode = ${mode}\ndefault_pool_size = 4\n${more}\n`,
+  )
+  chmodSync(folder, 0o755)
+  const asUser = process.getuid?.() === 0 ? ['-u', 'nobody'] : []
+  const child = spawn(pgbouncer as string, [...asUser, join(folder, 'config')], { stdio: 'ignore' })
+  t.after(async () => {
+    child.kill('SIGKILL')
+    if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
+  })
+  await until('PgBouncer listens', async () => {
+    assert.equal(child.exitCode, null, 'PgBouncer ended')
+    const socket = connect(Number(own.port), '127.0.0.1')
+    const [heard] = await Promise.race([
+      once(socket, 'connect').then(() => [true]),
+      new Promise<[boolean]>((resolve) => socket.once('error', () => resolve([false]))),
+    ])
+    socket.destroy()
+    return heard === true
+  })
+  return own.href
+}
+
+describe('PgBouncer', {
+  skip: pgbouncer === undefined && 'it is not installed (apt-get install pgbouncer)',
+}, () => {
+  for (const more of ['', 'server_round_robin = 1']) {
+    test(`in transaction mode is refused ${more}`, async (t) => {
+      const url = await startPgBouncer(t, await postgres.createDatabase(), 'transaction', more)
+      // Some connections are open already, as other programs leave them.
+      const others = await Promise.all(
+        Array.from({ length: 2 }, async () => {
+          const client = new pg.Client({ connectionString: url })
+          await client.connect()
+          await client.query('BEGIN')
+          return client
+        }),
+      )
+      for (const client of others) await client.query('COMMIT')
+      await assert.rejects(openPostgres(url), isPooled)
+      for (const client of others) await client.end()
+    })
+  }
+
+  test('in statement mode is refused', async (t) => {
+    await assert.rejects(
+      openPostgres(await startPgBouncer(t, await postgres.createDatabase(), 'statement')),
+      isPooled,
+    )
+  })
+
+  test('in session mode works', async (t) => {
+    const url = await startPgBouncer(t, await postgres.createDatabase(), 'session')
+    const db = await openPostgres(url, { maxConnections: 4 })
+    const project = newProject()
+    await Promise.all(
+      Array.from({ length: 40 }, (_, n) => db.write('upsertCalls', [wholePart(project, `call ${n}`)])),
+    )
+    assert.equal((await storedRows(db, project)).length, 40)
+    await db.probe()
+    await db.close()
+  })
+})
+
+describe('with fewer connections than a server wants', () => {
+  test('work waits for a free one', async () => {
+    const url = await postgres.createDatabase()
+    // Together they want 24.
+    const [one, other] = await Promise.all([openPostgres(url), openPostgres(url)])
+    const project = newProject()
+    const writes = Array.from({ length: 400 }, (_, n) =>
+      (n % 2 ? one : other).write('upsertCalls', [wholePart(project, `call ${n}`)], `tenant ${n % 3}`),
+    )
+    const failed = (await Promise.allSettled(writes)).filter(({ status }) => status === 'rejected')
+    assert.deepEqual(failed, [])
+    assert.equal((await storedRows(one, project)).length, 400)
+    await Promise.all([one.close(), other.close()])
+  })
+
+  test('the wait ends with its time, and when the server stops', async (t) => {
+    const url = await postgres.createDatabase()
+    const db = await openPostgres(url, { queryTimeoutMs: 300 })
+    t.after(() => db.close())
+    const impatient = await openPostgres(url, { queryTimeoutMs: 3_600_000 })
+    const project = newProject()
+    // Their idle connections end, and others take them all.
+    const client = new pg.Client({ connectionString: postgres.url })
+    await client.connect()
+    t.after(async () => {
+      await client.query('ALTER ROLE heddle CONNECTION LIMIT -1')
+      await client.end()
+    })
+    await client.query('ALTER ROLE heddle CONNECTION LIMIT 0')
+    await client.query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'heddle'")
+    await until('the connections are gone', async () => {
+      const left = await client.query("SELECT 1 FROM pg_stat_activity WHERE usename = 'heddle'")
+      return left.rows.length === 0
+    })
+    const write = () => db.write('upsertCalls', [wholePart(project, 'late')])
+    await assert.rejects(write(), { code: 'storage_failed' })
+    const waiting = assert.rejects(impatient.write('upsertCalls', [wholePart(project, 'left')]), {
+      code: 'stopping',
+    })
+    await impatient.close()
+    await waiting
+    await client.query('ALTER ROLE heddle CONNECTION LIMIT -1')
+    await write()
+    assert.equal((await storedRows(db, project)).length, 1)
+  })
+
+  test('4 are enough for long reads, writes and probes together', async () => {
+    const db = await openPostgres(await postgres.createDatabase(), { maxConnections: 4 })
+    const project = newProject()
+    await db.write(
+      'upsertCalls',
+      Array.from({ length: 50 }, (_, n) => wholePart(project, `call ${n}`)),
+    )
+    const signal = new AbortController().signal
+    const read = async () => {
+      let rows = 0
+      const calls = db.stream(sql`SELECT id FROM calls WHERE project_id = ${project}`, { signal, rows: 10 })
+      for await (const some of calls) {
+        rows += some.length
+        await storedRows(db, project)
+      }
+      return rows
+    }
+    const reads = Promise.all(Array.from({ length: 6 }, read))
+    const writes = Array.from({ length: 30 }, (_, n) =>
+      db.write('upsertCalls', [wholePart(project, `call ${n}`)]),
+    )
+    await Promise.all([...writes, db.probe()])
+    assert.deepEqual(await reads, Array(6).fill(50))
+    await db.close()
+  })
+})
