@@ -264,6 +264,7 @@ function openOperations(
       priority: config.priority,
       requestTemplates: config.request_templates,
       toolChoice: config.tool_choice,
+      promptSharing: config.prompt_sharing,
     },
     recorder,
     running: createRunningAnswers(),
