@@ -71,6 +71,7 @@ import { createRecorder, type OpenedRecorder } from './operations/recording/reco
 import { rerankRoutes } from './operations/rerank/routes.ts'
 import { responseRoutes } from './operations/responses/routes.ts'
 import { savedViewRoutes } from './operations/saved-views/routes.ts'
+import { createSealing } from './operations/sealing.ts'
 import { tableRoutes } from './operations/tables/routes.ts'
 import { tokenRoutes } from './operations/tokens/routes.ts'
 import { countRequests, createUsageMeter, startFlushing, type UsageMeter } from './operations/usage/meter.ts'
@@ -257,11 +258,13 @@ function openOperations(
     responseDays: config.response_days,
     fileLimit: config.file_limit,
     refScheme: config.ref_scheme,
+    sealing: createSealing(database),
     models,
     settings: {
       priority: config.priority,
       requestTemplates: config.request_templates,
       toolChoice: config.tool_choice,
+      promptSharing: config.prompt_sharing,
     },
     recorder,
     running: createRunningAnswers(),

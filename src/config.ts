@@ -407,6 +407,11 @@ export const settings = {
     'off',
     'The same on disk, for each model in a folder of HEDDLE_DATA/prompts, such as `20GiB`: conversations continue from there after a restart. The text of conversations can be read from these files, whatever is recorded (docs/models.md).',
   ),
+  prompt_sharing: setting(
+    z.enum(['user', 'entity', 'all'], 'expected user, entity or all'),
+    'user',
+    'Whose requests may continue from the same computed prompts: `user` only those of one user, `entity` those of all users with exactly the same entities, `all` those of everybody. Whoever shares can find out by guesses, from `cached_tokens` and from the time, what the others sent (docs/security.md).',
+  ),
   kv_keys: setting(
     kvType,
     'auto',

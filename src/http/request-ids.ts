@@ -1,9 +1,5 @@
-import { randomBytes } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import type { FastifyServerOptions } from 'fastify'
-
-/** Distinguishes processes; the counter distinguishes the requests of one process. */
-const process = randomBytes(9).toString('base64url')
-let count = 0
 
 /**
  * A valid id from the caller is used, so that the logs of both sides can be matched. Anything else is replaced, because
@@ -17,7 +13,7 @@ export const requestIds = {
   },
 } satisfies FastifyServerOptions
 
+/** It does not count: two of them would tell a caller how many requests of others came in between. */
 export function newRequestId(): string {
-  count += 1
-  return `${process}-${count.toString(36)}`
+  return randomUUID().replaceAll('-', '')
 }

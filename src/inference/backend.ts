@@ -168,8 +168,10 @@ export interface Generation {
   prediction?: string
   /** One of the adapters of the model. */
   adapter?: string
-  /** Prompts share cached tokens only with prompts of the same salt. */
+  /** Prompts share cached tokens only with prompts of the same salt, in the same group. */
   salt?: string
+  /** Tenants that share cached tokens have the same; absent: the tenant shares them with nobody. */
+  promptGroup?: string
   /** Lower runs earlier; 0 unless priorities are switched on. */
   priority: number
   /** Who sent the request: tenants take turns, and none takes all slots of the queue. Absent if there is only one. */

@@ -11,6 +11,7 @@ import type { EventHub } from './events/hub.ts'
 import type { GenerationParts } from './generation/parts.ts'
 import type { Projects } from './projects/settings.ts'
 import { type CallNames, createCallNames, matchesHeader } from './recording/named-calls.ts'
+import type { Sealing } from './sealing.ts'
 import type { UsageMeter } from './usage/meter.ts'
 
 /** What operations are built from. All families get the same object; a route names the members that it uses. */
@@ -27,6 +28,8 @@ export interface OperationParts extends GenerationParts {
   fileLimit: number
   /** The scheme of the references made here. */
   refScheme: string
+  /** Seals what clients store for the server. */
+  sealing: Sealing
   usage: UsageMeter
   people: ConfiguredPeople
   events: EventHub

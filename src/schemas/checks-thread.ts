@@ -1,6 +1,8 @@
 import { flushCompileCache } from 'node:module'
 import { lowerThreadPriority } from '../threads/priority.ts'
+import { answerTenant } from '../threads/tenant-cache.ts'
 import { portToParent } from '../threads/thread.ts'
+import type { AskedBy } from '../threads/worker-pool.ts'
 import type { Validation } from './validator.ts'
 
 export interface CheckQuestion {
@@ -22,6 +24,9 @@ export async function serve(): Promise<void> {
   const port = portToParent()
   const validate = createValidator()
   const post = (message: CheckMessage) => port.postMessage(message)
-  port.on('message', ({ schema, value }: CheckQuestion) => post(validate(schema, value)))
+  port.on('message', ({ schema, value, tenant }: AskedBy<CheckQuestion>) => {
+    answerTenant(tenant)
+    post(validate(schema, value))
+  })
   post('ready')
 }

@@ -23,6 +23,9 @@ export interface PoolOptions extends WorkerBounds {
 /** Most questions take less than this: another worker is started only if others wait for one that takes longer. */
 const usualMs = 20
 
+/** What a worker receives. Whose question it is decides what the worker's caches find. */
+export type AskedBy<Question> = Question & { tenant: string }
+
 interface Job<Question, Answer> {
   question: Question
   resolve(answer: Answer): void
@@ -30,7 +33,7 @@ interface Job<Question, Answer> {
 }
 
 interface Member<Question, Answer> {
-  worker: BoundedWorker<Question, Answer>
+  worker: BoundedWorker<AskedBy<Question>, Answer>
   /**
    * The tenant that asked last. A tenant whose worker was ended has that one started again, and does not take another
    * tenant's.
@@ -43,8 +46,8 @@ interface Member<Question, Answer> {
  * Usually a single worker, which answers one question after the other. When a question takes long, another worker is
  * started for the other tenants. `start` decides whether a worker is a thread or a process.
  */
-export function createWorkerPool<Question, Answer>(
-  start: Start<Question, Answer>,
+export function createWorkerPool<Question extends object, Answer>(
+  start: Start<AskedBy<Question>, Answer>,
   options: PoolOptions,
 ): WorkerPool<Question, Answer> {
   type OwnMember = Member<Question, Answer>
@@ -86,7 +89,7 @@ export function createWorkerPool<Question, Answer>(
     member.tenant = tenant
     member.isBusy = true
     try {
-      job.resolve(await member.worker.ask(job.question))
+      job.resolve(await member.worker.ask({ ...job.question, tenant }))
     } catch (error) {
       job.reject(error)
     }

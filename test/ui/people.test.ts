@@ -76,7 +76,7 @@ test('members see no users, and a user of HEDDLE_USERS is told where its key is 
   await page.getByText('Only admins can see users').waitFor()
 })
 
-test('the engine screen shows an answer in progress, without the names of other users', {
+test('the engine screen shows an answer in progress, to its user and to admins', {
   skip,
 }, async (t) => {
   backend.script = async function* (request, signal) {
@@ -93,14 +93,16 @@ test('the engine screen shows an answer in progress, without the names of other 
     body: JSON.stringify({ messages: [{ role: 'user', content: 'Hi' }], stream: true }),
   })
   const { page, problems } = await open(t, 'engine', { key: keys.bob })
-  await page.getByRole('cell', { name: 'another user' }).waitFor()
-  assert.ok(!(await page.locator('main').textContent())?.includes('alice'))
   const admin = await open(t, 'engine')
   await admin.page.getByRole('cell', { name: 'alice' }).waitFor()
+  const own = await open(t, 'engine', { key: keys.alice })
+  await own.page.getByRole('cell', { name: 'alice' }).waitFor()
+  await page.getByText('No running answers to show.').waitFor()
+  assert.ok(!(await page.locator('main').textContent())?.includes('alice'))
   assert.equal((await asked).status, 200)
   leaving.abort()
-  await page.getByText('Nothing is running.').waitFor()
-  assert.deepEqual([...problems, ...admin.problems], [])
+  await admin.page.getByText('No running answers to show.').waitFor()
+  assert.deepEqual([...problems, ...admin.problems, ...own.problems], [])
 })
 
 for (const colorScheme of ['light', 'dark'] as const) {

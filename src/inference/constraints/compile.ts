@@ -1,5 +1,5 @@
-import { LRUCache } from 'lru-cache'
 import { passOnRefusal, type RefusalCode, type RefusalValues, refuse } from '../../domain/refusals.ts'
+import { createTenantCache } from '../../threads/tenant-cache.ts'
 import type { AnswerFormat } from '../answer-format.ts'
 import { alternativeSpellings } from '../tools/alternative-spellings.ts'
 import { type CallFormat, hermes } from '../tools/call-format.ts'
@@ -38,14 +38,13 @@ const maxBytes = 32 * 1024 * 1024
 
 type Outcome = Compiled | { code: RefusalCode; values: RefusalValues }
 
-/** An LRU cache of constraints that were compiled or refused, by their source. */
+/** An LRU cache of constraints that were compiled or refused, by their source, for each tenant. */
 export function createConstraintCompiler(): ConstraintCompiler {
   const toolArguments = createToolArguments()
-  const cache = new LRUCache<string, Outcome>({
+  const cache = createTenantCache<Outcome>({
     max: maxKept,
     maxSize: maxBytes,
-    sizeCalculation: (outcome, source) =>
-      2 * source.length + ('code' in outcome ? 0 : sizeOfGrammar(outcome.grammar)),
+    sizeOf: (outcome, source) => 2 * source.length + ('code' in outcome ? 0 : sizeOfGrammar(outcome.grammar)),
   })
   return {
     compile(constraint, options, field) {

@@ -1,5 +1,7 @@
 import { Refusal, type RefusalCode, type RefusalValues } from '../../domain/refusals.ts'
 import { answerParent } from '../../threads/process.ts'
+import { answerTenant } from '../../threads/tenant-cache.ts'
+import type { AskedBy } from '../../threads/worker-pool.ts'
 import { createConstraintCompiler } from './compile.ts'
 import type { Compiled, CompileQuestion } from './constraint.ts'
 
@@ -9,7 +11,8 @@ export type CompileAnswer = Compiled | { code: RefusalCode; values: RefusalValue
 
 const compiler = createConstraintCompiler()
 
-answerParent(({ constraint, options, field }: CompileQuestion): CompileAnswer => {
+answerParent(({ constraint, options, field, tenant }: AskedBy<CompileQuestion>): CompileAnswer => {
+  answerTenant(tenant)
   try {
     return compiler.compile(constraint, options, field)
   } catch (error) {

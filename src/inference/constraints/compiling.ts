@@ -2,7 +2,7 @@ import { extname } from 'node:path'
 import { passOnRefusal, refuse } from '../../domain/refusals.ts'
 import { BudgetExceededError } from '../../threads/bounded-worker.ts'
 import { inProcess } from '../../threads/process.ts'
-import { createWorkerPool, type PoolOptions } from '../../threads/worker-pool.ts'
+import { type AskedBy, createWorkerPool, type PoolOptions } from '../../threads/worker-pool.ts'
 import { createCompiledCache } from './compiled-cache.ts'
 import type { CompileAnswer } from './compiling-process.ts'
 import type { Compiled, CompileQuestion } from './constraint.ts'
@@ -45,7 +45,7 @@ const defaults: CompilingOptions = {
 export function createCompiling(given: Partial<CompilingOptions> = {}): Compiling {
   const options = { ...defaults, ...given }
   const { entry, heapMb } = options
-  const start = inProcess<CompileQuestion, CompileAnswer>({ entry, heapMb, purpose: 'constraints' })
+  const start = inProcess<AskedBy<CompileQuestion>, CompileAnswer>({ entry, heapMb, purpose: 'constraints' })
   const pool = createWorkerPool(start, options)
   const lately = createCompiledCache()
   return {

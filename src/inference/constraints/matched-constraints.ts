@@ -56,13 +56,16 @@ export interface Allowance extends TokenRule {
 }
 
 interface Constraints {
-  /** `markers` are the names of the control tokens that the grammar's marker symbols stand for. */
-  of(grammar: CompiledGrammar, markers?: readonly string[]): Constraint
+  /**
+   * `markers` are the names of the control tokens that the grammar's marker symbols stand for. What was computed for
+   * one tenant is not used for another, whose time would tell.
+   */
+  of(grammar: CompiledGrammar, markers?: readonly string[], tenant?: string): Constraint
   /**
    * The constraint of a generation, positioned after the text that it continues. Throws a refusal if that text does not
    * fit.
    */
-  given(constraint: GivenConstraint, markers?: readonly string[]): Constraint
+  given(constraint: GivenConstraint, markers?: readonly string[], tenant?: string): Constraint
 }
 
 /** Longer lists are not made: among so many tokens some are likely ones. */
@@ -94,8 +97,8 @@ export function createConstraints(vocabulary: Vocabulary, spell: Spell = () => [
     masks: createMasks(vocabulary.size),
   }
   const cache = new LRUCache<string, Constraint>({ max: maxKept, maxSize: maxBytes })
-  function of(grammar: CompiledGrammar, markers: readonly string[] = []): Constraint {
-    const key = [grammar.digest, ...markers].join('\n')
+  function of(grammar: CompiledGrammar, markers: readonly string[] = [], tenant = ''): Constraint {
+    const key = [tenant, grammar.digest, ...markers].join('\n')
     const known = cache.get(key)
     const constraint = known ?? createConstraint(grammar, tokens, markersOf(vocabulary, markers))
     if (known === undefined) cache.set(key, constraint, { size: sizeOfGrammar(grammar) })
@@ -103,8 +106,8 @@ export function createConstraints(vocabulary: Vocabulary, spell: Spell = () => [
   }
   return {
     of,
-    given({ grammar, field, continued }, markers) {
-      const constraint = of(grammar, markers)
+    given({ grammar, field, continued }, markers, tenant) {
+      const constraint = of(grammar, markers, tenant)
       return continued === undefined ? constraint : constraint.behind(continued, field)
     },
   }

@@ -1,12 +1,12 @@
 import type { NativeContext } from './native.ts'
 import type { OpenRequests } from './open-requests.ts'
 import type { createPromptCache } from './prompt-cache/prompt-cache.ts'
+import { promptKeyOf } from './prompt-cache/prompt-key.ts'
 import { type Answering, notePause } from './request.ts'
 import type { SequenceMemory } from './sequence-memory.ts'
 import { maxReused, type Sequence, type Sequences } from './sequences.ts'
 import { reusedForTile } from './tiles.ts'
 import type { ActiveTenants } from './turns/active-tenants.ts'
-import { keyOf } from './turns/adapter-turns.ts'
 
 interface AdmissionParts {
   context: Pick<NativeContext, 'readsTiles'>
@@ -69,11 +69,11 @@ export function createAdmission({ context, open, sequences, memory, cache, tenan
   async function begin(answering: Answering): Promise<void> {
     const { request, isBackground } = answering
     const { prompt } = request
-    const salt = keyOf(request.generation)
+    const key = promptKeyOf(request.generation)
     if (!isBackground) makeRoom(request.together)
     const remember = request.promptLogprobs === undefined
-    const found = remember ? cache.find(prompt, salt, maxReused(prompt)) : undefined
-    const taken = sequences.take(prompt, salt, remember, { isBackground, elsewhere: found })
+    const found = remember ? cache.find(prompt, key, maxReused(prompt)) : undefined
+    const taken = sequences.take(prompt, key, remember, { isBackground, elsewhere: found })
     if (taken === undefined) return
     const { sequence, from, shared } = taken
     queueOf(answering).remove(answering)
@@ -83,7 +83,7 @@ export function createAdmission({ context, open, sequences, memory, cache, tenan
     answering.cached = memory.cut(sequence, shared)
     if (readsTiles)
       answering.cached = memory.shorten(sequence, reusedForTile(prompt.length, answering.cached))
-    sequence.salt = salt
+    sequence.key = key
     start(answering, sequence)
     request.leader ??= answering
     if (request.together === 1) return

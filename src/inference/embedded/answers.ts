@@ -18,16 +18,17 @@ interface AnswersParts extends BeamParts {
 export function createAnswers({ model, drafts, ...parts }: AnswersParts) {
   const { open, outbox, finish } = parts
   const guessChances = initialChances()
-  /** Tokens of the texts that constraints leave as the only possibility. */
-  const spelled = new LRUCache<string, number[]>({
+  /** Tokens of the texts that constraints leave as the only possibility, for each tenant. */
+  const spelled = new LRUCache<string, number[], string>({
     max: 1024,
-    memoMethod: (text) => model.tokenize(text, { special: false, add: false }),
+    memoMethod: (_key, _stale, { context: text }) => model.tokenize(text, { special: false, add: false }),
   })
 
-  function draftingOf(prompt: readonly number[], choice: Choice, predicted?: Predicted): Drafting {
+  function draftingOf({ prompt, generation }: Request, choice: Choice, predicted?: Predicted): Drafting {
     const forced = (space: Spacing, most: number) => {
       const text = choice.ahead(space)
-      return text === '' ? [] : spelled.memo(text).slice(0, most)
+      if (text === '') return []
+      return spelled.memo(`${generation.tenant ?? ''}\n${text}`, { context: text }).slice(0, most)
     }
     const { tokens, sure } = choice
     return createDrafting(prompt, { tokens, sure, forced, predicted }, guessChances)
@@ -35,7 +36,7 @@ export function createAnswers({ model, drafts, ...parts }: AnswersParts) {
 
   /** A choice that draws its own tokens. */
   function written(
-    { prompt }: Request,
+    request: Request,
     choice: Choice,
     prediction: readonly number[] | undefined,
     own: () => Answering,
@@ -50,7 +51,6 @@ export function createAnswers({ model, drafts, ...parts }: AnswersParts) {
     }
     const say = ({ tokens, finished }: AcceptedToken): void => {
       const answering = own()
-      const { request } = answering
       if (open.isGone(answering)) return
       outbox.put(request.id, tokens)
       answering.drawn = tokens.tokens[0]
@@ -75,7 +75,7 @@ export function createAnswers({ model, drafts, ...parts }: AnswersParts) {
         }
         return taken
       },
-      drafting: drafts.isEnabled ? draftingOf(prompt, choice, predicted) : undefined,
+      drafting: drafts.isEnabled ? draftingOf(request, choice, predicted) : undefined,
     }
   }
 

@@ -66,7 +66,8 @@ export function createLoop(
   function add(id: number, generation: Generation): readonly number[] {
     const { tokens, maxTokens, closing, prediction } = checkGeneration(generation, model, options)
     const constraint =
-      generation.constraint && constraints.given(generation.constraint, generation.text.markers)
+      generation.constraint &&
+      constraints.given(generation.constraint, generation.text.markers, generation.tenant)
     const plan = planAnswer({ generation, prompt: tokens, maxTokens, vocabulary, constraint, closing })
     checkFirstToken(plan)
     const isBeam = generation.beam !== undefined

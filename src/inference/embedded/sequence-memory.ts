@@ -35,7 +35,7 @@ export function createSequenceMemory({ context, cache, doOthersWrite }: MemoryPa
       noted.to.add(to)
       await context.copy(from.id, to.id)
       to.tokens = from.tokens.slice()
-      to.salt = from.salt
+      to.key = from.key
     },
     /** A batch has been computed, and with it all noted copies were made. */
     copiesAreMade(): void {

@@ -3,8 +3,8 @@ export interface Sequence {
   readonly id: number
   /** The tokens that it has read and written, one per position. */
   tokens: number[]
-  /** Only prompts with this salt may share it. */
-  salt: string | undefined
+  /** Only prompts with this key may share it; undefined as long as it holds none. */
+  key: string | undefined
   busy: boolean
   /** Guessed tokens that it also holds after these, to be removed before it is used again. */
   guessed: number
@@ -28,7 +28,7 @@ export function createSequences(count: number, copyFrom: number, { isLostKept = 
   const all: Sequence[] = Array.from({ length: count }, (_, id) => ({
     id,
     tokens: [],
-    salt: undefined,
+    key: undefined,
     busy: false,
     guessed: 0,
     isBackground: false,
@@ -93,15 +93,14 @@ export function createSequences(count: number, copyFrom: number, { isLostKept = 
      */
     take(
       prompt: readonly number[],
-      salt: string | undefined,
+      key: string,
       remember: boolean,
       { isBackground = false, elsewhere }: TakeOptions = {},
     ): Taken | undefined {
       const most = maxReused(prompt)
       const candidates = all.map((sequence) => ({
         sequence,
-        shared:
-          remember && sequence.salt === salt ? Math.min(most, commonLength(sequence.tokens, prompt)) : 0,
+        shared: remember && sequence.key === key ? Math.min(most, commonLength(sequence.tokens, prompt)) : 0,
       }))
       const closest = candidates.reduce(closer)
       const usable = free(isBackground)

@@ -4,7 +4,7 @@ import { LRUCache } from 'lru-cache'
 import { refuse } from '../../domain/refusals.ts'
 import { BudgetExceededError } from '../../threads/bounded-worker.ts'
 import { inProcess } from '../../threads/process.ts'
-import { createWorkerPool, type PoolOptions } from '../../threads/worker-pool.ts'
+import { type AskedBy, createWorkerPool, type PoolOptions } from '../../threads/worker-pool.ts'
 import type { AnswerFormat } from '../answer-format.ts'
 import { hermes } from '../tools/call-format.ts'
 import type { FormatQuestion, Found, Rendering, RenderQuestion } from './rendering.ts'
@@ -53,12 +53,13 @@ export function createPrompts(given: Partial<PromptOptions> = {}) {
   const poolOf = (from: 'model' | 'request') => {
     const args = [from, ...bounds]
     return createWorkerPool(
-      inProcess<Question, Answer>({ entry, args, heapMb, purpose: 'templates' }),
+      inProcess<AskedBy<Question>, Answer>({ entry, args, heapMb, purpose: 'templates' }),
       options,
     )
   }
   const pools = { model: poolOf('model'), request: poolOf('request') }
-  // Separate caches: new templates in requests do not evict the model's format.
+  // Separate caches: new templates in requests do not evict the model's format, and those of a tenant are found for it
+  // alone, because the time to examine one would tell another that it was used.
   const formats = {
     model: new LRUCache<string, AnswerFormat>({ max: maxFormats }),
     request: new LRUCache<string, AnswerFormat>({ max: maxFormats }),
@@ -98,7 +99,7 @@ export function createPrompts(given: Partial<PromptOptions> = {}) {
       from: keyof typeof pools = 'request',
     ): Promise<AnswerFormat> {
       const key = createHash('sha256')
-        .update(JSON.stringify([template, tokens]))
+        .update(JSON.stringify([template, tokens, from === 'request' ? tenant : null]))
         .digest('base64')
       const known = formats[from].get(key)
       if (known !== undefined) return known

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { LRUCache } from 'lru-cache'
 import { BudgetExceededError } from '../../threads/bounded-worker.ts'
+import { createTenantCache } from '../../threads/tenant-cache.ts'
 import type { AnswerFormat } from '../answer-format.ts'
 import { findFormat } from '../tools/finding/find-format.ts'
 import { type Bounds, renderBounded, strftime } from './bounded-template.ts'
@@ -37,13 +37,10 @@ type Unrendered =
 const maxCompiled = 8
 
 export function createRendering(bounds: Bounds) {
-  const compiled = new LRUCache<string, ReturnType<typeof compile>>({
-    max: maxCompiled,
-    memoMethod: (text) => compile(text),
-  })
+  const compiled = createTenantCache<ReturnType<typeof compile>>({ max: maxCompiled })
 
   function rendered(text: string, messages: readonly Message[], given: Record<string, unknown>, mark = '') {
-    const { program, form, knowsDevelopers, knowsDates } = compiled.memo(text)
+    const { program, form, knowsDevelopers, knowsDates } = compiled.memo(text, () => compile(text))
     const shown = messages.map((message, index) => {
       const isOpen = mark !== '' && index === messages.length - 1
       return shownMessage(isOpen ? marked(message, `${mark} `) : message, form, knowsDevelopers)

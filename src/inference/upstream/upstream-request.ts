@@ -1,7 +1,9 @@
+import { hash } from 'node:crypto'
 import { JsonText, writeJson } from '../../domain/json/text.ts'
 import type { AnswerRequest, CallsAsked, Input } from '../model.ts'
 import type { Conversation, GivenTool } from '../prompt/chat-prompt.ts'
 import type { GivenMessage } from '../prompt/conversation.ts'
+import { promptGroupOf } from '../prompt-group.ts'
 import { forwardedFields, refuseUnsupported } from './fields.ts'
 import { type KindOfUpstream, kindsOfUpstreams, type UpstreamKind } from './kinds.ts'
 
@@ -43,10 +45,12 @@ export function upstreamRequestOf(request: AnswerRequest, { kind: name, model }:
     )
   }
   checkRunningUsage(given, kind)
+  const salt = saltOf(request)
   const body = {
     model,
     ...forwardedFields(request, kind, isText),
     ...(conversation ? conversationFields(conversation, name) : { prompt: promptsOf(inputs, kind) }),
+    ...(salt !== undefined && kind.takes.has('cache_salt') && { cache_salt: salt }),
     ...samplingOf(request, name),
     ...logprobsOf(request, kind, isText),
     ...constraintOf(request),
@@ -70,11 +74,18 @@ export function upstreamRequestOf(request: AnswerRequest, { kind: name, model }:
     path: isText ? '/completions' : '/chat/completions',
     body: writeJson(body),
     isWhole,
-    beginning: beginningOf(first, request.salt),
+    beginning: beginningOf(first, salt),
     isNamed: typeof turn?.calls?.choice === 'object',
     inputs: inputs.length,
     choices,
   }
+}
+
+/** The server behind knows one user, so what tenants must not share there has different salts. */
+function saltOf(request: AnswerRequest): string | undefined {
+  const group = promptGroupOf(request)
+  if (group === '') return request.salt
+  return hash('sha256', JSON.stringify([group, request.salt]), 'base64url')
 }
 
 function checkRunningUsage(given: Readonly<Record<string, unknown>>, kind: KindOfUpstream): void {

@@ -34,9 +34,10 @@ const ServedModel = z.object({
     description:
       'Slots in total, answers that are being generated, and requests that wait. Null until the model is loaded.',
   }),
-  tokens_per_second: z
-    .number()
-    .meta({ description: 'Tokens of answers per second, over the last ten seconds.' }),
+  tokens_per_second: z.number().meta({
+    description:
+      'Tokens of answers per second, over the last ten seconds. Like the next three: of all users for admins, of your own requests for everyone else.',
+  }),
   prompt_tokens: count.meta({ description: 'Prompt tokens since the server started.' }),
   cached_tokens: count.meta({ description: 'Number of these tokens that were found in the cache.' }),
   completion_tokens: count.meta({ description: 'Tokens of answers since the server started.' }),
@@ -64,17 +65,16 @@ const ServedModel = z.object({
     .nullable()
     .meta({
       description:
-        'Computed prompts that are kept after their sequence was needed for another prompt. Null if none are kept.',
+        'Computed prompts that are kept after their sequence was needed for another prompt. Null if none are kept, and for everyone but admins.',
     }),
-  engine_bytes: count.nullable().meta({ description: 'Memory of the engine in bytes; null if unknown.' }),
+  engine_bytes: count
+    .nullable()
+    .meta({ description: 'Memory of the engine in bytes; null if unknown, and for everyone but admins.' }),
 })
 
 const RunningAnswer = z.object({
   model: z.string(),
-  user: z.string().nullable().meta({
-    description:
-      'The user that sent the request. Only admins see other users; for everyone else they are null.',
-  }),
+  user: z.string().meta({ description: 'The user that sent the request.' }),
   state: z.enum(['waiting', 'writing']),
   is_background: z
     .boolean()
@@ -101,7 +101,9 @@ export const EngineAnswer = answer('The state of the models, at most a second ol
   answers: z
     .array(RunningAnswer)
     .max(mostAnswers)
-    .meta({ description: `Requests that are being answered, oldest first: at most ${mostAnswers}.` }),
+    .meta({
+      description: `Requests that are being answered, oldest first: at most ${mostAnswers}. Everyone but admins sees only their own.`,
+    }),
   answers_in_all: count,
   recording: z.enum(['all', 'asked', 'off']).meta({
     description: 'Which of your answers are recorded as calls: all, those with `"store": true`, or none.',
@@ -109,7 +111,9 @@ export const EngineAnswer = answer('The state of the models, at most a second ol
   server: z.object({
     version: z.string(),
     started_at: z.string(),
-    memory_bytes: count.meta({ description: 'Memory of the server itself, without its engines.' }),
+    memory_bytes: count.nullable().meta({
+      description: 'Memory of the server itself, without its engines. Null for everyone but admins.',
+    }),
   }),
 })
 export type EngineAnswer = z.output<typeof EngineAnswer>

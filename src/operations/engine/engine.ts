@@ -1,5 +1,5 @@
 import type { Caller } from '../../domain/callers.ts'
-import type { BackendStatus } from '../../inference/backend.ts'
+import type { BackendStatus, ServedModel } from '../../inference/backend.ts'
 import type { Model } from '../../inference/model.ts'
 import type { ModelList } from '../../inference/registry.ts'
 import { version } from '../../version.ts'
@@ -19,8 +19,8 @@ export function createEngineView({ models, running, recorder }: Watched): (calle
   let seen:
     | {
         at: number
-        view: Pick<EngineAnswer, 'server'>
-        models: Map<Model, EngineAnswer['models'][number]>
+        memoryBytes: number
+        models: Map<Model, ModelState>
         answers: RunningAnswer[]
       }
     | undefined
@@ -31,34 +31,48 @@ export function createEngineView({ models, running, recorder }: Watched): (calle
     const all = running.all()
     // A copy, so that all callers are shown the same moment.
     const answers = all.map((one) => ({ ...one }))
-    const view = {
-      server: { version, started_at: startedAt, memory_bytes: process.memoryUsage.rss() },
-    }
-    const shown = new Map(models.all.map((model) => [model, modelShown(model, running)]))
-    seen = { at, view, models: shown, answers }
+    const states = models.all.map(
+      (model) => [model, { status: model.status(), served: model.served() }] as const,
+    )
+    seen = { at, memoryBytes: process.memoryUsage.rss(), models: new Map(states), answers }
     return seen
   }
 
   return (caller) => {
-    const { view, models: all, answers: asked } = look()
-    const own = models.seenBy(caller).flatMap((model) => all.get(model) ?? [])
-    const names = new Set(own.flatMap((model) => model.names))
-    const answers = own.length === all.size ? asked : asked.filter(({ model }) => names.has(model))
+    const { memoryBytes, models: all, answers: asked } = look()
+    const isAdmin = caller.role === 'admin'
+    const states = models.seenBy(caller).flatMap((model) => all.get(model) ?? [])
+    const names = new Set(states.flatMap(({ served }) => served?.names ?? []))
+    const isSeen = ({ model, user }: RunningAnswer) =>
+      isAdmin ? states.length === all.size || names.has(model) : user === caller.name
+    const answers = asked.filter(isSeen)
     return {
-      ...view,
-      models: own,
+      server: { version, started_at: startedAt, memory_bytes: isAdmin ? memoryBytes : null },
+      models: states.map((state) => modelShown(state, running, caller)),
       list: listShown(models.list?.(), caller),
-      answers: answers.slice(0, mostAnswers).map((one) => answerShown(one, caller)),
+      answers: answers.slice(0, mostAnswers).map(answerShown),
       answers_in_all: answers.length,
       recording: recorder.modeOf(caller),
     }
   }
 }
 
-function modelShown(model: Model, running: RunningAnswers): EngineAnswer['models'][number] {
-  const status = model.status()
-  const served = model.served()
-  const { tokensPerSecond, promptTokens, cachedTokens, completionTokens } = running.of(served?.names[0] ?? '')
+interface ModelState {
+  status: BackendStatus
+  served: ServedModel | undefined
+}
+
+/** A member sees how busy a model is, and its own part in that: the sums of all would show the texts of others. */
+function modelShown(
+  { status, served }: ModelState,
+  running: RunningAnswers,
+  { name, role }: Caller,
+): EngineAnswer['models'][number] {
+  const isAdmin = role === 'admin'
+  const { tokensPerSecond, promptTokens, cachedTokens, completionTokens } = running.of(
+    served?.names[0] ?? '',
+    isAdmin ? undefined : name,
+  )
   return {
     names: served?.names ?? [],
     tasks: served === undefined ? [] : [...(served.tasks ?? ['answers'])],
@@ -83,8 +97,8 @@ function modelShown(model: Model, running: RunningAnswers): EngineAnswer['models
     prompt_tokens: promptTokens,
     cached_tokens: cachedTokens,
     completion_tokens: completionTokens,
-    prompt_cache: cacheShown(status),
-    engine_bytes: (status.state === 'ready' ? status.bytes : undefined) ?? null,
+    prompt_cache: isAdmin ? cacheShown(status) : null,
+    engine_bytes: (isAdmin && status.state === 'ready' ? status.bytes : undefined) ?? null,
   }
 }
 
@@ -108,14 +122,10 @@ function listShown(list: ModelList | undefined, { role }: Caller): EngineAnswer[
   }
 }
 
-function answerShown(
-  { user, isBackground, startedAt: at, ...answer }: RunningAnswer,
-  { name, role }: Caller,
-): EngineAnswer['answers'][number] {
-  return {
-    ...answer,
-    user: role === 'admin' || user === name ? user : null,
-    is_background: isBackground,
-    started_at: new Date(at).toISOString(),
-  }
+function answerShown({
+  isBackground,
+  startedAt: at,
+  ...answer
+}: RunningAnswer): EngineAnswer['answers'][number] {
+  return { ...answer, is_background: isBackground, started_at: new Date(at).toISOString() }
 }

@@ -10,7 +10,7 @@ export const EventsQuery = z.strictObject({
 })
 
 export const RecordEvent = z.object({
-  seq: z.int().meta({ description: 'Sequence number of the event since the server started.' }),
+  seq: z.int().meta({ description: 'Number of the event in this stream.' }),
   project: z.string().nullable().meta({ description: 'Null for events of the kind `engine`.' }),
   kind: z.enum(eventKinds).meta({
     description:

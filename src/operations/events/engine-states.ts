@@ -5,14 +5,11 @@ const checkIntervalMs = 1_000
 
 /** Reports the names of models whose state has changed. */
 export function watchEngine(models: Models, changed: (models: string[]) => void): () => void {
+  /** Without load and counts: they change with every answer, whoever asked for it. */
   const stateOf = (model: Model) => {
-    const {
-      running: _,
-      waiting: __,
-      bytes: ___,
-      ...state
-    } = { running: 0, waiting: 0, bytes: 0, ...model.status() }
-    return JSON.stringify(state)
+    const status = model.status()
+    const what = status.state === 'starting' ? status.doing : status.state === 'failed' ? status.reason : ''
+    return `${status.state} ${what}`
   }
   const statesNow = () => new Map(models.all.map((model) => [model, stateOf(model)]))
   let before = statesNow()

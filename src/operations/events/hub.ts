@@ -1,9 +1,9 @@
-import { newId } from '../../domain/ids.ts'
 import type { Models } from '../../inference/registry.ts'
 import { createChangeCollector } from '../../storage/changes.ts'
 import type { Database } from '../../storage/database.ts'
 import type { RecordEvent } from './contract.ts'
 import { watchEngine } from './engine-states.ts'
+import { createPositions } from './positions.ts'
 
 /** Changes within this time are one event for each project and kind. */
 const gatherMs = 100
@@ -20,7 +20,7 @@ export type StreamEvent =
   | { name: 'open' | 'resync'; id: string; data: { seq: number } }
   | { name: 'change'; id: string; data: RecordEvent }
 
-type Kept = RecordEvent | { seq: number; kind: 'resync' }
+type Happened = Omit<RecordEvent, 'seq'> | { kind: 'resync' }
 
 interface FollowOptions {
   /** The id of the last event that the client received, if any. */
@@ -39,9 +39,9 @@ interface FollowOptions {
  * `resync`. Nothing is gathered while there are no listeners.
  */
 export function createEventHub(db: Pick<Database, 'watch'>, models: Models) {
-  let run = newId()
+  let positions = createPositions()
   let last = 0
-  let kept: Kept[] = []
+  let kept: Happened[] = []
   let news = Promise.withResolvers<void>()
   let gathering: NodeJS.Timeout | undefined
   let resting: NodeJS.Timeout | undefined
@@ -50,8 +50,9 @@ export function createEventHub(db: Pick<Database, 'watch'>, models: Models) {
   let isClosed = false
   const pile = createChangeCollector()
 
-  function keep(events: readonly (Omit<RecordEvent, 'seq'> | { kind: 'resync' })[]): void {
-    for (const event of events) kept.push({ seq: ++last, ...event })
+  function keep(events: readonly Happened[]): void {
+    kept.push(...events)
+    last += events.length
     if (kept.length > mostKept) kept = kept.slice(-mostKept)
     news.resolve()
     news = Promise.withResolvers()
@@ -94,19 +95,13 @@ export function createEventHub(db: Pick<Database, 'watch'>, models: Models) {
     for (const stop of unwatch.splice(0)) stop()
     pile.take()
     kept = []
-    run = newId()
+    positions = createPositions()
   }
 
-  const idOf = (seq: number) => `${run}-${seq}`
-
   /** The position after which to resume; undefined if what follows it is no longer known. */
-  function placeOf(after: string): number | undefined {
-    const [of, given] = [
-      after.slice(0, after.lastIndexOf('-')),
-      Number(after.slice(after.lastIndexOf('-') + 1)),
-    ]
-    const isKnown = of === run && Number.isInteger(given) && given <= last && given >= last - kept.length
-    return isKnown ? given : undefined
+  function placeOf(id: string): number | undefined {
+    const place = positions.of(id)
+    return place !== undefined && place <= last && place >= last - kept.length ? place : undefined
   }
 
   async function* follow({
@@ -120,26 +115,28 @@ export function createEventHub(db: Pick<Database, 'watch'>, models: Models) {
     try {
       const place = after === undefined ? last : placeOf(after)
       let at = place ?? last
-      yield { name: 'open', id: idOf(at), data: { seq: at } }
-      if (place === undefined) yield { name: 'resync', id: idOf(at), data: { seq: at } }
+      let seq = 0
+      const id = () => positions.idOf(at)
+      yield { name: 'open', id: id(), data: { seq } }
+      if (place === undefined) yield { name: 'resync', id: id(), data: { seq: ++seq } }
       while (!isClosed) {
         if (at < last - kept.length) {
           at = last
-          yield { name: 'resync', id: idOf(at), data: { seq: at } }
+          yield { name: 'resync', id: id(), data: { seq: ++seq } }
         }
         const event = kept[at - (last - kept.length)]
         if (event === undefined) {
           await newsOr(signal)
           continue
         }
-        at = event.seq
-        if (event.kind === 'resync') yield { name: 'resync', id: idOf(at), data: { seq: at } }
+        at++
+        if (event.kind === 'resync') yield { name: 'resync', id: id(), data: { seq: ++seq } }
         else if (event.project === null) {
           const ids = event.ids?.filter(seesModel)
           if (ids === undefined || ids.length === event.ids?.length)
-            yield { name: 'change', id: idOf(at), data: event }
-          else if (ids.length > 0) yield { name: 'change', id: idOf(at), data: { ...event, ids } }
-        } else if (sees(event.project)) yield { name: 'change', id: idOf(at), data: event }
+            yield { name: 'change', id: id(), data: { seq: ++seq, ...event } }
+          else if (ids.length > 0) yield { name: 'change', id: id(), data: { seq: ++seq, ...event, ids } }
+        } else if (sees(event.project)) yield { name: 'change', id: id(), data: { seq: ++seq, ...event } }
       }
     } finally {
       if (--listeners === 0) {

@@ -11,6 +11,7 @@ import type { Recording } from '../recording/answer.ts'
 import { createDeltas, type Delta, type DeltaOptions } from './deltas.ts'
 import { type GenerationRecord, observed } from './observed.ts'
 import type { GenerationParts } from './parts.ts'
+import { promptGroupOf } from './prompt-group.ts'
 
 /** The caller, and what else is known of the request besides its body. */
 export interface GenerationContext {
@@ -55,13 +56,15 @@ export interface FieldNames {
 
 /** Refuses everything that can be wrong before the first byte of an answer. */
 export async function generate(
-  { metrics, running, charge }: GenerationParts,
+  { metrics, running, settings, charge }: GenerationParts,
   found: FoundModel,
-  request: AnswerRequest,
+  asked: AnswerRequest,
   { caller, arrived, signal, note }: GenerationContext,
   names: FieldNames,
   shown: Omit<DeltaOptions, 'createParser'> = {},
 ): Promise<Generation> {
+  const promptGroup = promptGroupOf(caller, settings.promptSharing)
+  const request = promptGroup === undefined ? asked : { ...asked, promptGroup }
   const { answering, served, insteadOf } = await naming(answerWithFallbacks(found, request, signal), names)
   const name = served.names[0] as string
   return {

@@ -2,6 +2,7 @@ import type { Caller } from '../../domain/callers.ts'
 import type { Models } from '../../inference/registry.ts'
 import type { Recorder } from '../recording/answer.ts'
 import type { GenerationMetrics } from './metrics.ts'
+import type { PromptSharing } from './prompt-group.ts'
 import type { RunningAnswers } from './running.ts'
 
 /** What every generation endpoint needs. */
@@ -28,4 +29,5 @@ export interface GenerationSettings {
   requestTemplates: boolean
   /** The default of `tool_choice` for requests with tools; with `none`, no request may have tools called. */
   toolChoice: 'auto' | 'none'
+  promptSharing: PromptSharing
 }

@@ -7,8 +7,8 @@ export interface RunningAnswers {
   end(answer: RunningAnswer): void
   /** Oldest first. */
   all(): RunningAnswer[]
-  /** What has gone through a model since the start. */
-  of(model: string): ModelTraffic
+  /** What has gone through a model since the start: of one user, or of all. */
+  of(model: string, user?: string): ModelTraffic
 }
 
 export interface RunningAnswer {
@@ -41,18 +41,25 @@ interface Traffic extends Omit<ModelTraffic, 'tokensPerSecond'> {
 
 export function createRunningAnswers(clock: () => number = Date.now): RunningAnswers {
   const answers = new Set<RunningAnswer>()
-  const traffic = new Map<string, Traffic>()
+  const ofAll = new Map<string, Traffic>()
+  const ofUsers = new Map<string, Traffic>()
   const nowInSeconds = () => Math.floor(clock() / 1000)
 
-  function trafficOf(model: string): Traffic {
-    let found = traffic.get(model)
+  function trafficIn(traffic: Map<string, Traffic>, key: string): Traffic {
+    let found = traffic.get(key)
     if (found === undefined) {
       const bySecond = Array.from({ length: seconds + 1 }, () => ({ second: 0, tokens: 0 }))
       found = { promptTokens: 0, cachedTokens: 0, completionTokens: 0, bySecond }
-      traffic.set(model, found)
+      traffic.set(key, found)
     }
     return found
   }
+
+  const keyOf = (model: string, user: string) => JSON.stringify([model, user])
+  const trafficsOf = ({ model, user }: RunningAnswer) => [
+    trafficIn(ofAll, model),
+    trafficIn(ofUsers, keyOf(model, user)),
+  ]
 
   return {
     begin(given) {
@@ -62,26 +69,31 @@ export function createRunningAnswers(clock: () => number = Date.now): RunningAns
     },
     read(answer, { prompt, cached }) {
       answer.state = 'writing'
-      const own = trafficOf(answer.model)
-      own.promptTokens += prompt
-      own.cachedTokens += cached
+      for (const traffic of trafficsOf(answer)) {
+        traffic.promptTokens += prompt
+        traffic.cachedTokens += cached
+      }
     },
     wrote(answer, tokens) {
       answer.tokens += tokens
-      const own = trafficOf(answer.model)
-      own.completionTokens += tokens
       const second = nowInSeconds()
-      const slot = own.bySecond[second % own.bySecond.length] as Traffic['bySecond'][number]
-      if (slot.second !== second) {
-        slot.second = second
-        slot.tokens = 0
+      for (const traffic of trafficsOf(answer)) {
+        traffic.completionTokens += tokens
+        const slot = traffic.bySecond[second % traffic.bySecond.length] as Traffic['bySecond'][number]
+        if (slot.second !== second) {
+          slot.second = second
+          slot.tokens = 0
+        }
+        slot.tokens += tokens
       }
-      slot.tokens += tokens
     },
     end: (answer) => void answers.delete(answer),
     all: () => [...answers],
-    of(model) {
-      const { bySecond, ...sums } = trafficOf(model)
+    of(model, user) {
+      const traffic = user === undefined ? ofAll.get(model) : ofUsers.get(keyOf(model, user))
+      if (traffic === undefined)
+        return { promptTokens: 0, cachedTokens: 0, completionTokens: 0, tokensPerSecond: 0 }
+      const { bySecond, ...sums } = traffic
       const second = nowInSeconds()
       let recent = 0
       for (const { second: at, tokens } of bySecond) {

@@ -149,7 +149,7 @@ export const samplingFields = {
   ),
   cache_salt: documented(
     plainText(256).min(1).nullish(),
-    'A cached prompt is reused only for requests with the same salt, or for all requests without one.',
+    'Among users who share cached prompts (HEDDLE_PROMPT_SHARING), one is reused only for requests with the same salt, or for all requests without one.',
   ),
   priority: documented(
     integer(-(2 ** 31), 2 ** 31 - 1).optional(),

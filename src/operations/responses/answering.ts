@@ -9,6 +9,7 @@ import { type Generation, type GenerationContext, generate } from '../generation
 import { checkMetadata } from '../generation/metadata.ts'
 import { requestOf, turnOf } from '../generation/request.ts'
 import type { OperationParts } from '../parts.ts'
+import type { OwnSeal, Sealing } from '../sealing.ts'
 import { formatOf } from './constraint.ts'
 import type { InputTokensBody, ResponsesBody } from './contract.ts'
 import { messagesOf } from './conversation.ts'
@@ -19,7 +20,6 @@ import { mostItems } from './items-contract.ts'
 import { checkCandidates } from './logprobs.ts'
 import { createReferences } from './references.ts'
 import { headOf, type ResponseHead } from './response.ts'
-import type { Sealing, UserSeal } from './sealing.ts'
 import { type NewResponse, type ResponseStore, responsesOf } from './store.ts'
 import { choiceGiven, toolsGiven } from './tools.ts'
 
@@ -36,7 +36,7 @@ export interface RunningResponse extends Generation {
   /** What is kept of it besides its call, and where. */
   keeping: Keeping
   /** Absent unless the request asked for sealed thoughts. */
-  seal?: UserSeal
+  seal?: OwnSeal
   isSummarised: boolean
   hasLogprobs: boolean
   tokensAsIds: boolean

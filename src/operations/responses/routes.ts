@@ -21,7 +21,6 @@ import { InputTokensBody, ResponsesBody } from './contract.ts'
 import { writeEvent } from './events.ts'
 import { pageOf } from './input-items.ts'
 import { replayOf } from './replay.ts'
-import { createSealing } from './sealing.ts'
 import { type ReadableResponse, responsesOf } from './store.ts'
 import { toolsGiven } from './tools.ts'
 import { chunksOf, createAnswer, type ResponseWriter, type WrittenResponse, writerOf } from './writer.ts'
@@ -205,6 +204,5 @@ const inputTokens: RoutePlugin = async (app, parts) => {
 }
 
 export const responseRoutes: Operation = async (app, parts) => {
-  const own = { ...parts, sealing: createSealing(parts.db) }
-  for (const one of [create, read, remove, cancel, inputItems, inputTokens]) await app.register(one, own)
+  for (const one of [create, read, remove, cancel, inputItems, inputTokens]) await app.register(one, parts)
 }

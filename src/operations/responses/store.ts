@@ -7,10 +7,10 @@ import type { RecordedAnswer } from '../../storage/answers/recorded-answers.ts'
 import { projectOfResponse, readResponse, streamConversation } from '../../storage/answers/responses.ts'
 import { type Database, databaseOf } from '../../storage/database.ts'
 import { wrong } from '../generation/checks.ts'
+import type { Sealing } from '../sealing.ts'
 import type { Item } from './items.ts'
 import { mostItems } from './items-contract.ts'
 import type { OutputItem } from './output.ts'
-import type { Sealing } from './sealing.ts'
 import { inputOf, outputOf, type Unseal } from './stored-items.ts'
 
 /** The stored answers of one user in the projects that the user has access to. To all others they do not exist. */

@@ -14,7 +14,7 @@ export const SearchBody = z.strictObject({
       'Words that must all occur, also as beginnings of longer words; "in quotation marks" for an exact phrase; -word to exclude a word. Case and accents are ignored.',
   }),
   limit: z.int().min(1).max(mostFound).nullish().meta({ default: defaultFound }),
-  after: plainText(32)
+  after: plainText(128)
     .nullish()
     .meta({ description: 'Continues after a page: `next` of the previous page.' }),
 })

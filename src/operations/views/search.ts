@@ -16,6 +16,7 @@ import {
 import { notesOf, shortOp } from '../../storage/search/indexing.ts'
 import { countLightCalls, readLightCalls } from '../../storage/views/light-calls.ts'
 import { callsViewOf } from '../calls/query.ts'
+import type { Sealing } from '../sealing.ts'
 import { type Asked, shownCalls } from './calls.ts'
 import type { LightCall } from './contract.ts'
 import { defaultFound, type Found, type SearchBody } from './search-contract.ts'
@@ -25,14 +26,15 @@ const mostSnippets = 3
 const mostCounted = 10_000_000
 
 export async function searchCalls(
-  { db, names }: Asked,
+  { db, names, sealing }: Asked & { sealing: Sealing },
   caller: Caller,
   body: SearchBody,
   signal: AbortSignal,
 ) {
   requireAccess(caller, body.project_id)
   const terms = termsIn(body.text)
-  const before = positionGiven(body)
+  const positions = positionsIn(sealing, body.project_id)
+  const before = await positions.given(body)
   const limit = body.limit ?? defaultFound
   const { project_id: project, filter, query } = body
   const view = { ...(await callsViewOf(names, { project_id: project, filter, query })), limit }
@@ -44,7 +46,7 @@ export async function searchCalls(
   const ids = hits.map(({ id }) => id)
   return {
     found: ids.length === 0 ? [] : await readFound(db, project, ids, terms, time, signal),
-    next: last !== undefined && hits.length === limit ? String(last.doc) : null,
+    next: last !== undefined && hits.length === limit ? await positions.named(last.doc) : null,
     searchable: reach === 'all' ? null : await searchableOf(db, project, time, signal),
   }
 }
@@ -60,14 +62,25 @@ function termsIn(text: string): Term[] {
   })
 }
 
-function positionGiven({ after }: SearchBody): number | undefined {
-  if (after == null) return undefined
-  if (/^\d{1,15}$/.test(after)) return Number(after)
-  throw refuse('invalid_value', {
-    field: 'after',
-    given: JSON.stringify(after),
-    accepted: '`next` of the previous page',
-  })
+/**
+ * Positions in the search of a project, as clients store them. They are sealed: entries are numbered over all projects,
+ * so their numbers would tell how many calls others have written.
+ */
+function positionsIn(sealing: Sealing, project: string) {
+  const opened = () => sealing.open(`search ${project}`)
+  return {
+    named: async (position: number) => (await opened()).seal(String(position)),
+    async given({ after }: SearchBody): Promise<number | undefined> {
+      if (after == null) return undefined
+      const position = (await opened()).unseal(after)
+      if (position !== undefined) return Number(position)
+      throw refuse('invalid_value', {
+        field: 'after',
+        given: JSON.stringify(after),
+        accepted: '`next` of the previous page',
+      })
+    },
+  }
 }
 
 async function readFound(

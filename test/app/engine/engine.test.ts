@@ -7,7 +7,7 @@ import { until } from '../../support/wait.ts'
 const ask = (app: Awaited<ReturnType<typeof openApp>>, key: string) =>
   app.post('/v1/chat/completions', { messages: [{ role: 'user', content: 'Hi' }], stream: true }, key)
 
-test('the engine view shows models and running answers, and the callers of answers only to those with access', async (t) => {
+test('P6: the engine view shows how busy models are, and answers and counts of others only to admins', async (t) => {
   const go = Promise.withResolvers<void>()
   const backend = scriptedBackend(async function* (request) {
     yield prefilled(request)
@@ -23,25 +23,39 @@ test('the engine view shows models and running answers, and the callers of answe
   const isWriting = async () => (await view(keys.alice)).answers[0]?.state === 'writing'
   await until('the answer is being written', isWriting, 20_000)
   const own = await view(keys.alice)
-  const [model] = own.models
+  const all = await view(keys.root)
+  const others = await view(keys.bob)
+  const [model] = all.models
   assert.deepEqual(model.names, ['scripted', 'alias/of-it'])
   assert.deepEqual(
     [model.state, model.doing, model.slots, model.engine_bytes],
     ['ready', null, { total: 4, running: 1, waiting: 2 }, 1234],
   )
   assert.equal(model.card.context, 1_000_000)
-  assert.equal(model.cached_tokens, 3)
   assert.equal(own.recording, 'all')
-  for (const [key, user] of [
-    [keys.alice, 'alice'],
-    [keys.bob, null],
-    [keys.root, 'alice'],
+  assert.ok(all.server.memory_bytes > 0)
+  for (const [seen, users, cached] of [
+    [own, ['alice'], 3],
+    [others, [], 0],
+    [all, ['alice'], 3],
   ] as const) {
     assert.deepEqual(
-      (await view(key)).answers.map((one: { user: string | null }) => one.user),
-      [user],
+      seen.answers.map((one: { user: string }) => one.user),
+      users,
+    )
+    assert.equal(seen.answers_in_all, users.length)
+    const [its] = seen.models
+    assert.equal(its.cached_tokens, cached)
+    assert.deepEqual(its.slots, model.slots, 'everybody sees how busy it is')
+  }
+  for (const { models, server } of [own, others]) {
+    assert.deepEqual(
+      [models[0].prompt_cache, models[0].engine_bytes, server.memory_bytes],
+      [null, null, null],
+      'what all together use says something of others',
     )
   }
+  assert.deepEqual([others.models[0].prompt_tokens, others.models[0].completion_tokens], [0, 0])
   go.resolve()
   assert.equal((await asked).status, 200)
 })

@@ -81,7 +81,9 @@ test('the caller is not disclosed to an upstream, and a Heddle upstream is asked
   assert.equal(headers['x-heddle-record'], 'off')
   const ours = Object.keys(headers).filter((name) => name.startsWith('x-') || name === 'cookie')
   assert.deepEqual(ours, ['x-heddle-record'])
+  assert.match(body.cache_salt, /^[\w-]{43}$/)
   assert.deepEqual(Object.keys(body).toSorted(), [
+    'cache_salt',
     'max_tokens',
     'messages',
     'model',
@@ -129,6 +131,37 @@ test('calls and thoughts are separated by the upstream', async (t) => {
   const said = await post('/v1/messages', body)
   assert.equal(said.json.stop_reason, 'tool_use')
   assert.deepEqual(said.json.content.at(-1).input, {})
+})
+
+test('P6: a server behind is given salts, so that it shares no prompt between those who do not share here', async (t) => {
+  const upstream = await startFakeUpstream(t, streamWords('Hello'), {
+    models: [{ id: 'far', owned_by: 'vllm', root: 'far', max_model_len: 100 }],
+  })
+  const saltsOf = async (sharing: string) => {
+    const { post } = await openApp(t, {
+      models: await modelsOfUpstream([upstream.url]),
+      settings: { HEDDLE_PROMPT_SHARING: sharing },
+    })
+    const salt = async (key: string, cache_salt?: string) => {
+      const answer = await post(chatUrl, asking(cache_salt === undefined ? {} : { cache_salt }), key)
+      assert.equal(answer.status, 200, answer.text)
+      return upstream.asked.at(-1)?.body.cache_salt
+    }
+    return {
+      alice: await salt(keys.alice),
+      again: await salt(keys.alice),
+      salted: await salt(keys.alice, 'red'),
+      bob: await salt(keys.bob),
+      bobSalted: await salt(keys.bob, 'red'),
+    }
+  }
+  for (const sharing of ['user', 'entity']) {
+    const { again, ...salts } = await saltsOf(sharing)
+    assert.equal(again, salts.alice)
+    assert.equal(new Set(Object.values(salts)).size, 4, JSON.stringify(salts))
+  }
+  const { alice, bob, salted, bobSalted } = await saltsOf('all')
+  assert.deepEqual([alice, bob, salted, bobSalted], [undefined, undefined, 'red', 'red'])
 })
 
 test('fields that the kind of upstream does not support are refused and named, and it is not asked', async (t) => {

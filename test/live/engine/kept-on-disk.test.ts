@@ -98,6 +98,19 @@ test('the next engine can use what a killed engine saved', async (t) => {
   assert.equal((await ask(engine, story('Ann'))).cached, promptTokens.length - 2)
 })
 
+test('P6: tenants are kept apart, and no file contains the name of one', async (t) => {
+  const { start, files } = await openFolder(t)
+  const before = await start()
+  const { promptTokens } = await ask(before, story('Ann'), { tenant: 'alice-of-acme' })
+  await before.close()
+  const [file] = await files()
+  assert.ok(file !== undefined && !(await readFile(file)).includes('alice-of-acme'))
+  const after = await start()
+  assert.equal((await ask(after, story('Ann'), { tenant: 'bob' })).cached, 0)
+  assert.equal((await ask(after, story('Ann'))).cached, 0)
+  assert.equal((await ask(after, story('Ann'), { tenant: 'alice-of-acme' })).cached, promptTokens.length - 2)
+})
+
 test('salts are kept apart, and no file contains a salt', async (t) => {
   const { start, files } = await openFolder(t)
   const before = await start()

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { generate, startEngine } from '../../support/engine.ts'
+import { type GenerationSetting, generate, startEngine } from '../../support/engine.ts'
 
 const story = (who: string) =>
   `${who} had a loom that wove by itself, day and night, whoever looked. `.repeat(4)
@@ -44,6 +44,25 @@ test('what is saved for one salt is not used for another', async (t) => {
   assert.equal(await cached('red'), whole)
   await forget()
   assert.equal(await cached(), whole)
+})
+
+test('P6: what is saved for one tenant is not used for another, unless they share a group', async (t) => {
+  const engine = await startEngine(t, { plan: { parallel: 1, promptCache: bound }, shape })
+  const cached = async (whose: GenerationSetting) =>
+    (await generate(engine, story('Ann'), whose)).prefilled.cachedTokens
+  const forget = () => generate(engine, story('Ben'), { tenant: 'ben' })
+  const { promptTokens } = await generate(engine, story('Ann'), { tenant: 'alice' })
+  const whole = promptTokens.length - 2
+  assert.equal(await cached({ tenant: 'bob' }), 0, 'in the sequence')
+  await forget()
+  assert.equal(await cached({ tenant: 'carol' }), 0, 'in memory')
+  await forget()
+  assert.equal(await cached({ tenant: 'carol', salt: 'red' }), 0)
+  await forget()
+  assert.equal(await cached({ tenant: 'alice' }), whole)
+  assert.equal(await cached({ tenant: 'alice', promptGroup: 'both' }), 0)
+  await forget()
+  assert.equal(await cached({ tenant: 'bob', promptGroup: 'both' }), whole)
 })
 
 test('nothing is saved when the bound is 0', async (t) => {

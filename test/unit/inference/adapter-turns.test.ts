@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Answering } from '../../../src/inference/embedded/request.ts'
-import { createAdapterTurns, keyOf } from '../../../src/inference/embedded/turns/adapter-turns.ts'
+import { createAdapterTurns } from '../../../src/inference/embedded/turns/adapter-turns.ts'
 
 const answering = (adapter?: string) => ({ request: { generation: { adapter } } }) as Answering
 
@@ -23,17 +23,4 @@ test('a batch has one adapter, and the adapters take turns', (t) => {
   assert.deepEqual(new Set(seen), new Set([undefined, 'a', 'b']))
   const alone = [answering('c'), answering('c')]
   assert.equal(turnOf(alone), alone, 'no other adapter is in use')
-})
-
-test('different adapters and salts have different keys', () => {
-  const keys = [
-    keyOf({}),
-    keyOf({ salt: 'a' }),
-    keyOf({ adapter: 'a' }),
-    keyOf({ adapter: 'a', salt: 'a' }),
-    keyOf({ salt: '["a"]' }),
-    keyOf({ salt: '["a",null]' }),
-    keyOf({ adapter: 'a', salt: 'null' }),
-  ]
-  assert.equal(new Set(keys).size, keys.length)
 })

@@ -7,7 +7,7 @@ import { createSequences } from '../../../src/inference/embedded/sequences.ts'
 function threeOf(...lengths: [number, number, number]) {
   const sequences = createSequences(3, 4)
   for (const [id, length] of lengths.entries()) {
-    const taken = sequences.take([id, ...Array.from({ length }, () => 9)], undefined, true)
+    const taken = sequences.take([id, ...Array.from({ length }, () => 9)], '', true)
     assert.ok(taken)
     taken.sequence.tokens = Array.from({ length }, () => id)
     sequences.give(taken.sequence)

@@ -9,9 +9,9 @@ import type { Sequence } from '../../../src/inference/embedded/sequences.ts'
 
 const bytesOfToken = 10
 
-function sequenceOf(text: string, salt?: string): Sequence {
+function sequenceOf(text: string, key = ''): Sequence {
   const tokens = Array.from(text, (letter) => letter.charCodeAt(0))
-  return { id: 0, tokens, salt, busy: false, guessed: 0, isBackground: false, used: 0 }
+  return { id: 0, tokens, key, busy: false, guessed: 0, isBackground: false, used: 0 }
 }
 
 /** Kept prompts of a context that logs its calls; copying takes no time, reading a millisecond per token. */
@@ -40,20 +40,19 @@ function keptWithin(tokens: number, { readMs = 1, isWhole = true, refuses = fals
       return this.all.shift() ?? 0
     },
   }
-  async function keep(text: string, { salt, stays = 0 }: { salt?: string; stays?: number } = {}) {
+  async function keep(text: string, { key, stays = 0 }: { key?: string; stays?: number } = {}) {
     lengths.all.push(text.length)
-    await cache.keep(sequenceOf(text, salt), stays, false)
+    await cache.keep(sequenceOf(text, key), stays, false)
     lengths.all.length = 0
   }
-  const found = (text: string, salt?: string) =>
-    cache.find(sequenceOf(text).tokens, salt, text.length - 2)?.shared
+  const found = (text: string, key = '') => cache.find(sequenceOf(text).tokens, key, text.length - 2)?.shared
   return { cache, keep, found, disposed }
 }
 
-test('a kept prompt is found by its longest common beginning, and only with the same salt', async () => {
+test('a kept prompt is found by its longest common beginning, and only with the same key', async () => {
   const { keep, found } = keptWithin(100)
   await keep('once upon a time')
-  await keep('once upon a hill', { salt: 'red' })
+  await keep('once upon a hill', { key: 'red' })
   await keep('once more')
   assert.equal(found('once upon a time there was'), 16)
   assert.equal(found('once upon a time'), 14, 'the last two are always read')
@@ -146,7 +145,7 @@ test('a state that is rejected is dropped, and the sequence is empty', async () 
     await keep('once upon a time')
     const to = sequenceOf('something else')
     const prompt = sequenceOf('once upon a star')
-    const found = cache.find(prompt.tokens, undefined, 14)
+    const found = cache.find(prompt.tokens, '', 14)
     assert.ok(found !== undefined)
     await cache.restore(found, to)
     assert.deepEqual(to.tokens, refuses ? [] : prompt.tokens.slice(0, 12))
@@ -157,7 +156,7 @@ test('a state that is rejected is dropped, and the sequence is empty', async () 
 test('a prompt that was found stays until it is restored, whatever is kept before that', async () => {
   const { cache, keep, disposed } = keptWithin(20)
   await keep('once upon a time')
-  const found = cache.find(sequenceOf('once upon a time there').tokens, undefined, 20)
+  const found = cache.find(sequenceOf('once upon a time there').tokens, '', 20)
   await keep('quite another one')
   assert.deepEqual(disposed, [])
   assert.ok(found)
@@ -181,7 +180,7 @@ test('of many prompts, the one with the longest common beginning is found, and o
       // A beginning of a longer prompt is kept as part of that.
       const whole = all.filter((one) => !all.some((other) => other !== one && other.startsWith(one)))
       const most = Math.max(0, ...whole.map(shared))
-      const found = cache.find(sequenceOf(prompt).tokens, undefined, prompt.length - 2)
+      const found = cache.find(sequenceOf(prompt).tokens, '', prompt.length - 2)
       assert.equal(found?.shared, most < 4 ? undefined : most)
       if (found === undefined) return
       const lengths = whole.filter((one) => shared(one) === most).map(({ length }) => length)

@@ -4,12 +4,12 @@ import { createSequences, type Sequences } from '../../../src/inference/embedded
 
 const copyFrom = 4
 
-function take(sequences: Sequences, prompt: string, salt?: string, remember = true) {
-  const place = sequences.take(Array.from(prompt, Number), salt, remember)
+function take(sequences: Sequences, prompt: string, key = '', remember = true) {
+  const place = sequences.take(Array.from(prompt, Number), key, remember)
   if (place === undefined) return undefined
   const { sequence, shared, from } = place
   sequence.tokens = Array.from(prompt, Number)
-  sequence.salt = salt
+  sequence.key = key
   const lender = typeof from === 'object' ? from.id : from
   return { id: sequence.id, shared, from: lender, give: () => sequences.give(sequence) }
 }
@@ -21,8 +21,8 @@ function remembering(...texts: string[]): Sequences {
   return sequences
 }
 
-function choose(sequences: Sequences, prompt: string, salt?: string) {
-  const place = take(sequences, prompt, salt)
+function choose(sequences: Sequences, prompt: string, key?: string) {
+  const place = take(sequences, prompt, key)
   return place && { id: place.id, shared: place.shared, from: place.from }
 }
 
@@ -32,9 +32,9 @@ test('the sequence with the longest common beginning is taken, and at least two 
   assert.deepEqual(choose(remembering('1'), '1'), { id: 0, shared: 0, from: undefined })
 })
 
-test('nothing is shared with another salt, or when prefix reuse is off', () => {
+test('nothing is shared with another key, or when prefix reuse is off', () => {
   assert.deepEqual(choose(remembering('12345'), '12345', 'red'), { id: 0, shared: 0, from: undefined })
-  const place = remembering('12345').take([1, 2, 3], undefined, false)
+  const place = remembering('12345').take([1, 2, 3], '', false)
   assert.equal(place?.shared, 0)
 })
 
@@ -87,7 +87,7 @@ test('a long sequence is not cut off for a prompt that only begins like it', () 
 test('a kept prompt is restored where that saves more than it costs, into the least recently used sequence', () => {
   const sequences = () => remembering('1234567890', '777')
   const take = (shared: number, costs: number) =>
-    sequences().take(Array.from('12345999', Number), undefined, true, { elsewhere: { shared, costs } })
+    sequences().take(Array.from('12345999', Number), '', true, { elsewhere: { shared, costs } })
   const elsewhere = take(9, 3)
   assert.deepEqual([elsewhere?.from, elsewhere?.shared], ['elsewhere', 9])
   assert.equal(elsewhere?.sequence.id, 0, 'the least recently used')

@@ -52,7 +52,7 @@ export function EngineScreen() {
           <Fact name="Since">
             <Time at={server.started_at} />
           </Fact>
-          <Fact name="Memory">{sizeText(server.memory_bytes)}</Fact>
+          {server.memory_bytes !== null && <Fact name="Memory">{sizeText(server.memory_bytes)}</Fact>}
           <Fact name="Your recorded answers">{recordings[recording]}</Fact>
         </dl>
       </section>
@@ -141,7 +141,7 @@ function Slots({ total, running, waiting }: { total: number; running: number; wa
 }
 
 function Running({ answers, all }: { answers: Engine['answers']; all: number }) {
-  if (all === 0) return <p class="muted">Nothing is running.</p>
+  if (all === 0) return <p class="muted">No running answers to show.</p>
   return (
     <>
       <PlainTable label="Running answers" columns={['State', 'User', 'Model', 'Tokens', 'Since']}>
@@ -151,7 +151,7 @@ function Running({ answers, all }: { answers: Engine['answers']; all: number }) 
               {answer.state}
               {answer.is_background && ', in the background'}
             </td>
-            <td>{answer.user ?? <span class="muted">another user</span>}</td>
+            <td>{answer.user}</td>
             <td>{answer.model}</td>
             <td>{countText(answer.tokens)}</td>
             <td>

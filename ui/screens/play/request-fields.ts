@@ -296,7 +296,7 @@ export const requestFields: readonly RequestField[] = [
   "name": "cache_salt",
   "kind": "text",
   "range": "string of at most 256 characters",
-  "says": "A cached prompt is reused only for requests with the same salt, or for all requests without one.",
+  "says": "Among users who share cached prompts (HEDDLE_PROMPT_SHARING), one is reused only for requests with the same salt, or for all requests without one.",
   "effect": "honoured"
  },
  {

@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache'
+import { createTenantCache } from '../../../threads/tenant-cache.ts'
 import { type Automaton, intersection } from '../automaton/automaton.ts'
 import { automatonOf } from '../automaton/determinise.ts'
 import type { Budget } from '../grammar/budget.ts'
@@ -61,15 +61,13 @@ function textsOf(demands: NumberDemands, budget: Budget): Automaton | Expr {
   if (stepped) return multiples(demands, bounded, budget)
   if (!bounded) return integer ? anyInteger : anyNumber
   const key = [integer, ...[least, most].map(boundKey), ...excluded.map(decimalKey)].join(' ')
-  return rangeTexts.memo(key, { context: demands })
+  return rangeTexts.memo(key, () =>
+    alternatives(...ranges(demands).map((range) => rangeText(range, integer, fractionDigits))),
+  )
 }
 
 /** Bounds are mostly a few round numbers, and the numbers between them can be written in many ways. */
-const rangeTexts = new LRUCache<string, Expr, NumberDemands>({
-  max: 200,
-  memoMethod: (_key, _stale, { context }) =>
-    alternatives(...ranges(context).map((range) => rangeText(range, context.integer, fractionDigits))),
-})
+const rangeTexts = createTenantCache<Expr>({ max: 200 })
 
 function boundKey(bound: Bound | undefined): string {
   return bound === undefined ? '-' : `${bound.exclusive}${decimalKey(bound.value)}`

@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache'
+import { createTenantCache } from '../../../threads/tenant-cache.ts'
 import {
   type Automaton,
   difference,
@@ -32,17 +32,17 @@ export interface TextLanguages {
 }
 
 /** Tools of one catalogue often have the same patterns. */
-const patternAutomata = new LRUCache<string, { automaton: Automaton; steps: number }>({
+const patternAutomata = createTenantCache<{ automaton: Automaton; steps: number }>({
   max: 1000,
   maxSize: 400_000,
-  sizeCalculation: ({ automaton: { edges } }) => edges.reduce((sum, out) => sum + 1 + out.length, 1),
+  sizeOf: ({ automaton: { edges } }) => edges.reduce((sum, out) => sum + 1 + out.length, 1),
 })
 
 /** Cached so that what is derived from one of them is derived once. */
-const lengthAutomata = new LRUCache<string, { automaton: Automaton; steps: number }>({
+const lengthAutomata = createTenantCache<{ automaton: Automaton; steps: number }>({
   max: 200,
   maxSize: 200_000,
-  sizeCalculation: ({ automaton }) => automaton.accepting.length + 1,
+  sizeOf: ({ automaton }) => automaton.accepting.length + 1,
 })
 
 /** The formats are few and the same for every caller. */

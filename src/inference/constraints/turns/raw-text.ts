@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache'
+import { createTenantCache } from '../../../threads/tenant-cache.ts'
 import type { ValueType } from '../../tools/call-format.ts'
 import { type Automaton, isEmpty } from '../automaton/automaton.ts'
 import { SchemaError } from '../grammar/errors.ts'
@@ -23,7 +23,7 @@ interface Between {
 const maxStates = 4000
 
 /** Shared by all tools of a catalogue, so that they are compiled once. */
-const readableTexts = new LRUCache<string, Automaton>({ max: 200 })
+const readableTexts = createTenantCache<Automaton>({ max: 200 })
 const readableLanguages = new WeakMap<Automaton, Map<string, Automaton>>()
 
 /** The texts as they are, except for those that would be read as something else. */

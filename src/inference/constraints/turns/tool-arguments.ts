@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache'
+import { createTenantCache } from '../../../threads/tenant-cache.ts'
 import type { CallFormat } from '../../tools/call-format.ts'
 import type { OfferedTool } from '../../tools/offered-tool.ts'
 import { BudgetExceededError, createBudget } from '../grammar/budget.ts'
@@ -46,10 +46,10 @@ const maxWidened = 32
 
 /** Agents send the same tools with every turn, and add or remove a few. */
 export function createToolArguments(): ToolArguments {
-  const cache = new LRUCache<string, ArgumentsGrammar>({
+  const cache = createTenantCache<ArgumentsGrammar>({
     max: maxKept,
     maxSize: maxRules,
-    sizeCalculation: ({ rules }) => rules.size + 1,
+    sizeOf: ({ rules }) => rules.size + 1,
   })
   let count = 0
 

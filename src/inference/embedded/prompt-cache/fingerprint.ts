@@ -8,8 +8,8 @@ import type { EngineOptions } from '../protocol.ts'
 const places = 64
 const lengthOfPlace = 64 * 1024
 
-/** Increased when the format of the files changes. */
-const form = 1
+/** Increased when the format of the files changes. Until 1 their keys had no tenant. */
+const form = 2
 
 /**
  * Identifies the model, engine and settings by which a state was computed: with any others the same tokens have a

@@ -42,7 +42,7 @@ export interface DiskCacheOptions {
   bound: number
   /** Most tokens of a sequence. */
   longest: number
-  /** What replaces a key in a file: whoever knows a salt shares what was read with it. */
+  /** What replaces a key in a file: it has the user, and a salt that whoever knows shares what was read with it. */
   keyOf(key: string | undefined): string
 }
 
@@ -193,10 +193,10 @@ export function createPromptCache({ context, bound, disk, least, readMs }: Promp
       }
     },
     /** The kept prompt that shares the longest beginning with this one, at most `most` tokens. */
-    find(prompt: readonly number[], salt: string | undefined, most: number): FoundPrompt | undefined {
+    find(prompt: readonly number[], given: string, most: number): FoundPrompt | undefined {
       wanted = undefined
       if (all.size === 0) return undefined
-      const key = keyed(salt)
+      const key = keyed(given)
       let best: { kept: CachedPrompt; shared: number } | undefined
       for (const kept of all) {
         if (kept.key !== key) continue
@@ -229,7 +229,7 @@ export function createPromptCache({ context, bound, disk, least, readMs }: Promp
       const lost = tokens.length - stays
       const needed = tokens.length * bytesOfToken
       if (memory.bound + onDisk.bound === 0 || isBackground || lost < least) return
-      const key = keyed(sequence.salt)
+      const key = keyed(sequence.key)
       const known = keptWith(tokens, key)
       if (known !== undefined) {
         known.used = ++uses
@@ -316,10 +316,10 @@ export function createPromptCache({ context, bound, disk, least, readMs }: Promp
         room -= one.file.bytes
         all.add(one)
       }
-      for (const { id, tokens, salt, isBackground } of sequences.toSorted(
+      for (const { id, tokens, key: given, isBackground } of sequences.toSorted(
         (one, other) => other.used - one.used,
       )) {
-        const key = keyed(salt)
+        const key = keyed(given)
         if (isBackground || tokens.length < least || keptWith(tokens, key)?.file !== undefined) continue
         await write({ tokens: Uint32Array.from(tokens), key, state: undefined, file: undefined, used: 0 }, id)
       }

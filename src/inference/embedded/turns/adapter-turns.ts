@@ -31,8 +31,3 @@ export function createAdapterTurns() {
 export function adapterOf({ request }: Answering): string | undefined {
   return request.generation.adapter
 }
-
-/** What a prompt must have in common with a sequence, besides tokens, to continue from it. */
-export function keyOf({ adapter, salt }: { adapter?: string; salt?: string }): string | undefined {
-  return adapter === undefined && salt === undefined ? undefined : JSON.stringify([adapter, salt])
-}

@@ -1,18 +1,18 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
-import type { Database } from '../../storage/database.ts'
+import type { Database } from '../storage/database.ts'
 
 /**
- * Seals thoughts that a client stores for the server and can neither read nor change. The key is in the record, so that
- * every process that shares it can unseal what another sealed. The user's name is sealed as well, so that nobody else
- * can use the text.
+ * Seals texts that a client stores for the server and can neither read nor change. The key is in the record, so that
+ * every process that shares it can unseal what another sealed. The owner is sealed as well, so that nobody else can use
+ * the text: a user for its thoughts, a search of a project for its position.
  */
 export interface Sealing {
-  open(user: string): Promise<UserSeal>
+  open(owner: string): Promise<OwnSeal>
 }
 
-export interface UserSeal {
-  seal(thought: string): string
-  /** Undefined if it was not sealed here, or for another user. */
+export interface OwnSeal {
+  seal(text: string): string
+  /** Undefined if it was not sealed here, or for another owner. */
   unseal(sealed: string): string | undefined
 }
 
@@ -28,10 +28,10 @@ export function createSealing(db: Database): Sealing {
     return Buffer.from(await db.write('secretOf', { name: 'reasoning', value }), 'base64')
   }
   return {
-    async open(user) {
+    async open(owner) {
       loading ??= load()
       try {
-        return sealOf(await loading, user)
+        return sealOf(await loading, owner)
       } catch (error) {
         // The next attempt to read the record may succeed.
         loading = undefined
@@ -41,15 +41,15 @@ export function createSealing(db: Database): Sealing {
   }
 }
 
-function sealOf(key: Buffer, user: string): UserSeal {
-  const owner = Buffer.from(user)
+function sealOf(key: Buffer, name: string): OwnSeal {
+  const owner = Buffer.from(name)
   return {
-    seal(thought) {
+    seal(text) {
       const nonce = randomBytes(nonceBytes)
       const sealing = createCipheriv(cipher, key, nonce, { authTagLength: tagBytes }).setAAD(owner)
       const bytes = Buffer.concat([
         nonce,
-        sealing.update(thought, 'utf8'),
+        sealing.update(text, 'utf8'),
         sealing.final(),
         sealing.getAuthTag(),
       ])

@@ -1,0 +1,30 @@
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
+
+const cipher = 'aes-128-ecb'
+const blockBytes = 16
+
+/**
+ * Names of the positions in the list of events. All listeners read the same list, so a number would tell each of them how
+ * many events of others came in between: the name is the number under a key that only this process has. Names of another
+ * list are not known.
+ */
+export function createPositions() {
+  const key = randomBytes(blockBytes)
+
+  return {
+    idOf(position: number): string {
+      const block = Buffer.alloc(blockBytes)
+      block.writeDoubleBE(position)
+      const sealing = createCipheriv(cipher, key, null).setAutoPadding(false)
+      return Buffer.concat([sealing.update(block), sealing.final()]).toString('hex')
+    },
+    /** Undefined for a text that names none. */
+    of(id: string): number | undefined {
+      if (!/^[\da-f]{32}$/.test(id)) return undefined
+      const opening = createDecipheriv(cipher, key, null).setAutoPadding(false)
+      const block = Buffer.concat([opening.update(id, 'hex'), opening.final()])
+      const isNamed = block.subarray(8).every((byte) => byte === 0)
+      return isNamed ? block.readDoubleBE() : undefined
+    },
+  }
+}
