@@ -33,18 +33,21 @@ export async function newFolder(t: TestScope): Promise<string> {
 /** The arguments of node in `npm start`. */
 const started = manifest.scripts.start.split(' ').slice(1)
 
+const tree = new URL('../..', import.meta.url)
+
 /** The command as a user runs it, on a free port of 127.0.0.1. It ends with the test. */
 export function heddle(
   args: readonly string[],
   settings: Record<string, string>,
   before: readonly string[] = [],
+  cwd: URL | string = tree,
 ): ChildProcess {
   const [command = process.execPath, ...rest] = [...before, process.execPath, ...started, ...args]
   const clean = Object.entries(process.env).filter(
     ([name]) => !/^(HEDDLE_|HF_|NODE_TEST|PORT$|HOST$)/.test(name),
   )
   return spawn(command, rest, {
-    cwd: new URL('../..', import.meta.url),
+    cwd,
     env: {
       ...Object.fromEntries(clean),
       HEDDLE_PORT: '0',
@@ -120,8 +123,9 @@ export async function startOne(
   t: TestScope,
   settings: Record<string, string>,
   before: readonly string[] = [],
+  cwd: URL | string = tree,
 ): Promise<RunningServer> {
-  const child = heddle(['serve'], { HEDDLE_USERS: users, ...settings }, before)
+  const child = heddle(['serve'], { HEDDLE_USERS: users, ...settings }, before, cwd)
   t.after(() => child.kill('SIGKILL'))
   const log: string[] = []
   const complaints: string[] = []
