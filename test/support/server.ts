@@ -43,20 +43,21 @@ export function heddle(
   cwd: URL | string = tree,
 ): ChildProcess {
   const [command = process.execPath, ...rest] = [...before, process.execPath, ...started, ...args]
-  const clean = Object.entries(process.env).filter(
-    ([name]) => !/^(HEDDLE_|HF_|NODE_TEST|PORT$|HOST$)/.test(name),
+  return spawn(command, rest, { cwd, env: environmentOf(settings), stdio: ['ignore', 'pipe', 'pipe'] })
+}
+
+/** The settings of a command, without those of whoever runs the tests. */
+export function environmentOf(settings: Record<string, string>): Record<string, string> {
+  const others = Object.entries(process.env).filter(
+    ([name]) => !/^(HEDDLE_|HF_|NODE_TEST|FORCE_COLOR$|PORT$|HOST$)/.test(name),
   )
-  return spawn(command, rest, {
-    cwd,
-    env: {
-      ...Object.fromEntries(clean),
-      HEDDLE_PORT: '0',
-      HEDDLE_MAX_LOOP_DELAY: '0',
-      HEDDLE_MODEL: 'none',
-      ...settings,
-    },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
+  return {
+    ...(Object.fromEntries(others) as Record<string, string>),
+    HEDDLE_PORT: '0',
+    HEDDLE_MAX_LOOP_DELAY: '0',
+    HEDDLE_MODEL: 'none',
+    ...settings,
+  }
 }
 
 /** Runs a command to its end. */

@@ -21,7 +21,7 @@ test('the engine view shows models and running answers, and the callers of answe
   const asked = ask(app, keys.alice)
   const view = async (key: string) => (await app.get('/views/engine', key)).json
   const isWriting = async () => (await view(keys.alice)).answers[0]?.state === 'writing'
-  await until('the answer is being written', isWriting, 20_000)
+  await until('the answer is being written', isWriting)
   const own = await view(keys.alice)
   const [model] = own.models
   assert.deepEqual(model.names, ['scripted', 'alias/of-it'])
