@@ -35,10 +35,23 @@ export function hasLeft({ aborted, reason }: AbortSignal): boolean {
   return aborted && !(reason instanceof Refusal && reason.code === 'stopping')
 }
 
-/** Unlike the hook onResponse, this also fires when the client leaves midway; it may already have left. */
+const callsOfClose = new WeakMap<FastifyReply['raw'], (() => void)[]>()
+
+/**
+ * Unlike the hook onResponse, this also fires when the client leaves midway; it may already have left. All calls of a
+ * response share one listener: with one each, and those of Fastify, Node warned of a leak.
+ */
 export function whenClosed({ raw }: FastifyReply, call: () => void): void {
+  const calls = callsOfClose.get(raw)
   if (raw.closed) call()
-  else raw.once('close', call)
+  else if (calls !== undefined) calls.push(call)
+  else {
+    const all = [call]
+    callsOfClose.set(raw, all)
+    raw.once('close', () => {
+      for (const each of all) each()
+    })
+  }
 }
 
 /**
