@@ -4,6 +4,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { isDeepStrictEqual, parseArgs } from 'node:util'
 import { firstMarker } from '../src/inference/control-tokens.ts'
 import { createRendering } from '../src/inference/prompt/rendering.ts'
@@ -17,7 +18,9 @@ const { values: options } = parseArgs({
   options: { out: { type: 'string' }, show: { type: 'boolean', default: false } },
 })
 const bounds = { limitMs: 10_000, longestText: 10_000_000, longestList: 1_000_000 }
-const bundle = new URL('../node_modules/node-llama-cpp/llama/gitRelease.bundle', import.meta.url).pathname
+const bundle = fileURLToPath(
+  new URL('../node_modules/node-llama-cpp/llama/gitRelease.bundle', import.meta.url),
+)
 const rendering = createRendering(bounds)
 const formats = new Map<string, ReturnType<typeof rendering.find>>()
 const clone = mkdtempSync(join(tmpdir(), 'heddle-chat-cases-'))

@@ -1,6 +1,7 @@
 // Measures the built-in model: `node scripts/score-model.ts CONVERSATIONS.jsonl… [--model FILE] [--show]`. Each line is
 // a conversation and what must come next; the model continues it in the engine, at temperature 0.
 import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { Template } from '@huggingface/jinja'
 import { getLlama, type LlamaContextSequence, LlamaLogLevel, type LlamaModel } from 'node-llama-cpp'
@@ -24,7 +25,7 @@ const { values: options, positionals: files } = parseArgs({
   options: {
     model: {
       type: 'string',
-      default: new URL('../models/builtin/heddle-tiny.gguf', import.meta.url).pathname,
+      default: fileURLToPath(new URL('../models/builtin/heddle-tiny.gguf', import.meta.url)),
     },
     show: { type: 'boolean', default: false },
   },

@@ -9,6 +9,7 @@ import { createBodyReader } from './http/body-reader.ts'
 import { authenticateCallers } from './http/callers.ts'
 import { type App, type ContractTypes, writeAnswers } from './http/contracts.ts'
 import { allowOrigins } from './http/cross-origin/origins.ts'
+import { followDisconnects } from './http/disconnect.ts'
 import { apiOf, asRefusal, handleErrors, logError, sendRefusal } from './http/errors.ts'
 import { answerFaults, pathOfTarget, refuseOddRequests } from './http/faults.ts'
 import { answerHealth } from './http/health.ts'
@@ -175,6 +176,7 @@ export async function buildApp(config: Config, parts: Parts): Promise<App> {
     },
   }).withTypeProvider<ContractTypes>()
 
+  followDisconnects(app)
   allowOrigins(app, config.cors_origins)
   queuePipelinedRequests(app)
   ignoreLaterRequests(app)

@@ -1,6 +1,8 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { buildApp } from './app.ts'
 import type { Config } from './config.ts'
+import type { App } from './http/contracts.ts'
+import { cutOffWaits } from './http/disconnect.ts'
 import { createEmbeddedBackend } from './inference/embedded/owner/backend.ts'
 import { localModels } from './inference/local-model.ts'
 import { sourceOf } from './inference/models/find.ts'
@@ -47,13 +49,17 @@ export async function startServer(
     return {
       address,
       async stop() {
-        const cut = setTimeout(() => app.server.closeAllConnections(), config.grace)
+        const steps = [
+          setTimeout(() => tellOfWaiting(app, config.grace), noticeableMs),
+          setTimeout(() => cutOffWaits(app), config.grace),
+          setTimeout(() => app.server.closeAllConnections(), config.grace + lastWordsMs),
+        ]
         // A keep-alive connection that was busy becomes idle after its answer, and has to be closed then.
         const leave = setInterval(() => app.server.closeIdleConnections(), 50)
         try {
           await app.close()
         } finally {
-          clearTimeout(cut)
+          for (const step of steps) clearTimeout(step)
           clearInterval(leave)
           await close()
         }
@@ -63,6 +69,21 @@ export async function startServer(
     await close()
     throw error
   }
+}
+
+/** A stop that takes no longer than this needs no explanation. */
+const noticeableMs = 100
+
+/** For clients to read why their answers end. */
+const lastWordsMs = 1_000
+
+function tellOfWaiting({ log, requestsRunning: requests }: App, graceMs: number): void {
+  if (requests === 0 || graceMs <= noticeableMs) return
+  const what = requests === 1 ? '1 request' : `${requests} requests`
+  log.info(
+    { requests },
+    `waiting up to ${graceMs / 1000} s for ${what} to finish; a second signal stops the server at once`,
+  )
 }
 
 /** The first lines of the log say whether and where answers are recorded. */

@@ -11,6 +11,7 @@ import { version } from '../version.ts'
 import { checkAddress, listenFailure } from './address.ts'
 import { type Command, CommandError, exitCodes, recordOptions } from './command.ts'
 import { createLogger } from './logger.ts'
+import { stopWithNpm } from './npm-shell.ts'
 import { operator } from './operator.ts'
 import { unknownOption } from './options.ts'
 
@@ -26,7 +27,7 @@ const crashes = ['SIGILL', 'SIGTRAP', 'SIGABRT', 'SIGBUS', 'SIGFPE', 'SIGSEGV'] 
 export const serveCommand: Command = {
   usage: '',
   summary: 'Run the server; this is the default without a command',
-  more: 'SIGINT, SIGTERM, SIGQUIT and SIGHUP stop it: running requests finish, and everything is flushed. A second signal ends it at once. SIGUSR2 has no effect.',
+  more: 'SIGINT, SIGTERM, SIGQUIT and SIGHUP stop it: running requests finish, and everything is flushed. Answers that are not finished after HEDDLE_GRACE end with an error. A second signal ends it at once. SIGUSR2 has no effect.',
   async run(args, config) {
     const [first] = args
     if (first?.startsWith('-')) throw unknownOption(first)
@@ -34,6 +35,7 @@ export const serveCommand: Command = {
       throw new CommandError(`serve takes no arguments, given ${args.join(' ')}.`, exitCodes.usage)
     // Tools send it to have logs reopened; without a listener it would end the process.
     process.on('SIGUSR2', () => {})
+    const unwatchNpm = stopWithNpm()
     const logger = await createLogger(config)
     const ignored = serviceLinks(process.env)
     if (ignored.length > 0)
@@ -68,6 +70,8 @@ export const serveCommand: Command = {
       const grace = { delay: config.grace + closingMs, skip: [...crashes, 'SIGUSR2' as const] }
       closeWithGrace(grace, async ({ err, signal }) => {
         if (err) process.stderr.write(`${err.stack ?? err.message}\n`)
+        // The signal may have ended the shell of npm as well, and that must not count as a second one.
+        unwatchNpm()
         logger.info({ signal }, 'stopping')
         try {
           await server.stop()

@@ -419,7 +419,7 @@ export const refusals = {
   stopping: {
     status: 503,
     message: 'The server is stopping.',
-    help: 'Sent to requests that arrive while the server finishes the running ones.',
+    help: 'Sent to requests that arrive while the server stops, and in place of what is left of answers that are not finished after HEDDLE_GRACE.',
   },
   model_not_found: {
     status: 404,

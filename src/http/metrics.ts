@@ -2,6 +2,12 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from '@pro
 import type { App } from './contracts.ts'
 import { whenClosed } from './disconnect.ts'
 
+declare module 'fastify' {
+  interface FastifyInstance {
+    readonly requestsRunning: number
+  }
+}
+
 export interface Metrics {
   registry: Registry
 }
@@ -24,16 +30,21 @@ export function createHttpMetrics(app: App): Metrics {
     buckets: [0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10, 60],
     registers: [registry],
   })
-  const running = new Gauge({
+  let running = 0
+  new Gauge({
     name: 'heddle_http_requests_running',
     help: 'Requests being processed.',
     registers: [registry],
+    collect() {
+      this.set(running)
+    },
   })
+  app.decorate('requestsRunning', { getter: () => running })
 
   app.addHook('onRequest', (request, reply, done) => {
-    running.inc()
+    running++
     whenClosed(reply, () => {
-      running.dec()
+      running--
       const route = request.routeOptions.url ?? 'none'
       const status = reply.raw.writableEnded ? String(reply.statusCode) : 'left'
       requests.inc({ method: request.method, route, status })

@@ -1,6 +1,7 @@
 import { type FastifyBaseLogger, type FastifyInstance, type FastifyRequest, LogController } from 'fastify'
 import type { Logger } from 'pino'
 import type { Refusal, RefusalCode } from '../domain/refusals.ts'
+import { whenClosed } from './disconnect.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -29,7 +30,7 @@ export function logRequests(app: FastifyInstance): void {
     reply.raw.once('finish', () => {
       isWhole = true
     })
-    reply.raw.once('close', () => {
+    whenClosed(reply, () => {
       const values = { req: request, responseTime: Math.round(reply.elapsedTime * 10) / 10 }
       const level = request.routeOptions.config.probe ? 'debug' : 'info'
       if (isWhole) request.log[level]({ ...values, res: reply }, 'request completed')

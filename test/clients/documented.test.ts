@@ -5,6 +5,7 @@ import { readFileSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { text } from 'node:stream/consumers'
 import { after, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
 import { keys } from '../support/app.ts'
 import { newFolder } from '../support/server.ts'
 import { startReady } from './loop/place.ts'
@@ -14,7 +15,7 @@ import { startReady } from './loop/place.ts'
 const page = readFileSync(new URL('../../docs/clients.md', import.meta.url), 'utf8')
 const server = await startReady({ after }, await newFolder({ after }))
 // Within node_modules, where packages are found and plain JavaScript files are allowed.
-const folder = await mkdtemp(new URL('node_modules/documented-', import.meta.url).pathname)
+const folder = await mkdtemp(fileURLToPath(new URL('node_modules/documented-', import.meta.url)))
 after(() => rm(folder, { recursive: true, force: true }))
 
 const python = spawnSync('python3', ['-c', 'import openai'])

@@ -1,14 +1,17 @@
 import assert from 'node:assert/strict'
 import { userInfo } from 'node:os'
 import { join } from 'node:path'
-import { type TestContext, test } from 'node:test'
+import { after, type TestContext, test } from 'node:test'
 import Sqlite from 'better-sqlite3'
 import pg from 'pg'
 import { openRecord } from '../../src/storage/open.ts'
 import { keys } from '../support/app.ts'
 import { completeOf, project } from '../support/calls.ts'
+import { openCommands } from '../support/commands.ts'
 import { startPostgres } from '../support/postgres.ts'
-import { newFolder, runHeddle, startServer } from '../support/server.ts'
+import { newFolder, startServer } from '../support/server.ts'
+
+const runCommand = openCommands({ after })
 
 const tampering = [
   "UPDATE audit SET actor = 'bob'",
@@ -71,7 +74,7 @@ test('the audit log lists what was done on the command line and over HTTP', asyn
   const HEDDLE_DATA = await newFolder(t)
   const secret = 'hf_a-token-of-nobody'
   const run = async (...args: string[]) => {
-    const { code, out, err } = await runHeddle(args, { HEDDLE_DATA })
+    const { code, out, err } = await runCommand(args, { HEDDLE_DATA })
     assert.equal(code, 0, err)
     return out
   }
@@ -116,7 +119,7 @@ test('the audit log lists what was done on the command line and over HTTP', asyn
   assert.equal(plain.trim().split('\n').length, lines.length)
   assert.match(plain, /ann {2}calls\.delete {2}acme\/qa {2}1 ids/)
   assert.equal(await run('audit', '--json', '--to', '2020-01-01'), '')
-  assert.equal((await runHeddle(['audit', '--from', 'yesterday'], { HEDDLE_DATA })).code, 2)
+  assert.equal((await runCommand(['audit', '--from', 'yesterday'], { HEDDLE_DATA })).code, 2)
 })
 
 test('usage is saved when the server stops, and is listed', async (t) => {
@@ -126,7 +129,7 @@ test('usage is saved when the server stops, and is listed', async (t) => {
     for (let n = 0; n < 3; n++) assert.equal((await server.get('/server_info')).status, 200)
     assert.equal(await server.end('SIGTERM'), 0)
   }
-  const { out } = await runHeddle(['usage', '--user', 'alice', '--json'], { HEDDLE_DATA })
+  const { out } = await runCommand(['usage', '--user', 'alice', '--json'], { HEDDLE_DATA })
   const days = out
     .trim()
     .split('\n')
@@ -137,7 +140,7 @@ test('usage is saved when the server stops, and is listed', async (t) => {
     days.reduce((sum, { requests }) => sum + requests, 0),
     6,
   )
-  const table = await runHeddle(['usage'], { HEDDLE_DATA })
+  const table = await runCommand(['usage'], { HEDDLE_DATA })
   assert.match(table.out, /^day +user +requests +refused +prompt tokens +completion tokens\n/)
   assert.match(table.out, /alice +\d/)
 })

@@ -2,11 +2,13 @@ import assert from 'node:assert/strict'
 import { type SpawnSyncReturns, spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, test } from 'node:test'
+import { after, describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { basic } from '../support/app.ts'
 import { completeOf, endOf, project, startOf } from '../support/calls.ts'
-import { heddle, newFolder, runHeddle, startServer } from '../support/server.ts'
+import { openCommands } from '../support/commands.ts'
+import { heddle, newFolder, runHeddle, startServer, type TestScope } from '../support/server.ts'
+import { until } from '../support/wait.ts'
 
 const keyLine = /^hdl_[\w-]{43}\n$/
 
@@ -33,11 +35,13 @@ interface KeyLine {
 
 const time = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{3,6})?Z$/
 
+const inOneProcess = openCommands({ after })
+
 /** A folder, and commands on it that must exit with the expected code. */
-async function inFolder(t: Parameters<typeof newFolder>[0]) {
+async function inFolder(t: TestScope, runCommand: typeof inOneProcess | typeof runHeddle = inOneProcess) {
   const folder = await newFolder(t)
   const run = async (line: string, expected = 0) => {
-    const result = await runHeddle(line.split(' '), { HEDDLE_DATA: folder })
+    const result = await runCommand(line.split(' '), { HEDDLE_DATA: folder })
     assert.equal(result.code, expected, `${line}: ${result.err}`)
     if (expected !== 0) {
       assert.equal(result.out, '', line)
@@ -50,7 +54,8 @@ async function inFolder(t: Parameters<typeof newFolder>[0]) {
 
 describe('users', () => {
   test('can be added with a key, listed and removed', async (t) => {
-    const { run } = await inFolder(t)
+    // The other tests of this file start no process for each command.
+    const { run } = await inFolder(t, runHeddle)
     const added = await run('user add ann --entities acme,globex --role admin --new')
     assert.match(added.out, keyLine)
     assert.match((await run('user add bob')).out, keyLine)
@@ -130,7 +135,7 @@ describe('limits of users', () => {
     await run('user add ann --new')
     assert.match((await run('user set bob --at-once 1', 1)).err, /no user bob, neither in the record nor in/)
     const known = { HEDDLE_DATA: folder, HEDDLE_USERS: 'bob:the-secret-key-of-bob' }
-    assert.equal((await runHeddle(['user', 'set', 'bob', '--at-once', '1'], known)).code, 0)
+    assert.equal((await inOneProcess(['user', 'set', 'bob', '--at-once', '1'], known)).code, 0)
     await Promise.all(
       [
         '',
@@ -247,11 +252,11 @@ describe('projects', () => {
     }
     assert.deepEqual([await daysOf('acme/qa'), await daysOf('acme/other')], [3, 9])
     await run('project set acme/other --retention-days 0')
-    while ((await daysOf('acme/other')) !== null) await new Promise((resolve) => setTimeout(resolve, 50))
+    await until('calls are kept for ever', async () => (await daysOf('acme/other')) === null)
     assert.deepEqual(JSON.parse((await run('project set acme/qa --retention-days none')).out), {
       project: 'acme/qa',
     })
-    while ((await daysOf('acme/qa')) !== 9) await new Promise((resolve) => setTimeout(resolve, 50))
+    await until('the setting of the server applies', async () => (await daysOf('acme/qa')) === 9)
     assert.equal(await server.end('SIGTERM'), 0)
   })
 
@@ -301,7 +306,7 @@ describe('projects', () => {
     while (killed.exitCode === null && (await callsLeft()) === calls);
     killed.kill('SIGKILL')
     // The server continues with what is left.
-    while ((await projects()).includes('acme/qa')) await new Promise((resolve) => setTimeout(resolve, 200))
+    await until('the rest is deleted', async () => !(await projects()).includes('acme/qa'))
     assert.deepEqual(await projects(), ['acme/other'])
     assert.equal(await server.end('SIGTERM'), 0)
     const deeds = entriesOf<{ action: string; details: unknown }>((await run('audit --json')).out)
@@ -346,7 +351,7 @@ describe('the database', () => {
       }
     }
     const writers = [write(), write(), write()]
-    while (acknowledged.length < 50) await new Promise((resolve) => setTimeout(resolve, 5))
+    await until('calls are written', () => acknowledged.length >= 50)
     const before = acknowledged.slice()
     assert.equal((await run(`db backup ${copy}`)).out, `${copy}\n`)
     copied = true

@@ -9,10 +9,13 @@ import { hasUnread } from '../../src/storage/search/indexing.ts'
 import { rawSql, sql } from '../../src/storage/sql/sql.ts'
 import { keys, openApp } from '../support/app.ts'
 import { completeOf } from '../support/calls.ts'
+import { openCommands } from '../support/commands.ts'
 import { storeOneOfEach } from '../support/one-of-each.ts'
 import { startPostgres, type TestPostgres } from '../support/postgres.ts'
 import { dumpOf } from '../support/record-dump.ts'
-import { heddle, newFolder, runHeddle } from '../support/server.ts'
+import { heddle, newFolder } from '../support/server.ts'
+
+const runCommand = openCommands({ after })
 
 const project = 'acme/qa'
 
@@ -66,7 +69,7 @@ test('a record is copied from SQLite to PostgreSQL and back without loss', async
   const url = await postgres.createDatabase()
   await fill(sqliteIn(first))
   const environment = { HEDDLE_DATA: first }
-  const there = await runHeddle(['db', 'copy', url], environment)
+  const there = await runCommand(['db', 'copy', url], environment)
   assert.equal(there.code, 0, there.err)
   assert.match(there.out, /^calls: 301 rows$/m)
   assert.match(
@@ -74,7 +77,7 @@ test('a record is copied from SQLite to PostgreSQL and back without loss', async
     /^PostgreSQL at 127\.0\.0\.1:\d+\/heddle_\d+ now contains everything from .*: \d+ rows\.$/m,
   )
   assert.doesNotMatch(there.out, new RegExp(new URL(url).password), 'without the password')
-  const back = await runHeddle(['db', 'copy', last], { HEDDLE_DATABASE_URL: url })
+  const back = await runCommand(['db', 'copy', last], { HEDDLE_DATABASE_URL: url })
   assert.equal(back.code, 0, back.err)
   const [before, between, behind] = [
     await contents(await open(t, sqliteIn(first))),
@@ -98,15 +101,15 @@ test('an interrupted copy is not a record yet, and continues where it stopped', 
   await once(child.stdout as NodeJS.ReadableStream, 'data')
   child.kill('SIGKILL')
   await once(child, 'exit')
-  const served = await runHeddle(['db', 'check'], { HEDDLE_DATA: to })
+  const served = await runCommand(['db', 'check'], { HEDDLE_DATA: to })
   assert.equal(served.code, 3)
   assert.match(served.err, /only a part of a copy of .*heddle-test-.* Run the same `heddle db copy` again/)
   const another = await newFolder(t)
   await fill(sqliteIn(another), 0)
-  const mixed = await runHeddle(['db', 'copy', to], { HEDDLE_DATA: another })
+  const mixed = await runCommand(['db', 'copy', to], { HEDDLE_DATA: another })
   assert.equal(mixed.code, 3)
   assert.match(mixed.err, /part of a copy of .*, not of /)
-  const again = await runHeddle(['db', 'copy', to], { HEDDLE_DATA: from })
+  const again = await runCommand(['db', 'copy', to], { HEDDLE_DATA: from })
   assert.equal(again.code, 0, again.err)
   assert.deepEqual(await contents(await open(t, sqliteIn(to))), await contents(await open(t, sqliteIn(from))))
 })
@@ -136,19 +139,19 @@ test('a copy only writes into an empty record', async (t) => {
   await fill(sqliteIn(from), 0)
   await fill(sqliteIn(to), 0)
   const before = await contents(await open(t, sqliteIn(to)))
-  const refused = await runHeddle(['db', 'copy', to], { HEDDLE_DATA: from })
+  const refused = await runCommand(['db', 'copy', to], { HEDDLE_DATA: from })
   assert.equal(refused.code, 3)
   assert.match(
     refused.err,
     /The target already has a record: its table \w+ has rows\. A copy needs an empty record\./,
   )
   assert.deepEqual(await contents(await open(t, sqliteIn(to))), before)
-  const onto = await runHeddle(['db', 'copy', join(from, '.')], { HEDDLE_DATA: from })
+  const onto = await runCommand(['db', 'copy', join(from, '.')], { HEDDLE_DATA: from })
   assert.equal(onto.code, 2)
   const nothing = await newFolder(t)
-  assert.equal((await runHeddle(['db', 'copy', to], { HEDDLE_DATA: nothing })).code, 3)
-  assert.equal((await runHeddle(['db', 'copy'], { HEDDLE_DATA: from })).code, 2)
-  const unreachable = await runHeddle(['db', 'copy', 'postgres://127.0.0.1:1/none'], { HEDDLE_DATA: from })
+  assert.equal((await runCommand(['db', 'copy', to], { HEDDLE_DATA: nothing })).code, 3)
+  assert.equal((await runCommand(['db', 'copy'], { HEDDLE_DATA: from })).code, 2)
+  const unreachable = await runCommand(['db', 'copy', 'postgres://127.0.0.1:1/none'], { HEDDLE_DATA: from })
   assert.equal(unreachable.code, 3)
   assert.equal((await (await open(t, sqliteIn(from))).all(sql`SELECT 1 AS one FROM users`)).length, 0)
 })

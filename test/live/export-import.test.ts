@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { completeOf, endOf, startOf } from '../support/calls.ts'
+import { openCommands } from '../support/commands.ts'
 import {
   callsOfProject,
   databaseSettings,
@@ -12,7 +13,9 @@ import {
   withApp,
 } from '../support/exported-project.ts'
 import { startPostgres, type TestPostgres } from '../support/postgres.ts'
-import { newFolder, runHeddle } from '../support/server.ts'
+import { newFolder } from '../support/server.ts'
+
+const runCommand = openCommands({ after })
 
 let postgres: TestPostgres
 before(async () => {
@@ -32,10 +35,10 @@ for (const [from, to] of [
     const [source, target] = [await of(from), await of(to)]
     await fill(source)
     const file = join(source.HEDDLE_DATA as string, 'export.jsonl')
-    const written = await runHeddle(['export', project, '--to', file], source)
+    const written = await runCommand(['export', project, '--to', file], source)
     assert.equal(written.code, 0, written.err)
     assert.equal(
-      (await runHeddle(['export', project, '--to', file], source)).code,
+      (await runCommand(['export', project, '--to', file], source)).code,
       1,
       'a file is never replaced',
     )
@@ -45,18 +48,18 @@ for (const [from, to] of [
     const all = readFileSync(file, 'utf8').split('\n')
     const part = join(target.HEDDLE_DATA as string, 'part.jsonl')
     writeFileSync(part, all.slice(0, 200).join('\n'))
-    const cut = await runHeddle(['import', part], target)
+    const cut = await runCommand(['import', part], target)
     assert.equal(cut.code, 1)
     assert.match(cut.err, /no last line: the export was cut off/)
 
-    const whole = await runHeddle(['import', file], target)
+    const whole = await runCommand(['import', file], target)
     assert.equal(whole.code, 0, whole.err)
     const first = JSON.parse(whole.out)
     assert.ok(first.calls.added > 200 && first.calls.there > 100, whole.out)
     assert.equal(first.calls.added + first.calls.there, callsOfProject)
     assert.deepEqual(await readAll(target), await readAll(source))
 
-    const again = await runHeddle(['import', file], target)
+    const again = await runCommand(['import', file], target)
     const { calls, ...others } = JSON.parse(again.out)
     // Running calls may have changed, so they are written again.
     assert.deepEqual(calls, outcome(2, callsOfProject - 2))
@@ -68,10 +71,10 @@ for (const [from, to] of [
     })
     assert.deepEqual(await readAll(target), await readAll(source))
 
-    const moved = await runHeddle(['import', file, '--project', 'other/one'], target)
+    const moved = await runCommand(['import', file, '--project', 'other/one'], target)
     assert.equal(moved.code, 0, moved.err)
     assert.equal(JSON.parse(moved.out).calls.added, callsOfProject)
-    const audit = await runHeddle(['audit', '--json'], target)
+    const audit = await runCommand(['audit', '--json'], target)
     assert.match(audit.out, /"action":"project\.import"/)
   })
 }
@@ -84,12 +87,12 @@ test('calls that were deleted or continued here stay unchanged', async (t) => {
     await post('/call/start', { start: running })
   })
   const file = join(settings.HEDDLE_DATA, 'export.jsonl')
-  assert.equal((await runHeddle(['export', project, '--to', file], settings)).code, 0)
+  assert.equal((await runCommand(['export', project, '--to', file], settings)).code, 0)
   await withApp(settings, async ({ post }) => {
     await post('/calls/delete', { project_id: project, call_ids: [deleted.id] })
     await post('/call/end', { end: endOf(running.id, { project_id: project, output: 'later' }) })
   })
-  const { code, out } = await runHeddle(['import', file], settings)
+  const { code, out } = await runCommand(['import', file], settings)
   assert.equal(code, 0)
   assert.deepEqual(JSON.parse(out).calls, outcome(0, 1, 1))
   await withApp(settings, async ({ post }) => {
@@ -135,7 +138,7 @@ test('an invalid line is named, and the lines before it are imported', async (t)
     ],
   ] as const) {
     writeFileSync(file, lines.join('\n'))
-    const { code, err } = await runHeddle(['import', file], settings)
+    const { code, err } = await runCommand(['import', file], settings)
     assert.equal(code, 1, err)
     assert.match(err, says)
   }
@@ -149,7 +152,7 @@ test('an invalid line is named, and the lines before it are imported', async (t)
     [['export', project, '--kinds', 'calls,people'], /--kinds: given "calls,people"; accepted/],
     [['export', 'acme/nothing'], /There is nothing in project/],
   ] as const) {
-    const { code, err } = await runHeddle(args, settings)
+    const { code, err } = await runCommand(args, settings)
     assert.notEqual(code, 0)
     assert.match(err, says)
   }
@@ -168,7 +171,7 @@ test('a record in PostgreSQL is backed up during writes, and served from the bac
       for (; !isOver; written++)
         await post('/call/start', { start: startOf({ project_id: 'acme/meanwhile' }) })
     })()
-    const { code, err } = await runHeddle(['db', 'backup', file], source)
+    const { code, err } = await runCommand(['db', 'backup', file], source)
     isOver = true
     await writing
     assert.equal(code, 0, err)
@@ -177,11 +180,11 @@ test('a record in PostgreSQL is backed up during writes, and served from the bac
   const restored = await newFolder(t)
   writeFileSync(join(restored, 'heddle.db'), readFileSync(file))
   assert.deepEqual(await readAll({ HEDDLE_DATA: restored }), before)
-  assert.equal((await runHeddle(['db', 'check'], { HEDDLE_DATA: restored })).code, 0)
+  assert.equal((await runCommand(['db', 'check'], { HEDDLE_DATA: restored })).code, 0)
   const url = await postgres.createDatabase()
-  const back = await runHeddle(['db', 'copy', url], { HEDDLE_DATA: restored })
+  const back = await runCommand(['db', 'copy', url], { HEDDLE_DATA: restored })
   assert.equal(back.code, 0, back.err)
   assert.deepEqual(await readAll({ HEDDLE_DATA: folder, HEDDLE_DATABASE_URL: url }), before)
-  const refused = await runHeddle(['db', 'backup', file], source)
+  const refused = await runCommand(['db', 'backup', file], source)
   assert.match(refused.err, /never replaces a file/)
 })

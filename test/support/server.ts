@@ -33,28 +33,31 @@ export async function newFolder(t: TestScope): Promise<string> {
 /** The arguments of node in `npm start`. */
 const started = manifest.scripts.start.split(' ').slice(1)
 
+const tree = new URL('../..', import.meta.url)
+
 /** The command as a user runs it, on a free port of 127.0.0.1. It ends with the test. */
 export function heddle(
   args: readonly string[],
   settings: Record<string, string>,
   before: readonly string[] = [],
-  folder = new URL('../..', import.meta.url),
+  cwd: URL | string = tree,
 ): ChildProcess {
   const [command = process.execPath, ...rest] = [...before, process.execPath, ...started, ...args]
-  const clean = Object.entries(process.env).filter(
-    ([name]) => !/^(HEDDLE_|HF_|NODE_TEST|PORT$|HOST$)/.test(name),
+  return spawn(command, rest, { cwd, env: environmentOf(settings), stdio: ['ignore', 'pipe', 'pipe'] })
+}
+
+/** The settings of a command, without those of whoever runs the tests. */
+export function environmentOf(settings: Record<string, string>): Record<string, string> {
+  const others = Object.entries(process.env).filter(
+    ([name]) => !/^(HEDDLE_|HF_|NODE_TEST|FORCE_COLOR$|PORT$|HOST$)/.test(name),
   )
-  return spawn(command, rest, {
-    cwd: folder,
-    env: {
-      ...Object.fromEntries(clean),
-      HEDDLE_PORT: '0',
-      HEDDLE_MAX_LOOP_DELAY: '0',
-      HEDDLE_MODEL: 'none',
-      ...settings,
-    },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
+  return {
+    ...(Object.fromEntries(others) as Record<string, string>),
+    HEDDLE_PORT: '0',
+    HEDDLE_MAX_LOOP_DELAY: '0',
+    HEDDLE_MODEL: 'none',
+    ...settings,
+  }
 }
 
 /** Runs a command to its end. */
@@ -116,14 +119,14 @@ async function startPair(t: TestScope, settings: Record<string, string>): Promis
   }
 }
 
-/** One process, whatever is set for the tests as a whole; of the version in another folder, if one is given. */
+/** One process, whatever is set for the tests as a whole. */
 export async function startOne(
   t: TestScope,
   settings: Record<string, string>,
   before: readonly string[] = [],
-  folder?: URL,
+  cwd: URL | string = tree,
 ): Promise<RunningServer> {
-  const child = heddle(['serve'], { HEDDLE_USERS: users, ...settings }, before, folder)
+  const child = heddle(['serve'], { HEDDLE_USERS: users, ...settings }, before, cwd)
   t.after(() => child.kill('SIGKILL'))
   const log: string[] = []
   const complaints: string[] = []

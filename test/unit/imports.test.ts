@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
 
 /** The layers from the top down. A file imports only from its own room (folder or file) and from the layers below. */
 const floors: readonly (readonly string[])[] = [
@@ -13,7 +14,7 @@ const floors: readonly (readonly string[])[] = [
   ['domain'],
 ]
 
-const root = new URL('../../src', import.meta.url).pathname
+const root = fileURLToPath(new URL('../../src', import.meta.url))
 
 /** Generated code is left out. */
 const files = readdirSync(root, { recursive: true, encoding: 'utf8' })

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Refusal } from '../../domain/refusals.ts'
+import { DisconnectError } from '../disconnect.ts'
 import { asRefusal, openAiError } from '../errors.ts'
 import { logRefusal } from '../request-log.ts'
 import { defaultStallTimeoutMs, disconnectWhenStalled } from './stalled-clients.ts'
@@ -86,12 +87,13 @@ export async function sendEvents(
     signal.throwIfAborted()
     raw.end(form.end)
   } catch (error) {
-    if (signal.aborted) {
-      reply.log.debug({ reason: String(signal.reason) }, 'the client left in the middle of a stream')
+    const cause = signal.aborted ? signal.reason : error
+    if (cause instanceof DisconnectError) {
+      reply.log.debug({ reason: String(cause) }, 'the client left in the middle of a stream')
       raw.destroy()
       return
     }
-    const refusal = asRefusal(error, reply.request)
+    const refusal = asRefusal(cause, reply.request)
     logRefusal(reply.log, refusal)
     raw.end(form.failure(refusal, reply.request) + form.end)
   } finally {

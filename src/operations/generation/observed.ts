@@ -1,4 +1,5 @@
 import { Refusal } from '../../domain/refusals.ts'
+import { hasLeft } from '../../http/disconnect.ts'
 import type { FinishReason } from '../../inference/backend.ts'
 import type { AnswerEvent, Answering, ReportedUsage } from '../../inference/model.ts'
 import type { LaneMetrics, Outcome } from './metrics.ts'
@@ -108,7 +109,7 @@ export async function* observed<Made>(
     }
     record.outcome = 'answered'
   } catch (error) {
-    if (!signal.aborted) {
+    if (!hasLeft(signal)) {
       record.outcome = 'failed'
       record.code = error instanceof Refusal ? error.code : 'internal_error'
     }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { JsonText } from '../../domain/json/text.ts'
 import { openAiRefusalContracts } from '../../http/contracts.ts'
-import { disconnectSignal } from '../../http/disconnect.ts'
+import { disconnectSignal, hasLeft } from '../../http/disconnect.ts'
 import { asRefusal } from '../../http/errors.ts'
 import type { BodyExclusions } from '../../http/read-body.ts'
 import { type EventForm, sendEvents } from '../../http/streams/sse.ts'
@@ -143,7 +143,7 @@ export async function respond<Body extends GenerationBody, Begun extends Noted &
   if (recording.parentMatches > 1) reply.header(matchesHeader, recording.parentMatches)
   const recorded = recordAnswer(recording, begun, answer, {
     measured: () => measured,
-    whyNot: (error) => (disconnect.aborted ? 'client disconnected' : asRefusal(error, request).message),
+    whyNot: (error) => (hasLeft(disconnect) ? 'client disconnected' : asRefusal(error, request).message),
     ...(keep && { keep: (call) => keep(begun, call) }),
   })
   if (!isStream) return recorded.whole()

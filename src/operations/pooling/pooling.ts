@@ -1,5 +1,6 @@
 import type { Caller } from '../../domain/callers.ts'
 import { Refusal } from '../../domain/refusals.ts'
+import { hasLeft } from '../../http/disconnect.ts'
 import type { Pooled, PoolingAsked } from '../../inference/pooling.ts'
 import type { FoundModel } from '../../inference/registry.ts'
 import type { GenerationRecord } from '../generation/observed.ts'
@@ -66,7 +67,7 @@ export async function poolWith(
     record.outcome = 'answered'
     return { model: name, values, tokens: record.prompt_tokens }
   } catch (error) {
-    if (!signal.aborted) {
+    if (!hasLeft(signal)) {
       record.outcome = 'failed'
       record.code = error instanceof Refusal ? error.code : 'internal_error'
     }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { JsonText, writeJson } from '../../domain/json/text.ts'
 import { openAiRefusalContracts } from '../../http/contracts.ts'
-import { disconnectSignal } from '../../http/disconnect.ts'
+import { disconnectSignal, hasLeft } from '../../http/disconnect.ts'
 import { asRefusal } from '../../http/errors.ts'
 import type { CompletionKind } from '../../storage/answers/completions.ts'
 import { checkMetadata } from '../generation/metadata.ts'
@@ -89,7 +89,7 @@ export async function respondPooled<Body extends PoolingFields, Made>(
     // Recorded if anything was read, because the caller has been charged for it.
     if (measured === undefined) recording?.end()
     else {
-      const exception = disconnect.aborted ? 'client disconnected' : asRefusal(error, request).message
+      const exception = hasLeft(disconnect) ? 'client disconnected' : asRefusal(error, request).message
       recording?.end({ completionId: id, output: new JsonText('null'), exception, measured })
     }
     throw error

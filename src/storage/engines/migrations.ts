@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { StorageRefusal } from '../failures.ts'
 import type { Engine } from '../sql/dialect.ts'
 
@@ -35,7 +34,7 @@ export function loadMigrations(engine: Engine): Migration[] {
     .filter((file) => file.endsWith('.sql'))
     .sort()
     .map((file, index) => {
-      const text = readFileSync(join(directory.pathname, file), 'utf8')
+      const text = readFileSync(new URL(file, directory), 'utf8')
       const version = Number.parseInt(file, 10)
       if (version !== index + 1)
         throw new Error(`migrations/${engine}/${file} should have number ${index + 1}`)

@@ -21,7 +21,7 @@ test('P6: the engine view shows how busy models are, and answers and counts of o
   const asked = ask(app, keys.alice)
   const view = async (key: string) => (await app.get('/views/engine', key)).json
   const isWriting = async () => (await view(keys.alice)).answers[0]?.state === 'writing'
-  await until('the answer is being written', isWriting, 20_000)
+  await until('the answer is being written', isWriting)
   const own = await view(keys.alice)
   const all = await view(keys.root)
   const others = await view(keys.bob)

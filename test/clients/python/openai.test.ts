@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { execFile, spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { keys } from '../../support/app.ts'
 import { newFolder } from '../../support/server.ts'
@@ -10,7 +11,7 @@ import { startReady } from '../loop/place.ts'
 
 /** Python's unmodified openai package, where it is installed. */
 
-const script = new URL('openai_suite.py', import.meta.url).pathname
+const script = fileURLToPath(new URL('openai_suite.py', import.meta.url))
 const python = spawnSync('python3', ['-c', 'import openai, pydantic'])
 const skip = python.status === 0 ? false : 'there is no python3 with openai'
 

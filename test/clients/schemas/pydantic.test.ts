@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
 import { newFolder } from '../../support/server.ts'
 import { checkSchema, textsOf } from './compiled.ts'
 
@@ -59,7 +60,7 @@ test('pydantic accepts what is generated for its types', { skip }, async (t) => 
   )
   assert.ok(lines.length > 500, `${lines.length} texts`)
   writeFileSync(answers, `${lines.join('\n')}\n`)
-  const script = file('pydantic-schemas.py').pathname
+  const script = fileURLToPath(file('pydantic-schemas.py'))
   const { stdout, stderr, status } = spawnSync('python3', [script, answers], { encoding: 'utf8' })
   assert.equal(status, 0, stderr)
   assert.deepEqual(stdout.split('\n').filter(Boolean), [])

@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
 import { type TestContext, test } from 'node:test'
 import type { EmbeddedBackend } from '../../../src/inference/embedded/owner/backend.ts'
 import { generate, generationOf, readTokens, startEngine, wholeRun } from '../../support/engine.ts'
@@ -153,16 +154,20 @@ test('the engine of a killed server exits', async (t) => {
   await writeRandomModel(file)
   const owner = new URL('../../../src/inference/embedded/owner/backend.ts', import.meta.url)
   const plan = plainPlan(file, { context: 256, parallel: 1, batch: 16, queue: 1 })
+  // Not console.log, which writes numbers in colours where the tests run on a terminal.
   const script = `const { createEmbeddedBackend } = await import(${JSON.stringify(owner)})
     const quiet = { debug() {}, info() {}, warn() {}, error() {} }
     const backend = createEmbeddedBackend(${JSON.stringify(plan)}, quiet)
-    setInterval(() => { if (backend.status().state === 'ready') console.log(backend.pid()) }, 20)`
+    setInterval(() => {
+      if (backend.status().state === 'ready') process.stdout.write(\`\${backend.pid()}\\n\`)
+    }, 20)`
   const server = spawn(process.execPath, ['--input-type=module', '-e', script], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   t.after(() => server.kill('SIGKILL'))
-  const [said] = await once(server.stdout, 'data')
-  const pid = Number.parseInt(String(said), 10)
+  const [line] = await once(createInterface({ input: server.stdout }), 'line')
+  assert.match(line, /^\d+$/)
+  const pid = Number(line)
   process.kill(pid, 0)
   server.kill('SIGKILL')
   await until('the engine is gone', () => {

@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { Refusal, refuse } from '../../../src/domain/refusals.ts'
 import { createRoom, type RoomOptions } from '../../../src/inference/many/room.ts'
 import { ModelError } from '../../../src/inference/models/model-error.ts'
+import { until, withTimeout } from '../../support/wait.ts'
 
 const caller = { tenant: 'alice', isBackground: false }
 const background = { tenant: 'alice', isBackground: true }
@@ -94,7 +95,7 @@ test('models in constant use take turns with waiting ones, and none waits for ev
   // Two users of each model, so that neither is ever free by chance.
   const users = [a, a, b, b].map(use)
   await delay(10)
-  ;(await c.hold(caller, AbortSignal.timeout(5_000))).release()
+  ;(await withTimeout('the waiting model is loaded', c.hold(caller, never))).release()
   assert.ok(said.includes('+c'))
   isOver = true
   await Promise.all(users)
@@ -138,7 +139,7 @@ test('a load that no request waits for is abandoned when another model needs the
   await delay(5)
   leaving.abort(new Error('left'))
   await assert.rejects(waiting)
-  ;(await b.hold(caller, AbortSignal.timeout(5_000))).release()
+  ;(await withTimeout('the other model is loaded', b.hold(caller, never))).release()
   assert.deepEqual([said, [...inside]], [['+b'], ['b']])
 })
 
@@ -151,7 +152,7 @@ test('a model that cannot be loaded reports why, and is not tried again for each
       if (isBroken) throw new ModelError('it is broken')
     },
   })
-  pause = 30
+  pause = 2_000
   await assert.rejects(Promise.all([a.hold(caller, never), a.hold(caller, never)]), /not ready: it is broken/)
   for (let asked = 0; asked < 20; asked++) {
     await assert.rejects(a.hold(caller, never), (error) => codeOf(error) === 'model_not_ready')
@@ -159,8 +160,11 @@ test('a model that cannot be loaded reports why, and is not tried again for each
   assert.deepEqual([loads, said], [['a'], ['!a it is broken']])
   assert.deepEqual(a.state, { at: 'failed', reason: 'it is broken' })
   isBroken = false
-  await delay(40)
-  ;(await a.hold(caller, never)).release()
+  await until('it is tried again', async () => {
+    const hold = await a.hold(caller, never).catch(() => undefined)
+    hold?.release()
+    return hold !== undefined
+  })
   assert.equal(a.state.at, 'in')
 })
 
