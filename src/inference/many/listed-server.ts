@@ -102,6 +102,7 @@ export function createModelOfServer(
     pool: async (...given) => asked().pool(...given),
     tokenize: async (...given) => asked().tokenize(...given),
     detokenize: async (...given) => asked().detokenize(...given),
+    upstream: server.load,
     isStuck: () => false,
     // It runs at its server, which is retired when no model has anything running there.
     async retire() {},
