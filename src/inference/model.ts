@@ -85,8 +85,11 @@ export interface AnswerRequest extends Omit<Generation, 'prompt' | 'constraint' 
 export interface TurnAsked {
   /** Tools that the answer may or must call. */
   calls?: CallsAsked
-  /** The most tokens of a thought. With a field it is refused if the template shows no thoughts. */
-  thinkingBudget?: { tokens: number; field?: string }
+  /**
+   * The most tokens of a thought. Refused where thoughts cannot be limited, unless it is optional: for clients that cannot
+   * leave it out.
+   */
+  thinkingBudget?: { tokens: number; field: string; isOptional?: boolean }
 }
 
 export interface CallsAsked {
@@ -125,6 +128,8 @@ export interface Answering {
    * keyword.
    */
   widened?: readonly string[]
+  /** Fields of the request that have no effect on this model, and that its client could not leave out. */
+  ignored?: readonly string[]
   /** Names in schemas that look like a misspelt keyword. */
   notes?: readonly string[]
   /**

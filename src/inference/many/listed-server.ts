@@ -86,6 +86,7 @@ export function createModelOfServer(
     parameters: 0,
     bytes: 0,
     template: undefined,
+    passesPictures: true,
     tokens: { bos: '', eos: '' },
   }
   const asked = () => {

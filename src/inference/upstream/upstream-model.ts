@@ -1,12 +1,13 @@
 import type { IncomingMessage } from 'node:http'
 import { refuse } from '../../domain/refusals.ts'
 import type { BackendStatus, ModelTask, ServedModel } from '../backend.ts'
-import type { AnswerEvent, Answering, AnswerRequest, Input, Model } from '../model.ts'
+import type { AnswerEvent, Answering, AnswerRequest, Model } from '../model.ts'
 import { notReady } from '../served-model.ts'
 import { type AnswerReader, createReader } from './answer-reader.ts'
 import type { TakenAnswer } from './asking.ts'
 import { unreadableReply } from './failures.ts'
-import { kindsOfUpstreams, type UpstreamKind } from './kinds.ts'
+import { createFitting, lengthOf } from './fitting.ts'
+import type { UpstreamKind } from './kinds.ts'
 import { piecesOf, textOf } from './pieces.ts'
 import { createPooling } from './pooling.ts'
 import type { UpstreamServer } from './server.ts'
@@ -69,28 +70,18 @@ export function createUpstreamModel(server: UpstreamServer, settings: UpstreamMo
     parameters: 0,
     bytes: 0,
     template: undefined,
+    passesPictures: true,
     tokens: { bos: '', eos: '' },
   }
   const { callers } = server.slots
   let running = 0
   const tokens = createTokens(server, { kind, model })
+  const fitting = createFitting(tokens.tokenize, { kind, context })
 
   function status(): BackendStatus {
     const well = server.addresses.all.some(({ trouble }) => trouble === undefined)
     if (!well) return { state: 'starting', doing: 'the server behind it does not answer' }
     return { state: 'ready', running, waiting: callers.waiting }
-  }
-
-  /** Reduces `maxTokens` to what the context leaves, if the request allows that. */
-  async function fitting(request: AnswerRequest, signal: AbortSignal): Promise<AnswerRequest> {
-    const { ending, inputs, tenant } = request
-    const [input] = inputs
-    if (!ending.isClipped || ending.maxTokens === undefined || context === 0 || input === undefined)
-      return request
-    if (!kindsOfUpstreams[kind].tokenizes) return request
-    const left = context - (await tokens.tokenize(input, tenant, signal)).length
-    const maxTokens = Math.max(1, Math.min(ending.maxTokens, left))
-    return { ...request, ending: { ...ending, maxTokens } }
   }
 
   async function answer(given: AnswerRequest, signal: AbortSignal): Promise<Answering> {
@@ -134,7 +125,8 @@ export function createUpstreamModel(server: UpstreamServer, settings: UpstreamMo
       const groups = eventsOf(begun, take, asked, reader, signal)
       const first = groups.next()
       const events = readOnce(first, groups, over, signal)
-      const answering = { prompts: reader.prompts, events, usage: reader.usage }
+      const { ignored } = asked
+      const answering = { prompts: reader.prompts, events, usage: reader.usage, ignored }
       if (isNeededFirst(asked, request)) {
         await first
         return answering
@@ -298,20 +290,4 @@ function readOnce(
     },
   }
   return { [Symbol.asyncIterator]: () => iterator }
-}
-
-function lengthOf(inputs: readonly Input[]): number {
-  let length = 0
-  for (const input of inputs) {
-    if ('text' in input) length += input.text.length
-    else if ('conversation' in input) {
-      for (const { content } of input.conversation.messages) {
-        if (typeof content === 'string') length += content.length
-        else
-          for (const part of content ?? [])
-            length += typeof part === 'string' ? part.length : String(part.text ?? '').length
-      }
-    }
-  }
-  return length
 }
