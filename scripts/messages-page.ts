@@ -36,13 +36,17 @@ time is removed.
 The tests send the requests that Claude Code sends, but do not run the program itself. In a test by hand, version 2.1.330 (\`claude -p\`,
 12 tools, a request of 50,000 characters) read a file with its \`Bash\` tool and reported its contents, with a scripted model.
 
+A model may also be on [another server](gateway.md#agents): system messages, pictures, \`max_tokens\` and \`thinking\` are then sent in the form
+that the server accepts.
+
 ## Fields
 
 Every answer is a call of the record, \`heddle.messages\`, unless recording is turned off for it ([Recording](recording.md)). The
 header \`x-heddle-call-id\` names it.
 
 Every field is honoured, or refused by name with a 400 before the first byte of the answer. A field that can have no effect here is
-marked **No effect**, and one that is not in the table is ignored.
+marked **No effect**, and one that is not in the table is ignored. \`x-heddle-ignored-fields\` names a field that has no effect on this
+model only: \`thinking.budget_tokens\` where a server elsewhere has no such limit; the effort is kept.
 
 ${fieldTable(MessagesBody)}
 
@@ -57,7 +61,7 @@ ${fieldTable(MessagesBody)}
 | The signature of a thought is not secret. A thought of this server that was changed is refused; one of another server is accepted as it is, so a conversation can move here | only its own thoughts |
 | \`redacted_thinking\` has no effect, because only Anthropic can read it | is read |
 | Tool results may come after text; the model sees them first. It sees an error (\`is_error\`) as \`Error: …\` | must come first |
-| Blocks of images, documents and server tools are refused by their type. Tools of a type other than \`custom\` are left out, and \`x-heddle-skipped-tools\` names them | are supported |
+| Images go to models on another server; for a model of this machine they are refused by their type, as are documents and blocks of server tools. Images by \`file_id\` are refused. Tools of a type other than \`custom\` are left out, and \`x-heddle-skipped-tools\` names them | are supported |
 | Arguments fit the schema of their tool, \`strict\` or not; parts of a schema that cannot be enforced are named in \`x-heddle-widened\` | with \`strict\` |
 
 ## Answers

@@ -101,6 +101,6 @@ An answer has at most 65,536 log-probabilities, candidates included; chat comple
 
 The compliance tests of Open Responses (openresponses/openresponses, of which this repository contains no file) pass where they are about
 text, streams, tools and conversations: 7 of 17 on the built-in model. The others need WebSockets (7), the compaction of conversations (2)
-and images (1), which are not supported.
+and images (1): pictures (\`input_image\` with an \`image_url\`) go to models on [another server](gateway.md#agents) only.
 `
 }

@@ -609,7 +609,7 @@ export const refusals = {
   upstream_unavailable: {
     status: 503,
     message: 'The server behind this model is not available: {why}.',
-    help: 'None of its addresses accepted the request, and nothing was answered. GET /v1/models has the state of each model; the log has the addresses.',
+    help: 'No address accepted the request, or one took it and ended the connection, and nothing was answered. docs/gateway.md says when a request is sent again. GET /v1/models has the state of each model; the log has the addresses.',
   },
   upstream_failed: {
     status: 502,

@@ -121,6 +121,8 @@ export interface ServedModel {
   shorter?: 'any' | readonly number[]
   /** The model's own Jinja template, if it has one. */
   template: string | undefined
+  /** Pictures in messages are passed on to its server, which may refuse them. */
+  passesPictures?: boolean
   /** In the form that templates expect. */
   tokens: { bos: string; eos: string }
 }

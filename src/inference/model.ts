@@ -41,7 +41,22 @@ export interface Model {
   load?(tenant: string, signal: AbortSignal): Promise<ServedModel>
   /** Names of models that answer instead when it fails before its answer has begun. */
   readonly fallbacks?: readonly string[]
+  /** Of a model on a server elsewhere; the same object for all models of that server. */
+  readonly upstream?: UpstreamLoad
   close(): Promise<void>
+}
+
+/** The addresses of a server elsewhere, and what became of the requests that were sent there. */
+export interface UpstreamLoad {
+  readonly addresses: readonly {
+    /** Without what may be a secret. */
+    readonly shown: string
+    /** Why it is not used; undefined while it works. */
+    readonly trouble: string | undefined
+    readonly counts: Readonly<Record<string, number>>
+  }[]
+  /** How often a request was sent again, by the reason. */
+  readonly resent: Readonly<Record<string, number>>
 }
 
 /** What an answer continues. `addSpecial` adds the tokens that the model wants around a text. */
@@ -70,8 +85,11 @@ export interface AnswerRequest extends Omit<Generation, 'prompt' | 'constraint' 
 export interface TurnAsked {
   /** Tools that the answer may or must call. */
   calls?: CallsAsked
-  /** The most tokens of a thought. With a field it is refused if the template shows no thoughts. */
-  thinkingBudget?: { tokens: number; field?: string }
+  /**
+   * The most tokens of a thought. Refused where thoughts cannot be limited, unless it is optional: for clients that cannot
+   * leave it out.
+   */
+  thinkingBudget?: { tokens: number; field: string; isOptional?: boolean }
 }
 
 export interface CallsAsked {
@@ -110,6 +128,8 @@ export interface Answering {
    * keyword.
    */
   widened?: readonly string[]
+  /** Fields of the request that have no effect on this model, and that its client could not leave out. */
+  ignored?: readonly string[]
   /** Names in schemas that look like a misspelt keyword. */
   notes?: readonly string[]
   /**

@@ -146,7 +146,7 @@ function thinkingOf(
     const marks = asked === undefined ? [] : callMarks(calls)
     return { budget: budget.tokens, open, close, isOpen: thought === 'open', calls: marks }
   }
-  if (budget.field === undefined) return undefined
+  if (budget.isOptional) return undefined
   throw refuse('not_available', {
     field: budget.field,
     given: `${budget.tokens} for a template without thoughts`,

@@ -86,6 +86,7 @@ export function createModelOfServer(
     parameters: 0,
     bytes: 0,
     template: undefined,
+    passesPictures: true,
     tokens: { bos: '', eos: '' },
   }
   const asked = () => {
@@ -102,6 +103,7 @@ export function createModelOfServer(
     pool: async (...given) => asked().pool(...given),
     tokenize: async (...given) => asked().tokenize(...given),
     detokenize: async (...given) => asked().detokenize(...given),
+    upstream: server.load,
     isStuck: () => false,
     // It runs at its server, which is retired when no model has anything running there.
     async retire() {},

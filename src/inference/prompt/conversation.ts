@@ -11,7 +11,7 @@ export interface GivenMessage {
   reasoning_content?: string | null | undefined
 }
 
-interface GivenPart {
+export interface GivenPart {
   type?: string | null | undefined
   [name: string]: unknown
 }

@@ -20,7 +20,7 @@ export function adaptConversation(
   tools: readonly string[],
   mayCall = true,
 ): AdaptedConversation {
-  const joined = history?.systemMessages === 'one' ? withOneSystemMessage(given) : given
+  const joined = history?.systemMessages === 'one' ? withOneSystemMessage(given, joinedTexts) : given
   const isPlain = tools.length === 0 && !joined.some(({ role, tool_calls }) => role === 'tool' || tool_calls)
   if (isPlain) return { messages: joined, takesTools: true }
   const ordered = withResultsInOrder(joined)
@@ -40,15 +40,20 @@ export function adaptConversation(
 
 const systemRoles = new Set(['system', 'developer'])
 
-function withOneSystemMessage(messages: Message[]): Message[] {
-  const texts = messages.filter(({ role }) => systemRoles.has(role))
-  const [first] = texts
-  if (first === undefined || (texts.length === 1 && messages[0] === first)) return messages
-  const content = texts.map((message) => textOf(message)).join('\n\n')
+/** All system messages in one at the beginning, as many templates require. */
+export function withOneSystemMessage<One extends { role: string; content?: unknown }>(
+  messages: One[],
+  joined: (contents: One['content'][]) => One['content'],
+): One[] {
+  const found = messages.filter(({ role }) => systemRoles.has(role))
+  const [first] = found
+  if (first === undefined || (found.length === 1 && messages[0] === first)) return messages
+  const content = joined(found.map((message) => message.content))
   return [{ ...first, content }, ...messages.filter(({ role }) => !systemRoles.has(role))]
 }
 
-const textOf = ({ content }: Message) => (typeof content === 'string' ? content : content.join('\n'))
+const joinedTexts = (contents: Message['content'][]) =>
+  contents.map((content) => (typeof content === 'string' ? content : content.join('\n'))).join('\n\n')
 
 /** Puts the results of a turn's calls in the order of the calls, each with the name of its tool, which few clients send. */
 function withResultsInOrder(messages: Message[]): Message[] {

@@ -1,5 +1,6 @@
-import { hash } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
+import { emptyLoad, type Load } from './deliveries.ts'
+import { orderOf } from './routing.ts'
 
 export interface GivenAddress {
   /** Including `/v1`, without a trailing slash. */
@@ -9,11 +10,9 @@ export interface GivenAddress {
   key?: string
 }
 
-export interface Address extends GivenAddress {
-  /** Why it is not used now; undefined while it works. */
-  trouble: string | undefined
-  /** Requests in progress there. */
-  running: number
+export interface Address extends GivenAddress, Load {
+  /** Its URL without what may be a secret. */
+  shown: string
 }
 
 export interface Addresses {
@@ -24,13 +23,14 @@ export interface Addresses {
   readonly reached: Promise<unknown>
   /** The order in which to try them for a prompt with this beginning. */
   inOrder(beginning: string): Address[]
-  /** A request to it has failed; it is checked again soon. */
+  /** It cannot be reached: it is not used until it answers, and checked again soon. */
   failed(address: Address, trouble: string): void
+  /** Another is asked first for so long. */
+  cool(address: Address, ms: number): void
+  /** It is checked again soon. */
+  recheck(address: Address): void
   close(): Promise<void>
 }
-
-/** A server that has cached the beginning of a prompt is avoided when it has this many more requests than another. */
-const busier = 4
 
 /** The time until an address is checked again: while it works, and while it does not. */
 export interface ProbeTimes {
@@ -50,7 +50,14 @@ export function watchAddresses(
   look: (address: Address, signal: AbortSignal) => Promise<void>,
   { times = usualTimes, onChange }: { times?: ProbeTimes; onChange(address: Address): void },
 ): Addresses {
-  const all = given.map((one): Address => ({ ...one, trouble: 'it has not been asked yet', running: 0 }))
+  const all = given.map(
+    (one): Address => ({
+      ...one,
+      ...emptyLoad(),
+      shown: shownAddress(one.url),
+      trouble: 'it has not been asked yet',
+    }),
+  )
   const closing = new AbortController()
   const wakes = new Map<Address, AbortController>()
   const looks = all.map(() => Promise.withResolvers<void>())
@@ -62,6 +69,10 @@ export function watchAddresses(
     const isChange = (address.trouble === undefined) !== (trouble === undefined)
     address.trouble = trouble
     if (isChange) onChange(address)
+  }
+
+  function recheck(address: Address): void {
+    wakes.get(address)?.abort()
   }
 
   async function watch(address: Address, looked = () => {}): Promise<void> {
@@ -95,20 +106,15 @@ export function watchAddresses(
     all,
     looked,
     reached: Promise.race([answered.promise, looked]),
-    inOrder(beginning) {
-      const well = all.filter(({ trouble }) => trouble === undefined)
-      if (well.length < 2) return [...well, ...all.filter((one) => !well.includes(one))]
-      const load = ({ running, weight }: Address) => running / weight
-      const byLoad = well.toSorted((a, b) => load(a) - load(b))
-      const home = homeOf(well, beginning)
-      const least = byLoad[0] as Address
-      const first = load(home) <= load(least) + busier ? home : least
-      return [first, ...byLoad.filter((one) => one !== first)]
-    },
+    inOrder: (beginning) => orderOf(all, beginning, performance.now()),
     failed(address, trouble) {
       tell(address, trouble)
-      wakes.get(address)?.abort()
+      recheck(address)
     },
+    cool(address, ms) {
+      address.coolUntil = Math.max(address.coolUntil, performance.now() + ms)
+    },
+    recheck,
     async close() {
       closing.abort(new Error('the server is stopping'))
       await Promise.all(watched)
@@ -116,22 +122,8 @@ export function watchAddresses(
   }
 }
 
-/**
- * Weighted rendezvous hashing: the same beginning goes to the same address, in proportion to the weights, and when an
- * address is added or removed only its own share moves
- * (https://www.ietf.org/archive/id/draft-ietf-bess-weighted-hrw-02.html).
- */
-function homeOf(addresses: readonly Address[], beginning: string): Address {
-  let home = addresses[0] as Address
-  let best = Number.POSITIVE_INFINITY
-  for (const address of addresses) {
-    const digest = hash('sha1', `${address.url}\n${beginning}`, 'buffer')
-    const share = (digest.readUInt32BE(0) + 1) / 2 ** 32
-    const score = -Math.log(share) / address.weight
-    if (score < best) {
-      best = score
-      home = address
-    }
-  }
-  return home
+/** The address without what may be a secret. */
+export function shownAddress(url: string): string {
+  const { origin, pathname } = new URL(url)
+  return `${origin}${pathname}`
 }

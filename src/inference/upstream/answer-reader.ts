@@ -46,6 +46,8 @@ interface ReplyCall {
 export interface AnswerReader {
   /** The events of one chunk, or of a whole answer. */
   read(data: string): AnswerEvent[]
+  /** Whether any part of the answer has come. */
+  hasBegun(): boolean
   /** Whether each choice has ended. */
   isComplete(): boolean
   usage(): ReportedUsage
@@ -139,6 +141,7 @@ export function createReader({ kind, inputs, choices, isNamed, promptLength }: R
       told = usageOf(chunk.usage) ?? told
       return events
     },
+    hasBegun: () => begun.size > 0,
     isComplete: () => open.every(({ isFinished }) => isFinished),
     usage() {
       if (told !== undefined) return told

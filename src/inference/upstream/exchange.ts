@@ -1,15 +1,17 @@
 import type { IncomingMessage, RequestOptions } from 'node:http'
 import { Agent as SecureAgent, request as secureRequest } from 'node:https'
-import { Refusal, refuse } from '../../domain/refusals.ts'
+import { Refusal } from '../../domain/refusals.ts'
 import { Agent as PlainAgent, request as plainRequest } from '../../threads/node-http.ts'
+import { silent } from './pieces.ts'
 
 /** Connections to the servers behind models. They are kept open, so that a request does not wait for a handshake. */
-interface Connections {
-  send(question: UpstreamQuestion, signal: AbortSignal): Promise<IncomingMessage>
+export interface Connections {
+  /** `resent` is called when an idle connection was closed before anything was sent on it. */
+  send(question: UpstreamQuestion, signal: AbortSignal, resent?: () => void): Promise<IncomingMessage>
   close(): void
 }
 
-interface UpstreamQuestion {
+export interface UpstreamQuestion {
   place: UpstreamEndpoint
   /** Absent if nothing is sent. */
   body?: string
@@ -39,22 +41,31 @@ export function endpointOfUrl({ protocol, hostname, port, host, pathname, search
 /** For connecting only: a server that takes longer counts as unreachable. */
 const connectMs = 10_000
 
-/** There was no answer: another address may be tried. */
+/**
+ * Less than servers keep an idle connection (5 s for llama-server and vLLM's uvicorn): what is written as they close it
+ * is lost, and nothing tells whether it was read before.
+ */
+const maxIdleMs = 4_000
+
+/** Nothing was sent, so another address may be asked. */
 export class UnreachableError extends Error {
   override readonly name = 'UnreachableError'
 }
 
-function silent(silenceMs: number): Refusal {
-  return refuse('upstream_timeout', { seconds: Math.round(silenceMs / 100) / 10 })
+/** An idle connection that was closed before anything was sent on it. */
+class StaleConnectionError extends Error {
+  override readonly name = 'StaleConnectionError'
 }
 
 export function openConnections(): Connections {
-  const options = { keepAlive: true, noDelay: true, scheduling: 'lifo' as const }
+  const options = { keepAlive: true, noDelay: true, scheduling: 'lifo' as const, timeout: maxIdleMs }
   const plain = new PlainAgent(options)
   const secure = new SecureAgent(options)
 
-  function once({ place, body, headers, silenceMs }: UpstreamQuestion, signal: AbortSignal) {
-    return new Promise<{ answer?: IncomingMessage; isStale: boolean }>((resolve, reject) => {
+  /** Sends it once: on an idle connection if there is one, or on a new one that is not kept. */
+  function once(question: UpstreamQuestion, signal: AbortSignal, isNew: boolean): Promise<IncomingMessage> {
+    const { place, body, headers, silenceMs } = question
+    return new Promise((resolve, reject) => {
       if (signal.aborted) return reject(signal.reason)
       const { isSecure, hostname, port, path, host } = place
       const send = isSecure ? secureRequest : plainRequest
@@ -63,14 +74,17 @@ export function openConnections(): Connections {
       if (body !== undefined)
         lines.push('content-type', 'application/json', 'content-length', String(Buffer.byteLength(body)))
       const request = send({
-        agent: isSecure ? secure : plain,
+        agent: isNew ? false : isSecure ? secure : plain,
         hostname,
         port,
         path,
         method: body === undefined ? 'GET' : 'POST',
         headers: lines,
       })
-      const waiting = setTimeout(() => request.destroy(silent(silenceMs)), silenceMs)
+      /** Some of it may have arrived there. */
+      let isSent = false
+      const late = () => (isSent ? silent(silenceMs) : tooFar())
+      const waiting = setTimeout(() => request.destroy(late()), silenceMs)
       let connecting: NodeJS.Timeout | undefined
       // Without an error: the connection may be idle by now, with nothing to handle one.
       const leave = () => request.destroy()
@@ -79,13 +93,18 @@ export function openConnections(): Connections {
         clearTimeout(connecting)
       }
       signal.addEventListener('abort', leave, { once: true })
+      const write = () => {
+        if (request.destroyed) return
+        isSent = true
+        request.end(body)
+      }
       request.once('socket', (socket) => {
-        if (!socket.connecting) return
-        connecting = setTimeout(
-          () => request.destroy(new UnreachableError('it could not be reached in time')),
-          connectMs,
-        )
-        socket.once(isSecure ? 'secureConnect' : 'connect', () => clearTimeout(connecting))
+        if (!socket.connecting) return afterPoll(write)
+        connecting = setTimeout(() => request.destroy(tooFar()), connectMs)
+        socket.once(isSecure ? 'secureConnect' : 'connect', () => {
+          clearTimeout(connecting)
+          write()
+        })
       })
       request.once('response', (answer) => {
         settled()
@@ -93,29 +112,29 @@ export function openConnections(): Connections {
         answer.on('error', () => {})
         // The signal also ends the body.
         answer.once('close', () => signal.removeEventListener('abort', leave))
-        resolve({ answer, isStale: false })
+        resolve(answer)
       })
       request.on('error', (error: NodeJS.ErrnoException) => {
         settled()
         signal.removeEventListener('abort', leave)
         if (signal.aborted) return reject(signal.reason)
-        // A kept connection that its server closed as this was sent. The server has received nothing of it.
-        if (request.reusedSocket && (error.code === 'ECONNRESET' || error.code === 'EPIPE')) {
-          return resolve({ isStale: true })
-        }
         const isOurs = error instanceof Refusal || error instanceof UnreachableError
-        reject(isOurs ? error : new UnreachableError(error.code ?? error.message))
+        if (isSent || isOurs) return reject(error)
+        const why = error.code ?? error.message
+        reject(request.reusedSocket ? new StaleConnectionError(why) : new UnreachableError(why))
       })
-      request.end(body)
     })
   }
 
   return {
-    async send(question, signal) {
-      for (;;) {
-        const { answer } = await once(question, signal)
-        if (answer !== undefined) return answer
+    async send(question, signal, resent) {
+      try {
+        return await once(question, signal, false)
+      } catch (error) {
+        if (!(error instanceof StaleConnectionError)) throw error
       }
+      resent?.()
+      return once(question, signal, true)
     },
     close() {
       plain.destroy()
@@ -124,123 +143,12 @@ export function openConnections(): Connections {
   }
 }
 
-/** The most bytes that are buffered before the reader asks for them. */
-const maxUnread = 64 * 1024
+const tooFar = () => new UnreachableError('it could not be reached in time')
 
 /**
- * The pieces of a body, at the pace of the reader: everything that has arrived since the last piece is one piece,
- * including the chunks of one read of the socket. The timeout runs only while the reader waits, and until a piece is a
- * sign of life: a server that sends byte after byte of nothing counts as silent. Written by hand because the iterator
- * of a stream costs more per piece than everything else in reading it.
+ * After the event loop has read everything that had arrived: a connection that the other side has closed is known to be
+ * closed then. The first turn may be the end of one that looked for events before.
  */
-export function piecesOf(
-  answer: IncomingMessage,
-  silenceMs: number,
-  isSign: (piece: Buffer) => boolean,
-): AsyncIterableIterator<Buffer> {
-  let waiting: PromiseWithResolvers<IteratorResult<Buffer>> | undefined
-  let unread: Buffer[] = []
-  let unreadBytes = 0
-  let isAlive = true
-  let isOver = answer.readableEnded
-  let failure: unknown
-  const alarm = setTimeout(() => {
-    if (waiting !== undefined) answer.destroy(silent(silenceMs))
-    else alarm.refresh()
-  }, silenceMs)
-
-  function taken(): Buffer {
-    const piece = unread.length === 1 ? (unread[0] as Buffer) : Buffer.concat(unread, unreadBytes)
-    unread = []
-    unreadBytes = 0
-    isAlive = isSign(piece)
-    if (answer.isPaused()) answer.resume()
-    return piece
-  }
-
-  const came = (piece: Buffer) => {
-    unread.push(piece)
-    unreadBytes += piece.length
-    if (waiting === undefined) {
-      if (unreadBytes >= maxUnread) answer.pause()
-    } else if (unread.length === 1) queueMicrotask(give)
-  }
-  const give = () => {
-    if (waiting === undefined || unread.length === 0) return
-    const { resolve } = waiting
-    waiting = undefined
-    resolve({ done: false, value: taken() })
-  }
-  const failed = (error: unknown) => {
-    if (isOver || failure !== undefined) return
-    failure = error
-    leave()
-    if (unread.length === 0) waiting?.reject(error)
-  }
-  const ended = () => {
-    isOver = true
-    leave()
-    if (unread.length === 0) waiting?.resolve({ done: true, value: undefined })
-  }
-  const closed = () => failed(cutShort())
-  function leave(): void {
-    clearTimeout(alarm)
-    answer.off('data', came).off('end', ended).off('error', failed).off('close', closed)
-  }
-
-  if (answer.errored) failed(answer.errored)
-  else if (answer.destroyed && !isOver) failed(cutShort())
-  else if (!isOver) answer.on('end', ended).on('error', failed).on('close', closed).on('data', came)
-  return {
-    [Symbol.asyncIterator]() {
-      return this
-    },
-    next() {
-      if (unread.length > 0) return Promise.resolve({ done: false, value: taken() })
-      if (failure !== undefined) return Promise.reject(failure)
-      if (isOver) return Promise.resolve({ done: true, value: undefined })
-      if (isAlive) alarm.refresh()
-      waiting = Promise.withResolvers()
-      return waiting.promise
-    },
-    async return() {
-      leave()
-      isOver = true
-      letEnd(answer)
-      return { done: true, value: undefined }
-    },
-  }
-}
-
-/** The error of Node for a stream that is destroyed without one. */
-const cutShort = () =>
-  Object.assign(new Error('the answer was cut off'), { code: 'ERR_STREAM_PREMATURE_CLOSE' })
-
-/** Longer than a complete body needs for its end. */
-const endMs = 1_000
-
-/**
- * Waits for the end of a body, so that its connection can be used again. To read no more at all, destroy the request
- * instead.
- */
-function letEnd(answer: IncomingMessage): void {
-  if (answer.destroyed || answer.readableEnded) return
-  const late = setTimeout(() => answer.destroy(), endMs)
-  late.unref()
-  answer.once('close', () => clearTimeout(late))
-  answer.resume()
-}
-
-const never = () => false
-
-/** A whole body as text, with at most `most` bytes; it must arrive within `silenceMs`. */
-export async function textOf(answer: IncomingMessage, silenceMs: number, most: number): Promise<string> {
-  const pieces: Buffer[] = []
-  let length = 0
-  for await (const piece of piecesOf(answer, silenceMs, never)) {
-    length += piece.length
-    if (length > most) throw refuse('upstream_failed', { why: `its answer has more than ${most} bytes` })
-    pieces.push(piece)
-  }
-  return Buffer.concat(pieces).toString()
+function afterPoll(then: () => void): void {
+  setImmediate(() => setImmediate(then))
 }

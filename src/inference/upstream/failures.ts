@@ -71,7 +71,8 @@ function asTold({ code, message, param }: ReplyError): Refusal | undefined {
   return refuseWithMessage(code as RefusalCode, message, typeof param === 'string' ? param : null)
 }
 
-function secondsOf(retryAfter: string | undefined): number {
+/** Seconds of a Retry-After; 1 if there is none. */
+export function secondsOf(retryAfter: string | undefined): number {
   const seconds = Number(retryAfter)
   return Number.isFinite(seconds) && seconds >= 1 ? Math.min(Math.ceil(seconds), 3_600) : 1
 }

@@ -3,10 +3,10 @@ import { writeJson } from '../../domain/json/text.ts'
 import { type Refusal, refuse } from '../../domain/refusals.ts'
 import type { Model } from '../model.ts'
 import type { PoolingAsked } from '../pooling.ts'
-import { textOf } from './exchange.ts'
 import { refuseUnsupported } from './fields.ts'
 import { askInGroups, type GroupResult } from './groups.ts'
 import { kindsOfUpstreams, type UpstreamKind } from './kinds.ts'
+import { textOf } from './pieces.ts'
 import type { UpstreamServer } from './server.ts'
 
 interface Target {

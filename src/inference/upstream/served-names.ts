@@ -1,4 +1,4 @@
-import type { Model } from '../model.ts'
+import type { Model, UpstreamLoad } from '../model.ts'
 import { notReady } from '../served-model.ts'
 import type { UpstreamKind } from './kinds.ts'
 import type { ListedModel } from './listed.ts'
@@ -73,7 +73,7 @@ export function modelsOfServer(server: UpstreamServer, settings: NamesBehind): (
     return made
   }
 
-  const unreached = unreachedModel(() => {
+  const unreached = unreachedModel(server.load, () => {
     const trouble = server.listed() === undefined ? undefined : 'it lists no models: set HEDDLE_MODEL_NAME'
     return trouble === undefined
       ? { state: 'starting', doing: 'the server behind it has not answered yet' }
@@ -91,7 +91,7 @@ export function modelsOfServer(server: UpstreamServer, settings: NamesBehind): (
 }
 
 /** Stands for the models of a server until their names are known. */
-function unreachedModel(status: Model['status']): Model {
+function unreachedModel(upstream: UpstreamLoad, status: Model['status']): Model {
   const unready = async () => {
     throw notReady(status())
   }
@@ -103,6 +103,7 @@ function unreachedModel(status: Model['status']): Model {
     pool: unready,
     tokenize: unready,
     detokenize: unready,
+    upstream,
     async close() {},
   }
 }

@@ -1,7 +1,6 @@
-import type { IncomingMessage } from 'node:http'
-import { Refusal, refuse } from '../../domain/refusals.ts'
 import { createSlots, type Slots } from '../../threads/slots.ts'
 import { version } from '../../version.ts'
+import type { UpstreamLoad } from '../model.ts'
 import {
   type Address,
   type Addresses,
@@ -9,16 +8,11 @@ import {
   type ProbeTimes,
   watchAddresses,
 } from './addresses.ts'
-import {
-  endpointOfUrl,
-  openConnections,
-  textOf,
-  UnreachableError,
-  type UpstreamEndpoint,
-} from './exchange.ts'
-import { isTemporary, refusalOf } from './failures.ts'
+import { type Ask, createAsk, maxText, type ResentReason } from './asking.ts'
+import { endpointOfUrl, openConnections, type UpstreamEndpoint } from './exchange.ts'
 import type { UpstreamKind } from './kinds.ts'
 import { type ListedModel, listedModels } from './listed.ts'
+import { textOf } from './pieces.ts'
 
 export interface UpstreamSettings {
   addresses: readonly GivenAddress[]
@@ -41,26 +35,12 @@ export interface UpstreamServer {
   readonly addresses: Addresses
   /** The models that it lists; undefined until it was reached, and empty if it lists none. */
   listed(): readonly ListedModel[] | undefined
-  /**
-   * Sends a request to the first address that accepts it. Another address is tried only until an answer begins. `done`
-   * must be called when the answer is over.
-   */
-  ask(question: UpstreamAsk, signal: AbortSignal): Promise<{ answer: IncomingMessage; done(): void }>
+  readonly load: UpstreamLoad
+  ask: Ask
   slots: Record<'callers' | 'background', Slots>
   readonly silenceMs: number
   close(): Promise<void>
 }
-
-interface UpstreamAsk {
-  /** Relative to the address; with `../` next to it. */
-  path: string
-  body: string
-  kind: UpstreamKind
-  beginning: string
-}
-
-/** No error and no list of models is longer. */
-const maxText = 16 * 1024 * 1024
 
 /** Nobody waits for background work, and it shares the server with callers. */
 const backgroundAtOnce = 2
@@ -72,8 +52,7 @@ export function connectServer(settings: UpstreamSettings, log: UpstreamLog): Ups
   let listed: readonly ListedModel[] | undefined
   const addresses = watchAddresses(settings.addresses, look, {
     ...(settings.times && { times: settings.times }),
-    onChange({ url, trouble }) {
-      const address = shownAddress(url)
+    onChange({ shown: address, trouble }) {
       if (trouble === undefined) log.info({ address }, 'the server behind a model answers')
       else log.warn({ address, trouble }, 'the server behind a model does not answer')
     },
@@ -98,52 +77,28 @@ export function connectServer(settings: UpstreamSettings, log: UpstreamLog): Ups
     // Some servers list no models but answer all the same.
     if (status === 404 || status === 405) listed ??= []
     else if (status === 200) listed = listedModels(text)
-    else throw new Error(`it answered ${status} to GET ${shownAddress(address.url)}/models`)
+    else throw new Error(`it answered ${status} to GET ${address.shown}/models`)
   }
 
-  async function ask(question: UpstreamAsk, signal: AbortSignal) {
-    let last: Refusal | undefined
-    for (const address of addresses.inOrder(question.beginning)) {
-      address.running++
-      let isOpen = true
-      const done = () => {
-        if (isOpen) address.running--
-        isOpen = false
-      }
-      try {
-        const answer = await connections.send(
-          {
-            place: placeOf(address, question.path),
-            body: question.body,
-            headers: headersOf(address, question.kind),
-            silenceMs,
-          },
-          signal,
-        )
-        const status = answer.statusCode ?? 0
-        if (status === 200) return { answer, done }
-        const text = await textOf(answer, silenceMs, maxText)
-        last = refusalOf(status, text, question.kind, answer.headers['retry-after'])
-        if (!isTemporary(status)) throw last
-        done()
-      } catch (error) {
-        done()
-        if (signal.aborted) throw signal.reason
-        if (error instanceof Refusal) throw error
-        const trouble = error instanceof Error ? error.message : String(error)
-        addresses.failed(address, trouble)
-        last = refuse('upstream_unavailable', {
-          why: error instanceof UnreachableError ? 'it cannot be reached' : 'it ended the connection',
-        })
-      }
-    }
-    throw last ?? refuse('upstream_unavailable', { why: 'it has no address' })
-  }
-
+  const resent: Partial<Record<ResentReason, number>> = {}
+  const ask = createAsk({
+    addresses,
+    silenceMs,
+    resent(reason) {
+      resent[reason] = (resent[reason] ?? 0) + 1
+    },
+    send: (address, { path, body, kind }, signal, resent) =>
+      connections.send(
+        { place: placeOf(address, path), body, headers: headersOf(address, kind), silenceMs },
+        signal,
+        resent,
+      ),
+  })
   const bounds = { perTenant: Math.ceil((queue * 7) / 8), total: queue }
   return {
     addresses,
     listed: () => listed,
+    load: { addresses: addresses.all, resent },
     ask,
     slots: {
       callers: createSlots({ shared: parallel, reserved: Math.ceil(parallel / 8) }, bounds),
@@ -166,10 +121,4 @@ function createPlaces() {
     known.set(key, found)
     return found
   }
-}
-
-/** The address without what may be a secret. */
-export function shownAddress(url: string): string {
-  const { origin, pathname } = new URL(url)
-  return `${origin}${pathname}`
 }

@@ -1,8 +1,8 @@
 import { writeJson } from '../../domain/json/text.ts'
 import { refuse } from '../../domain/refusals.ts'
 import type { Input, Model } from '../model.ts'
-import { textOf } from './exchange.ts'
 import { kindsOfUpstreams, type UpstreamKind } from './kinds.ts'
+import { textOf } from './pieces.ts'
 import type { UpstreamServer } from './server.ts'
 import { promptFields } from './upstream-request.ts'
 

@@ -1,12 +1,14 @@
 import type { IncomingMessage } from 'node:http'
 import { refuse } from '../../domain/refusals.ts'
 import type { BackendStatus, ModelTask, ServedModel } from '../backend.ts'
-import type { AnswerEvent, Answering, AnswerRequest, Input, Model } from '../model.ts'
+import type { AnswerEvent, Answering, AnswerRequest, Model } from '../model.ts'
 import { notReady } from '../served-model.ts'
 import { type AnswerReader, createReader } from './answer-reader.ts'
-import { piecesOf, textOf } from './exchange.ts'
+import type { TakenAnswer } from './asking.ts'
 import { unreadableReply } from './failures.ts'
-import { kindsOfUpstreams, type UpstreamKind } from './kinds.ts'
+import { createFitting, lengthOf } from './fitting.ts'
+import type { UpstreamKind } from './kinds.ts'
+import { piecesOf, textOf } from './pieces.ts'
 import { createPooling } from './pooling.ts'
 import type { UpstreamServer } from './server.ts'
 import { createEventReader } from './server-events.ts'
@@ -68,28 +70,18 @@ export function createUpstreamModel(server: UpstreamServer, settings: UpstreamMo
     parameters: 0,
     bytes: 0,
     template: undefined,
+    passesPictures: true,
     tokens: { bos: '', eos: '' },
   }
   const { callers } = server.slots
   let running = 0
   const tokens = createTokens(server, { kind, model })
+  const fitting = createFitting(tokens.tokenize, { kind, context })
 
   function status(): BackendStatus {
     const well = server.addresses.all.some(({ trouble }) => trouble === undefined)
     if (!well) return { state: 'starting', doing: 'the server behind it does not answer' }
     return { state: 'ready', running, waiting: callers.waiting }
-  }
-
-  /** Reduces `maxTokens` to what the context leaves, if the request allows that. */
-  async function fitting(request: AnswerRequest, signal: AbortSignal): Promise<AnswerRequest> {
-    const { ending, inputs, tenant } = request
-    const [input] = inputs
-    if (!ending.isClipped || ending.maxTokens === undefined || context === 0 || input === undefined)
-      return request
-    if (!kindsOfUpstreams[kind].tokenizes) return request
-    const left = context - (await tokens.tokenize(input, tenant, signal)).length
-    const maxTokens = Math.max(1, Math.min(ending.maxTokens, left))
-    return { ...request, ending: { ...ending, maxTokens } }
   }
 
   async function answer(given: AnswerRequest, signal: AbortSignal): Promise<Answering> {
@@ -101,28 +93,28 @@ export function createUpstreamModel(server: UpstreamServer, settings: UpstreamMo
     running++
     let isOpen = true
     let reader: AnswerReader | undefined
-    let response: IncomingMessage | undefined
-    let done = () => {}
+    let taken: TakenAnswer | undefined
     const over = () => {
       if (!isOpen) return
       isOpen = false
       running--
       slots.release(slot)
-      done()
+      taken?.done()
       signal.removeEventListener('abort', over)
       // Nobody wants what the server still works on. Of a complete answer only the end is missing.
-      if (reader?.isComplete() !== true) response?.destroy()
+      if (reader?.isComplete() !== true) taken?.answer.destroy()
     }
     if (signal.aborted) over()
     else signal.addEventListener('abort', over, { once: true })
+    const take = async (asking: Promise<TakenAnswer>): Promise<TakenAnswer> => {
+      taken = await asking
+      if (isOpen) return taken
+      taken.done()
+      taken.answer.destroy()
+      throw signal.reason
+    }
     try {
-      const taken = await server.ask({ ...asked, path: asked.path.slice(1), kind }, signal)
-      response = taken.answer
-      if (!isOpen) {
-        taken.done()
-        throw signal.reason
-      }
-      done = taken.done
+      const begun = await take(server.ask({ ...asked, path: asked.path.slice(1), kind }, signal))
       reader = createReader({
         kind,
         inputs: asked.inputs,
@@ -130,10 +122,11 @@ export function createUpstreamModel(server: UpstreamServer, settings: UpstreamMo
         isNamed: asked.isNamed,
         promptLength: lengthOf(request.inputs),
       })
-      const groups = eventsOf(response, asked, reader, signal)
+      const groups = eventsOf(begun, take, asked, reader, signal)
       const first = groups.next()
       const events = readOnce(first, groups, over, signal)
-      const answering = { prompts: reader.prompts, events, usage: reader.usage }
+      const { ignored } = asked
+      const answering = { prompts: reader.prompts, events, usage: reader.usage, ignored }
       if (isNeededFirst(asked, request)) {
         await first
         return answering
@@ -151,9 +144,31 @@ export function createUpstreamModel(server: UpstreamServer, settings: UpstreamMo
     }
   }
 
-  function eventsOf(
-    response: IncomingMessage,
+  /** The events of the answer, or of another address if this one is silent before its first. */
+  async function* eventsOf(
+    begun: TakenAnswer,
+    take: (asking: Promise<TakenAnswer>) => Promise<TakenAnswer>,
     { isWhole }: UpstreamRequest,
+    reader: AnswerReader,
+    signal: AbortSignal,
+  ): AsyncGenerator<AnswerEvent[]> {
+    for (let taken = begun; ; ) {
+      try {
+        for await (const events of read(taken.answer, isWhole, reader, signal)) {
+          taken.sign()
+          yield events
+        }
+        return
+      } catch (error) {
+        if (reader.hasBegun()) throw error
+        taken = await take(taken.again(error))
+      }
+    }
+  }
+
+  function read(
+    response: IncomingMessage,
+    isWhole: boolean,
     reader: AnswerReader,
     signal: AbortSignal,
   ): AsyncGenerator<AnswerEvent[]> {
@@ -214,6 +229,7 @@ export function createUpstreamModel(server: UpstreamServer, settings: UpstreamMo
     }),
     tokenize: tokens.tokenize,
     detokenize: tokens.detokenize,
+    upstream: server.load,
     async close() {},
   }
 }
@@ -274,20 +290,4 @@ function readOnce(
     },
   }
   return { [Symbol.asyncIterator]: () => iterator }
-}
-
-function lengthOf(inputs: readonly Input[]): number {
-  let length = 0
-  for (const input of inputs) {
-    if ('text' in input) length += input.text.length
-    else if ('conversation' in input) {
-      for (const { content } of input.conversation.messages) {
-        if (typeof content === 'string') length += content.length
-        else
-          for (const part of content ?? [])
-            length += typeof part === 'string' ? part.length : String(part.text ?? '').length
-      }
-    }
-  }
-  return length
 }

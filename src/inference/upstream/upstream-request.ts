@@ -1,11 +1,12 @@
 import { hash } from 'node:crypto'
 import { JsonText, writeJson } from '../../domain/json/text.ts'
-import type { AnswerRequest, CallsAsked, Input } from '../model.ts'
+import type { AnswerRequest, CallsAsked, Input, TurnAsked } from '../model.ts'
 import type { Conversation, GivenTool } from '../prompt/chat-prompt.ts'
 import type { GivenMessage } from '../prompt/conversation.ts'
 import { promptGroupOf } from '../prompt-group.ts'
 import { forwardedFields, refuseUnsupported } from './fields.ts'
 import { type KindOfUpstream, kindsOfUpstreams, type UpstreamKind } from './kinds.ts'
+import { messagesFor } from './system-messages.ts'
 
 /** A request in the form that the server behind a model accepts. */
 export interface UpstreamRequest {
@@ -19,6 +20,8 @@ export interface UpstreamRequest {
   isNamed: boolean
   inputs: number
   choices: number
+  /** Fields that have no effect there and could not be left out. */
+  ignored: readonly string[]
 }
 
 interface Target {
@@ -32,6 +35,7 @@ const beginningLength = 4_096
 
 export function upstreamRequestOf(request: AnswerRequest, { kind: name, model }: Target): UpstreamRequest {
   const kind = kindsOfUpstreams[name]
+  const ignored: string[] = []
   const { inputs, turn, choices, promptLogprobs, given = {} } = request
   const [first] = inputs
   const conversation = first !== undefined && 'conversation' in first ? first : undefined
@@ -55,20 +59,11 @@ export function upstreamRequestOf(request: AnswerRequest, { kind: name, model }:
     ...logprobsOf(request, kind, isText),
     ...constraintOf(request),
     ...(turn && conversation && toolsOf(conversation.conversation, turn.calls, name)),
-    ...(turn?.thinkingBudget && kind.takes.has('thinking_token_budget')
-      ? { thinking_token_budget: turn.thinkingBudget.tokens }
-      : {}),
+    ...budgetOf(turn?.thinkingBudget, kind, ignored),
     ...(kind.returnsTokens && { return_token_ids: true }),
     ...(isWhole
       ? { prompt_logprobs: promptLogprobs }
       : { stream: true, stream_options: { include_usage: true } }),
-  }
-  if (turn?.thinkingBudget && !kind.takes.has('thinking_token_budget')) {
-    refuseUnsupported(
-      turn.thinkingBudget.field ?? 'thinking',
-      'a budget for thoughts',
-      'nothing: leave it out',
-    )
   }
   return {
     path: isText ? '/completions' : '/chat/completions',
@@ -78,6 +73,7 @@ export function upstreamRequestOf(request: AnswerRequest, { kind: name, model }:
     isNamed: typeof turn?.calls?.choice === 'object',
     inputs: inputs.length,
     choices,
+    ignored,
   }
 }
 
@@ -86,6 +82,14 @@ function saltOf(request: AnswerRequest): string | undefined {
   const group = promptGroupOf(request)
   if (group === '') return request.salt
   return hash('sha256', JSON.stringify([group, request.salt]), 'base64url')
+}
+
+function budgetOf(budget: TurnAsked['thinkingBudget'], kind: KindOfUpstream, ignored: string[]) {
+  if (budget === undefined) return {}
+  if (kind.takes.has('thinking_token_budget')) return { thinking_token_budget: budget.tokens }
+  if (!budget.isOptional) refuseUnsupported(budget.field, 'a budget for thoughts', 'nothing: leave it out')
+  ignored.push(budget.field)
+  return {}
 }
 
 function checkRunningUsage(given: Readonly<Record<string, unknown>>, kind: KindOfUpstream): void {
@@ -163,7 +167,7 @@ function conversationFields(
   }
   const thinking = thinkingOf(thinks, reasoningEffort, name)
   return {
-    messages: messages.map(messageOf),
+    messages: messagesFor(name, messages).map(messageOf),
     ...(template != null && { chat_template: template }),
     ...(variables != null && { chat_template_kwargs: variables }),
     ...(documents?.length && { documents }),

@@ -59,7 +59,7 @@ const reasoningEfforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', '
 export const conversationFields = {
   messages: documented(
     longList(Message),
-    'The conversation: 1 to 10000 messages of any role; `developer` becomes `system` if the template does not know it. Content is a string or a list of text parts; images, audio and files are refused by their type. The arguments of `tool_calls` are a JSON object as a string.',
+    'The conversation: 1 to 10000 messages of any role; `developer` becomes `system` if the template does not know it. Content is a string or a list of text parts; images, audio and files are refused by their type, unless the model is on another server that takes them. The arguments of `tool_calls` are a JSON object as a string.',
   ),
   model: documented(
     z.string().max(256).nullish(),

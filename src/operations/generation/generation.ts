@@ -40,6 +40,8 @@ export interface Generation {
   deltas: AsyncIterable<Delta[]>
   /** What was widened in the schemas of tools. */
   widened: readonly string[]
+  /** Fields that have no effect on this model. */
+  ignored: readonly string[]
   /** Names in schemas that nearly are a keyword, and so have no effect. */
   notes: readonly string[]
   /** The counts of a remote server, which replace those counted here. */
@@ -88,6 +90,7 @@ export async function generate(
       charge: (tokens) => charge(caller, tokens),
     }),
     widened: answering.widened ?? [],
+    ignored: answering.ignored ?? [],
     notes: answering.notes ?? [],
     ...(answering.usage && { told: answering.usage }),
     underWay: answering.underWay,

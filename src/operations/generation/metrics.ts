@@ -2,6 +2,7 @@ import { Counter, Gauge, Histogram, type Registry } from '@prometheus-io/client'
 import type { BackendStatus, DiskCacheLoad, FinishReason, PromptCacheLoad } from '../../inference/backend.ts'
 import type { ModelList, Models } from '../../inference/registry.ts'
 import { type PoolingMetrics, registerPoolingMetrics } from '../pooling/metrics.ts'
+import { registerUpstreams } from './upstream-metrics.ts'
 
 /** `left`: the client disconnected. `failed`: the engine failed before the end. */
 export type Outcome = 'answered' | 'left' | 'failed'
@@ -18,12 +19,17 @@ interface EndOfGeneration {
   prefilledSeconds?: number
 }
 
+export interface PromptCount {
+  prompt: number
+  cached: number
+}
+
 /** What is measured of generations. Times are in seconds from the arrival of the request. */
 export interface LaneMetrics {
   /** The prompt has been computed; the engine's queue took `queuedSeconds` of the time. */
-  prefilled(seconds: number, tokens: { prompt: number; cached: number }, queuedSeconds?: number): void
-  /** A remote server counted other tokens of the prompt than it reported at first. */
-  corrected(tokens: { prompt: number; cached: number }): void
+  prefilled(seconds: number, queuedSeconds?: number): void
+  /** Called once for each prompt, when its tokens are known: for a server elsewhere, at the end. */
+  prompt(tokens: PromptCount): void
   firstToken(seconds: number): void
   /** Time between two tokens of one choice. */
   betweenTokens(seconds: number): void
@@ -71,6 +77,7 @@ export function registerGenerationMetrics(registry: Registry, models: Models): G
   })
   registerPromptCache(registers, models)
   registerDrafts(registers, models)
+  registerUpstreams(registers, models)
   if (models.list !== undefined) registerLoads(registers, models, models.list)
   const promptTokens = counter('prompt_tokens_total', 'Prompt tokens, computed or found in the cache.')
   const generatedTokens = counter('generation_tokens_total', 'Generated tokens.')
@@ -129,18 +136,15 @@ export function registerGenerationMetrics(registry: Registry, models: Models): G
   }
 
   const callers: LaneMetrics = {
-    prefilled(seconds, tokens, queuedSeconds) {
-      promptTokens.inc(tokens.prompt)
-      queries.inc(tokens.prompt)
-      hits.inc(tokens.cached)
-      promptSizes.observe(tokens.prompt)
+    prefilled(seconds, queuedSeconds) {
       if (queuedSeconds !== undefined) queued.observe(queuedSeconds)
       prefill.observe(Math.max(0, seconds - (queuedSeconds ?? 0)))
     },
-    corrected(tokens) {
-      if (tokens.prompt > 0) promptTokens.inc(tokens.prompt)
-      if (tokens.prompt > 0) queries.inc(tokens.prompt)
-      if (tokens.cached > 0) hits.inc(tokens.cached)
+    prompt({ prompt, cached }) {
+      promptTokens.inc(prompt)
+      queries.inc(prompt)
+      hits.inc(cached)
+      promptSizes.observe(prompt)
     },
     firstToken: (seconds) => firstToken.observe(seconds),
     betweenTokens: (seconds) => between.observe(seconds),
@@ -155,10 +159,8 @@ export function registerGenerationMetrics(registry: Registry, models: Models): G
     },
   }
   const background: LaneMetrics = {
-    prefilled: (_, { prompt }) => behind.tokens.inc({ of: 'prompts' }, prompt),
-    corrected({ prompt }) {
-      if (prompt > 0) behind.tokens.inc({ of: 'prompts' }, prompt)
-    },
+    prefilled() {},
+    prompt: ({ prompt }) => behind.tokens.inc({ of: 'prompts' }, prompt),
     firstToken() {},
     betweenTokens() {},
     ended({ outcome, completionTokens }) {

@@ -33,6 +33,7 @@ export const generationRefusals = openAiRefusalContracts(
 /** What the headers of an answer report. */
 interface Noted {
   widened: readonly string[]
+  ignored: readonly string[]
   notes: readonly string[]
   /** Tools that the model is not shown. */
   skipped?: readonly string[]
@@ -128,6 +129,7 @@ export async function respond<Body extends GenerationBody, Begun extends Noted &
       'names in schemas that are not keywords',
     )
   }
+  if (begun.ignored.length > 0) reply.header('x-heddle-ignored-fields', headerOf(begun.ignored))
   if (begun.skipped?.length) reply.header('x-heddle-skipped-tools', headerOf(begun.skipped))
   if (recording === undefined) {
     if (!isStream) return wholeOf(begun, answer)

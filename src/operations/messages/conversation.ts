@@ -1,24 +1,30 @@
 import type { JsonText } from '../../domain/json/text.ts'
+import type { ServedModel } from '../../inference/backend.ts'
 import type { Conversation, GivenTool } from '../../inference/prompt/chat-prompt.ts'
-import type { GivenMessage, GivenToolCall } from '../../inference/prompt/conversation.ts'
+import type { GivenMessage, GivenPart, GivenToolCall } from '../../inference/prompt/conversation.ts'
 import { wrong } from '../generation/checks.ts'
 import type { CountTokensBody } from './contract.ts'
-import type { ContentBlock, Message } from './fields.ts'
+import type { ContentBlock, Message, ResultBlock } from './fields.ts'
+import { pictureOf } from './pictures.ts'
 import { thoughtOf } from './signature.ts'
 import { thinkingOf } from './thinking.ts'
 
 /** More than any context holds. */
 const mostMessages = 10_000
 
-/** The conversation of a request, in the roles that templates know. */
-export function conversationOf(body: CountTokensBody, tools: readonly GivenTool[]): Conversation {
+/** The conversation of a request, in the roles that templates know, for a model that takes pictures or not. */
+export function conversationOf(
+  body: CountTokensBody,
+  tools: readonly GivenTool[],
+  { passesPictures = false }: Pick<ServedModel, 'passesPictures'>,
+): Conversation {
   const { messages, system } = body
   if (messages.length === 0) throw wrong('messages', 'an empty list', 'at least one message')
   if (messages.length > mostMessages) {
     throw wrong('messages', `${messages.length} messages`, `at most ${mostMessages}`)
   }
   const isContinued = messages.at(-1)?.role === 'assistant'
-  const turns = messages.flatMap((message, index) => turnsOf(message, `messages.${index}`))
+  const turns = messages.flatMap((message, index) => turnsOf(message, `messages.${index}`, passesPictures))
   const last = turns.at(-1)
   if (isContinued && last?.tool_calls) {
     throw wrong(
@@ -38,7 +44,7 @@ export function conversationOf(body: CountTokensBody, tools: readonly GivenTool[
 }
 
 interface Turn extends GivenMessage {
-  content: string[]
+  content: (string | GivenPart)[]
   tool_calls?: GivenToolCall[]
   reasoning?: string
 }
@@ -56,21 +62,29 @@ function systemOf(system: CountTokensBody['system']): Turn[] {
 }
 
 /** A message is one turn, except for results of tools: they are turns of their own, before the user's text. */
-function turnsOf({ role, content }: Message, path: string): Turn[] {
+function turnsOf({ role, content }: Message, path: string, passesPictures: boolean): Turn[] {
   if (typeof content === 'string') return [{ role, content: content === '' ? [] : [content] }]
   if (role === 'system') return [{ role, content: textsOf(content, `${path}.content`) }]
-  return role === 'user' ? userTurns(content, `${path}.content`) : [assistantTurn(content, `${path}.content`)]
+  return role === 'user'
+    ? userTurns(content, `${path}.content`, passesPictures)
+    : [assistantTurn(content, `${path}.content`)]
 }
 
-function userTurns(blocks: readonly ContentBlock[], path: string): Turn[] {
+/** Pictures of results come in the user's turn after all results: few servers take them in a result. */
+function userTurns(blocks: readonly ContentBlock[], path: string, passesPictures: boolean): Turn[] {
   const results: Turn[] = []
-  const content: string[] = []
+  const shown: GivenPart[] = []
+  const content: Turn['content'] = []
+  const accepted = passesPictures ? 'text, image, tool_result' : 'text, tool_result'
   for (const [index, block] of blocks.entries()) {
     const at = `${path}.${index}`
     if (block.type === 'text') addText(content, block, at)
-    else if (block.type === 'tool_result') results.push(resultOf(block, at))
-    else throw wrongType(block, at, 'text, tool_result')
+    else if (block.type === 'image' && passesPictures) content.push(pictureOf(block, at))
+    else if (block.type === 'tool_result')
+      results.push(resultOf(block, at, passesPictures ? shown : undefined))
+    else throw wrongType(block, at, accepted)
   }
+  content.unshift(...shown)
   return results.length > 0 && content.length === 0 ? results : [...results, { role: 'user', content }]
 }
 
@@ -105,9 +119,14 @@ function assistantTurn(blocks: readonly ContentBlock[], path: string): Turn {
   }
 }
 
-function resultOf({ tool_use_id: id, content, is_error }: ContentBlock, path: string): Turn {
+/** `shown` gets the pictures of the result; without it they are refused. */
+function resultOf(
+  { tool_use_id: id, content, is_error }: ContentBlock,
+  path: string,
+  shown: GivenPart[] | undefined,
+): Turn {
   if (id == null) throw missing(`${path}.tool_use_id`, 'the id of a tool_use block')
-  const texts = textsOf(content ?? [], `${path}.content`)
+  const texts = textsOf(content ?? [], `${path}.content`, shown)
   return { role: 'tool', tool_call_id: id, content: is_error ? asError(texts) : texts }
 }
 
@@ -131,23 +150,19 @@ function givenThought({ thinking, signature }: ContentBlock, path: string): stri
   throw wrong(`${path}.signature`, 'the signature of another thought', 'the thought as it was returned')
 }
 
-interface Text {
-  type: string
-  text?: string | null | undefined
-}
-
-function textsOf(content: string | readonly Text[], path: string): string[] {
+function textsOf(content: string | readonly ResultBlock[], path: string, shown?: GivenPart[]): string[] {
   if (typeof content === 'string') return content === '' ? [] : [content]
   const texts: string[] = []
   for (const [index, block] of content.entries()) {
     const at = `${path}.${index}`
-    if (block.type !== 'text') throw wrongType(block, at, 'text')
-    addText(texts, block, at)
+    if (block.type === 'image' && shown !== undefined) shown.push(pictureOf(block, at))
+    else if (block.type === 'text') addText(texts, block, at)
+    else throw wrongType(block, at, shown === undefined ? 'text' : 'text, image')
   }
   return texts
 }
 
-function addText(texts: string[], { text }: Text, path: string): void {
+function addText(texts: unknown[], { text }: ResultBlock, path: string): void {
   if (text == null) throw missing(`${path}.text`, 'a string')
   if (text !== '') texts.push(text)
 }
@@ -171,7 +186,7 @@ function joined(turns: readonly Turn[]): GivenMessage[] {
   }
   return all.map(({ content, ...turn }) => ({
     ...turn,
-    content: content.length > 1 ? content : (content[0] ?? ''),
+    content: contentOf(content),
   }))
 }
 
@@ -181,4 +196,10 @@ function addTo(turn: Turn, { content, tool_calls: calls = [], reasoning }: Turn)
   if (reasoning !== undefined) {
     turn.reasoning = turn.reasoning === undefined ? reasoning : `${turn.reasoning}\n${reasoning}`
   }
+}
+
+function contentOf(content: Turn['content']): GivenMessage['content'] {
+  if (content.every((part) => typeof part === 'string'))
+    return content.length > 1 ? content : (content[0] ?? '')
+  return content.map((part) => (typeof part === 'string' ? { type: 'text', text: part } : part))
 }

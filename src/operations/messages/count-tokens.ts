@@ -11,8 +11,8 @@ export async function countTokens(
   body: CountTokensBody,
   signal: AbortSignal,
 ): Promise<{ input_tokens: number }> {
-  const { model } = models.find(body.model, caller)
-  const conversation = conversationOf(body, toolsOf(body).tools)
+  const { model, served } = models.find(body.model, caller)
+  const conversation = conversationOf(body, toolsOf(body).tools, served)
   const tokens = await model.tokenize({ conversation, addSpecial: false }, caller.name, signal)
   return { input_tokens: tokens.length }
 }

@@ -15,17 +15,29 @@ const TextBlock = z.object({
   cache_control: cacheControl,
 })
 
+const ResultBlock = TextBlock.extend({
+  source: z
+    .object({
+      type: z.string().max(64).nullish(),
+      media_type: plainText(64).nullish(),
+      data: z.string().nullish(),
+      url: z.string().nullish(),
+    })
+    .nullish(),
+})
+export type ResultBlock = z.output<typeof ResultBlock>
+
 const textOrBlocks = <Block extends z.ZodType>(block: Block) =>
   z.union([z.string(), z.array(block).max(4_096)], {
     error: 'expected a string or a list of at most 4096 blocks',
   })
 
-const ContentBlock = TextBlock.extend({
+const ContentBlock = ResultBlock.extend({
   id: z.string().max(256).nullish(),
   name: plainText(256).nullish(),
   input: jsonObject().nullish(),
   tool_use_id: z.string().max(256).nullish(),
-  content: textOrBlocks(TextBlock).nullish(),
+  content: textOrBlocks(ResultBlock).nullish(),
   is_error: optIn(),
   thinking: z.string().nullish(),
   signature: z.string().nullish(),
@@ -69,7 +81,7 @@ export const sharedFields = {
   ),
   messages: documented(
     longList(Message),
-    'The conversation: 1 to 10000 messages of `user`, `assistant` and `system`. Consecutive messages of one role form one turn. If the last message is of the assistant, the answer continues it. Blocks: `text`, `tool_use`, `tool_result`, `thinking`, `redacted_thinking` (no effect); others, such as images, are refused by their type.',
+    'The conversation: 1 to 10000 messages of `user`, `assistant` and `system`. Consecutive messages of one role form one turn. If the last message is of the assistant, the answer continues it. Blocks: `text`, `tool_use`, `tool_result`, `thinking`, `redacted_thinking` (no effect), and `image` for a model on another server; others are refused by their type.',
   ),
   system: documented(
     textOrBlocks(TextBlock).nullish(),

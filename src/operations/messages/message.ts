@@ -44,7 +44,7 @@ export async function beginMessage(
       stop: body.stop_sequences,
     },
     {
-      inputs: [{ conversation: conversationOf(body, given.tools), addSpecial: false }],
+      inputs: [{ conversation: conversationOf(body, given.tools, found.served), addSpecial: false }],
       constraint,
       turn: { ...(calls && { calls }), ...(thinkingBudget && { thinkingBudget }) },
       tenant: asking.caller.name,

@@ -16,11 +16,11 @@ export function thinkingOf({
   }
 }
 
-/** Has no field for refusals: a model without thoughts needs no limit for them. */
+/** Clients cannot leave it out, and a model without thoughts needs no limit for them. */
 export function budgetOf({ thinking }: ThinkingFields): TurnAsked['thinkingBudget'] {
   if (thinking?.type !== 'enabled') return undefined
   if (thinking.budget_tokens == null) {
     throw wrong('thinking.budget_tokens', 'nothing', 'the maximum number of tokens of a thought')
   }
-  return { tokens: thinking.budget_tokens }
+  return { tokens: thinking.budget_tokens, field: 'thinking.budget_tokens', isOptional: true }
 }

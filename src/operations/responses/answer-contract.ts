@@ -5,6 +5,11 @@ const status = z.enum(['in_progress', 'completed', 'incomplete'])
 
 const Logprob = z.object({ token: z.string(), bytes: z.array(z.int()), logprob: z.number() })
 
+const inputParts = [
+  z.object({ type: z.literal('input_text'), text: z.string() }),
+  z.object({ type: z.literal('input_image'), image_url: z.string(), detail: z.string() }),
+] as const
+
 const Message = z.object({
   id: z.string(),
   type: z.literal('message'),
@@ -12,7 +17,7 @@ const Message = z.object({
   status,
   content: z.array(
     z.discriminatedUnion('type', [
-      z.object({ type: z.literal('input_text'), text: z.string() }),
+      ...inputParts,
       z.object({
         type: z.literal('output_text'),
         text: z.string(),
@@ -46,7 +51,7 @@ const FunctionCallOutput = z.object({
   id: z.string(),
   type: z.literal('function_call_output'),
   call_id: z.string(),
-  output: z.union([z.string(), z.array(z.object({ type: z.literal('input_text'), text: z.string() }))]),
+  output: z.union([z.string(), z.array(z.discriminatedUnion('type', inputParts))]),
   status,
 })
 

@@ -67,7 +67,8 @@ export async function beginResponse(
   const id = responsePrefix + (body.request_id ?? newId().replaceAll('-', ''))
   if (body.request_id != null && (await store.has(id)))
     throw refuse('response_exists', { id, field: 'request_id' })
-  const given = await inputOf(body, { ...asking, id, store })
+  const { passesPictures = false } = found.served
+  const given = await inputOf(body, { ...asking, id, store, passesPictures })
   const isSealed = body.include?.includes('reasoning.encrypted_content') ?? false
   // Once the model has begun, nothing may be awaited that can fail.
   const seal = isSealed ? await parts.sealing.open(asking.caller.name) : undefined
@@ -115,10 +116,11 @@ export async function countInputTokens(
   { caller, signal }: Pick<GenerationContext, 'caller' | 'signal'>,
 ): Promise<number> {
   refuseElsewhere(body)
-  const { model } = parts.models.find(body.model, caller)
+  const { model, served } = parts.models.find(body.model, caller)
   callsOf(body, parts)
   const store = responsesOf(caller, parts)
-  const { messages } = await inputOf(body, { signal, store, id: responsePrefix })
+  const { passesPictures = false } = served
+  const { messages } = await inputOf(body, { signal, store, id: responsePrefix, passesPictures })
   const conversation = conversationOf(parts, body, messages)
   return (await model.tokenize({ conversation, addSpecial: false }, caller.name, signal)).length
 }
@@ -173,9 +175,10 @@ function callsOf(body: InputTokensBody, { settings }: ResponseParts) {
 interface InputContext extends Pick<GenerationContext, 'signal'> {
   id: string
   store: ResponseStore
+  passesPictures: boolean
 }
 
-async function inputOf(body: InputTokensBody, { store, signal, id }: InputContext) {
+async function inputOf(body: InputTokensBody, { store, signal, id, passesPictures }: InputContext) {
   const { input, previous_response_id: previous } = body
   const before = previous == null ? { items: [], expiring: [] } : await store.conversation(previous, signal)
   const references = createReferences(store, signal)
@@ -183,6 +186,7 @@ async function inputOf(body: InputTokensBody, { store, signal, id }: InputContex
   const own = await itemsOf(input ?? [], {
     response: id,
     unseal: store.unseal,
+    passesPictures,
     async item(itemId, index) {
       const found = await references.find(itemId)
       if (found !== undefined) referred[index] = found

@@ -1,6 +1,6 @@
-import type { GivenMessage } from '../../inference/prompt/conversation.ts'
+import type { GivenMessage, GivenPart } from '../../inference/prompt/conversation.ts'
 import { isObjectText } from './input.ts'
-import type { Item, MessageItem } from './items.ts'
+import type { InputPart, Item, MessageItem } from './items.ts'
 
 interface AssistantTurn {
   reasoning: string[]
@@ -15,6 +15,8 @@ interface AssistantTurn {
 export function messagesOf(items: readonly Item[]): GivenMessage[] {
   const messages: GivenMessage[] = []
   let turn: AssistantTurn | undefined
+  /** Pictures of outputs come after all outputs, from the user: few servers take them in an output. */
+  let shown: GivenPart[] = []
 
   function endTurn(): void {
     if (turn === undefined) return
@@ -33,7 +35,13 @@ export function messagesOf(items: readonly Item[]): GivenMessage[] {
     return turn
   }
 
+  function endOutputs(): void {
+    if (shown.length > 0) messages.push({ role: 'user', content: shown })
+    shown = []
+  }
+
   for (const item of items) {
+    if (item.type !== 'function_call_output') endOutputs()
     switch (item.type) {
       case 'reasoning': {
         const text = (item.content?.length ? item.content : item.summary).map((part) => part.text).join('\n')
@@ -61,21 +69,34 @@ export function messagesOf(items: readonly Item[]): GivenMessage[] {
         break
       case 'function_call_output':
         endTurn()
-        messages.push({ role: 'tool', tool_call_id: item.call_id, content: partsOf(item.output) })
+        messages.push({ role: 'tool', tool_call_id: item.call_id, content: textsOf(item.output, shown) })
     }
   }
   endTurn()
+  endOutputs()
   return messages
 }
 
 /** Several parts become a list, which each template renders in its own way. */
-function partsOf(texts: string | { text: string }[]): GivenMessage['content'] {
-  if (typeof texts === 'string') return texts
-  const [only] = texts
-  if (only !== undefined && texts.length === 1) return only.text
-  return texts.map(({ text }) => ({ type: 'text', text }))
+function partsOf(parts: GivenPart[]): GivenMessage['content'] {
+  const [only] = parts
+  return parts.length === 1 && typeof only?.text === 'string' ? only.text : parts
 }
 
-function contentOf({ content }: MessageItem): GivenMessage['content'] {
-  return partsOf(content.map((part) => ({ text: part.type === 'refusal' ? part.refusal : part.text })))
+function partOf(part: MessageItem['content'][number]): GivenPart {
+  if (part.type === 'input_image') {
+    const { image_url: url, detail } = part
+    return { type: 'image_url', image_url: { url, ...(detail !== 'auto' && { detail }) } }
+  }
+  return { type: 'text', text: part.type === 'refusal' ? part.refusal : part.text }
+}
+
+const contentOf = ({ content }: MessageItem) => partsOf(content.map(partOf))
+
+/** The texts of an output; its pictures are added to `shown`. */
+function textsOf(output: string | InputPart[], shown: GivenPart[]): GivenMessage['content'] {
+  if (typeof output === 'string') return output
+  const texts = output.filter(({ type }) => type === 'input_text')
+  for (const part of output) if (part.type === 'input_image') shown.push(partOf(part))
+  return texts.length === 0 && output.length > 0 ? '' : partsOf(texts.map(partOf))
 }

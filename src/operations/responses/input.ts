@@ -1,6 +1,6 @@
 import { refuse } from '../../domain/refusals.ts'
 import { wrong } from '../generation/checks.ts'
-import { type Item, itemIdOf, type MessagePart, type ReasoningItem } from './items.ts'
+import { type InputPart, type Item, itemIdOf, type MessagePart, type ReasoningItem } from './items.ts'
 import type { InputItem } from './items-contract.ts'
 
 /** What an input needs from outside the request. */
@@ -11,6 +11,8 @@ export interface Sources {
   item(id: string, index: number): Promise<Item | undefined>
   /** The thought in a sealed text; undefined if it was not sealed here, or not for this caller. */
   unseal(sealed: string): Promise<string | undefined>
+  /** Whether the model may be shown pictures. */
+  passesPictures: boolean
 }
 
 const known = ['message', 'function_call', 'function_call_output', 'reasoning', 'item_reference']
@@ -50,7 +52,7 @@ async function itemOf(given: InputItem, index: number, sources: Sources): Promis
     case 'message': {
       const role = required(given.role, `${path}.role`)
       if (!roles.includes(role)) throw wrong(`${path}.role`, JSON.stringify(role), roles.join(', '))
-      return { ...about(type), role, content: contentOf(given, role, `${path}.content`) }
+      return { ...about(type), role, content: contentOf(given, role, `${path}.content`, sources) }
     }
     case 'function_call':
       return {
@@ -63,7 +65,7 @@ async function itemOf(given: InputItem, index: number, sources: Sources): Promis
       return {
         ...about(type),
         call_id: required(given.call_id, `${path}.call_id`),
-        output: outputOf(given, `${path}.output`),
+        output: outputOf(given, `${path}.output`, sources),
       }
     case 'reasoning':
       return { ...about(type), ...(await reasoningOf(given, path, sources)) }
@@ -101,19 +103,36 @@ function partText(
   return required(part.text, `${path}.text`)
 }
 
-function contentOf({ content }: InputItem, role: string, path: string): MessagePart[] {
+type Part = Exclude<InputItem['content'], string | null | undefined>[number]
+
+/** A text or a picture. */
+function inputPart(part: Part, path: string, passesPictures: boolean): InputPart {
+  if (part.type !== 'input_image' || !passesPictures)
+    return { type: 'input_text', text: partText(part, path) }
+  const { image_url: image, detail } = part
+  const url = required(typeof image === 'object' ? image?.url : image, `${path}.image_url`)
+  return { type: 'input_image', image_url: url, detail: detail ?? 'auto' }
+}
+
+function contentOf(
+  { content }: InputItem,
+  role: string,
+  path: string,
+  { passesPictures }: Sources,
+): MessagePart[] {
   const ofText = (text: string): MessagePart =>
     role === 'assistant' ? { type: 'output_text', text, annotations: [] } : { type: 'input_text', text }
   if (content == null || typeof content === 'string') return [ofText(required(content, path))]
   return content.map((part, index) => {
-    if (part.type !== 'refusal') return ofText(partText(part, `${path}.${index}`))
-    return { type: 'refusal', refusal: required(part.refusal, `${path}.${index}.refusal`) }
+    const at = `${path}.${index}`
+    if (part.type === 'refusal') return { type: 'refusal', refusal: required(part.refusal, `${at}.refusal`) }
+    return role === 'assistant' ? ofText(partText(part, at)) : inputPart(part, at, passesPictures)
   })
 }
 
-function outputOf({ output }: InputItem, path: string): string | { type: 'input_text'; text: string }[] {
+function outputOf({ output }: InputItem, path: string, { passesPictures }: Sources): string | InputPart[] {
   if (output == null || typeof output === 'string') return required(output, path)
-  return output.map((part, index) => ({ type: 'input_text', text: partText(part, `${path}.${index}`) }))
+  return output.map((part, index) => inputPart(part, `${path}.${index}`, passesPictures))
 }
 
 /** Templates read the arguments by name, so they must be an object. */

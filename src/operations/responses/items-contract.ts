@@ -4,14 +4,15 @@ import { jsonValue, plainText } from '../../domain/fields.ts'
 /** Most items of one request and of what it continues; more than any context holds. */
 export const mostItems = 10_000
 
-/** Pictures and files are recognised so that a refusal can name them; their content is never read. */
+/** Sounds and files are recognised so that a refusal can name them; their content is never read. */
 const media = () => jsonValue().nullish()
 
 const Part = z.object({
   type: z.string().max(64).nullish(),
   text: z.string().nullish(),
   refusal: z.string().nullish(),
-  image_url: media(),
+  image_url: z.union([z.string(), z.looseObject({ url: z.string() })]).nullish(),
+  detail: z.string().max(64).nullish(),
   file_data: media(),
   input_audio: media(),
 })

@@ -11,8 +11,13 @@ export interface MessageItem {
   content: MessagePart[]
 }
 
-export type MessagePart =
+/** What a message of the user or an output of a call may consist of. */
+export type InputPart =
   | { type: 'input_text'; text: string }
+  | { type: 'input_image'; image_url: string; detail: string }
+
+export type MessagePart =
+  | InputPart
   | { type: 'output_text'; text: string; annotations: []; logprobs?: unknown }
   | { type: 'refusal'; refusal: string }
 
@@ -39,7 +44,7 @@ interface CallOutputItem {
   id: string
   type: 'function_call_output'
   call_id: string
-  output: string | { type: 'input_text'; text: string }[]
+  output: string | InputPart[]
   status: Status
 }
 

@@ -54,7 +54,9 @@ function* partsOf(items: readonly OutputItem[], cuts: readonly number[]): Genera
 }
 
 function textOf({ content = [] }: Exclude<OutputItem, { type: 'function_call' }>): string {
-  return content.map((part) => (part.type === 'refusal' ? part.refusal : part.text)).join('')
+  return content
+    .map((part) => (part.type === 'refusal' ? part.refusal : 'text' in part ? part.text : ''))
+    .join('')
 }
 
 function logprobsOf(item: OutputItem | undefined): unknown {

@@ -34,6 +34,8 @@ export async function inputOf(
     response: id,
     item: async (_, index) => (items as Record<number, Item>)[index],
     unseal,
+    // What was accepted once is read.
+    passesPictures: true,
   }
   const characters = (text?.length ?? 0) + referred.length
   try {

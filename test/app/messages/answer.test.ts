@@ -245,7 +245,10 @@ test('the settings of tools and thoughts reach the model', async () => {
     ],
     [{ tools, tool_choice: { type: 'none' } }, { calls: undefined }],
     [{ tools: [{ type: 'custom', ...weather, strict: true }] }, { choice: 'auto', names: ['weather'] }],
-    [{ thinking: { type: 'enabled', budget_tokens: 2000 } }, { thinkingBudget: { tokens: 2000 } }],
+    [
+      { thinking: { type: 'enabled', budget_tokens: 2000 } },
+      { thinkingBudget: { tokens: 2000, field: 'thinking.budget_tokens', isOptional: true } },
+    ],
   ] as const) {
     const { status, text: answer } = await post(messagesUrl, askingMessage(fields))
     assert.equal(status, 200, answer)

@@ -1,0 +1,168 @@
+import type { IncomingMessage } from 'node:http'
+import { Refusal, refuse } from '../../domain/refusals.ts'
+import type { Address, Addresses } from './addresses.ts'
+import { deliver, type Outcome } from './deliveries.ts'
+import { UnreachableError } from './exchange.ts'
+import { isTemporary, refusalOf, secondsOf } from './failures.ts'
+import type { UpstreamKind } from './kinds.ts'
+import { textOf } from './pieces.ts'
+
+export interface UpstreamAsk {
+  /** Relative to the address; with `../` next to it. */
+  path: string
+  body: string
+  kind: UpstreamKind
+  beginning: string
+}
+
+/** An answer that has begun at one of the addresses. */
+export interface TakenAnswer {
+  answer: IncomingMessage
+  /** Something of the answer itself has come. */
+  sign(): void
+  /** Must be called when the answer is over. */
+  done(): void
+  /**
+   * Reading it has failed before anything of it came: asks another address if the request may be sent again, and throws
+   * the error otherwise.
+   */
+  again(error: unknown): Promise<TakenAnswer>
+}
+
+/** Sends a request to the first address that accepts it. */
+export type Ask = (question: UpstreamAsk, signal: AbortSignal) => Promise<TakenAnswer>
+
+interface Asking {
+  addresses: Pick<Addresses, 'inOrder' | 'failed' | 'cool' | 'recheck'>
+  silenceMs: number
+  send(
+    address: Address,
+    question: UpstreamAsk,
+    signal: AbortSignal,
+    resent: () => void,
+  ): Promise<IncomingMessage>
+  resent(reason: ResentReason): void
+}
+
+/** Why a request was sent again; `stale`: its idle connection was closed before anything was sent. */
+export type ResentReason = Outcome | 'stale'
+
+/** Why an address has not answered. */
+interface Setback {
+  outcome: Exclude<Outcome, 'answered'>
+  refusal: Refusal
+  /** What the log says of an address that cannot be reached. */
+  trouble?: string
+  /** How long others are asked first. */
+  coolMs?: number
+}
+
+/** No error and no list of models is longer. */
+export const maxText = 16 * 1024 * 1024
+
+/** For a server that has accepted a request and not answered it. */
+const silentCoolMs = 30_000
+const closedCoolMs = 1_000
+
+/**
+ * When a request may be sent to another address. A server that cannot be reached or is busy has done nothing with it. One
+ * that fails or is silent may be dying of it, so it reaches one more at most; and after a connection that just ends nobody
+ * knows what has been done and billed, so it reaches no other.
+ */
+const moreAfter: Record<Setback['outcome'], 'all' | 'one' | 'none'> = {
+  unreachable: 'all',
+  busy: 'all',
+  failed: 'one',
+  timeout: 'one',
+  closed: 'none',
+  refused: 'none',
+}
+
+export function createAsk({ addresses, silenceMs, send, resent }: Asking): Ask {
+  function settle(address: Address, { outcome, trouble, coolMs }: Setback): void {
+    if (outcome === 'unreachable') addresses.failed(address, trouble ?? '')
+    else if (coolMs !== undefined && outcome !== 'refused') addresses.cool(address, coolMs)
+    if (outcome === 'timeout' || outcome === 'closed') addresses.recheck(address)
+  }
+
+  return (question, signal) => {
+    const order = addresses.inOrder(question.beginning)
+    let isRepeated = false
+
+    async function attempt(address: Address): Promise<TakenAnswer | Setback> {
+      const delivery = deliver(address)
+      let setback: Setback
+      try {
+        const answer = await send(address, question, signal, () => resent('stale'))
+        const status = answer.statusCode ?? 0
+        if (status === 200) {
+          if (!isStream(answer)) delivery.sign()
+          const done = () => delivery.end('answered')
+          const again = (error: unknown) => {
+            const late = setbackOfError(error)
+            if (signal.aborted || late.outcome !== 'timeout') throw error
+            settle(address, late)
+            delivery.end(late.outcome)
+            return firstOf(late)
+          }
+          return { answer, sign: delivery.sign, done, again: async (error) => again(error) }
+        }
+        const text = await textOf(answer, silenceMs, maxText)
+        const retryAfter = answer.headers['retry-after']
+        const refusal = refusalOf(status, text, question.kind, retryAfter)
+        setback = { outcome: outcomeOf(status), refusal, coolMs: secondsOf(retryAfter) * 1_000 }
+      } catch (error) {
+        if (signal.aborted) {
+          delivery.end()
+          throw signal.reason
+        }
+        setback = setbackOfError(error)
+      }
+      settle(address, setback)
+      delivery.end(setback.outcome)
+      return setback
+    }
+
+    async function firstOf(setback?: Setback): Promise<TakenAnswer> {
+      let refusal = setback?.refusal ?? refuse('upstream_unavailable', { why: 'it has no address' })
+      for (let last = setback; ; ) {
+        if (last !== undefined) {
+          const more = moreAfter[last.outcome]
+          if (more === 'none' || (more === 'one' && isRepeated)) throw last.refusal
+          isRepeated ||= more === 'one'
+        }
+        const address = order.shift()
+        if (address === undefined) throw refusal
+        if (last !== undefined) resent(last.outcome)
+        const taken = await attempt(address)
+        if ('answer' in taken) return taken
+        // An address that is dead says less than one that was busy.
+        if (last === undefined || taken.outcome !== 'unreachable') refusal = taken.refusal
+        last = taken
+      }
+    }
+
+    return firstOf()
+  }
+}
+
+const isStream = ({ headers }: IncomingMessage) =>
+  headers['content-type']?.startsWith('text/event-stream') === true
+
+function outcomeOf(status: number): Setback['outcome'] {
+  if (status === 429) return 'busy'
+  return isTemporary(status) ? 'failed' : 'refused'
+}
+
+function setbackOfError(error: unknown): Setback {
+  if (error instanceof Refusal) {
+    if (error.code !== 'upstream_timeout') return { outcome: 'refused', refusal: error }
+    return { outcome: 'timeout', refusal: error, coolMs: silentCoolMs }
+  }
+  if (error instanceof UnreachableError) {
+    const refusal = refuse('upstream_unavailable', { why: 'it cannot be reached' })
+    return { outcome: 'unreachable', refusal, trouble: error.message }
+  }
+  const refusal = refuse('upstream_unavailable', { why: 'it ended the connection' })
+  return { outcome: 'closed', refusal, coolMs: closedCoolMs }
+}

@@ -1,0 +1,75 @@
+import { Refusal } from '../../domain/refusals.ts'
+import type { AnswerRequest, Input, Model } from '../model.ts'
+import { kindsOfUpstreams, type UpstreamKind } from './kinds.ts'
+
+/**
+ * Bytes of a prompt for each of its tokens where they cannot be counted: English has four or more, code and most other
+ * languages three. Too low a number leaves an answer shorter than it could be; too high a one has the request refused.
+ */
+const bytesOfToken = 3
+
+/** For a picture, whose bytes say nothing of its tokens. */
+const tokensOfPicture = 1_500
+
+/** At least so much is asked for if the estimate leaves nothing: the server knows better. */
+const leastEstimated = 256
+
+/** Reduces `maxTokens` to what the context leaves, if the request allows that. */
+export function createFitting(
+  tokenize: Model['tokenize'],
+  { kind, context }: { kind: UpstreamKind; context: number },
+): (request: AnswerRequest, signal: AbortSignal) => Promise<AnswerRequest> {
+  async function counted(input: Input, tenant: string, signal: AbortSignal): Promise<number | undefined> {
+    if (!kindsOfUpstreams[kind].tokenizes) return undefined
+    try {
+      return (await tokenize(input, tenant, signal)).length
+    } catch (error) {
+      // A proxy may pass on nothing but /v1.
+      if (error instanceof Refusal && error.code === 'upstream_refused') return undefined
+      throw error
+    }
+  }
+
+  return async (request, signal) => {
+    const { ending, inputs, tenant } = request
+    const [input] = inputs
+    const { maxTokens } = ending
+    if (!ending.isClipped || maxTokens === undefined || context === 0 || input === undefined) return request
+    const tokens = await counted(input, tenant, signal)
+    const left =
+      tokens === undefined
+        ? Math.max(leastEstimated, context - estimateOf(input))
+        : Math.max(1, context - tokens)
+    return { ...request, ending: { ...ending, maxTokens: Math.min(maxTokens, left) } }
+  }
+}
+
+function estimateOf(input: Input): number {
+  if ('tokens' in input) return input.tokens.length
+  if ('text' in input) return Math.ceil(Buffer.byteLength(input.text) / bytesOfToken)
+  const { messages, tools } = input.conversation
+  let pictures = 0
+  const text = JSON.stringify([messages, tools], (_, value: unknown) => {
+    if (typeof value !== 'object' || value === null || !('image_url' in value)) return value
+    pictures++
+    return undefined
+  })
+  return Math.ceil(Buffer.byteLength(text) / bytesOfToken) + pictures * tokensOfPicture
+}
+
+/** Characters of the prompts. */
+export function lengthOf(inputs: readonly Input[]): number {
+  let length = 0
+  for (const input of inputs) {
+    if ('text' in input) length += input.text.length
+    else if ('conversation' in input) {
+      for (const { content } of input.conversation.messages) {
+        if (typeof content === 'string') length += content.length
+        else
+          for (const part of content ?? [])
+            length += typeof part === 'string' ? part.length : String(part.text ?? '').length
+      }
+    }
+  }
+  return length
+}

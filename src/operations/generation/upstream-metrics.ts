@@ -1,0 +1,44 @@
+import { Counter, Gauge, type Registry } from '@prometheus-io/client'
+import type { UpstreamLoad } from '../../inference/model.ts'
+import type { Models } from '../../inference/registry.ts'
+
+/** What became of the requests to servers elsewhere. There are as many labels as addresses in the settings. */
+export function registerUpstreams(registers: Registry[], models: Models): void {
+  // Several models may be on one server.
+  const loads = () =>
+    new Set(models.all.flatMap(({ upstream }): UpstreamLoad[] => (upstream ? [upstream] : [])))
+  const addresses = () => [...loads()].flatMap((load) => load.addresses)
+  new Gauge({
+    name: 'heddle_upstream_up',
+    help: '1 while the address of a server behind a model answers.',
+    labelNames: ['address'] as const,
+    registers,
+    collect() {
+      this.reset()
+      for (const { shown, trouble } of addresses())
+        this.set({ address: shown }, trouble === undefined ? 1 : 0)
+    },
+  })
+  new Counter({
+    name: 'heddle_upstream_requests_total',
+    help: 'Requests sent to an address of a server behind a model: answered, refused, busy (429), failed (408, 5xx), timeout, closed (without an answer), unreachable.',
+    labelNames: ['address', 'outcome'] as const,
+    registers,
+    collect() {
+      this.reset()
+      for (const { shown, counts } of addresses())
+        for (const [outcome, count] of Object.entries(counts)) this.inc({ address: shown, outcome }, count)
+    },
+  })
+  new Counter({
+    name: 'heddle_upstream_resent_total',
+    help: 'Requests sent again, by the reason: stale (the idle connection was closed before anything was sent), or the outcome at the address before.',
+    labelNames: ['reason'] as const,
+    registers,
+    collect() {
+      this.reset()
+      for (const { resent } of loads())
+        for (const [reason, count] of Object.entries(resent)) this.inc({ reason }, count)
+    },
+  })
+}

@@ -1,0 +1,250 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer, type Socket } from 'node:net'
+import { type TestContext, test } from 'node:test'
+import { endpointOfUrl, openConnections } from '../../../src/inference/upstream/exchange.ts'
+import { keys, openApp } from '../../support/app.ts'
+import { asking, chatUrl, eventsOf } from '../../support/chat.ts'
+import {
+  beginStream,
+  delta,
+  type FakeUpstream,
+  modelsOfUpstream,
+  startFakeUpstream,
+  streamWords,
+  type UpstreamHandler,
+} from '../../support/fake-upstream.ts'
+import { until, withTimeout } from '../../support/wait.ts'
+
+// How often one request reaches the servers behind a model, however they fail.
+
+/** Long enough for a server that answers, on a busy machine, too. */
+const silenceMs = 3_000
+
+const closing: UpstreamHandler = (response) => response.destroy()
+const resetting: UpstreamHandler = (response) => (response.socket as Socket).resetAndDestroy()
+const silent: UpstreamHandler = () => {}
+const silentAfterHead: UpstreamHandler = (response) => {
+  beginStream(response)
+  response.flushHeaders()
+}
+const saying =
+  (status: number, headers: Record<string, string> = {}): UpstreamHandler =>
+  (response) =>
+    response.writeHead(status, headers).end('{}')
+
+/** An app whose model is at several addresses. */
+async function open(t: TestContext, answers: UpstreamHandler[], settings = {}) {
+  const upstreams = await Promise.all(answers.map((answer) => startFakeUpstream(t, answer)))
+  const urls = upstreams.map(({ url }) => url)
+  const app = await openApp(t, {
+    models: await modelsOfUpstream(urls, { parallel: 64, silenceMs: 60_000, ...settings }),
+  })
+  /** Prompts that differ begin at different addresses. */
+  const ask = (content = 'Hi', fields = {}) =>
+    withTimeout('an answer', app.post(chatUrl, asking({ messages: [{ role: 'user', content }], ...fields })))
+  const reachedAll = () =>
+    until('every address is known to answer', async () => {
+      const { text } = await app.get('/metrics', keys.root)
+      return (
+        text.split('\n').filter((line) => /^heddle_upstream_up\{.*\} 1$/.test(line)).length === urls.length
+      )
+    })
+  return { ...app, upstreams, ask, reachedAll }
+}
+
+const deliveries = (upstreams: readonly FakeUpstream[]) => upstreams.map(({ asked }) => asked.length)
+const total = (upstreams: readonly FakeUpstream[]) => deliveries(upstreams).reduce((a, b) => a + b, 0)
+
+/** Leaves so many idle connections to each address. */
+async function warm({ upstreams, ask }: Awaited<ReturnType<typeof open>>, count: number) {
+  const held: (() => void)[] = []
+  const answers = upstreams.map(({ answer }) => answer)
+  for (const upstream of upstreams)
+    upstream.answer = (response, asked) => held.push(() => streamWords('Hi')(response, asked))
+  const asked = Array.from({ length: count }, (_, index) => ask(`Warm ${index}`))
+  await until('all are there', () => held.length === count)
+  for (const answer of held) answer()
+  for (const { status, text } of await Promise.all(asked)) assert.equal(status, 200, text)
+  for (const [index, upstream] of upstreams.entries()) {
+    upstream.answer = answers[index] as UpstreamHandler
+    upstream.asked.length = 0
+  }
+}
+
+for (const [name, answer] of Object.entries({ closes: closing, resets: resetting })) {
+  for (const addresses of [1, 2]) {
+    test(`a request whose server ${name} the connection is sent once; addresses: ${addresses}`, async (t) => {
+      const app = await open(t, Array(addresses).fill(answer))
+      await app.reachedAll()
+      await warm(app, 30)
+      for (const [index, stream] of [false, true].entries()) {
+        const refused = await app.ask('Kill', { stream })
+        assert.deepEqual([refused.status, refused.json.error.code], [503, 'upstream_unavailable'])
+        assert.equal(total(app.upstreams), index + 1)
+      }
+      // Nobody else is refused because of that prompt.
+      for (const upstream of app.upstreams) upstream.answer = streamWords('Hello')
+      assert.equal((await app.ask('Another')).status, 200)
+    })
+  }
+}
+
+test('an answer that is cut off is not asked for again', async (t) => {
+  const cut: UpstreamHandler = async (response) => {
+    beginStream(response)(delta({ content: 'Half' }))
+    setImmediate(() => response.destroy())
+  }
+  const app = await open(t, [cut, cut])
+  await app.reachedAll()
+  await warm(app, 8)
+  const { error } = eventsOf((await app.ask('Cut', { stream: true })).text)
+  assert.equal(error?.code, 'upstream_failed')
+  assert.equal(total(app.upstreams), 1)
+})
+
+for (const [name, end] of Object.entries({
+  closed: (socket: Socket) => socket.destroy(),
+  reset: (socket: Socket) => socket.resetAndDestroy(),
+})) {
+  test(`a request that finds its idle connection ${name} is sent on a new one, and arrives once`, async (t) => {
+    const sockets = new Set<Socket>()
+    let connected = 0
+    let arrived = 0
+    const server = createServer((socket) => {
+      connected++
+      sockets.add(socket)
+      socket.on('error', () => {})
+      socket.on('close', () => sockets.delete(socket))
+      socket.on('data', (piece) => {
+        if (!piece.includes('{}')) return
+        arrived++
+        socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}')
+      })
+    })
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const connections = openConnections()
+    t.after(() => {
+      connections.close()
+      server.close()
+      for (const socket of sockets) socket.destroy()
+    })
+    const { port } = server.address() as { port: number }
+    const question = {
+      place: endpointOfUrl(new URL(`http://127.0.0.1:${port}/v1/x`)),
+      body: '{}',
+      headers: {},
+      silenceMs: 60_000,
+    }
+    let resent = 0
+    const ask = async () => {
+      const answer = await connections.send(question, new AbortController().signal, () => resent++)
+      answer.resume()
+      await once(answer, 'end')
+    }
+    for (let round = 1; round <= 20; round++) {
+      await Promise.all(Array.from({ length: 5 }, ask))
+      await until('the connections are idle', () => sockets.size > 0)
+      const before = { connected, arrived, resent }
+      // The other side has closed all of them, and this side has not read that yet.
+      for (const socket of sockets) end(socket)
+      await withTimeout('an answer', ask())
+      assert.equal(arrived - before.arrived, 1)
+      assert.equal(connected - before.connected, 1)
+      assert.ok(resent - before.resent <= 1)
+    }
+    assert.ok(resent > 0)
+  })
+}
+
+test('an address that says when to ask again is not asked before, while another answers', async (t) => {
+  const app = await open(t, [saying(429, { 'retry-after': '3000' }), streamWords('Hello')])
+  await app.reachedAll()
+  for (let i = 0; i < 24; i++) assert.equal((await app.ask(`Question ${i}`)).status, 200)
+  const [busy = 0, other] = deliveries(app.upstreams)
+  assert.ok(busy <= 1, `it was asked ${busy} times`)
+  assert.equal(other, 24)
+})
+
+test('when all addresses are busy each is asked once, and the caller is told when to ask again', async (t) => {
+  const app = await open(t, Array(3).fill(saying(429, { 'retry-after': '7' })))
+  await app.reachedAll()
+  for (const rounds of [1, 2]) {
+    const refused = await app.ask()
+    assert.deepEqual([refused.status, refused.json.error.code], [429, 'upstream_busy'])
+    assert.equal(refused.headers['retry-after'], '7')
+    assert.deepEqual(deliveries(app.upstreams), [rounds, rounds, rounds])
+  }
+})
+
+for (const status of [408, 500, 502, 503]) {
+  test(`a request that was answered ${status} is sent to one other address`, async (t) => {
+    const app = await open(t, Array(4).fill(saying(status)))
+    await app.reachedAll()
+    const refused = await app.ask()
+    assert.deepEqual([refused.status, refused.json.error.code], [503, 'upstream_unavailable'])
+    assert.equal(total(app.upstreams), 2)
+    const other = await open(t, [saying(status), streamWords('Hello')])
+    await other.reachedAll()
+    for (let i = 0; i < 8; i++) assert.equal((await other.ask(`Question ${i}`)).status, 200)
+  })
+}
+
+for (const [name, answer] of Object.entries({
+  'before its head': silent,
+  'after its head': silentAfterHead,
+})) {
+  test(`a server that is silent ${name} is left for another, and avoided by the next requests`, async (t) => {
+    const app = await open(t, [answer, streamWords('Hello')], { silenceMs })
+    await app.reachedAll()
+    const asked = Array.from({ length: 6 }, (_, i) => app.ask(`Question ${i}`, { stream: i % 2 === 0 }))
+    for (const { status, text } of await Promise.all(asked)) {
+      assert.equal(status, 200, text)
+      assert.match(text, /Hello/)
+    }
+    const [before = 0] = deliveries(app.upstreams)
+    assert.ok(before > 0)
+    for (let i = 0; i < 12; i++) assert.equal((await app.ask(`Next ${i}`)).status, 200)
+    assert.equal(deliveries(app.upstreams)[0], before)
+    assert.equal(app.upstreams[1]?.asked.length, 18)
+  })
+
+  test(`where all servers are silent ${name} a request is sent to two`, async (t) => {
+    const app = await open(t, [answer, answer, answer], { silenceMs: 1_000 })
+    await app.reachedAll()
+    const refused = await app.ask()
+    assert.deepEqual([refused.status, refused.json.error.code], [504, 'upstream_timeout'])
+    assert.equal(total(app.upstreams), 2)
+  })
+}
+
+test('a dead address costs nothing, and what was sent again is counted', async (t) => {
+  const app = await open(t, [streamWords('Hello'), streamWords('Hello')])
+  await app.reachedAll()
+  await app.upstreams[0]?.end()
+  for (let i = 0; i < 12; i++) assert.equal((await app.ask(`Question ${i}`)).status, 200)
+  assert.equal(app.upstreams[1]?.asked.length, 12)
+  const { text } = await app.get('/metrics', keys.root)
+  const count = (line: RegExp) => Number(line.exec(text)?.[1])
+  const url = app.upstreams[1]?.url
+  assert.equal(
+    count(new RegExp(`heddle_upstream_requests_total{address="${url}",outcome="answered"} (\\d+)`)),
+    12,
+  )
+  assert.ok(count(/heddle_upstream_resent_total{reason="unreachable"} (\d+)/) >= 1)
+  assert.match(text, new RegExp(`heddle_upstream_up{address="${app.upstreams[0]?.url}"} 0`))
+})
+
+test('the tokens of prompts that a server reports at the end count in every metric of prompts', async (t) => {
+  const app = await open(t, [streamWords('Two', ' words')])
+  for (const stream of [false, true, false]) assert.equal((await app.ask('Hi', { stream })).status, 200)
+  await app.post('/v1/completions', { prompt: ['One', 'two'] })
+  const { text } = await app.get('/metrics', keys.root)
+  const value = (name: string) => Number(new RegExp(`^heddle_${name} (\\S+)$`, 'm').exec(text)?.[1])
+  assert.equal(value('prompt_tokens_total'), 28)
+  assert.equal(value('request_prompt_tokens_sum'), 28)
+  assert.equal(value('prefix_cache_queries_total'), 28)
+  assert.equal(value('request_prompt_tokens_count'), value('request_generation_tokens_count'))
+  assert.equal(value('generation_tokens_total'), value('request_generation_tokens_sum'))
+})
