@@ -329,7 +329,7 @@ export const refusals = {
   unsupported_media_type: {
     status: 415,
     message: 'Content-Type {given} is not accepted here; accepted: {accepted}.',
-    help: 'Bodies are JSON; files are uploaded as forms.',
+    help: 'Bodies are JSON; files are uploaded as forms. Outside /v1 a body without a Content-Type is JSON, unless a page in a browser sends it.',
   },
   unsupported_encoding: {
     status: 415,
