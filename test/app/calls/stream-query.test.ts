@@ -335,8 +335,8 @@ test('calls/stream_query: costs bring the summary that they are shown in', async
   )
   const [whole] = recordsOf(await calls.query({ include_costs: true }))
   for (const one of summaries) assert.deepEqual(one, { summary: whole?.summary, ended_at: whole?.ended_at })
-  const { costs } = (whole?.summary as { weave: { costs: object } }).weave
-  assert.deepEqual(Object.keys(costs), ['m'])
+  const { weave } = whole?.summary as { weave?: { costs?: object } }
+  assert.deepEqual(Object.keys(weave?.costs ?? {}), ['m'])
 })
 
 test('calls/query: the same records as one object', async (t) => {

@@ -112,7 +112,7 @@ test('refs/read_batch: a key is found however a client encodes it in the path', 
   const python = (key: string) =>
     encodeURIComponent(key).replace(/[!'()*]/g, (sign) => escapes[sign] as string)
   const escapes: Record<string, string> = { '!': '%21', "'": '%27', '(': '%28', ')': '%29', '*': '%2A' }
-  const lower = (key: string) => python(key).replace(/%[\dA-F]{2}/g, (escape) => escape.toLowerCase())
+  const lower = (key: string) => python(key).replace(/%[\dA-F]{2}/g, (code) => code.toLowerCase())
   const vals = [...keys.keys()]
   assert.deepEqual(await read(keys.map(encodeURIComponent)), { vals })
   assert.deepEqual(await read(keys.map(python)), { vals })
