@@ -25,13 +25,16 @@ The base URL of the SDKs is the address of the server without \`/v1\`. The key g
 export ANTHROPIC_BASE_URL=http://127.0.0.1:8080
 export ANTHROPIC_AUTH_TOKEN=$KEY
 export ANTHROPIC_MODEL=qwen   # a name that GET /v1/models lists
+export CLAUDE_CODE_MAX_CONTEXT_TOKENS=32768   # HEDDLE_CONTEXT
+export CLAUDE_CODE_MAX_OUTPUT_TOKENS=4096
 claude
 \`\`\`
 
 Claude Code uses a smaller model for titles and similar tasks. Set \`ANTHROPIC_DEFAULT_HAIKU_MODEL\`, or give the model another name:
 \`HEDDLE_MODEL_NAME=qwen,claude-haiku-4-5\`. Its system message and its tools take 20,000 tokens and more, so \`HEDDLE_CONTEXT\` should be
 at least 32768. What one request has computed is not computed again for the next: the line of the system message that differs each
-time is removed.
+time is removed. Without the last two variables it counts on a context of 200,000 tokens, so it does not compact a conversation in time, and
+asks for 32,000 tokens of answer; that is lowered to what the context leaves.
 
 The tests send the requests that Claude Code sends, but do not run the program itself. In a test by hand, version 2.1.330 (\`claude -p\`,
 12 tools, a request of 50,000 characters) read a file with its \`Bash\` tool and reported its contents, with a scripted model.

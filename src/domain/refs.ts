@@ -1,3 +1,5 @@
+import { isUtf8 } from 'node:buffer'
+
 /** A ref to something in the record, such as `weave:///acme/qa/object/capitals:Wq…/attr/rows/id/YTY…`. */
 export type Ref = {
   scheme: string
@@ -55,20 +57,18 @@ function named(
   for (let i = 0; i < rest.length; i += 2) {
     const edge = rest[i] as RefStep['edge']
     const value = decoded(rest[i + 1] as string)
-    if (!edges.includes(edge) || value === undefined || (edge === 'index' && !/^\d+$/.test(value)))
-      return undefined
+    if (!edges.includes(edge) || (edge === 'index' && !/^\d+$/.test(value))) return undefined
     path.push({ edge, value })
   }
-  return { ...base, name: decoded(name) ?? name, digest, path }
+  return { ...base, name: decoded(name), digest, path }
 }
 
-function decoded(text: string): string | undefined {
-  try {
-    return decodeURIComponent(text)
-  } catch (error) {
-    if (error instanceof URIError) return undefined
-    throw error
-  }
+/** Escapes that encode no character stay as they are: some clients write keys without encoding them. */
+function decoded(text: string): string {
+  return text.replace(/(?:%[\da-f]{2})+/gi, (escapes) => {
+    const bytes = Buffer.from(escapes.replaceAll('%', ''), 'hex')
+    return isUtf8(bytes) ? bytes.toString() : escapes
+  })
 }
 
 function encoded(text: string): string {

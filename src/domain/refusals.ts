@@ -94,8 +94,8 @@ export const refusals = {
   },
   route_not_found: {
     status: 404,
-    message: 'There is no route {method} {path}. GET /openapi.json lists them.',
-    help: 'The path is wrong, or the route exists only in a newer version.',
+    message: 'There is no route {method} {path}. {hint}',
+    help: 'The path is wrong, the base URL of the client lacks /v1 or has it twice, or the route exists only in a newer version.',
   },
   call_not_found: {
     status: 404,
@@ -329,7 +329,7 @@ export const refusals = {
   unsupported_media_type: {
     status: 415,
     message: 'Content-Type {given} is not accepted here; accepted: {accepted}.',
-    help: 'Bodies are JSON; files are uploaded as forms.',
+    help: 'Bodies are JSON; files are uploaded as forms. Outside /v1 a body without a Content-Type is JSON, unless a page in a browser sends it.',
   },
   unsupported_encoding: {
     status: 415,

@@ -10,6 +10,7 @@ import type { BodyReader, LargeBody } from './body-reader.ts'
 import { freeChunk } from './chunks.ts'
 import { encodingOf, uncompressed } from './compression.ts'
 import { DisconnectError } from './disconnect.ts'
+import { apiOf } from './errors.ts'
 import { type BodyExclusions, readText, textOf } from './read-body.ts'
 import { CheckedBody, parseOrRefuse } from './validation.ts'
 
@@ -40,6 +41,7 @@ export function acceptJson(app: FastifyInstance, budget: number, reader: BodyRea
   app.decorate('bodyReader', reader)
   app.removeAllContentTypeParsers()
   limitBodies(app, budget)
+  takeMissingTypesForJson(app)
   app.decorateRequest('keptBody')
   app.addContentTypeParser('application/json', async (request: FastifyRequest, payload: Readable) => {
     const body = await bodyOf(request, payload)
@@ -63,6 +65,32 @@ export function acceptJson(app: FastifyInstance, budget: number, reader: BodyRea
     return read.body
   })
 }
+
+/**
+ * On routes of the record a body without a content type is JSON: W&B's Python client sends its bodies so. Another type
+ * stays a refusal.
+ */
+function takeMissingTypesForJson(app: FastifyInstance): void {
+  app.addHook('onRequest', (request, _reply, done) => {
+    const { headers } = request.raw
+    if (headers['content-type'] === undefined && takesOnlyJson(request) && !isFromPage(request))
+      headers['content-type'] = 'application/json'
+    done()
+  })
+}
+
+/** Whether the request has a body for a route of the record that accepts nothing but JSON. */
+function takesOnlyJson({ url, raw: { headers }, routeOptions: { schema, config } }: FastifyRequest): boolean {
+  const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
+  return hasBody && apiOf(url) === 'record' && schema?.consumes === undefined && !config.form
+}
+
+/**
+ * Whether a page sent the request. A browser adds the name and key that it remembers, and without asking first lets
+ * any site send a body without a type (https://fetch.spec.whatwg.org/#cors-safelisted-request-header).
+ */
+const isFromPage = ({ headers }: FastifyRequest) =>
+  headers.origin !== undefined || headers['sec-fetch-site'] !== undefined
 
 /** Accepts bytes of another media type. The threads know its contract by the given name. */
 export function acceptBytes(

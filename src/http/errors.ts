@@ -30,8 +30,14 @@ const anthropicTypes: Record<number, string> = {
 /** Whose clients read the answers of a route: those of OpenAI, of Anthropic, or of the record. */
 type Api = 'openai' | 'anthropic' | 'record'
 
+/** Where clients of models ask whose base URL lacks `/v1`; they read only errors of their own form. */
+const withoutVersion =
+  /^\/(?:(?:chat\/)?completions|embeddings|messages(?:\/count_tokens)?|(?:models|responses)(?:\/[^/?]+)?)\/?(?:[?]|$)/
+
 export function apiOf(url: string): Api {
   if (/^\/(?:v2\/)?rerank(?:[?]|$)/.test(url)) return 'openai'
+  if (withoutVersion.test(url)) return apiOf(`/v1${url}`)
+  if (url.startsWith('/v1/v1/')) return apiOf(url.slice('/v1'.length))
   const [, below] = /^\/v1(?:\/([^/?]*)|[?]|$)/.exec(url) ?? ['', null]
   if (below === null) return 'record'
   // Where OpenTelemetry exporters send their spans.
@@ -103,9 +109,8 @@ export function asRefusal(error: unknown, request: FastifyRequest): Refusal {
     case 'FST_ERR_BAD_URL':
     case 'FST_ERR_ASYNC_CONSTRAINT':
     case 'FST_STATIC_FORBIDDEN_PATH':
-      return refuse('route_not_found', { method: request.method, path: pathOf(request) })
     case 'FST_ERR_MAX_PARAM_LENGTH':
-      return refuse('route_not_found', { method: request.method, path: pathOf(request) })
+      return routeNotFound(request)
     default: {
       const refusal = refuse('internal_error', { request: request.id })
       refusal.cause = error
@@ -146,5 +151,9 @@ export function logError(error: unknown, request: FastifyRequest): void {
 }
 
 function unknownRoute(request: FastifyRequest): never {
-  throw refuse('route_not_found', { method: request.method, path: pathOf(request) })
+  throw routeNotFound(request)
+}
+
+export function routeNotFound(request: FastifyRequest, hint = 'GET /openapi.json lists them.'): Refusal {
+  return refuse('route_not_found', { method: request.method, path: pathOf(request), hint })
 }

@@ -1,7 +1,8 @@
 import FindMyWay from 'find-my-way'
+import { callIdPattern, isCompletionId } from '../domain/ids.ts'
 import { refuse } from '../domain/refusals.ts'
 import type { App } from './contracts.ts'
-import { pathOf } from './errors.ts'
+import { pathOf, routeNotFound } from './errors.ts'
 
 /**
  * Refuses requests without a route, after the check of credentials and before any of the body is read: 405 if the path
@@ -19,12 +20,44 @@ export function refuseUnknownRoutes(app: App): void {
       paths.on('GET', url, () => {}, methods)
     }
   })
+
+  /** The routes at and below a path, such as `POST /v1/responses`. */
+  const routesBelow = (parent: string) =>
+    [...methodsOf].flatMap(([url, methods]) =>
+      url === parent || (url.startsWith(`${parent}/`) && !url.endsWith('/'))
+        ? methods.filter((method) => method !== 'HEAD').map((method) => `${method} ${url}`)
+        : [],
+    )
+
   app.addHook('onRequest', (request, _reply, done) => {
+    const found = request.is404 ? paths.find('GET', request.url) : null
+    const parent = parentOfWord(found?.params ?? request.params)
+    if (parent !== undefined) throw routeNotFound(request, `There are: ${routesBelow(parent).join(', ')}.`)
     if (!request.is404) return done()
     const { method } = request
     const path = pathOf(request)
-    const known: string[] | undefined = paths.find('GET', request.url)?.store
+    const known: string[] | undefined = found?.store
     if (known) throw refuse('method_not_allowed', { method, path, allowed: [...new Set(known)].join(', ') })
-    throw refuse('route_not_found', { method, path })
+    const server = request.host ? `${request.protocol}://${request.host}` : 'the address of the server'
+    if (path.startsWith('/v1/v1/') && paths.find('GET', path.slice('/v1'.length)))
+      throw routeNotFound(request, `This client adds /v1 itself: its base URL is ${server}.`)
+    if (paths.find('GET', `/v1${path}`))
+      throw routeNotFound(request, `There is /v1${path}: the base URL of this client is ${server}/v1.`)
+    throw routeNotFound(request)
   })
+}
+
+const parents = { response_id: '/v1/responses', completion_id: '/v1/chat/completions' }
+
+/**
+ * The parent of a word such as `compact` where a route has the id of an answer: an operation of OpenAI that does not
+ * exist here. Ids have a prefix or digits.
+ */
+function parentOfWord(params: unknown): string | undefined {
+  for (const [name, parent] of Object.entries(parents)) {
+    const id = (params as Record<string, string | undefined> | undefined)?.[name]
+    if (id === undefined || isCompletionId(id) || callIdPattern.test(id)) continue
+    if (/^[a-z]+(?:[_-][a-z]+)*$/.test(id)) return parent
+  }
+  return undefined
 }

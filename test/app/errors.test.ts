@@ -62,14 +62,6 @@ for (const [name, headers, payload, status, reason, code] of [
     'unsupported_media_type',
   ],
   [
-    'no content type',
-    { authorization },
-    Buffer.from('{}'),
-    415,
-    /^Content-Type "none" is not accepted here; accepted: application\/json\.$/,
-    'unsupported_media_type',
-  ],
-  [
     'an invalid content type',
     { authorization, 'content-type': ';;' },
     '{}',

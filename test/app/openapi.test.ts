@@ -61,6 +61,7 @@ for (const [path, statuses] of Object.entries({
   '/call/update': [...withBody, 404],
   '/calls/delete': withBody,
   '/calls/stream_query': [...withBody, 504],
+  '/calls/query': [...withBody, 504],
   '/calls/query_stats': [...withBody, 504],
   '/calls/export': [...withBody, 404, 504],
   '/views/calls': [...withBody, 504],

@@ -18,15 +18,18 @@ const server = await startReady({ after }, await newFolder({ after }))
 const folder = await mkdtemp(fileURLToPath(new URL('node_modules/documented-', import.meta.url)))
 after(() => rm(folder, { recursive: true, force: true }))
 
-const python = spawnSync('python3', ['-c', 'import openai'])
-const commands: Record<string, { command: string; file: string; skip: string | false }> = {
-  js: { command: process.execPath, file: 'snippet.mjs', skip: false },
-  sh: { command: 'bash', file: 'snippet.sh', skip: false },
-  python: {
-    command: 'python3',
-    file: 'snippet.py',
-    skip: python.status === 0 ? false : 'there is no python3 with openai',
-  },
+const commands: Record<string, { command: string; file: string }> = {
+  js: { command: process.execPath, file: 'snippet.mjs' },
+  sh: { command: 'bash', file: 'snippet.sh' },
+  python: { command: 'python3', file: 'snippet.py' },
+}
+
+/** A snippet of Python is skipped where the packages that it imports are not installed. */
+function skipOf(language: string, snippet: string): string | false {
+  if (language !== 'python') return false
+  const imports = snippet.match(/^(?:import|from) .+$/gm)?.join('\n') ?? ''
+  const { status } = spawnSync('python3', ['-c', imports])
+  return status === 0 ? false : 'there is no python3 with the packages of the snippet'
 }
 
 const settings = new Set(['yaml', 'toml', 'json'])
@@ -36,7 +39,8 @@ for (const [, title = '', section = ''] of page.matchAll(/^## (.+)\n([\s\S]*?)(?
     // A settings file is not a program.
     if (settings.has(language)) continue
     const number = ++count
-    const { command, file, skip } = commands[language] ?? assert.fail(`a snippet in ${language}`)
+    const { command, file } = commands[language] ?? assert.fail(`a snippet in ${language}`)
+    const skip = skipOf(language, snippet)
     test(`${title}, snippet ${number}`, { skip }, async () => {
       const place = `${folder}/${number}-${file}`
       await writeFile(

@@ -50,6 +50,24 @@ const filter = {
 
 const byId = { $expr: { $eq: [{ $getField: 'id' }, { $literal: 'x' }] } }
 
+const callsQuery = (project_id: string) => ({
+  project_id,
+  filter,
+  query: byId,
+  sort_by: [{ field: 'started_at', direction: 'desc' }],
+  limit: 10,
+  offset: 1,
+  columns: ['id'],
+  include_costs: true,
+  include_feedback: true,
+  include_storage_size: true,
+  include_total_storage_size: true,
+  include_usernames: true,
+  latest_only: true,
+  expand_columns: [],
+  return_expanded_column_values: true,
+})
+
 const byRow = { $expr: { $eq: [{ $getField: 'row_digest' }, { $literal: 'x' }] } }
 
 const queue = {
@@ -422,23 +440,8 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
   }),
   '/call/update': (project_id) => ({ project_id, call_id: ids.id, display_name: 'name' }),
   '/calls/delete': (project_id) => ({ project_id, call_ids: [ids.id] }),
-  '/calls/stream_query': (project_id) => ({
-    project_id,
-    filter,
-    query: byId,
-    sort_by: [{ field: 'started_at', direction: 'desc' }],
-    limit: 10,
-    offset: 1,
-    columns: ['id'],
-    include_costs: true,
-    include_feedback: true,
-    include_storage_size: true,
-    include_total_storage_size: true,
-    include_usernames: true,
-    latest_only: true,
-    expand_columns: [],
-    return_expanded_column_values: true,
-  }),
+  '/calls/stream_query': callsQuery,
+  '/calls/query': callsQuery,
   '/calls/export': (project_id) => ({
     project_id,
     format: 'jsonl',

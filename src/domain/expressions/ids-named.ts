@@ -4,7 +4,10 @@ import type { Expression } from './expression.ts'
 const accepted =
   '{"$eq": [{"$getField": "id"}, {"$literal": "…"}]}, an $or of such, or $in with such an id and texts'
 
-/** Deleting by query is narrow on purpose: only ids by name, nothing that could match more than intended. */
+/**
+ * Deleting by query is narrow on purpose: only ids by name, nothing that could match more than intended. A well-formed
+ * query of another form is a 400, as in Weave.
+ */
 export function idsNamed(expression: Expression): string[] {
   switch (expression.op) {
     case 'or':
@@ -16,7 +19,7 @@ export function idsNamed(expression: Expression): string[] {
       if (isId(expression.operand)) return expression.list.map(text)
       break
   }
-  throw refuse('invalid_expression', { field: 'query', why: 'this removes by id only', accepted })
+  throw refuse('invalid_value', { field: 'query', given: 'this removes by id only', accepted })
 }
 
 function isId(operand: Expression): boolean {
@@ -25,5 +28,5 @@ function isId(operand: Expression): boolean {
 
 function text(operand: Expression): string {
   if (operand.op === 'literal' && operand.literal.kind === 'text') return operand.literal.value
-  throw refuse('invalid_expression', { field: 'query', why: 'only ids as text can be named', accepted })
+  throw refuse('invalid_value', { field: 'query', given: 'only ids as text can be named', accepted })
 }

@@ -2,9 +2,8 @@ import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { refuse } from '../../domain/refusals.ts'
 import type { App } from '../contracts.ts'
-import { pathOf } from '../errors.ts'
+import { routeNotFound } from '../errors.ts'
 import { pageHeaders } from './headers.ts'
 
 /** Where `scripts/build-ui.mjs` puts the page. */
@@ -73,8 +72,7 @@ export function servePage(app: App): void {
     // The name of a file changes with its contents.
     if (asset !== undefined && asset !== index)
       return send(request, reply, asset, 'public, max-age=31536000, immutable')
-    if (/\.[\w-]+$/.test(name))
-      throw refuse('route_not_found', { method: request.method, path: pathOf(request) })
+    if (/\.[\w-]+$/.test(name)) throw routeNotFound(request)
     return home(request, reply)
   })
 }

@@ -1,7 +1,6 @@
 import type { FastifyInstance, RouteOptions } from 'fastify'
-import { refuse } from '../../domain/refusals.ts'
 import type { App } from '../contracts.ts'
-import { pathOf } from '../errors.ts'
+import { routeNotFound } from '../errors.ts'
 
 /** These headers are about one connection, and the client has another one (RFC 9110, section 7.6.1). */
 const ofConnection: ReadonlySet<string> = new Set([
@@ -37,9 +36,9 @@ export function describeRoutes(app: App, version: string): { serveReference(): v
       })
       for (const url of ['/docs', '/docs/*']) {
         app.get(url, { schema: { hide: true } }, async (request, reply) => {
-          const { method, url, headers } = request
+          const { url, headers } = request
           const answer = await (await reference()).inject({ method: 'GET', url, headers })
-          if (answer.statusCode === 404) throw refuse('route_not_found', { method, path: pathOf(request) })
+          if (answer.statusCode === 404) throw routeNotFound(request)
           const told = Object.entries(answer.headers).filter(([name]) => !ofConnection.has(name))
           return reply.code(answer.statusCode).headers(Object.fromEntries(told)).send(answer.rawPayload)
         })

@@ -225,8 +225,11 @@ export const StreamQueryBody = z.strictObject({
   sort_by: sortBy(),
   limit: limit.meta({ description: '0 and null mean all.' }),
   offset,
-  columns: z.array(z.string().max(1024)).max(200).nullish(),
-  include_costs: off,
+  columns: z.array(z.string().max(1024)).max(200).nullish().meta({
+    description:
+      'Members of the record to return, each whole. Others are null, or {}. Always returned: id, project_id, trace_id, op_name, started_at; with summary also ended_at, exception, display_name.',
+  }),
+  include_costs: off.meta({ description: 'Adds summary.weave.costs, also if columns lack summary.' }),
   include_feedback: off,
   include_storage_size: off,
   include_total_storage_size: off,
@@ -241,6 +244,7 @@ export const StreamQueryBody = z.strictObject({
   }),
 })
 export type StreamQueryBody = z.output<typeof StreamQueryBody>
+export const QueryAnswer = answer('The calls found.', { calls: z.array(CallRecord) })
 
 export const QueryStatsBody = z.strictObject({
   project_id: projectId,

@@ -1,14 +1,12 @@
 import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { fieldsOf } from '../../domain/expressions/expression.ts'
-import { checkPath } from '../../domain/expressions/path.ts'
 import { writeJson } from '../../domain/json/text.ts'
-import { refuse } from '../../domain/refusals.ts'
 import { now } from '../../domain/time.ts'
 import { viewOf } from '../../domain/view.ts'
-import { type LargeColumn, largeColumns } from '../../storage/calls/calls.ts'
 import { type CallsView, statsOfCalls, streamCalls } from '../../storage/calls/queries.ts'
 import type { Database } from '../../storage/database.ts'
 import type { CallNames } from '../recording/named-calls.ts'
+import { columnsOf } from './columns.ts'
 import type { QueryStatsBody, StreamQueryBody } from './contract.ts'
 import { createPricing } from './costs.ts'
 import { expandCalls } from './expand.ts'
@@ -29,15 +27,16 @@ export async function queryCalls(
 ): Promise<AsyncIterable<string>> {
   requireAccess(caller, body.project_id)
   const expanded = expandedColumns(body.expand_columns ?? [])
+  const { large, hidden } = columnsOf(body)
   const columns = {
-    large: largeGiven(body.columns),
+    large,
     totalStorageSize: body.include_total_storage_size === true,
     feedback: body.include_feedback === true,
   }
   const view = { ...(await viewIn(names, body, expanded)), limit: body.limit || null }
   const chunks = streamCalls(db, view, columns, now(), signal)
   const costsOf = body.include_costs ? createPricing(db, body.project_id) : undefined
-  const shown = { storageSize: body.include_storage_size, username: body.include_usernames }
+  const shown = { storageSize: body.include_storage_size, username: body.include_usernames, hidden }
   const isExpanded = expanded.steps.size > 0 && body.return_expanded_column_values !== false
   return (async function* () {
     for await (const rows of chunks) {
@@ -102,28 +101,3 @@ async function namedIn(
     parent_ids: parent_ids && (await names.calls(project_id, parent_ids)),
   }
 }
-
-/** The large columns to read. Small ones are always included, because they cost nothing. */
-function largeGiven(columns: StreamQueryBody['columns']): ReadonlySet<LargeColumn> {
-  if (!columns?.length) return new Set(largeColumns)
-  for (const [index, column] of columns.entries()) checkPath(column, `columns.${index}`)
-  const names = new Set<string>()
-  for (const [index, column] of columns.entries()) {
-    const name = column.split('.', 1)[0] as string
-    names.add(name)
-    if (!wireColumns.has(name)) {
-      throw refuse('unknown_field', {
-        field: `columns.${index}`,
-        given: JSON.stringify(name),
-        accepted: [...wireColumns].join(', '),
-      })
-    }
-  }
-  return new Set(largeColumns.filter((name) => names.has(name)))
-}
-
-const wireColumns = new Set(
-  `id project_id op_name display_name trace_id parent_id thread_id turn_id started_at ended_at exception attributes inputs output
-   summary svc_user_id wb_user_id svc_run_id wb_run_id svc_run_step wb_run_step svc_run_step_end wb_run_step_end expire_at deleted_at
-   storage_size_bytes total_storage_size_bytes`.split(/\s+/),
-)

@@ -17,6 +17,8 @@ interface Shown {
   username?: boolean | null | undefined
   /** What its models cost, if the request asks for it. */
   costs?: string | undefined
+  /** Members that are null, whatever the call has. */
+  hidden?: readonly string[]
 }
 
 export async function readOneCall(
@@ -39,9 +41,12 @@ export function callNotFound(field: string, id: string, project: string): Refusa
 const emptyObject = new JsonText('{}')
 
 /** The call record of the API. Null members are present as null; only the user name may be absent. */
-export function callRecord(row: CallRow, { storageSize, username, costs }: Shown): Record<string, unknown> {
+export function callRecord(
+  row: CallRow,
+  { storageSize, username, costs, hidden = [] }: Shown,
+): Record<string, unknown> {
   const name = username ? (row.user_id ?? undefined) : undefined
-  return {
+  const record: Record<string, unknown> = {
     id: row.id,
     project_id: row.project_id,
     op_name: row.op_name,
@@ -73,6 +78,8 @@ export function callRecord(row: CallRow, { storageSize, username, costs }: Shown
     wb_run_step: row.run_step,
     wb_run_step_end: row.run_step_end,
   }
+  for (const member of hidden) record[member] = null
+  return record
 }
 
 /** The summary that the client stored, with what follows from the call itself under `weave`. */
@@ -106,6 +113,8 @@ function summaryOf(row: CallRow, costs: string | undefined): JsonText {
 function statusOf(row: CallRow, summary: ReadonlyMap<string, string>): string {
   if (row.exception) return 'error'
   if (row.ended_at === null) return 'running'
+  // A query that leaves out the summary does not read its counts.
+  if (row.stored_status) return row.stored_status
   const counts = summary.get('status_counts')
   const errors = counts?.startsWith('{') ? parseNumber(textOfJson(membersOf(counts).get('error'))) : null
   return errors !== null && errors > 0 ? 'descendant_error' : 'success'

@@ -1,6 +1,6 @@
 import { projectOf, projectPath } from '../../domain/fields.ts'
 import { jsonLinesOf } from '../../http/contracts.ts'
-import { sendJsonLines } from '../../http/streams/streamed-answers.ts'
+import { sendJsonLines, sendJsonList } from '../../http/streams/streamed-answers.ts'
 import { family, operation } from '../parts.ts'
 import {
   CallRecord,
@@ -9,6 +9,7 @@ import {
   DeleteBody,
   EmptyAnswer,
   EndBody,
+  QueryAnswer,
   QueryStatsAnswer,
   QueryStatsBody,
   ReadAnswer,
@@ -123,6 +124,17 @@ export const callRoutes = family(
     rule: async (parts, { caller, body }, reply) => {
       const lines = await queryCalls(parts, caller, body, parts.signal)
       return sendJsonLines(reply, lines)
+    },
+  }),
+  operation('POST', '/calls/query', {
+    summary: 'Find calls, as one JSON object; for older clients of Weave',
+    tags,
+    body: StreamQueryBody,
+    answer: QueryAnswer,
+    refusals: ['invalid_value', 'query_too_slow'],
+    rule: async (parts, { caller, body }, reply) => {
+      const calls = await queryCalls(parts, caller, body, parts.signal)
+      return sendJsonList(reply, 'calls', calls)
     },
   }),
   operation('POST', '/calls/query_stats', {

@@ -69,7 +69,7 @@ const ToolChoice = z.object({
 const Thinking = z.object({
   type: z.enum(['enabled', 'adaptive', 'between_tools', 'disabled']),
   budget_tokens: integer(1, mostTokens).nullish(),
-  display: z.enum(['summarized', 'omitted']).nullish(),
+  display: z.enum(['summarized', 'updates', 'omitted']).nullish(),
 })
 
 const OutputFormat = z.object({ type: z.literal('json_schema'), schema: jsonObject() })
@@ -97,7 +97,7 @@ export const sharedFields = {
   ),
   thinking: documented(
     Thinking.nullish(),
-    '`enabled` with `budget_tokens`, `adaptive` or `between_tools` let the model think, if it can. `disabled`, or no value, turns thinking off if the template has a switch. `"display": "omitted"` leaves out the text of thoughts.',
+    '`enabled` with `budget_tokens`, `adaptive` or `between_tools` let the model think, if it can. `disabled`, or no value, turns thinking off if the template has a switch. `"display": "omitted"` leaves out the text of thoughts; with `summarized` and `updates` it is returned whole.',
   ),
   output_config: documented(
     z

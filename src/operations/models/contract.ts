@@ -6,16 +6,29 @@ export const ModelPath = z.object({ model: z.string().min(1).max(512) })
 /** For names with slashes: Fastify calls the rest of a path `*`. */
 export const ModelRest = z.object({ '*': z.string().min(1).max(512) })
 
+/** What Anthropic's clients expect of a model and this server does not have. */
+const unknownToServer = {
+  capabilities: z.null(),
+  deprecated_at: z.null(),
+  retires_at: z.null(),
+  line: z.null(),
+}
+
 export const ModelCard = answer('The model and its properties.', {
   id: z.string().meta({ description: 'A served name, which requests may use as `model`.' }),
   object: z.literal('model'),
+  type: z.literal('model').meta({ description: 'The same as `object`, for clients of Anthropic.' }),
+  display_name: z.string().meta({ description: 'Same as `id`.' }),
   created: z.int().meta({ description: 'When the model was loaded, in seconds since 1970.' }),
+  created_at: z.iso.datetime().meta({ description: 'The same time, as text.' }),
   owned_by: z.literal('heddle'),
   root: z.string().meta({ description: 'The name that answers have in `model`.' }),
   parent: z.string().nullable().meta({ description: 'The base model of a LoRA adapter; otherwise null.' }),
   max_model_len: z
     .int()
     .meta({ description: 'Maximum number of tokens of one conversation, prompt and answer together.' }),
+  max_input_tokens: z.int().meta({ description: 'Same as `max_model_len`.' }),
+  max_tokens: z.int().meta({ description: 'Same as `max_model_len`.' }),
   device: z
     .string()
     .meta({ description: '`cpu`, or the GPU that runs it, such as `cuda: NVIDIA L4, 29 of 29 layers`.' }),
@@ -35,6 +48,8 @@ export const ModelCard = answer('The model and its properties.', {
     description:
       'How it calls tools. `proven`: in the form of its chat template, which was verified with random calls. `own`: in a form that the server has code for. `generic`: in a form that its template does not know, described in the system message. Null if it has no template.',
   }),
+  lifecycle: z.literal('active'),
+  ...unknownToServer,
   reasoning: z.boolean().meta({ description: 'Whether its template marks thoughts.' }),
 })
 export type ModelCard = z.output<typeof ModelCard>
@@ -42,5 +57,8 @@ export type ModelCard = z.output<typeof ModelCard>
 export const ModelList = answer('One model card for each served name.', {
   object: z.literal('list'),
   data: z.array(ModelCard),
+  has_more: z.literal(false),
+  first_id: z.string().nullable(),
+  last_id: z.string().nullable(),
 })
 export type ModelList = z.output<typeof ModelList>

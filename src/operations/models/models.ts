@@ -13,7 +13,14 @@ export async function listModels(models: Models, caller: Caller): Promise<ModelL
   if (seen.length > 0 && seen.every((model) => model.served() === undefined))
     models.find(undefined, caller, 'any')
   const cards = await Promise.all(seen.map(cardsOf))
-  return { object: 'list', data: cards.flat() }
+  const data = cards.flat()
+  return {
+    object: 'list',
+    data,
+    has_more: false,
+    first_id: data[0]?.id ?? null,
+    last_id: data.at(-1)?.id ?? null,
+  }
 }
 
 async function cardsOf(model: Model): Promise<ModelCard[]> {
@@ -44,15 +51,25 @@ function cardOf(
   return {
     id,
     object: 'model',
+    type: 'model',
+    display_name: id,
     created,
+    created_at: new Date(created * 1000).toISOString(),
     owned_by: 'heddle',
     root: names[0] ?? id,
     parent: parent ?? null,
     max_model_len: context,
+    max_input_tokens: context,
+    max_tokens: context,
     device,
     state,
     tasks: [...tasks],
     dimensions: dimensions ?? null,
+    lifecycle: 'active',
+    capabilities: null,
+    deprecated_at: null,
+    retires_at: null,
+    line: null,
     tools: format?.proof ?? null,
     reasoning: format?.reasoning !== undefined,
   }

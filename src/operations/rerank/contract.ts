@@ -40,5 +40,11 @@ export const RerankAnswer = answer('The documents, best match first.', {
     }),
   ),
   usage: PoolingUsage,
+  meta: z
+    .object({
+      api_version: z.object({ version: z.literal('2') }),
+      tokens: z.object({ input_tokens: z.int(), output_tokens: z.int() }),
+    })
+    .meta({ description: "Cohere's form of the usage." }),
 })
 export type RerankAnswer = z.output<typeof RerankAnswer>

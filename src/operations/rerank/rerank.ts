@@ -7,7 +7,7 @@ import { mostDocuments, type RerankAnswer, type RerankBody } from './contract.ts
 /** Characters of all pairs together. */
 const mostLetters = 4 * 1024 * 1024
 
-export type Ranked = Omit<RerankAnswer, 'id'>
+export type Ranked = Omit<RerankAnswer, 'id' | 'meta'>
 
 /** The documents by how well they fit; equal ones in the order in which they were sent. */
 export async function rerank(

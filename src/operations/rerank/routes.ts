@@ -17,7 +17,14 @@ const ranking: PoolingQuestion<RerankBody, Ranked> = {
     ...made,
     results: results.map(({ index, relevance_score }) => ({ index, relevance_score })),
   }),
-  send: (_, made, id) => ({ id, ...made }),
+  send: (_, made, id) => ({
+    id,
+    ...made,
+    meta: {
+      api_version: { version: '2' },
+      tokens: { input_tokens: made.usage.prompt_tokens, output_tokens: 0 },
+    },
+  }),
 }
 
 const rank: Routes<GenerationParts> = async (app, parts) => {

@@ -57,7 +57,13 @@ const FunctionCallOutput = z.object({
 
 const Usage = z.object({
   input_tokens: z.int(),
-  input_tokens_details: z.object({ cached_tokens: z.int() }),
+  input_tokens_details: z.object({
+    cached_tokens: z.int(),
+    cache_write_tokens: z
+      .int()
+      .optional()
+      .meta({ description: 'Always 0: caching costs nothing. Answers that 0.2 stored lack it.' }),
+  }),
   output_tokens: z.int(),
   output_tokens_details: z.object({ reasoning_tokens: z.int() }),
   total_tokens: z.int(),

@@ -71,7 +71,7 @@ export type Incomplete = 'max_output_tokens' | 'content_filter' | 'repetition' |
 
 export interface ResponseUsage {
   input_tokens: number
-  input_tokens_details: { cached_tokens: number }
+  input_tokens_details: { cached_tokens: number; cache_write_tokens: number }
   output_tokens: number
   output_tokens_details: { reasoning_tokens: number }
   total_tokens: number

@@ -153,7 +153,10 @@ function incompleteOf(
 function usageOf(usage: ReturnType<Tally['total']>): ResponseUsage {
   return {
     input_tokens: usage.prompt_tokens,
-    input_tokens_details: { cached_tokens: usage.prompt_tokens_details.cached_tokens },
+    input_tokens_details: {
+      cached_tokens: usage.prompt_tokens_details.cached_tokens,
+      cache_write_tokens: 0,
+    },
     output_tokens: usage.completion_tokens,
     output_tokens_details: { reasoning_tokens: usage.completion_tokens_details?.reasoning_tokens ?? 0 },
     total_tokens: usage.total_tokens,

@@ -30,6 +30,8 @@ export interface CallRow {
   inputs: string | null
   output: string | null
   summary: string | null
+  /** Derived when the call was written; read where the summary is not. Null in calls of older versions. */
+  stored_status?: string | null
   /** The elements of a JSON list, if they were requested. */
   feedback?: string | null
   feedback_left_out?: number
@@ -69,7 +71,8 @@ function selected(dialect: Dialect, { large, totalStorageSize }: CallColumns, no
     ? sql`CASE WHEN parent_id IS NULL THEN (SELECT sum(member.start_bytes + member.end_bytes) FROM calls AS member
           WHERE member.project_id = calls.project_id AND member.trace_id = calls.trace_id AND ${isLive(now, rawSql('member'))}) END`
     : rawSql('NULL')
-  return sql`${smallColumns}, ${join(columns, ', ')}, ${total} AS total_storage_size`
+  const status = large.has('summary') ? emptySql : rawSql(', status AS stored_status')
+  return sql`${smallColumns}, ${join(columns, ', ')}, ${total} AS total_storage_size${status}`
 }
 
 /**

@@ -215,30 +215,68 @@ test('calls/stream_query: returns more calls than one read of the record fetches
   )
 })
 
-test('calls/stream_query: columns leave out large fields that are not named', async (t) => {
+/** Every member that a call can have, so that a member that is left out shows. */
+const full = {
+  attributes: { a: 1 },
+  inputs: { b: 2 },
+  output: [3],
+  summary: { c: 4, status_counts: { error: 1 } },
+  display_name: 'shown',
+  thread_id: 'thread',
+  turn_id: 'turn',
+  svc_run_id: 'run',
+  svc_run_step: 1,
+  svc_run_step_end: 2,
+  expire_at: '2200-01-01T00:00:00.000Z',
+}
+
+test('calls/stream_query: what columns do not name is null or empty', async (t) => {
   const { post } = await openApp(t)
-  const large = { attributes: { a: 1 }, inputs: { b: 2 }, output: [3], summary: { c: 4 } }
-  const calls = await storeCalls(post, { one: { ...large, thread_id: 'thread' } })
-  const weave = { status: 'success', latency_ms: 1000, trace_name: 'answer' }
-  const record = endedRecord(calls.id('one'), {
-    thread_id: 'thread',
-    started_at: '2026-01-02T03:00:00Z',
-    ended_at: '2026-01-02T03:00:01Z',
-  })
-  const none = { attributes: {}, inputs: {}, output: null, summary: { weave } }
-  const all = { ...large, summary: { c: 4, weave } }
-  for (const [columns, shown] of [
-    [null, all],
-    [[], all],
-    [['id'], none],
-    [['inputs'], { ...none, inputs: { b: 2 } }],
-    [['inputs.b', 'thread_id'], { ...none, inputs: { b: 2 } }],
-    [['output', 'summary.c', 'attributes.a.x', 'wb_run_id'], { ...all, inputs: {} }],
-  ] as [string[] | null, object][]) {
-    assert.deepEqual(recordsOf(await calls.query({ columns, include_usernames: true })), [
-      { ...record, ...shown },
-    ])
+  const calls = await storeCalls(post, { one: { ...full, parent_id: '0123456789abcdef' } })
+  const [whole] = recordsOf(await calls.query())
+  const weave = { status: 'descendant_error', latency_ms: 1000, display_name: 'shown' }
+  const always = ['id', 'project_id', 'trace_id', 'op_name', 'started_at']
+  const withSummary = ['summary', 'ended_at', 'exception', 'display_name']
+  const empty: Record<string, unknown> = {
+    ...Object.fromEntries(Object.keys(whole ?? {}).map((name) => [name, null])),
+    attributes: {},
+    inputs: {},
+    summary: { weave },
   }
+  for (const [columns, shown] of [
+    [null, Object.keys(empty)],
+    [[], Object.keys(empty)],
+    [['id'], []],
+    [['inputs'], ['inputs']],
+    [
+      ['inputs.b', 'thread_id'],
+      ['inputs', 'thread_id'],
+    ],
+    [['ended_at'], ['ended_at']],
+    [['summary'], withSummary],
+    [['summary.c'], withSummary],
+    [['summary_dump'], withSummary],
+    [
+      ['attributes_dump', 'inputs_dump', 'output_dump.0'],
+      ['attributes', 'inputs', 'output'],
+    ],
+    [
+      ['output', 'attributes.a.x', 'wb_run_id', 'svc_user_id'],
+      ['output', 'attributes', 'svc_run_id', 'wb_run_id', 'svc_user_id', 'wb_user_id'],
+    ],
+    [
+      ['parent_id', 'expire_at'],
+      ['parent_id', 'expire_at'],
+    ],
+  ] as [string[] | null, string[]][]) {
+    const named = Object.fromEntries([...always, ...shown].map((name) => [name, whole?.[name]]))
+    assert.deepEqual(recordsOf(await calls.query({ columns })), [{ ...empty, ...named }], String(columns))
+  }
+  const [sized] = recordsOf(
+    await calls.query({ columns: ['id'], include_usernames: true, include_storage_size: true }),
+  )
+  assert.deepEqual([sized?.svc_username, sized?.wb_user_id, sized?.exception], ['alice', 'alice', null])
+  assert.ok((sized?.storage_size_bytes as number) > 0)
 })
 
 test('calls/stream_query: include flags add the named values', async (t) => {
@@ -282,13 +320,40 @@ test('calls/stream_query: include flags add the named values', async (t) => {
   assert.equal(costs.m?.prompt_tokens_total_cost, 2)
 })
 
-test('calls/stream_query: without the summary column no costs are shown', async (t) => {
+test('calls/stream_query: costs bring the summary that they are shown in', async (t) => {
   const { post } = await openApp(t)
-  const prices = { m: { prompt_token_cost: 0.5, completion_token_cost: 1 } }
+  const prices = { m: { prompt_token_cost: 0.5, completion_token_cost: 1, effective_date: '2026-01-01' } }
   await post('/cost/create', { project_id: project, costs: prices })
   const calls = await storeCalls(post, { root: { summary: { usage: { m: { prompt_tokens: 4 } } } } })
-  const [record] = recordsOf(await calls.query({ columns: ['id'], include_costs: true }))
-  assert.deepEqual(record?.summary, {
-    weave: { status: 'success', latency_ms: 1000, trace_name: 'answer' },
-  })
+  const summaries = await Promise.all(
+    [['id'], ['inputs'], ['summary'], ['id', 'summary_dump'], ['summary.weave.costs']].map(
+      async (columns) => {
+        const [record] = recordsOf(await calls.query({ columns, include_costs: true }))
+        return { summary: record?.summary, ended_at: record?.ended_at }
+      },
+    ),
+  )
+  const [whole] = recordsOf(await calls.query({ include_costs: true }))
+  for (const one of summaries) assert.deepEqual(one, { summary: whole?.summary, ended_at: whole?.ended_at })
+  const { weave } = whole?.summary as { weave?: { costs?: object } }
+  assert.deepEqual(Object.keys(weave?.costs ?? {}), ['m'])
+})
+
+test('calls/query: the same records as one object', async (t) => {
+  const { post } = await openApp(t)
+  const calls = await storeCalls(post, { one: {}, two: {}, three: { running: true } })
+  for (const body of [
+    {},
+    { limit: 2, offset: 1 },
+    { columns: ['id'] },
+    { filter: { call_ids: [calls.id('x')] } },
+  ]) {
+    assert.deepEqual(whole(await post('/calls/query', { project_id: project, ...body })), {
+      status: 200,
+      body: { calls: recordsOf(await calls.query(body)) },
+    })
+  }
+  await assertCommonRefusals(t, '/calls/query', { project_id: project })
+  const refused = await post('/calls/query', { project_id: project, columns: ['colour'] })
+  assert.deepEqual([refused.status, refused.json.code], [422, 'unknown_field'])
 })

@@ -170,8 +170,8 @@ test('completions of other projects and users, and failed calls, are not found',
   const { send, ask, idsOf, database } = await openStored(t)
   const headers = { 'x-heddle-project': 'acme/other' }
   const { id } = await ask({}, headers)
-  const unknown = (await send('GET', '/nobody')).json
-  const same = (json: object) => JSON.parse(JSON.stringify(json).replaceAll(id, 'nobody'))
+  const unknown = (await send('GET', '/chatcmpl-nobody')).json
+  const same = (json: object) => JSON.parse(JSON.stringify(json).replaceAll(id, 'chatcmpl-nobody'))
   for (const path of ['', '/messages']) {
     assert.equal((await send('GET', `/${id}${path}`)).status, 404)
     const foreign = await send('GET', `/${id}${path}`, { key: keys.bob })

@@ -52,8 +52,8 @@ test('cost/purge: refuses invalid requests, checking in a fixed order', async (t
     ],
   ] as const) {
     assert.deepEqual(whole(await purge(post, expression)), {
-      status: 422,
-      body: { reason: `query: ${why}; accepted: ${accepted}.`, code: 'invalid_expression' },
+      status: 400,
+      body: { reason: `query: ${why}; accepted: ${accepted}.`, code: 'invalid_value' },
     })
   }
   assert.deepEqual(await left(post), ['a', 'b'])

@@ -21,6 +21,11 @@ for (const url of ['/v1/rerank', '/v2/rerank', '/rerank']) {
     assert.equal(json.model, 'scripted')
     assert.match(json.id, /^rerank-/)
     assert.deepEqual(json.usage, { prompt_tokens: 8, total_tokens: 8 })
+    // The AI SDK's provider for Cohere throws without it.
+    assert.deepEqual(json.meta, {
+      api_version: { version: '2' },
+      tokens: { input_tokens: 8, output_tokens: 0 },
+    })
   })
 
   test(`${url} refuses invalid requests`, async () => {

@@ -35,8 +35,8 @@ test('feedback/purge: refuses invalid requests, checking in a fixed order', asyn
     [isId(5), 'only ids as text can be named'],
   ] as const) {
     assert.deepEqual(whole(await purge(post, expression)), {
-      status: 422,
-      body: { reason: `query: ${why}; accepted: ${accepted}.`, code: 'invalid_expression' },
+      status: 400,
+      body: { reason: `query: ${why}; accepted: ${accepted}.`, code: 'invalid_value' },
     })
   }
   assert.deepEqual(await left(post), ['a'])

@@ -185,7 +185,7 @@ test('the header line of Claude Code, which differs each time, is removed', asyn
 })
 
 test('a thought that is sent back reaches the template unchanged, shown or omitted', async () => {
-  for (const display of ['summarized', 'omitted', null]) {
+  for (const display of ['summarized', 'updates', 'omitted', null]) {
     const thinking = { type: 'adaptive', display }
     model.parts = [
       { kind: 'reasoning', text: 'First é, ' },

@@ -7,11 +7,21 @@ import { scriptedBackend } from '../../support/scripted-backend.ts'
 const card = (id: string) => ({
   id,
   object: 'model',
+  type: 'model',
+  display_name: id,
   created: 1_767_000_000,
+  created_at: '2025-12-29T09:20:00.000Z',
   owned_by: 'heddle',
   root: 'scripted',
   parent: null,
   max_model_len: 1_000_000,
+  max_input_tokens: 1_000_000,
+  max_tokens: 1_000_000,
+  lifecycle: 'active',
+  capabilities: null,
+  deprecated_at: null,
+  retires_at: null,
+  line: null,
   tools: 'generic',
   reasoning: false,
   device: 'cpu',
@@ -36,7 +46,13 @@ test('GET /v1/models lists the model under each of its names', async (t) => {
   const { get } = await openApp(t, { backend: scriptedBackend() })
   assert.deepEqual(whole(await get('/v1/models')), {
     status: 200,
-    body: { object: 'list', data: [card('scripted'), card('alias/of-it')] },
+    body: {
+      object: 'list',
+      data: [card('scripted'), card('alias/of-it')],
+      has_more: false,
+      first_id: 'scripted',
+      last_id: 'alias/of-it',
+    },
   })
 })
 
@@ -56,7 +72,10 @@ test('GET /v1/models/{id} finds names with and without slashes, and no others', 
 
 test('a server without a model has an empty list', async (t) => {
   const { get } = await openApp(t)
-  assert.deepEqual(whole(await get('/v1/models')), { status: 200, body: { object: 'list', data: [] } })
+  assert.deepEqual(whole(await get('/v1/models')), {
+    status: 200,
+    body: { object: 'list', data: [], has_more: false, first_id: null, last_id: null },
+  })
   assert.deepEqual(
     whole(await get('/v1/models/x')),
     notFound('x', 'nothing: this server has no model (HEDDLE_MODEL=none)'),

@@ -99,6 +99,28 @@ test('refs/read_batch: a path leads into a value, and to null where nothing exis
   }
 })
 
+test('refs/read_batch: a key is found however a client encodes it in the path', async (t) => {
+  const opened = await openApp(t)
+  const hard = ' a:b%/+_(){}|"\\\'<>!@$^&*#,.[]-=;~`é🐟%zz'
+  const plain = ['a:b', '100%', '%', '50% off: today', '%zz', 'é%', '%C3', '%ED%A0%80', 'a+b', 'a b']
+  const keys = [hard, 'a%3Ab', '50%25', '%C3%A9', ...plain]
+  await create(opened, 'o', Object.fromEntries(keys.map((key, n) => [key, n])))
+  const read = async (paths: readonly string[]) => {
+    const refs = paths.map((path) => ref(`o:v0/key/${path}`))
+    return (await opened.post('/refs/read_batch', { refs })).json
+  }
+  const python = (key: string) =>
+    encodeURIComponent(key).replace(/[!'()*]/g, (sign) => escapes[sign] as string)
+  const escapes: Record<string, string> = { '!': '%21', "'": '%27', '(': '%28', ')': '%29', '*': '%2A' }
+  const lower = (key: string) => python(key).replace(/%[\dA-F]{2}/g, (code) => code.toLowerCase())
+  const vals = [...keys.keys()]
+  assert.deepEqual(await read(keys.map(encodeURIComponent)), { vals })
+  assert.deepEqual(await read(keys.map(python)), { vals })
+  assert.deepEqual(await read(keys.map(lower)), { vals })
+  // As they are, the keys that contain no escape of a character.
+  assert.deepEqual(await read(plain), { vals: plain.map((key) => keys.indexOf(key)) })
+})
+
 test('refs/read_batch: reads table rows, also through datasets and the objects that name them', async (t) => {
   const opened = await openApp(t)
   const rows = Array.from({ length: 300 }, (_, n) => ({ n }))

@@ -77,7 +77,7 @@ test('an answer has every member that clients read', async () => {
     truncation: 'disabled',
     usage: {
       input_tokens: inputTokens,
-      input_tokens_details: { cached_tokens: 3 },
+      input_tokens_details: { cached_tokens: 3, cache_write_tokens: 0 },
       output_tokens: 5,
       output_tokens_details: { reasoning_tokens: 0 },
       total_tokens: inputTokens + 5,

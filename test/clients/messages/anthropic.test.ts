@@ -34,6 +34,25 @@ for (const [version, { Anthropic, betaTool }] of Object.entries(versions)) {
     const clientOf = ({ baseURL, apiKey }: { baseURL: string; apiKey: string }) =>
       new Anthropic({ baseURL, apiKey, maxRetries: 0 })
 
+    test('models', async (t) => {
+      const client = clientOf(await startMessages(t))
+      const { data, has_more, first_id, last_id } = await client.models.list()
+      assert.deepEqual([has_more, first_id, last_id], [false, data[0]?.id, data.at(-1)?.id])
+      const names: string[] = []
+      for await (const model of client.models.list({ limit: 1 })) names.push(model.id)
+      assert.deepEqual(names, ['scripted', 'alias/of-it'])
+      for (const name of names) {
+        const model = await client.models.retrieve(name)
+        assert.deepEqual([model.id, model.type, model.display_name], [name, 'model', name])
+        assert.equal(new Date(model.created_at).toJSON(), model.created_at)
+        assert.ok((model.max_input_tokens ?? 0) > 0 && (model.max_tokens ?? 0) > 0)
+        assert.deepEqual(
+          model,
+          data.find(({ id }) => id === name),
+        )
+      }
+    })
+
     test('create', async (t) => {
       const server = await startMessages(t)
       const { data, request_id, response } = await clientOf(server)
