@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import {
+  aliasKept,
   answer,
   jsonObject,
   longList,
@@ -49,6 +50,7 @@ const fields = {
     .nullish()
     .meta({ description: 'The annotation queue in which the feedback was given.' }),
   svc_user_id: setByServer,
+  weave_ref: aliasKept(),
 }
 
 export const FeedbackGiven = withAliases(wireNames, z.object(fields))
