@@ -310,9 +310,9 @@ function isSame(a: unknown, b: unknown): boolean {
   return a.length === b.length && a.every((item, index) => isSame(item, b[index]))
 }
 
-/** An alias that reaches the rules, so that their refusals name the field as the client spelled it. */
-export function aliasKept() {
-  const schema = z.unknown().optional()
+/** Whether an alias was used, for the rules: their refusals name the field as the client spelled it. */
+export function isSpelled() {
+  const schema = z.preprocess((given) => given !== null, z.boolean()).optional()
   traits.add(schema, { isHidden: true })
   return schema
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import {
-  aliasKept,
   answer,
+  isSpelled,
   jsonObject,
   longList,
   plainText,
@@ -50,7 +50,7 @@ const fields = {
     .nullish()
     .meta({ description: 'The annotation queue in which the feedback was given.' }),
   svc_user_id: setByServer,
-  weave_ref: aliasKept(),
+  weave_ref: isSpelled(),
 }
 
 export const FeedbackGiven = withAliases(wireNames, z.object(fields))

@@ -19,7 +19,7 @@ export function checkTarget({ svc_ref, weave_ref }: FeedbackGiven, at: FieldName
   const [entity, project, ...tail] = svc_ref.slice(start[0].length).split('/')
   if (entity && project && tail.some((part) => part !== '')) return
   throw wrong(
-    at(weave_ref == null ? 'svc_ref' : 'weave_ref'),
+    at(weave_ref ? 'weave_ref' : 'svc_ref'),
     svc_ref,
     '<scheme>:///<entity>/<project>/<kind>/…, or a string that is not a reference',
   )
