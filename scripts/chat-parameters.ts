@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { showDefault } from '../src/domain/fields.ts'
+import { describeFields } from '../src/domain/fields.ts'
 import { ChatBody } from '../src/operations/chat/contract.ts'
 import { cell, generated } from './pages.ts'
 
@@ -51,7 +51,7 @@ export function fieldsOf(body: z.ZodObject): {
   const { properties = {}, required = [] } = z.toJSONSchema(body, {
     io: 'input',
     unrepresentable: 'any',
-    override: showDefault,
+    override: describeFields,
   }) as { properties?: Record<string, Schema>; required?: string[] }
   return { fields: Object.entries(properties).map(([name, schema]) => ({ name, schema })), required }
 }

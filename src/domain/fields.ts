@@ -22,6 +22,8 @@ export const traits = z.registry<{
   isBytes?: true
   /** Other names of its fields. */
   aliases?: Readonly<Record<string, string>>
+  /** Not in the OpenAPI document. */
+  isHidden?: true
 }>()
 
 /** Marks a schema whose value reaches the rules as the text that was sent. */
@@ -52,7 +54,7 @@ const smallest = -(2n ** 63n)
  */
 const roundedEnd = 9223372036854776000n
 
-const decimal = /^(-?\d{1,40})(?:\.(\d{1,40}))?(?:[eE]([+-]?\d{1,3}))?$/
+const decimal = /^([+-]?\d{1,40})(?:\.(\d{1,40}))?(?:[eE]([+-]?\d{1,3}))?$/
 
 /** The digits of a number that is whole in any notation: 5.0 and 1e3 are, 5.5 is not. */
 function wholeNumber(token: string): bigint | undefined {
@@ -68,8 +70,10 @@ function wholeNumber(token: string): bigint | undefined {
   return digits % divisor === 0n ? digits / divisor : undefined
 }
 
+/** A text may have white space around it, as for other numbers. */
 function int64Of({ text }: JsonText): bigint | undefined {
-  const number = wholeNumber(text.replace(/^"(.{1,90})"$/, '$1'))
+  const isText = text.startsWith('"') && text.length <= 100
+  const number = wholeNumber(isText ? (JSON.parse(text) as string).trim() : text)
   if (number === undefined || number > roundedEnd || number < -roundedEnd) return undefined
   if (number > largest) return largest
   return number < smallest ? smallest : number
@@ -267,8 +271,10 @@ export function withAliases<Shape extends z.ZodType>(aliases: Record<string, str
       // A schema that refuses unknown names does not know the alias.
       if (isStrict) delete given[alias]
       if (other == null) continue
-      if (given[name] == null) given[name] = other
-      else if (!isSame(other, given[name])) {
+      if (given[name] == null) {
+        given[name] = other
+        rememberSpelling(given, name, alias)
+      } else if (!isSame(other, given[name])) {
         const message = `expected the same value as ${name}, which is another name of this field, or none`
         context.issues.push({ code: 'custom', input: other, path: [alias], message })
       }
@@ -279,16 +285,54 @@ export function withAliases<Shape extends z.ZodType>(aliases: Record<string, str
   return aliased
 }
 
+const spellings = new WeakMap<object, Map<string, string>>()
+
+function rememberSpelling(holder: object, name: string, alias: string): void {
+  const known = spellings.get(holder)
+  if (known === undefined) spellings.set(holder, new Map([[name, alias]]))
+  else known.set(name, alias)
+}
+
+/** The path in the data that a client sent, with the names that it used. */
+export function spelledPath(root: unknown, path: readonly (string | number)[]): (string | number)[] {
+  let value = root
+  return path.map((key) => {
+    if (typeof value !== 'object' || value === null) return key
+    const spelled = spellings.get(value)?.get(String(key)) ?? key
+    value = (value as Record<string | number, unknown>)[key]
+    return spelled
+  })
+}
+
 /** Fields with two names contain a text, a number or a list of those: no object equals another here. */
 function isSame(a: unknown, b: unknown): boolean {
   if (!Array.isArray(a) || !Array.isArray(b)) return a === b
   return a.length === b.length && a.every((item, index) => isSame(item, b[index]))
 }
 
-/** For `z.toJSONSchema`, which drops the default of a field that has a transform. */
-export function showDefault({ zodSchema, jsonSchema }: { zodSchema: z.core.$ZodType; jsonSchema: object }) {
+/** Whether an alias was used, for the rules: their refusals name the field as the client spelled it. */
+export function isSpelled() {
+  const schema = z.preprocess((given) => given !== null, z.boolean()).optional()
+  traits.add(schema, { isHidden: true })
+  return schema
+}
+
+/**
+ * For `z.toJSONSchema`: adds the default of a field that has a transform, which it drops, and leaves out hidden fields.
+ */
+export function describeFields({
+  zodSchema,
+  jsonSchema,
+}: {
+  zodSchema: z.core.$ZodType
+  jsonSchema: { properties?: Record<string, unknown> }
+}) {
   const { default: absent } = z.globalRegistry.get(zodSchema) ?? {}
   if (absent !== undefined) Object.assign(jsonSchema, { default: absent })
+  if (!(zodSchema instanceof z.ZodObject)) return
+  for (const [name, member] of Object.entries(zodSchema.shape)) {
+    if (traits.get(member as z.core.$ZodType)?.isHidden) delete jsonSchema.properties?.[name]
+  }
 }
 
 /** A switch, with its value when it is absent or null. */

@@ -389,7 +389,7 @@ export const refusals = {
   invalid_request: {
     status: 422,
     message: 'The {part} does not fit the schema: {what}.',
-    help: 'A wrong type, a missing field, or a value out of range. `detail` lists the paths: up to 100, or the first one of a body with more than 2,000 values. Under /v1 the status is 400.',
+    help: 'A wrong type, a missing field, or a value out of range. `detail` lists the paths, with the names that the request used: up to 100, or the first one of a body with more than 2,000 values. Under /v1 the status is 400.',
   },
   invalid_value: {
     status: 400,

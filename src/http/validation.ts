@@ -1,6 +1,7 @@
 import type { FastifySchemaCompiler, preValidationHookHandler } from 'fastify'
 import { z } from 'zod'
 import { described } from '../domain/described.ts'
+import { spelledPath } from '../domain/fields.ts'
 import { digitsAt } from '../domain/json/digits.ts'
 import { JsonText } from '../domain/json/text.ts'
 import { Refusal, refuse, type SchemaIssue } from '../domain/refusals.ts'
@@ -124,7 +125,9 @@ function hasMoreValues(data: unknown, most: number): boolean {
 }
 
 function schemaRefusal(issues: readonly z.core.$ZodIssue[], part: string, data: unknown) {
-  const places = issues.filter((issue, index) => !isReportedDeeper(issue, issues.slice(index + 1)))
+  const places = withoutLengths(issues).filter(
+    (issue, index, all) => !isReportedDeeper(issue, all.slice(index + 1)),
+  )
   const detail = places.flatMap((issue) => placesOf(issue, [part], data)).slice(0, 100)
   const first = detail[0] as SchemaIssue
   const field = first.loc.slice(part === 'body' ? 1 : 0).join('.')
@@ -138,15 +141,38 @@ function isReportedDeeper(issue: z.core.$ZodIssue, others: readonly z.core.$ZodI
   return others.some(({ code, path }) => code === issue.code && path.join('.') === issue.path.join('.'))
 }
 
+/** zod also checks the length of a list that is given in place of a text: the wrong type is reported alone. */
+function withoutLengths(issues: readonly z.core.$ZodIssue[]): z.core.$ZodIssue[] {
+  const mistyped = new Set<string>()
+  return issues.filter((issue) => {
+    const path = JSON.stringify(issue.path.map(String))
+    const isNew = !mistyped.has(path)
+    if (issue.code === 'invalid_type') mistyped.add(path)
+    return isNew
+  })
+}
+
 function placesOf(issue: z.core.$ZodIssue, base: (string | number)[], data: unknown): SchemaIssue[] {
-  const loc = [...base, ...issue.path.map((key) => (typeof key === 'symbol' ? String(key) : key))]
+  const path = [...base, ...issue.path.map((key) => (typeof key === 'symbol' ? String(key) : key))]
+  const [part = '', ...steps] = path
+  const spelled = spelledPath(data, steps)
+  const loc = [part, ...spelled]
   if (issue.code === 'unrecognized_keys')
     return issue.keys.map((key) => ({ loc: [...loc, key], msg: 'unknown field', type: issue.code }))
   if (issue.code === 'invalid_union') {
     const meant = closestAlternative(issue.errors)
-    if (meant !== undefined) return meant.flatMap((inner) => placesOf(inner, loc, data))
+    if (meant !== undefined) return meant.flatMap((inner) => placesOf(inner, path, data))
   }
-  return [{ loc, msg: messageOf(issue, digitsAt(data, loc.slice(1))), type: issue.code }]
+  // The input of a rule about several members is all of them, and that of a rule about a key is the key.
+  const sent = typeof issue.input === 'object' ? valueAt(data, steps) : issue.input
+  return [{ loc, msg: messageOf(issue, sent, digitsAt(data, spelled)), type: issue.code }]
+}
+
+function valueAt(data: unknown, path: readonly (string | number)[]): unknown {
+  return path.reduce<unknown>(
+    (value, key) => (value as Record<string | number, unknown> | undefined)?.[key],
+    data,
+  )
 }
 
 /** Of several alternatives, the one that fits the deepest, if one does. */
@@ -167,14 +193,14 @@ function depthOf(issues: readonly z.core.$ZodIssue[]): number {
 }
 
 /** `digits`: a number as it was written. */
-function messageOf(issue: z.core.$ZodIssue, digits: string | undefined): string {
+function messageOf(issue: z.core.$ZodIssue, sent: unknown, digits: string | undefined): string {
   const message = issue.message
     .replace(/^Invalid input: /, '')
     .replace(/^(Too big|Too small|Invalid option): /, '')
     .replace(/^Invalid discriminator value\. Expected/, 'expected')
   if (digits !== undefined) return `${message.replace(/, received \S+$/, '')}, received ${digits}`
   if (isWrongScalar(issue)) return message.replace(/, received \S+$/, `, received ${described(issue.input)}`)
-  return message.includes('received') ? message : `${message}, received ${described(givenOf(issue))}`
+  return message.includes('received') ? message : `${message}, received ${described(sent)}`
 }
 
 /** If numbers and flags may also be given as text, the type says little about what was given. */
@@ -182,12 +208,6 @@ function isWrongScalar(issue: z.core.$ZodIssue): boolean {
   if (issue.code !== 'invalid_type' || !['number', 'int', 'boolean'].includes(issue.expected)) return false
   const { input } = issue
   return typeof input === 'number' ? Number.isFinite(input) : ['string', 'boolean'].includes(typeof input)
-}
-
-/** The input of a union is the whole object, even if the path names the member that decides. */
-function givenOf(issue: z.core.$ZodIssue): unknown {
-  if (issue.code !== 'invalid_union' || issue.discriminator === undefined) return issue.input
-  return (issue.input as Record<string, unknown>)[issue.discriminator]
 }
 
 /** Fields that the contract does not know are ignored, and named in the log at level debug. */

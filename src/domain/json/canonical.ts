@@ -62,7 +62,7 @@ function sortKeys(keys: string[]): string[] {
 /** An integer has only one JSON spelling, except for zero. */
 function canonicalNumber(token: string): string {
   if (token === '-0') return '0'
-  return isWhole(token) ? token : float(Number(token))
+  return isWhole(token) ? token : floatText(Number(token))
 }
 
 function isWhole(token: string): boolean {
@@ -86,7 +86,7 @@ function exactNumber(token: string): string {
 }
 
 /** Like Python's repr: an exponent of at least two digits from 1e16 up and below 1e-4. */
-function float(value: number): string {
+export function floatText(value: number): string {
   if (!Number.isFinite(value)) return value > 0 ? 'Infinity' : '-Infinity'
   if (value === 0) return Object.is(value, -0) ? '-0.0' : '0.0'
   const size = Math.abs(value)

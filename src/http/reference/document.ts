@@ -7,14 +7,14 @@ import Fastify, {
   type RouteOptions,
 } from 'fastify'
 import { createJsonSchemaTransform } from 'fastify-type-provider-zod'
-import { showDefault } from '../../domain/fields.ts'
+import { describeFields } from '../../domain/fields.ts'
 
 const about = `One process that serves a local model through the OpenAI API and keeps a record of its calls.
 Every route accepts HTTP Basic (user name \`api\`, a key as the password), Bearer (a key), or the header \`x-api-key\` (or \`api-key\`).
 docs/errors.md lists all error codes.`
 
 const transform = createJsonSchemaTransform({
-  zodToJsonConfig: { unrepresentable: 'any', override: showDefault },
+  zodToJsonConfig: { unrepresentable: 'any', override: describeFields },
 })
 
 const refusals: Record<string, string> = {

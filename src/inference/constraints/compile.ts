@@ -146,22 +146,15 @@ function calledTools({ tools, choice }: NonNullable<TurnConstraint['calls']>): r
   return typeof choice === 'string' ? tools : tools.filter(({ name }) => name === choice.name)
 }
 
-/** Adds the name of the tool to errors in its schema. */
+/** Adds to errors in the schema of a tool where the request has it. */
 function inTool<T>(tool: OfferedTool, compile: () => T): T {
   try {
     return compile()
   } catch (error) {
     const outcome = refusalOf(error)
     if (!('code' in outcome)) throw error
-    const { path } = outcome.values
-    throw new ToolError(tool.name, {
-      code: outcome.code,
-      values: {
-        ...outcome.values,
-        ...(path !== undefined && { path: `${tool.name}${path}` }),
-        ...(tool.field !== undefined && { field: tool.field }),
-      },
-    })
+    const { name, field } = tool
+    throw new ToolError(name, { code: outcome.code, values: { ...outcome.values, ...(field && { field }) } })
   }
 }
 

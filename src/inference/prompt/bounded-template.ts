@@ -1,6 +1,7 @@
 import { BudgetExceededError } from '../../threads/bounded-worker.ts'
 import { Environment, type Node, type Value } from './jinja.ts'
 import { PythonInterpreter } from './jinja-python.ts'
+import { callable, heldOf, isObject, object } from './jinja-values.ts'
 
 export interface Bounds {
   /** Processor time for one rendering. */
@@ -99,12 +100,17 @@ const builtIn = {
   },
 }
 
+/** Called with a mapping, with members by name, or with both. */
+const dict = callable((given) => object(new Map(given.filter(isObject).flatMap(({ value }) => [...value]))))
+
 /** Throws BudgetExceededError, or the error that the template raises. */
 export function renderBounded(program: Node, variables: Record<string, unknown>, bounds: Bounds): string {
   const environment = new Environment()
-  for (const [name, value] of Object.entries({ ...builtIn, ...variables })) {
-    // The library sets this name itself, and throws when a name is set twice.
-    if (name !== 'namespace') environment.set(name, value)
+  for (const [name, value] of Object.entries(builtIn)) environment.set(name, value)
+  environment.setVariable('dict', dict)
+  for (const [name, value] of Object.entries(variables)) {
+    // A name of the library.
+    if (name !== 'namespace') environment.setVariable(name, heldOf(value))
   }
   return String(new BoundedInterpreter(environment, bounds).run(program)?.value)
 }

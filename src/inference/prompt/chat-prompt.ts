@@ -7,6 +7,7 @@ import { thinkingAsked } from '../reasoning/switches.ts'
 import { conversationOf, type GivenMessage } from './conversation.ts'
 import { adaptConversation } from './history.ts'
 import type { Prompts } from './prompts.ts'
+import { withoutCalls } from './rendering.ts'
 
 /** A conversation in a request. */
 export interface Conversation {
@@ -82,7 +83,13 @@ export async function renderConversation(
   const variables = variablesOf(conversation, served, format, takesTools ? tools : [])
   const mark = freeMark([variables, ...messages.flatMap(({ content }) => content)])
   const hiding = { mark, names: served.controlTokens }
-  const question = { template, messages, variables, open: conversation.continueFinal, hiding }
+  const question = {
+    template,
+    ...withoutCalls(messages),
+    variables,
+    open: conversation.continueFinal,
+    hiding,
+  }
   const text = await prompts.render(tenant, question, signal, conversation.template ? 'request' : 'model')
   return text.includes(mark) ? { text, mark } : { text }
 }

@@ -1,3 +1,4 @@
+import { JsonNumber, parseLossless } from '../../domain/json/lossless.ts'
 import { refuse } from '../../domain/refusals.ts'
 
 /** A message of a request, as validated by the contract. */
@@ -121,11 +122,12 @@ function argumentsOf(text: string | null | undefined, path: string): object {
   if (text == null || text.trim() === '') return {}
   let value: unknown
   try {
-    value = JSON.parse(text)
+    value = parseLossless(text)
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error
   }
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value
+  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
+  if (isObject && !(value instanceof JsonNumber)) return value as object
   throw refuse('invalid_value', {
     field: path,
     given: 'not an object',

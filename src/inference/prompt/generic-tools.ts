@@ -1,3 +1,4 @@
+import { JsonNumber } from '../../domain/json/lossless.ts'
 import { type CallFormat, hermes, type Literal } from '../tools/call-format.ts'
 import type { Message } from './conversation.ts'
 
@@ -115,7 +116,7 @@ function pythonOf(value: unknown): string {
   if (value === null || value === undefined) return 'None'
   if (typeof value === 'boolean') return value ? 'True' : 'False'
   if (Array.isArray(value)) return `[${value.map(pythonOf).join(', ')}]`
-  if (typeof value !== 'object') return JSON.stringify(value)
+  if (typeof value !== 'object' || value instanceof JsonNumber) return JSON.stringify(value)
   return `{${Object.entries(value)
     .map(([key, one]) => `${JSON.stringify(key)}: ${pythonOf(one)}`)
     .join(', ')}}`

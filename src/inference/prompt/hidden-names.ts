@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache'
+import { JsonNumber } from '../../domain/json/lossless.ts'
 import { namesPattern } from '../control-tokens.ts'
 import type { Message } from './conversation.ts'
 
@@ -86,7 +87,7 @@ export function hiddenMessage(message: Message, hiding: Hiding): Message {
 export function hiddenValue(value: unknown, hiding: Hiding): unknown {
   if (typeof value === 'string') return hiddenText(value, hiding)
   if (Array.isArray(value)) return value.map((one) => hiddenValue(one, hiding))
-  if (typeof value !== 'object' || value === null) return value
+  if (typeof value !== 'object' || value === null || value instanceof JsonNumber) return value
   return Object.fromEntries(
     Object.entries(value).map(([name, one]) => [hiddenText(name, hiding), hiddenValue(one, hiding)]),
   )

@@ -1,11 +1,15 @@
+import { specified } from './jinja-printf.ts'
+import { represented, shown } from './jinja-printing.ts'
 import {
   boolean,
   callable,
   type Held,
+  isEqual,
   isList,
   isNumber,
   isObject,
   isText,
+  keyValue,
   type ListValue,
   list,
   missing,
@@ -13,9 +17,9 @@ import {
   number,
   type ObjectValue,
   object,
-  shown,
   type TextValue,
   text,
+  tuple,
 } from './jinja-values.ts'
 
 /** Methods of Python's values that templates call and the library lacks, or supports only without arguments. */
@@ -38,19 +42,47 @@ export function stripped(self: TextValue, [given]: Held[], sides: { start: boole
   return text(value.slice(start, end))
 }
 
-/** `{}`, `{0}` and `{name}`, without format specifications after a colon. */
+/** `{}`, `{0}` and `{name}`, with `!r` and what may stand after a colon. */
 function formatted(self: TextValue, given: Held[]): Held {
   const named =
     given.at(-1)?.type === 'KeywordArgumentsValue' ? (given.at(-1) as ObjectValue).value : new Map()
   let next = 0
   return text(
-    self.value.replace(/\{\{|\}\}|\{(\w*)\}/g, (whole, name?: string) => {
-      if (name === undefined) return whole.charAt(0)
-      const value = name === '' ? given[next++] : /^\d+$/.test(name) ? given[Number(name)] : named.get(name)
-      if (value === undefined) throw new Error(`format() has no value for ${whole}`)
-      return shown(value)
-    }),
+    self.value.replace(
+      /\{\{|\}\}|\{(\w*)(![rsa])?(?::([^{}]*))?\}/g,
+      (whole, name?: string, conversion?: string, form = '') => {
+        if (name === undefined) return whole.charAt(0)
+        const value = name === '' ? given[next++] : /^\d+$/.test(name) ? given[Number(name)] : named.get(name)
+        if (value === undefined) throw new Error(`format() has no value for ${whole}`)
+        const written =
+          conversion === undefined ? value : text(conversion === '!s' ? shown(value) : represented(value))
+        return form === '' ? shown(written) : specified(written, form)
+      },
+    ),
   )
+}
+
+/** Around a separator: `first` counts from the start, or from the end. */
+function parted(self: TextValue, separator: string, isFromEnd: boolean): Held {
+  const at = isFromEnd ? self.value.lastIndexOf(separator) : self.value.indexOf(separator)
+  if (at === -1) return tuple((isFromEnd ? ['', '', self.value] : [self.value, '', '']).map(text))
+  return tuple([self.value.slice(0, at), separator, self.value.slice(at + separator.length)].map(text))
+}
+
+/** The last ones are split first. */
+function splitFromEnd(self: TextValue, [given, most]: Held[]): Held {
+  const separator = given && isText(given) ? given.value : undefined
+  const parts = separator === undefined ? self.value.trim().split(/\s+/) : self.value.split(separator)
+  const count = most && isNumber(most) && most.value >= 0 ? most.value : parts.length
+  const rest = parts.splice(0, Math.max(1, parts.length - count))
+  return list([rest.join(separator ?? ' '), ...parts].map(text))
+}
+
+const filled = (self: TextValue, [width, filler]: Held[], before: (missing: number) => number): Held => {
+  const missing = Math.max(0, Number(width?.value ?? 0) - [...self.value].length)
+  const left = before(missing)
+  const character = filler === undefined ? ' ' : shown(filler)
+  return text(character.repeat(left) + self.value + character.repeat(missing - left))
 }
 
 const textOf = (value: Held | undefined) => (value === undefined ? '' : shown(value))
@@ -64,7 +96,22 @@ const ofTexts: Methods<TextValue> = {
   find: (self, [given]) => number(self.value.indexOf(textOf(given))),
   rfind: (self, [given]) => number(self.value.lastIndexOf(textOf(given))),
   count: (self, [given]) => number(self.value.split(textOf(given)).length - 1),
+  index: (self, [given]) => number(self.value.indexOf(textOf(given))),
   isdigit: (self) => boolean(/^\d+$/.test(self.value)),
+  isnumeric: (self) => boolean(/^\p{N}+$/u.test(self.value)),
+  isalpha: (self) => boolean(/^\p{L}+$/u.test(self.value)),
+  isalnum: (self) => boolean(/^[\p{L}\p{N}]+$/u.test(self.value)),
+  isspace: (self) => boolean(/^\s+$/u.test(self.value)),
+  islower: (self) => boolean(/\p{Cased}/u.test(self.value) && self.value === self.value.toLowerCase()),
+  isupper: (self) => boolean(/\p{Cased}/u.test(self.value) && self.value === self.value.toUpperCase()),
+  capitalize: (self) => text(self.value.charAt(0).toUpperCase() + self.value.slice(1).toLowerCase()),
+  partition: (self, [given]) => parted(self, textOf(given), false),
+  rpartition: (self, [given]) => parted(self, textOf(given), true),
+  rsplit: splitFromEnd,
+  ljust: (self, given) => filled(self, given, () => 0),
+  rjust: (self, given) => filled(self, given, (missing) => missing),
+  center: (self, given) => filled(self, given, (missing) => Math.floor(missing / 2)),
+  zfill: (self, [width]) => filled(self, [width ?? none, text('0')], (missing) => missing),
   removeprefix(self, [given]) {
     const prefix = textOf(given)
     return text(self.value.startsWith(prefix) ? self.value.slice(prefix.length) : self.value)
@@ -94,8 +141,8 @@ const ofLists: Methods<ListValue> = {
     if (taken === undefined) throw new Error('pop() of a list without such an entry')
     return taken
   },
-  index: (self, [given]) => number(self.value.findIndex(({ value }) => value === given?.value)),
-  count: (self, [given]) => number(self.value.filter(({ value }) => value === given?.value).length),
+  index: (self, [given = none]) => number(self.value.findIndex((entry) => isEqual(entry, given))),
+  count: (self, [given = none]) => number(self.value.filter((entry) => isEqual(entry, given)).length),
 }
 
 const ofObjects: Methods<ObjectValue> = {
@@ -115,6 +162,9 @@ const ofObjects: Methods<ObjectValue> = {
     return self.value.get(key?.value) ?? missing
   },
   copy: (self) => object(new Map(self.value)),
+  items: (self) => list([...self.value].map(([key, member]) => tuple([keyValue(key), member]))),
+  keys: (self) => list([...self.value.keys()].map(keyValue)),
+  values: (self) => list([...self.value.values()]),
 }
 
 /**

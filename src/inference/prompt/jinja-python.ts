@@ -1,6 +1,12 @@
 import { type Environment, Interpreter, type Node, type Value } from './jinja.ts'
-import { filters, operandOf } from './jinja-filters.ts'
+import type { Given } from './jinja-filter.ts'
+import { filters } from './jinja-filters.ts'
 import { methodOf } from './jinja-methods.ts'
+import { operandOf } from './jinja-operands.ts'
+import { combined } from './jinja-operators.ts'
+import { shown } from './jinja-printing.ts'
+import { testOfFilter } from './jinja-syntax.ts'
+import { testOf } from './jinja-tests.ts'
 import {
   boolean,
   entriesOf,
@@ -13,8 +19,8 @@ import {
   list,
   missing,
   object,
-  shown,
   text,
+  tuple,
 } from './jinja-values.ts'
 
 /** A node that has been evaluated. */
@@ -24,8 +30,9 @@ interface HeldNode extends Node {
 }
 
 const held = (value: Held): HeldNode => ({ type: 'Held', held: value })
-const isNode = (value: unknown): value is Node =>
-  typeof value === 'object' && value !== null && 'type' in value
+
+/** Nodes that write nothing: their value is none, which an expression writes as a word. */
+const silent = new Set(['Set', 'Macro', 'Comment'])
 
 /**
  * The library's interpreter, closer to Jinja2 and Python where chat templates need it: undefined values, methods,
@@ -38,8 +45,7 @@ export class PythonInterpreter extends Interpreter {
       case 'Held':
         return node.held as Held
       case 'TupleLiteral':
-        // The library's tuples can be neither unpacked nor tested.
-        return super.evaluate({ ...node, type: 'ArrayLiteral' }, environment)
+        return tuple((node.value as Node[]).map((entry) => this.#value(entry, environment)))
       case 'ObjectLiteral':
         return this.#object(node, environment)
       case 'For':
@@ -55,6 +61,15 @@ export class PythonInterpreter extends Interpreter {
       default:
         return super.evaluate(node, environment)
     }
+  }
+
+  override evaluateBlock(nodes: Node[], environment: Environment): Value {
+    let written = ''
+    for (const node of nodes) {
+      const value = this.#value(node, environment)
+      if (!silent.has(node.type)) written += shown(value)
+    }
+    return text(written)
   }
 
   #value(node: unknown, environment: Environment): Held {
@@ -110,13 +125,41 @@ export class PythonInterpreter extends Interpreter {
   #filtered(node: Node, environment: Environment): Value {
     const filter = node.filter as Node
     const name = String(filter.type === 'CallExpression' ? (filter.callee as Node).value : filter.value)
-    const operand = operandOf(this.#value(node.operand, environment), name)
-    const own = Object.hasOwn(filters, name) ? filters[name] : undefined
-    if (own !== undefined) {
-      const result = own(operand, this.#given(filter, environment))
+    const value = this.#value(node.operand, environment)
+    const tested = testOfFilter(name)
+    if (tested !== undefined) {
+      const [other = missing] = this.#given(filter, environment).positional
+      return boolean(testOf(tested.test)(value, other) !== tested.isNegated)
+    }
+    const operand = operandOf(value, name)
+    if (Object.hasOwn(filters, name)) {
+      const result = this.#applied(name, operand, this.#given(filter, environment), environment)
       if (result !== undefined) return result
     }
     return super.evaluate({ ...node, operand: held(operand) }, environment)
+  }
+
+  /** Undefined if the library's own filter is to be used. */
+  #applied(name: string, operand: Held, given: Given, environment: Environment): Held | undefined {
+    const own = Object.hasOwn(filters, name) ? filters[name] : undefined
+    return own?.(operand, given, (other, value, givenToOther) => {
+      const result = this.#applied(other, operandOf(value, other), givenToOther, environment)
+      return result ?? this.#ofLibrary(other, value, givenToOther, environment)
+    })
+  }
+
+  #ofLibrary(name: string, value: Held, { positional, named }: Given, environment: Environment): Held {
+    const callee = { type: 'Identifier', value: name }
+    const args = [
+      ...positional.map(held),
+      ...Array.from(named, ([key, given]) => ({
+        type: 'KeywordArgumentExpression',
+        key: { type: 'Identifier', value: key },
+        value: held(given),
+      })),
+    ]
+    const filter = args.length === 0 ? callee : { type: 'CallExpression', callee, args }
+    return super.evaluate({ type: 'FilterExpression', operand: held(value), filter }, environment) ?? missing
   }
 
   #given(filter: Node, environment: Environment) {
@@ -131,27 +174,18 @@ export class PythonInterpreter extends Interpreter {
   }
 
   #combined(node: Node, environment: Environment): Value {
-    const operator = (node.operator as Node).value
-    if (operator !== '+' && operator !== '~' && operator !== 'in' && operator !== 'not in') {
-      return super.evaluate(node, environment)
-    }
+    const operator = String((node.operator as Node).value)
+    if (operator === 'and' || operator === 'or') return super.evaluate(node, environment)
     const left = this.#value(node.left, environment)
     const right = this.#value(node.right, environment)
-    if (operator === '~') return text(shown(left) + shown(right))
-    if (operator === '+') {
-      if (isText(left) && isText(right)) return text(left.value + right.value)
-      if (isMissing(left) && isText(right)) return right
-      if (isMissing(right) && isText(left)) return left
-      if (isText(left) && isObject(right)) return text(left.value + shown(right))
-    } else if (isNone(right)) return boolean(operator === 'not in')
-    return super.evaluate({ ...node, left: held(left), right: held(right) }, environment)
+    return (
+      combined(operator, left, right) ??
+      super.evaluate({ ...node, left: held(left), right: held(right) }, environment)
+    )
   }
 
   #tested(node: Node, environment: Environment): Value {
-    const test = isNode(node.test) ? node.test.value : undefined
-    if (test !== 'iterable') return super.evaluate(node, environment)
-    const operand = this.#value(node.operand, environment)
-    if (!isObject(operand)) return super.evaluate({ ...node, operand: held(operand) }, environment)
-    return boolean(node.negate !== true)
+    const test = testOf(String((node.test as Node).value))
+    return boolean(test(this.#value(node.operand, environment), missing) !== (node.negate === true))
   }
 }

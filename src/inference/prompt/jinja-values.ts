@@ -1,3 +1,4 @@
+import { JsonNumber, parseLossless } from '../../domain/json/lossless.ts'
 import { Environment, type Value } from './jinja.ts'
 
 /**
@@ -5,7 +6,12 @@ import { Environment, type Value } from './jinja.ts'
  * made.
  */
 
-export type Held = NonNullable<Value>
+export type Held = NonNullable<Value> & {
+  /** Of an integer that a double cannot hold. */
+  digits?: string
+  /** The library's own tuples can be neither unpacked nor tested, so tuples are lists with this. */
+  isTuple?: true
+}
 
 const made = new Environment()
 const classOf = (name: string, example: unknown) =>
@@ -34,8 +40,29 @@ export const callable = (call: (given: Held[]) => Held) => new classes.callable(
 export const none = new classes.none(null)
 export const missing = new classes.undefined(undefined)
 
-/** What JSON.parse returns, as a value of the interpreter. */
-export const converted = (value: unknown): Held => new Environment().set('value', value)
+export const float = (value: number) => new classes.float(value)
+export const tuple = (value: Held[]): Held => Object.assign(list(value), { isTuple: true as const })
+
+/** A JSON text as a value of the interpreter: 1.0 is a float, and integers keep all their digits. */
+export const converted = (json: string): Held => heldOf(parseLossless(json))
+
+/** What `parseLossless` returns, as a value of the interpreter. */
+export function heldOf(value: unknown): Held {
+  if (value instanceof JsonNumber) return ofToken(value.token)
+  if (Array.isArray(value)) return list(value.map(heldOf))
+  if (typeof value === 'string') return text(value)
+  if (typeof value === 'number') return number(value)
+  if (typeof value === 'boolean') return boolean(value)
+  if (value === null) return none
+  if (value === undefined) return missing
+  return object(new Map(Object.entries(value).map(([name, member]) => [name, heldOf(member)])))
+}
+
+function ofToken(token: string): Held {
+  if (!/^-?\d+$/.test(token)) return float(Number(token))
+  const held = number(Number(token))
+  return token === '-0' ? number(0) : Object.assign(held, { digits: token })
+}
 
 export type TextValue = Held & { value: string }
 export type ListValue = Held & { value: Held[] }
@@ -48,10 +75,14 @@ export const isObject = (value: Held): value is ObjectValue =>
   value.type === 'ObjectValue' || value.type === 'KeywordArgumentsValue'
 export const isMissing = (value: Held) => value.type === 'UndefinedValue'
 export const isNone = (value: Held) => value.type === 'NullValue'
+export const isFlag = (value: Held) => value.type === 'BooleanValue'
+export const isFloat = (value: Held) => value.type === 'FloatValue'
+/** A flag is a number, too. */
+export const isNumeric = (value: Held) => isNumber(value) || isFlag(value)
 export const isNumber = (value: Held): value is Held & { value: number } => typeof value.value === 'number'
 
 /** Keys of a mapping in the source of a template may be numbers. */
-export const keyValue = (key: unknown): Held => (typeof key === 'number' ? number(key) : text(String(key)))
+export const keyValue = (key: unknown): Held => (typeof key === 'string' ? text(key) : heldOf(key))
 
 /**
  * The entries over which a loop iterates; undefined for values that cannot be iterated. None and undefined have no
@@ -65,18 +96,32 @@ export function entriesOf(value: Held): Held[] | undefined {
   return undefined
 }
 
-/**
- * A value as text. Lists and mappings are JSON, as the library writes lists, and so are
- * `true`, `false` and `null`.
- */
-export function shown(value: Held): string {
-  if (isMissing(value)) return ''
-  if (isNone(value)) return 'null'
-  if (isList(value)) return `[${value.value.map(written).join(', ')}]`
-  if (isObject(value)) {
-    return `{${[...value.value].map(([key, member]) => `${written(text(String(key)))}: ${written(member)}`).join(', ')}}`
+/** As in Python, numbers and flags are equal by value, and lists and mappings by what they contain. */
+export function isEqual(a: Held, b: Held): boolean {
+  if (isList(a) && isList(b)) {
+    const others = b.value
+    return (
+      a.value.length === others.length && a.value.every((entry, at) => isEqual(entry, others[at] as Held))
+    )
   }
-  return String(value)
+  if (isObject(a) && isObject(b)) {
+    const others = b.value
+    if (a.value.size !== others.size) return false
+    return [...a.value].every(([key, member]) => {
+      const other = others.get(key)
+      return other !== undefined && isEqual(member, other)
+    })
+  }
+  if (isNumeric(a) && isNumeric(b)) {
+    return a.digits !== undefined && b.digits !== undefined
+      ? a.digits === b.digits
+      : Number(a.value) === Number(b.value)
+  }
+  // The library gives none another value than JSON does.
+  return a.type === b.type && (isNone(a) || a.value === b.value)
 }
 
-const written = (value: Held) => (isText(value) ? JSON.stringify(value.value) : shown(value))
+export function isTrue(value: Held): boolean {
+  if (isList(value)) return value.value.length > 0
+  return isObject(value) ? value.value.size > 0 : Boolean(value.value)
+}

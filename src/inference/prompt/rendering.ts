@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { parseLossless } from '../../domain/json/lossless.ts'
 import { BudgetExceededError } from '../../threads/bounded-worker.ts'
 import { createTenantCache } from '../../threads/tenant-cache.ts'
 import type { AnswerFormat } from '../answer-format.ts'
@@ -7,11 +8,14 @@ import { type Bounds, renderBounded, strftime } from './bounded-template.ts'
 import { type ContentForm, contentFormOf } from './content-form.ts'
 import type { Message } from './conversation.ts'
 import { type Hiding, hiddenMessage, hiddenValue } from './hidden-names.ts'
-import { type Node, Template } from './jinja.ts'
+import type { Node } from './jinja.ts'
+import { parsedTemplate } from './jinja-syntax.ts'
 
 export interface RenderQuestion {
   template: string
   messages: Message[]
+  /** The calls of each message as JSON, if any has calls: between processes numbers would lose their digits. */
+  calls?: string
   /** All other variables of the template, as JSON. */
   variables: string
   /** Leaves the last message open, so that the model continues it. */
@@ -54,9 +58,10 @@ export function createRendering(bounds: Bounds) {
     return renderBounded(program, variables, bounds)
   }
 
-  function render({ template, messages, variables, open, hiding }: RenderQuestion): Rendering {
+  function render({ template, messages: bare, calls, variables, open, hiding }: RenderQuestion): Rendering {
+    const messages = calls === undefined ? bare : withCalls(bare, calls)
     const mark = open ? `[open-${randomBytes(12).toString('hex')}]` : ''
-    const given = JSON.parse(variables) as Record<string, unknown>
+    const given = parseLossless(variables) as Record<string, unknown>
     const text =
       hiding === undefined
         ? rendered(template, messages, given, mark)
@@ -94,6 +99,21 @@ export function createRendering(bounds: Bounds) {
   }
 }
 
+/** Takes the calls out of the messages, as JSON with the digits of their numbers. */
+export function withoutCalls(messages: readonly Message[]): Pick<RenderQuestion, 'messages' | 'calls'> {
+  if (!messages.some(({ tool_calls }) => tool_calls)) return { messages: [...messages] }
+  const calls = JSON.stringify(messages.map(({ tool_calls }) => tool_calls ?? null))
+  return { messages: messages.map(({ tool_calls: _, ...rest }) => rest), calls }
+}
+
+function withCalls(messages: readonly Message[], calls: string): Message[] {
+  const all = parseLossless(calls) as (NonNullable<Message['tool_calls']> | null)[]
+  return messages.map((message, at) => {
+    const own = all[at]
+    return own == null ? message : { ...message, tool_calls: own }
+  })
+}
+
 function answered<Answer>(work: () => Answer): Answer | Unrendered {
   try {
     return work()
@@ -121,7 +141,7 @@ function compile(text: string) {
 /** For a truncated template the library throws a TypeError about its own variables. */
 function parsed(text: string): Node {
   try {
-    return new Template(text).parsed
+    return parsedTemplate(text)
   } catch (error) {
     if (error instanceof TypeError) throw new Error('it ends where more is expected', { cause: error })
     throw error

@@ -56,6 +56,8 @@ export interface TaggedArguments {
   values: Record<ValueType, TaggedValue>
   /** The quote around texts in values that are written `quoted`. */
   quote?: string
+  /** Set if a flag or none as a whole value is `True`, `False` or `None`; inside objects and lists they are JSON. */
+  words?: 'python'
 }
 
 export type ValueType = 'string' | 'number' | 'boolean' | 'null' | 'object' | 'array'

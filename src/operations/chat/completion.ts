@@ -57,6 +57,7 @@ export async function beginChat(
   const names = {
     prompt: 'messages',
     maxTokens: body.max_completion_tokens == null ? 'max_tokens' : 'max_completion_tokens',
+    ...(body.chat_template && { template: 'chat_template' }),
   }
   const hidesThoughts = body.include_reasoning === false
   const generation = await generate(parts, found, request, asking, names, { hidesThoughts })

@@ -73,7 +73,7 @@ export const ResultsBody = z
     if (body.evaluation_call_ids?.length || body.evaluation_run_ids?.length) return
     context.addIssue({
       code: 'custom',
-      path: ['evaluation_call_ids'],
+      path: [body.evaluation_run_ids ? 'evaluation_run_ids' : 'evaluation_call_ids'],
       message: 'expected at least one id in evaluation_call_ids or evaluation_run_ids',
     })
   })

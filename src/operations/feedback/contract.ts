@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import {
   answer,
+  isSpelled,
   jsonObject,
   longList,
   plainText,
@@ -49,6 +50,7 @@ const fields = {
     .nullish()
     .meta({ description: 'The annotation queue in which the feedback was given.' }),
   svc_user_id: setByServer,
+  weave_ref: isSpelled(),
 }
 
 export const FeedbackGiven = withAliases(wireNames, z.object(fields))

@@ -13,13 +13,13 @@ const opForm = '<scheme>:///<entity>/<project>/op/<name>:<digest>'
 const callForm = '<scheme>:///<entity>/<project>/call/<id>'
 
 /** Feedback may be about anything, but what looks like a reference must be a complete one. */
-export function checkTarget({ svc_ref }: FeedbackGiven, at: FieldName): void {
+export function checkTarget({ svc_ref, weave_ref }: FeedbackGiven, at: FieldName): void {
   const start = /^[a-z][a-z0-9+.-]*:\/\/\//.exec(svc_ref)
   if (start === null) return
   const [entity, project, ...tail] = svc_ref.slice(start[0].length).split('/')
   if (entity && project && tail.some((part) => part !== '')) return
   throw wrong(
-    at('svc_ref'),
+    at(weave_ref ? 'weave_ref' : 'svc_ref'),
     svc_ref,
     '<scheme>:///<entity>/<project>/<kind>/…, or a string that is not a reference',
   )

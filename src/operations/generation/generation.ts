@@ -54,6 +54,8 @@ export interface Generation {
 export interface FieldNames {
   prompt: string
   maxTokens: string
+  /** The template, if the request has one: it then decides whether the prompt has any text. */
+  template?: string
 }
 
 /** Refuses everything that can be wrong before the first byte of an answer. */
@@ -104,7 +106,7 @@ async function naming(answering: Promise<AnswerOfModel>, names: FieldNames): Pro
   } catch (error) {
     // A refusal of a remote server keeps its own words.
     if (!(error instanceof Refusal) || error.isTold) throw error
-    if (error.code === 'prompt_empty') throw refuse(error.code, { field: names.prompt })
+    if (error.code === 'prompt_empty') throw refuse(error.code, { field: names.template ?? names.prompt })
     if (error.code !== 'context_length_exceeded') throw error
     const { limit, answer } = error.values
     const isAnswer = typeof answer === 'number' && answer >= Number(limit)

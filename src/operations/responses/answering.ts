@@ -87,7 +87,11 @@ export async function beginResponse(
         promptLogprobs: undefined,
       },
     )
-    const names = { prompt: 'input', maxTokens: 'max_output_tokens' }
+    const names = {
+      prompt: 'input',
+      maxTokens: 'max_output_tokens',
+      ...(body.chat_template && { template: 'chat_template' }),
+    }
     return generate(parts, found, request, asking, names, {
       hidesThoughts: body.include_reasoning === false,
       // Each log-probability goes to the item of its token.

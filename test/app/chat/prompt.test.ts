@@ -66,7 +66,7 @@ const prompts: [why: string, fields: Record<string, unknown>, prompt: string][] 
   [
     'a field overrides a variable',
     { chat_template: show('add_generation_prompt'), chat_template_kwargs: { add_generation_prompt: 5 } },
-    'true',
+    'True',
   ],
   [
     'a variable applies when the field is null',
@@ -96,7 +96,7 @@ const prompts: [why: string, fields: Record<string, unknown>, prompt: string][] 
     { chat_template: show('documents[1].text'), documents: [{ text: 'a' }, { text: 'b', title: 'B' }] },
     'b',
   ],
-  ['no documents', { chat_template: show('documents is none') }, 'true'],
+  ['no documents', { chat_template: show('documents is none') }, 'True'],
   [
     'tools',
     { chat_template: `${show('tools | tojson')}${callsShown}`, tools: [tool] },
@@ -110,7 +110,7 @@ const prompts: [why: string, fields: Record<string, unknown>, prompt: string][] 
     },
     'find function Hi',
   ],
-  ['no tools', { chat_template: show('tools is none'), tools: [] }, 'true'],
+  ['no tools', { chat_template: show('tools is none'), tools: [] }, 'True'],
   [
     'a call',
     {

@@ -422,7 +422,10 @@ test('an empty prompt is refused, and the field that it comes from is named', as
   backend.generate = () => Promise.reject(refuse('prompt_empty', { field: 'prompt' }))
   const { post } = await openApp(t, { backend })
   for (const [url, body, param] of [
-    [chatUrl, asking({ chat_template: '{# nothing #}' }), 'messages'],
+    [chatUrl, asking(), 'messages'],
+    [chatUrl, asking({ chat_template: '{# nothing #}' }), 'chat_template'],
+    ['/v1/responses', { input: '' }, 'input'],
+    ['/v1/responses', { input: '', chat_template: '{{ undefined }}' }, 'chat_template'],
     ['/v1/completions', { prompt: '' }, 'prompt'],
   ] as const) {
     const message = new RegExp(`^${param}: the prompt has no tokens; accepted: at least one\\.$`)

@@ -22,7 +22,7 @@ test('feedback/create: refuses invalid requests, checking in a fixed order', asy
     ],
     [
       { wb_user_id: 'alice' },
-      'svc_user_id',
+      'wb_user_id',
       'is set by the server from the credentials; leave it out or send null, received "alice"',
       'invalid_type',
     ],

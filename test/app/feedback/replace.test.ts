@@ -20,7 +20,7 @@ test('feedback/replace: refuses invalid requests, checking in a fixed order, and
       'invalid_request',
       'The body does not fit the schema: feedback_id: expected string, received null.',
     ],
-    [{ wb_user_id: 'x' }, 422, 'invalid_request', 'The body does not fit the schema: svc_user_id: is set by'],
+    [{ wb_user_id: 'x' }, 422, 'invalid_request', 'The body does not fit the schema: wb_user_id: is set by'],
     [{ project_id: 'globex/qa', queue_id: 'x' }, 403, 'entity_forbidden', 'Your key has no access to'],
     [{ queue_id: 'x', id: 'taken' }, 400, 'invalid_value', 'queue_id: "x"; '],
     [

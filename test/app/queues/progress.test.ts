@@ -37,8 +37,8 @@ test('progress: refuses invalid requests, checking in a fixed order', async (t) 
     ],
     [
       { ...valid, wb_user_id: 'bob' },
-      'svc_user_id: is set by the server from the credentials; leave it out or send null, received "bob"',
-      { loc: ['body', 'svc_user_id'], type: 'invalid_type' },
+      'wb_user_id: is set by the server from the credentials; leave it out or send null, received "bob"',
+      { loc: ['body', 'wb_user_id'], type: 'invalid_type' },
     ],
     [
       { ...valid, annotator_user_id: 'bob' },

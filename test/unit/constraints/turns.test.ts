@@ -244,6 +244,46 @@ describe('calls that begin like other texts', () => {
   })
 })
 
+describe('flags and none', () => {
+  const flagged = tool('f', {
+    type: 'object',
+    properties: { on: { type: 'boolean' }, no: { enum: [false] }, any: { type: ['string', 'boolean'] } },
+  })
+  const value = (written: 'raw' | 'json') => ({ before: '<', mid: '>', after: '</>', written })
+  const others = { number: 1, boolean: 1, null: 1, object: 1, array: 1 }
+  const values = {
+    ...(Object.fromEntries(Object.keys(others).map((type) => [type, value('json')])) as Record<
+      keyof typeof others,
+      ReturnType<typeof value>
+    >),
+    string: value('raw'),
+  }
+  const marks: CallFormat = { ...hermes, open: ['['], mid: ['!'], gap: [';'], close: [']'] }
+
+  it('are also the words of Python where the template writes these', () => {
+    const tagged = { kind: 'tagged' as const, head: '', between: '', tail: '', values }
+    const python = turn({ tools: [flagged], format: { ...marks, arguments: { ...tagged, words: 'python' } } })
+    accepts(python, '[f!<on>True</>]', '[f!<on>false</>]', '[f!<no>False</><any>True</>]')
+    stopsAt(python, '[f!<no>|True</>]', '[f!<on>|None</>]')
+    const json = turn({ tools: [flagged], format: { ...marks, arguments: tagged } })
+    accepts(json, '[f!<on>true</><any>True</>]')
+    const follow = followerOf(json)
+    assert.equal(follow('[f!<on>True').length, '[f!<on>'.length)
+  })
+
+  it('are so in keyword arguments', () => {
+    const format: CallFormat = {
+      ...marks,
+      mid: ['('],
+      close: [')]'],
+      arguments: { kind: 'python', words: 'python' },
+    }
+    const keywords = turn({ tools: [flagged], format })
+    accepts(keywords, '[f(on=True)]', '[f(on=false, no=False)]')
+    stopsAt(keywords, '[f(no=|True)]')
+  })
+})
+
 it('an invalid schema is refused with the name of its tool', () => {
   const flawed = {
     ...tool('f', { type: 'object', properties: { a: { type: 'x' } } }),
@@ -252,7 +292,7 @@ it('an invalid schema is refused with the name of its tool', () => {
   assert.throws(() => compiledTurn(turn({ tools: [clock, flawed] })), {
     code: 'schema_invalid',
     field: 'tools.3.function.parameters',
-    message: /type at f#\/properties\/a/,
+    message: /the keyword type at #\/properties\/a is wrong/,
   })
 })
 
@@ -292,7 +332,7 @@ describe('a part of a schema that cannot be enforced', () => {
     assert.throws(() => compiledTurn(turn({ tools: [strict] })), {
       code: 'schema_unsupported',
       field: 'tools.0.function.parameters',
-      message: /at f#\/properties\//,
+      message: / at #\/properties\//,
     })
   })
 

@@ -9,6 +9,7 @@ import {
   repetition,
   sequence,
 } from '../grammar/expressions.ts'
+import { valuesOf } from '../schema/cases.ts'
 import type { Emission } from '../schema/emission.ts'
 import { inJsonString } from '../schema/json-characters.ts'
 import type { SchemaNode } from '../schema/schema-document.ts'
@@ -43,7 +44,6 @@ function isKeyword(name: string): boolean {
 function valueExpr(nodes: readonly SchemaNode[], emission: Emission): Expr {
   const { cases, document, texts } = emission
   const ofType = (...type: string[]) => cases.of([...nodes, document.derive({ type }, nodes[0]?.path ?? '#')])
-  const words = ofType('boolean', 'null').flatMap(({ values = [] }) => values)
   const quoted = ofType('string').map(({ bases, values }) => {
     const language =
       values === undefined
@@ -54,9 +54,20 @@ function valueExpr(nodes: readonly SchemaNode[], emission: Emission): Expr {
   })
   return alternatives(
     emission.value(nodes),
-    ...[...new Set(words)].map((word) => literal(word === null ? 'None' : word === true ? 'True' : 'False')),
+    ...pythonWords(
+      [...nodes, document.derive({ type: ['boolean', 'null'] }, nodes[0]?.path ?? '#')],
+      emission,
+    ),
     ...quoted.map((text) => sequence(literal("'"), text, literal("'"))),
   )
+}
+
+/** The flags and none that the nodes allow. */
+export function pythonWords(nodes: readonly SchemaNode[], { cases }: Emission): Expr[] {
+  const words = cases.of(nodes).flatMap((found) => valuesOf(found) ?? [])
+  return [...new Set(words)]
+    .filter((word) => word === null || typeof word === 'boolean')
+    .map((word) => literal(word === null ? 'None' : word ? 'True' : 'False'))
 }
 
 const quote = 0x27

@@ -7,6 +7,7 @@ import type { Emission } from '../schema/emission.ts'
 import type { SchemaNode } from '../schema/schema-document.ts'
 import { type NamedEntry, objectEntries } from './entries.ts'
 import { type Entry, inAnyOrder } from './orders.ts'
+import { pythonWords } from './python-arguments.ts'
 import { quotedValue } from './quoted-values.ts'
 import { classOf, rawText } from './raw-text.ts'
 
@@ -76,7 +77,7 @@ function valueExpr(
   types: ReadonlyMap<ValueType, TaggedValue>,
   nodes: readonly SchemaNode[],
   after: string,
-  { emission, ends, format: { quote = '' } }: Writing,
+  { emission, ends, format: { quote = '', words } }: Writing,
 ): Expr {
   const writtenAs = (written: TaggedValue['written']) =>
     [...types.keys()].filter((type) => types.get(type)?.written === written)
@@ -88,6 +89,8 @@ function valueExpr(
   return alternatives(
     ...(json.length === 0 ? [] : [emission.value(ofTypes(...json))]),
     ...(quoted.length === 0 ? [] : [quotedValue(ofTypes(...quoted), quote, emission)]),
+    // Among texts, such a word is a text.
+    ...(words === 'python' && !types.has('string') ? pythonWords(ofTypes('boolean', 'null'), emission) : []),
     ...(types.get('string')?.written === 'raw' ? [textExpr()] : []),
   )
 

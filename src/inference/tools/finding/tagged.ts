@@ -30,7 +30,7 @@ export function findTagged(probe: TurnProbe): FoundCalls | undefined {
   if (parts === undefined) return undefined
   const found = valuesOf(probe, parts)
   if (found === undefined) return undefined
-  const { values, quote } = found
+  const { values, quote, words } = found
   const literals = gapsOf(probe, parts)
   if (literals === undefined) return undefined
   const given: TaggedArguments = {
@@ -40,6 +40,7 @@ export function findTagged(probe: TurnProbe): FoundCalls | undefined {
     tail: '',
     values,
     ...(quote !== undefined && { quote }),
+    ...(words && { words }),
   }
   return { format: callFormat(literals, given), isText: false, hasPlainNesting: found.hasPlainNesting }
 }
@@ -141,6 +142,7 @@ function valuesOf(probe: TurnProbe, parts: Parts) {
   return {
     values,
     quote: isQuoted ? object.quote : undefined,
+    words: boolean.isPythonWord ? ('python' as const) : undefined,
     hasPlainNesting: held(object) !== undefined && held(array) !== undefined,
   }
 }
@@ -162,6 +164,7 @@ const marked = 'vz<&\nx'
 interface FoundValue {
   value: TaggedValue
   quote?: string
+  isPythonWord: boolean
 }
 
 function writtenAs(probe: TurnProbe, parts: Parts, example: unknown): FoundValue | undefined {
@@ -182,7 +185,11 @@ function writtenAs(probe: TurnProbe, parts: Parts, example: unknown): FoundValue
     after: rest.slice(place.end),
     written: place.written,
   }
-  return { value, ...(place.quote !== undefined && { quote: place.quote }) }
+  return {
+    value,
+    isPythonWord: place.isPythonWord === true,
+    ...(place.quote !== undefined && { quote: place.quote }),
+  }
 }
 
 interface FoundLiteral {
@@ -190,6 +197,7 @@ interface FoundLiteral {
   end: number
   written: TaggedValue['written']
   quote?: string
+  isPythonWord?: true
 }
 
 function literalAt(text: string, example: unknown): FoundLiteral | undefined {
@@ -210,9 +218,17 @@ function literalAt(text: string, example: unknown): FoundLiteral | undefined {
   // The last one: the name of the type may precede the value.
   const start = text.lastIndexOf(json)
   if (start !== -1) return { start, end: start + json.length, written: 'json' }
-  if (typeof example !== 'string') return undefined
+  if (typeof example !== 'string') return pythonWordAt(text, example)
   const raw = text.indexOf(example)
   return raw === -1 ? undefined : { start: raw, end: raw + example.length, written: 'raw' }
+}
+
+/** Jinja writes a flag and none as Python does, unless the template converts them to JSON. */
+function pythonWordAt(text: string, example: unknown): FoundLiteral | undefined {
+  const word = example === true ? 'True' : example === null ? 'None' : undefined
+  const start = word === undefined ? -1 : text.lastIndexOf(word)
+  if (word === undefined || start === -1) return undefined
+  return { start, end: start + word.length, written: 'json', isPythonWord: true }
 }
 
 function quotedAt(text: string, pattern: RegExp): FoundLiteral | undefined {

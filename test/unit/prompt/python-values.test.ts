@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import type { Message } from '../../../src/inference/prompt/conversation.ts'
+import { conversationOf } from '../../../src/inference/prompt/conversation.ts'
+import { createRendering, withoutCalls } from '../../../src/inference/prompt/rendering.ts'
+
+/**
+ * What Jinja2 3.1.6 in Python 3 renders, with the filters and settings of transformers: `tojson` is `json.dumps` with
+ * `ensure_ascii=False`, and blocks are trimmed.
+ */
+const { variables, cases } = JSON.parse(
+  readFileSync(new URL('../../fixtures/jinja.json', import.meta.url), 'utf8'),
+) as { variables: string; cases: [template: string, text: string][] }
+
+const { render } = createRendering({ limitMs: 10_000, longestText: 100_000, longestList: 10_000 })
+
+function rendered(template: string, given = variables, messages: Message[] = []) {
+  const answer = render({ template, ...withoutCalls(messages), variables: given, open: false })
+  return answer.kind === 'rendered' ? answer.text : answer
+}
+
+for (const [template, text] of cases) {
+  test(`this renders as in Python: ${template.slice(0, 100)}`, () => {
+    assert.equal(rendered(template), text)
+  })
+}
+
+const numbers = '{"whole":9007199254740993,"one":1.0,"list":[12345678901234567890,-0.0,1e400]}'
+
+test('numbers in tools and in the arguments of calls keep their digits', () => {
+  const call = { type: 'function', function: { name: 'f', arguments: numbers } }
+  const messages = conversationOf([{ role: 'assistant', tool_calls: [call] }])
+  const template =
+    '{{ messages[0].tool_calls[0].function.arguments | tojson }} {{ tools[0] | tojson(separators=(",", ":")) }}'
+  assert.equal(
+    rendered(template, `{"tools":[${numbers}]}`, messages),
+    '{"whole": 9007199254740993, "one": 1.0, "list": [12345678901234567890, -0.0, Infinity]} ' +
+      '{"whole":9007199254740993,"one":1.0,"list":[12345678901234567890,-0.0,Infinity]}',
+  )
+})
+
+test('the mark of a hidden name stays in a text that is quoted', () => {
+  const mark = String.fromCodePoint(0x100abc)
+  const hiding = { mark, names: ['<|im_end|>'] }
+  for (const template of ['{{ tools }}', '{{ tools | tojson(ensure_ascii=true) }}']) {
+    const answer = render({
+      template,
+      messages: [],
+      variables: '{"tools":["<|im_end|>"]}',
+      open: false,
+      hiding,
+    })
+    assert.ok(answer.kind === 'rendered')
+    assert.match(answer.text, new RegExp(`^\\[['"]<${mark}\\|im_end\\|>${mark}?['"]\\]$`, 'u'))
+  }
+})
+
+test('a format cannot ask for a text without end', () => {
+  for (const template of [
+    '{{ "%9999999999d" | format(1) }}',
+    '{{ "{:>9999999999}".format(1) }}',
+    '{{ "a".zfill(9999999999) }}',
+    '{{ [0] * 9999999999 }}',
+    '{{ [0] | batch(9999999999, 1) | list }}',
+  ]) {
+    assert.notEqual(typeof rendered(template), 'string')
+  }
+})
