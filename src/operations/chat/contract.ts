@@ -4,7 +4,7 @@ import { answerHead, ended, PromptLogprobs, Usage } from '../generation/answer-c
 import { constraintFields } from '../generation/constraint-fields.ts'
 import { conversationFields, ToolFunction } from '../generation/conversation-fields.ts'
 import { refusedChatFields } from '../generation/refused-fields.ts'
-import { mostLogprobs, samplingFields } from '../generation/sampling-fields.ts'
+import { logprobTokenIds, mostLogprobs, samplingFields } from '../generation/sampling-fields.ts'
 import { documented, flag, integer, optIn } from '../generation/scalars.ts'
 
 const none = { effect: 'none' } as const
@@ -71,6 +71,7 @@ export const ChatBody = z.object({
     'Returns this many of the most likely tokens at each position, most likely first. Needs `logprobs`. Without a stream, `n` × `max_tokens` × (`top_logprobs` + 1) is at most 1000000.',
     { initial: 0 },
   ),
+  logprob_token_ids: logprobTokenIds,
   prompt_logprobs: documented(
     integer(0, mostLogprobs).nullish(),
     'The same for the tokens of the prompt. Not available in a stream. The prompt is then not taken from the cache.',
@@ -84,7 +85,7 @@ export const ChatBody = z.object({
   stream: documented(optIn(), 'Sends the answer as server-sent events.'),
   stream_options: documented(
     z.object({ include_usage: optIn(), continuous_usage_stats: optIn() }).nullish(),
-    '`include_usage` adds a last chunk with the usage and no choices; `continuous_usage_stats` adds the usage so far to each chunk. Both default to false. Needs `stream`.',
+    '`include_usage` adds a last chunk with the usage and no choices; `continuous_usage_stats` adds the usage so far to each chunk. Neither needs the other, both default to false. Needs `stream`.',
   ),
   request_id: documented(
     plainText(256).min(1).optional(),

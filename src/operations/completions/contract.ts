@@ -3,7 +3,7 @@ import { answer, jsonObject, jsonValue, plainText } from '../../domain/fields.ts
 import { answerHead, ended, PromptLogprobs, Usage } from '../generation/answer-contract.ts'
 import { constraintFields } from '../generation/constraint-fields.ts'
 import { formerConstraintFields } from '../generation/refused-fields.ts'
-import { mostChoices, mostLogprobs, samplingFields } from '../generation/sampling-fields.ts'
+import { logprobTokenIds, mostChoices, mostLogprobs, samplingFields } from '../generation/sampling-fields.ts'
 import { flag, integer, optIn } from '../generation/scalars.ts'
 
 /** The default of most servers since the first version of this operation. */
@@ -28,6 +28,7 @@ export const CompletionBody = z.object({
     }),
 
   logprobs: integer(0, mostLogprobs).nullish(),
+  logprob_token_ids: logprobTokenIds,
   prompt_logprobs: integer(0, mostLogprobs).nullish(),
   return_token_ids: optIn(),
   return_tokens_as_token_ids: optIn(),

@@ -16,6 +16,15 @@ export const mostLogprobs = 20
 
 const tokenIds = (most: number) => z.array(integer(0, mostTokens)).max(most)
 
+/** vLLM's limit. */
+const mostNamedTokens = 128
+
+/** In chat and text completions. */
+export const logprobTokenIds = documented(
+  tokenIds(mostNamedTokens).min(1).nullish(),
+  'Returns the log-probabilities of these tokens at each position, and that of the drawn one, in `top_logprobs` in place of the most likely ones; most likely first. Needs `logprobs`.',
+)
+
 const stopText = z.string().min(1).max(4_096)
 
 export const samplingFields = {
@@ -145,7 +154,12 @@ export const samplingFields = {
         .refine(Number.isInteger, 'expected a whole number')
         .meta({ type: 'integer' }),
     ).nullish(),
-    'Keeps only this many of the last tokens of the prompt; -1 keeps as many as fit into the context with the answer. Only the end of a long text is tokenized.',
+    'Keeps only this many of the last tokens of the prompt, or of the first (`truncation_side`); -1 keeps as many as fit into the context with the answer. Of a long text only that end is tokenized.',
+  ),
+  truncation_side: documented(
+    z.enum(['left', 'right']).nullish(),
+    'With `truncate_prompt_tokens`, the end of the prompt that is cut off: `left` keeps its last tokens, `right` its first.',
+    { initial: 'left' },
   ),
   cache_salt: documented(
     plainText(256).min(1).nullish(),

@@ -289,7 +289,19 @@ export const requestFields: readonly RequestField[] = [
   "name": "truncate_prompt_tokens",
   "kind": "number",
   "range": "integer from -1",
-  "says": "Keeps only this many of the last tokens of the prompt; -1 keeps as many as fit into the context with the answer. Only the end of a long text is tokenized.",
+  "says": "Keeps only this many of the last tokens of the prompt, or of the first (`truncation_side`); -1 keeps as many as fit into the context with the answer. Of a long text only that end is tokenized.",
+  "effect": "honoured"
+ },
+ {
+  "name": "truncation_side",
+  "kind": "choice",
+  "range": "\"left\", \"right\"",
+  "says": "With `truncate_prompt_tokens`, the end of the prompt that is cut off: `left` keeps its last tokens, `right` its first.",
+  "initial": "\"left\"",
+  "choices": [
+   "left",
+   "right"
+  ],
   "effect": "honoured"
  },
  {
@@ -331,6 +343,13 @@ export const requestFields: readonly RequestField[] = [
   "effect": "honoured"
  },
  {
+  "name": "logprob_token_ids",
+  "kind": "json",
+  "range": "list of integers of at most 128 entries",
+  "says": "Returns the log-probabilities of these tokens at each position, and that of the drawn one, in `top_logprobs` in place of the most likely ones; most likely first. Needs `logprobs`.",
+  "effect": "honoured"
+ },
+ {
   "name": "prompt_logprobs",
   "kind": "number",
   "range": "integer from 0 to 20",
@@ -365,7 +384,7 @@ export const requestFields: readonly RequestField[] = [
   "name": "stream_options",
   "kind": "json",
   "range": "object",
-  "says": "`include_usage` adds a last chunk with the usage and no choices; `continuous_usage_stats` adds the usage so far to each chunk. Both default to false. Needs `stream`.",
+  "says": "`include_usage` adds a last chunk with the usage and no choices; `continuous_usage_stats` adds the usage so far to each chunk. Neither needs the other, both default to false. Needs `stream`.",
   "effect": "honoured"
  },
  {
