@@ -20,11 +20,17 @@ export function refuseUnknownRoutes(app: App): void {
     }
   })
   app.addHook('onRequest', (request, _reply, done) => {
-    if (!request.is404) return done()
+    if (!request.is404 && !lacksName(request.params)) return done()
     const { method } = request
     const path = pathOf(request)
-    const known: string[] | undefined = paths.find('GET', request.url)?.store
+    const found = paths.find('GET', request.url)
+    const known: string[] | undefined = lacksName(found?.params) ? undefined : found?.store
     if (known) throw refuse('method_not_allowed', { method, path, allowed: [...new Set(known)].join(', ') })
     throw refuse('route_not_found', { method, path })
   })
+}
+
+/** `/v1/responses/` is not a response whose id is empty. Only `*`, the rest of a path, may be. */
+function lacksName(params: unknown): boolean {
+  return Object.entries(params ?? {}).some(([name, value]) => value === '' && name !== '*')
 }

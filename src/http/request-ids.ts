@@ -1,5 +1,5 @@
-import { randomBytes } from 'node:crypto'
-import type { FastifyServerOptions } from 'fastify'
+import { randomBytes, randomUUID } from 'node:crypto'
+import type { FastifyRequest, FastifyServerOptions } from 'fastify'
 
 /** Distinguishes processes; the counter distinguishes the requests of one process. */
 const process = randomBytes(9).toString('base64url')
@@ -20,4 +20,13 @@ export const requestIds = {
 export function newRequestId(): string {
   count += 1
   return `${process}-${count.toString(36)}`
+}
+
+/**
+ * How the id of an answer ends: as its request says. Only a request that says nothing takes the id of its header, which
+ * a proxy may have added.
+ */
+export function answerIdOf(request: FastifyRequest, asked: string | null | undefined): string {
+  if (asked != null) return asked
+  return request.headers['x-request-id'] === undefined ? randomUUID().replaceAll('-', '') : request.id
 }

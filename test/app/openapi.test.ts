@@ -139,6 +139,7 @@ for (const [path, statuses] of Object.entries({
   '/monitors/{monitor_id}/runs/{run_id}/cancel': [...withBody, 404],
   '/monitors/{monitor_id}': [200, ...always, 403, 404, 422],
   '/v1/chat/completions': [...ofModels, 403],
+  '/v1/chat/completions/': [...ofModels, 403],
   '/v1/completions': [...ofModels, 403],
   '/v1/embeddings': [...ofModels, 403],
   '/v1/rerank': [...ofModels, 403],
@@ -187,6 +188,7 @@ test('every operation has an id of its own, made of its method and its path', ()
   for (const [id, method, path] of [
     ['postCallStart', 'post', '/call/start'],
     ['postV1ChatCompletions', 'post', '/v1/chat/completions'],
+    ['postV1ChatCompletionsSlash', 'post', '/v1/chat/completions/'],
     ['postV2EvalResultsQuery', 'post', '/v2/{entity}/{project}/eval_results/query'],
     ['deleteAnnotationQueuesByQueueId', 'delete', '/annotation_queues/{queue_id}'],
     ['getV1ModelsByModel', 'get', '/v1/models/{model}'],
@@ -211,7 +213,7 @@ test('answers that can be streamed are also described as events', () => {
   })
   assert.deepEqual(
     streamed.map(({ path }) => path),
-    ['/v1/chat/completions', '/v1/completions', '/v1/responses', '/v1/messages'],
+    ['/v1/chat/completions', '/v1/chat/completions/', '/v1/completions', '/v1/responses', '/v1/messages'],
   )
   for (const { path, operation } of streamed) {
     const { content = {} } = operation.responses['200'] ?? {}

@@ -89,7 +89,7 @@ export const ChatBody = z.object({
   ),
   request_id: documented(
     plainText(256).min(1).optional(),
-    'The `id` of the answer is `chatcmpl-` followed by this value. The header X-Request-Id takes precedence. Without either, the id is random.',
+    'The `id` of the answer is `chatcmpl-` followed by this value; else by the request’s header X-Request-Id, else by a random one. The header `x-request-id` of the answer repeats that of the request and never this field.',
   ),
 
   tool_choice: documented(

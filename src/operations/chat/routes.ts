@@ -24,7 +24,7 @@ const complete: Routes<GenerationParts> = async (app, parts) => {
       url,
       {
         config: { spendsTokens: true, keepsBody: recordedBody },
-        schema: { ...schema, hide: url.endsWith('/') },
+        schema,
         preValidation: logUnknownFields(ChatBody),
       },
       (request, reply) => respond(parts, request, reply, chat),

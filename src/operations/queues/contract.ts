@@ -129,7 +129,10 @@ export const ItemRecord = z.object({
   call_trace_id: z.string(),
   created_at: time,
   created_by: z.string(),
-  updated_at: time,
+  updated_at: time.meta({
+    description:
+      'When the item was added, or when an annotator last changed a state of it. A lease does not change it.',
+  }),
   deleted_at: time.nullable(),
   added_by: z.string().nullable(),
   rule_id: z.string().nullable().meta({ description: 'The rule that added the item; null if a person did.' }),

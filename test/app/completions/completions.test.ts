@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { refuse } from '../../../src/domain/refusals.ts'
 import { createConstraintCompiler } from '../../../src/inference/constraints/compile.ts'
 import { version } from '../../../src/version.ts'
-import { type Answer, keys, openApp } from '../../support/app.ts'
+import { type Answer, openApp } from '../../support/app.ts'
 import { plainSampling } from '../../support/generations.ts'
 import {
   candidate,
@@ -61,17 +61,6 @@ test('the model continues a text', async (t) => {
       tenant: 'alice',
     },
   ])
-})
-
-test('the request id of the header takes precedence over the one of the body', async (t) => {
-  const { app } = await openApp(t, { backend: scriptedBackend() })
-  const answer = await app.inject({
-    method: 'POST',
-    url,
-    headers: { authorization: `Bearer ${keys.alice}`, 'x-request-id': 'theirs' },
-    payload: { prompt: 'x', request_id: 'mine' },
-  })
-  assert.equal(answer.json().id, 'cmpl-theirs')
 })
 
 test('the constraint applies to the answer to each prompt', async (t) => {

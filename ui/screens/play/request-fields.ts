@@ -391,7 +391,7 @@ export const requestFields: readonly RequestField[] = [
   "name": "request_id",
   "kind": "text",
   "range": "string of at most 256 characters",
-  "says": "The `id` of the answer is `chatcmpl-` followed by this value. The header X-Request-Id takes precedence. Without either, the id is random.",
+  "says": "The `id` of the answer is `chatcmpl-` followed by this value; else by the request’s header X-Request-Id, else by a random one. The header `x-request-id` of the answer repeats that of the request and never this field.",
   "effect": "honoured"
  },
  {
