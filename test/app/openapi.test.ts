@@ -234,6 +234,40 @@ test('answers that can be streamed are also described as events', () => {
   }
 })
 
+test('every field of the operations of the specification has a description', () => {
+  const missing: string[] = []
+  let seen = 0
+  const visit = (schema: Schema, where: string) => {
+    for (const [name, inner] of Object.entries(schema.properties ?? {})) {
+      seen += 1
+      if ((inner.description ?? '').length < 5) missing.push(`${where}.${name}`)
+      visit(inner, `${where}.${name}`)
+    }
+    for (const inner of schema.anyOf ?? schema.oneOf ?? []) visit(inner, where)
+    if (schema.items) visit(schema.items, `${where}[]`)
+    if (typeof schema.additionalProperties === 'object') visit(schema.additionalProperties, `${where}{}`)
+  }
+  for (const path of [
+    '/feedback/create',
+    '/v1/chat/completions',
+    '/v1/chat/completions/',
+    '/v2/{entity}/{project}/eval_results/query',
+    '/call/read',
+    '/annotation_queues/{queue_id}/items/{item_id}/progress',
+  ]) {
+    const { requestBody, responses, parameters } = paths[path]?.post ?? assert.fail(path)
+    visit(requestBody?.content['application/json'].schema as Schema, `${path} body`)
+    for (const [type, { schema }] of Object.entries(responses['200']?.content ?? {}))
+      visit(schema, `${path} ${type}`)
+    for (const { name, description } of parameters ?? []) {
+      seen += 1
+      if (!description) missing.push(`${path} ${name}`)
+    }
+  }
+  assert.deepEqual(missing, [])
+  assert.ok(seen >= 400, `${seen} were seen`)
+})
+
 /** Booleans whose value when absent is not fixed. */
 const undecided = [
   'is_shared',

@@ -4,9 +4,10 @@ import type { GenerationParts } from '../generation/parts.ts'
 import { generationRefusals, recordedBody, respond, type Writers } from '../generation/respond.ts'
 import { family } from '../parts.ts'
 import { createAnswer } from './answer.ts'
+import { ChatAnswer, ChatChunk } from './answer-contract.ts'
 import { chunksOf } from './chunks.ts'
 import { beginChat, type ChatCompletion } from './completion.ts'
-import { ChatAnswer, ChatBody, ChatChunk } from './contract.ts'
+import { ChatBody } from './contract.ts'
 import { storedRoutes } from './stored-routes.ts'
 
 const chat: Writers<ChatBody, ChatCompletion> = { kind: 'chat', begin: beginChat, createAnswer, chunksOf }

@@ -4,7 +4,7 @@ import { answerHead, ended, PromptLogprobs, Usage } from '../generation/answer-c
 import { constraintFields } from '../generation/constraint-fields.ts'
 import { formerConstraintFields } from '../generation/refused-fields.ts'
 import { logprobTokenIds, mostChoices, mostLogprobs, samplingFields } from '../generation/sampling-fields.ts'
-import { flag, integer, optIn } from '../generation/scalars.ts'
+import { flag, integer, optIn, streamOptions } from '../generation/scalars.ts'
 
 /** The default of most servers since the first version of this operation. */
 export const defaultMaxTokens = 16
@@ -34,7 +34,7 @@ export const CompletionBody = z.object({
   return_tokens_as_token_ids: optIn(),
 
   stream: optIn(),
-  stream_options: z.object({ include_usage: optIn(), continuous_usage_stats: optIn() }).nullish(),
+  stream_options: streamOptions(),
   request_id: plainText(256).min(1).optional(),
   ...constraintFields,
   ...formerConstraintFields,

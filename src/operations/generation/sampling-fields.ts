@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { int64, jsonObject, plainText } from '../../domain/fields.ts'
+import { explained, int64, jsonObject, plainText } from '../../domain/fields.ts'
 import { biasGiven } from './given-values.ts'
 import { documented, flag, integer, number } from './scalars.ts'
 
@@ -69,7 +69,7 @@ export const samplingFields = {
   ),
   n: documented(
     integer(1, mostChoices).nullish(),
-    'The number of independent answers; must be 1 with temperature 0. With `use_beam_search`, the width of the search.',
+    'The number of independent answers; must be 1 with temperature 0. With `use_beam_search`, the width of the search: at most HEDDLE_PARALLEL.',
     { initial: 1 },
   ),
   logit_bias: documented(
@@ -87,12 +87,12 @@ export const samplingFields = {
   ),
   use_beam_search: documented(
     flag().optional(),
-    'Searches for the most likely answers with a beam of width `n` instead of drawing. Penalties, top_*, seed, stop texts and logit_bias have no effect. Not allowed with a constraint or `repetition_detection`.',
+    'Searches for the most likely answers with a beam of width `n` instead of drawing. All beams run at once, so `n` is at most HEDDLE_PARALLEL. Penalties, top_*, seed, stop texts and logit_bias have no effect. Not allowed with a constraint or `repetition_detection`.',
     { initial: false },
   ),
   length_penalty: documented(
     number().optional(),
-    'In a beam search, the score of an answer is divided by its length to this power.',
+    'In a beam search, the sum of the log-probabilities of an answer is divided by this power of its length in tokens. As in vLLM, the length counts prompt and answer, without a token that ends the answer.',
     { initial: 1 },
   ),
 
@@ -128,11 +128,20 @@ export const samplingFields = {
   ),
   repetition_detection: documented(
     z
-      .object({
-        max_pattern_size: integer(0, mostTokens).optional(),
-        min_pattern_size: integer(0, mostTokens).optional(),
-        min_count: integer(0, mostTokens).optional(),
-      })
+      .object(
+        explained(
+          {
+            max_pattern_size: integer(0, mostTokens).optional(),
+            min_pattern_size: integer(0, mostTokens).optional(),
+            min_count: integer(0, mostTokens).optional(),
+          },
+          {
+            max_pattern_size: 'The most tokens of the pattern; 0 turns the detection off.',
+            min_pattern_size: 'The fewest tokens of the pattern; 0 counts as 1.',
+            min_count: 'How often the pattern repeats in a row, at least 2.',
+          },
+        ),
+      )
       .nullish(),
     'Ends the answer, with `finish_reason` `repetition`, when its last tokens repeat one pattern of `min_pattern_size` to `max_pattern_size` tokens `min_count` times. A `max_pattern_size` of 0 turns it off; `min_count` is at least 2.',
   ),

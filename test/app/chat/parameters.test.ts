@@ -221,5 +221,6 @@ test('the table in docs has every field of the specification', async () => {
     Object.keys(fields).filter((name) => !rows.has(name)),
     [],
   )
-  assert.equal(Object.keys(fields).length, 55)
+  // Two of them are newer fields of vLLM.
+  assert.equal(Object.keys(fields).length, 55 + 2)
 })

@@ -174,7 +174,7 @@ export const requestFields: readonly RequestField[] = [
   "name": "n",
   "kind": "number",
   "range": "integer from 1 to 128",
-  "says": "The number of independent answers; must be 1 with temperature 0. With `use_beam_search`, the width of the search.",
+  "says": "The number of independent answers; must be 1 with temperature 0. With `use_beam_search`, the width of the search: at most HEDDLE_PARALLEL.",
   "initial": "1",
   "effect": "honoured"
  },
@@ -204,7 +204,7 @@ export const requestFields: readonly RequestField[] = [
   "name": "use_beam_search",
   "kind": "boolean",
   "range": "boolean",
-  "says": "Searches for the most likely answers with a beam of width `n` instead of drawing. Penalties, top_*, seed, stop texts and logit_bias have no effect. Not allowed with a constraint or `repetition_detection`.",
+  "says": "Searches for the most likely answers with a beam of width `n` instead of drawing. All beams run at once, so `n` is at most HEDDLE_PARALLEL. Penalties, top_*, seed, stop texts and logit_bias have no effect. Not allowed with a constraint or `repetition_detection`.",
   "initial": "false",
   "effect": "honoured"
  },
@@ -212,7 +212,7 @@ export const requestFields: readonly RequestField[] = [
   "name": "length_penalty",
   "kind": "number",
   "range": "number",
-  "says": "In a beam search, the score of an answer is divided by its length to this power.",
+  "says": "In a beam search, the sum of the log-probabilities of an answer is divided by this power of its length in tokens. As in vLLM, the length counts prompt and answer, without a token that ends the answer.",
   "initial": "1",
   "effect": "honoured"
  },
