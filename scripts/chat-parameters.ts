@@ -80,7 +80,7 @@ ${fieldTable(ChatBody)}
 
 | Field | Value |
 |---|---|
-| \`choices[].finish_reason\` | \`stop\`, \`length\` (the limit of tokens, or the end of the context) or \`repetition\` |
+| \`choices[].finish_reason\` | \`stop\`, \`length\` (the limit of tokens, or the end of the context), \`repetition\`, \`tool_calls\` (with whole calls that the model chose to make; \`stop\` if the request names the tool), \`function_call\` (the same for \`functions\`), or \`content_filter\` of another server |
 | \`choices[].stop_reason\` | the stop text or the stop token that ended the answer, \`repetition_detected\`, or null |
 | \`usage.prompt_tokens_details.cached_tokens\` | tokens of the prompt that were cached from an earlier request |
 | \`usage.completion_tokens_details.accepted_prediction_tokens\`, \`rejected_prediction_tokens\` | tokens of \`prediction\` that the answer has where they were predicted, and all other tokens of \`prediction\`; summed over the choices. Unlike at OpenAI, rejected tokens are not part of \`completion_tokens\` |

@@ -206,8 +206,12 @@ const projectPart = (form: string, expected: string) =>
 /** The same project as two segments of a URL. */
 export const projectPath = z
   .object({
-    entity: projectPart(entityForm, 'expected text without spaces and slashes'),
-    project: projectPart(projectForm, 'expected text without slashes and without spaces at its ends'),
+    entity: projectPart(entityForm, 'expected text without spaces and slashes').meta({
+      description: 'The entity that the project belongs to.',
+    }),
+    project: projectPart(projectForm, 'expected text without slashes and without spaces at its ends').meta({
+      description: 'The name of the project. It is created by the first write.',
+    }),
   })
   .refine(({ entity, project }) => entity.length + project.length <= 255, {
     error: 'expected at most 255 characters together with the entity',
@@ -337,6 +341,18 @@ export function describeFields({
 
 /** A switch, with its value when it is absent or null. */
 export const flag = (absent: boolean) => z.boolean().nullish().meta({ default: absent })
+
+/** The fields of an object, each with its description: the type asks for that of every one. */
+export function explained<Shape extends Readonly<Record<string, z.ZodType>>>(
+  shape: Shape,
+  descriptions: Readonly<Record<keyof Shape, string>>,
+): Shape {
+  const named = Object.entries(shape).map(([name, field]) => [
+    name,
+    field.meta({ description: descriptions[name] as string }),
+  ])
+  return Object.fromEntries(named) as Shape
+}
 
 /** The answer of a route. OpenAPI shows the description next to the status. */
 export const answer = <Shape extends z.ZodRawShape>(description: string, shape: Shape) =>

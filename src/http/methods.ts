@@ -30,13 +30,14 @@ export function refuseUnknownRoutes(app: App): void {
     )
 
   app.addHook('onRequest', (request, _reply, done) => {
-    const found = request.is404 ? paths.find('GET', request.url) : null
+    const isNameless = lacksName(request.params)
+    const found = request.is404 || isNameless ? paths.find('GET', request.url) : null
     const parent = parentOfWord(found?.params ?? request.params)
     if (parent !== undefined) throw routeNotFound(request, `There are: ${routesBelow(parent).join(', ')}.`)
-    if (!request.is404) return done()
+    if (!request.is404 && !isNameless) return done()
     const { method } = request
     const path = pathOf(request)
-    const known: string[] | undefined = found?.store
+    const known: string[] | undefined = lacksName(found?.params) ? undefined : found?.store
     if (known) throw refuse('method_not_allowed', { method, path, allowed: [...new Set(known)].join(', ') })
     const server = request.host ? `${request.protocol}://${request.host}` : 'the address of the server'
     if (path.startsWith('/v1/v1/') && paths.find('GET', path.slice('/v1'.length)))
@@ -60,4 +61,9 @@ function parentOfWord(params: unknown): string | undefined {
     if (/^[a-z]+(?:[_-][a-z]+)*$/.test(id)) return parent
   }
   return undefined
+}
+
+/** `/v1/responses/` is not a response whose id is empty. Only `*`, the rest of a path, may be. */
+function lacksName(params: unknown): boolean {
+  return Object.entries(params ?? {}).some(([name, value]) => value === '' && name !== '*')
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { FastifyServerOptions } from 'fastify'
+import type { FastifyRequest, FastifyServerOptions } from 'fastify'
 
 /**
  * A valid id from the caller is used, so that the logs of both sides can be matched. Anything else is replaced, because
@@ -16,4 +16,13 @@ export const requestIds = {
 /** It does not count: two of them would tell a caller how many requests of others came in between. */
 export function newRequestId(): string {
   return randomUUID().replaceAll('-', '')
+}
+
+/**
+ * How the id of an answer ends: as its request says. Only a request that says nothing takes the id of its header, which
+ * a proxy may have added.
+ */
+export function answerIdOf(request: FastifyRequest, asked: string | null | undefined): string {
+  if (asked != null) return asked
+  return request.headers['x-request-id'] === undefined ? newRequestId() : request.id
 }

@@ -1,5 +1,5 @@
 import type { GivenConstraint } from './constraints/constraint.ts'
-import type { Pooled, PoolingRequest } from './pooling.ts'
+import type { Pooled, PoolingRequest, Truncation } from './pooling.ts'
 
 /**
  * Turns the tokens of a prompt into those of an answer: the embedded engine or, in tests, a script. Operations do not
@@ -130,8 +130,7 @@ export interface ServedModel {
 export interface Generation {
   /** The rendered prompt, or its tokens. The options are those of `tokenize`. */
   prompt: { text: string; special: boolean; add: boolean; mark?: string } | { tokens: number[] }
-  /** Keeps the last so many tokens of the prompt; -1 as many as the context leaves next to the answer. */
-  truncate?: number
+  truncate?: Truncation
   /** The number of independent answers; each draws with its own seed. */
   choices: number
   sampling: Sampling
@@ -143,6 +142,8 @@ export interface Generation {
   constraint?: GivenConstraint
   /** The number of candidates listed with each drawn token, 0 to 20; no logprobs if absent. */
   logprobs?: number
+  /** Lists these and the drawn token instead of the likeliest, if there are logprobs. Each is named once. */
+  logprobTokens?: readonly number[]
   promptLogprobs?: number
   /**
    * How the tokens become text. `markers` are names of control tokens: the text shows the one with index i as the lone
@@ -286,7 +287,7 @@ export interface Candidate {
 }
 
 export interface TokenLogprob extends Candidate {
-  /** The likeliest candidates first, as many as requested. */
+  /** The likeliest candidates first, as many as requested, or those of `logprobTokens` with the drawn token. */
   top: Candidate[]
 }
 

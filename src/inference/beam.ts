@@ -6,7 +6,7 @@ import { bannedEnds, type End } from './output/ending.ts'
 import { createStopStrings } from './output/stop-strings.ts'
 import { onlyAllowed } from './sampling/allowed.ts'
 import { type Candidates, cachedLogits, type Logits } from './sampling/logits.ts'
-import { candidateOf } from './sampling/logprobs.ts'
+import { candidateOf, namedLogprob } from './sampling/logprobs.ts'
 import { divisorOf } from './sampling/sampler.ts'
 
 /** The token is appended to the text of slot `from`. All copies come first: no slot is both source and target of copies. */
@@ -104,7 +104,7 @@ export function createBeams(plan: AnswerPlan) {
       const banned = length < minTokens ? early : undefined
       const canFollow = (token: number) =>
         !banned?.has(token) && (badWords === undefined || badWords.after(said, token) !== undefined)
-      const { logprobs } = generation
+      const { logprobs, logprobTokens: named } = generation
       const { top, indexes } = await likeliest(position, canFollow)
       const total = await position.logTotal(temperature)
       const rawTotal = logprobs === undefined ? 0 : await position.logTotal(1)
@@ -115,7 +115,12 @@ export function createBeams(plan: AnswerPlan) {
       return {
         tokens: Uint32Array.from(indexes, (i) => top.tokens[i] as number),
         logprobs: Float64Array.from(indexes, (i) => (top.logits[i] as number) / temperature - total),
-        shown: others && indexes.map((i) => ({ ...shown(top, i), top: others })),
+        shown:
+          others && named
+            ? await Promise.all(
+                indexes.map((i) => namedLogprob(position, top.tokens[i] as number, named, vocabulary)),
+              )
+            : others && indexes.map((i) => ({ ...shown(top, i), top: others })),
       }
     },
 

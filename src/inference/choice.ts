@@ -12,7 +12,7 @@ import { createAdjustments, planAdjustments } from './sampling/adjustments.ts'
 import { onlyAllowed } from './sampling/allowed.ts'
 import { type BadWords, createBadWords } from './sampling/bad-words.ts'
 import { cachedLogits, type Logits, type PositionLogits, type TokenRule } from './sampling/logits.ts'
-import { likeliest, tokenLogprob } from './sampling/logprobs.ts'
+import { likeliest, namedLogprob, tokenLogprob } from './sampling/logprobs.ts'
 import { randomOf } from './sampling/random.ts'
 import { createSampler } from './sampling/sampler.ts'
 import type { Vocabulary } from './vocabulary.ts'
@@ -125,7 +125,7 @@ function ruleOf(
 
 export function createChoice(plan: AnswerPlan, index: number) {
   const { generation, vocabulary, allowed, badWords } = plan
-  const { sampling, ending, logprobs } = generation
+  const { sampling, ending, logprobs, logprobTokens: named } = generation
   const adjustments = plan.adjustments && createAdjustments(plan.adjustments)
   const free = createSampler(sampling, adjustments, randomOf(sampling.seed, index))
   const narrowed = (logits: Logits) => (allowed ? onlyAllowed(logits, allowed) : logits)
@@ -162,13 +162,16 @@ export function createChoice(plan: AnswerPlan, index: number) {
       const [token] = await Promise.all([
         forced ?? sure()[0] ?? sample(position, tokens),
         // Cached in `position`, and requested together with what the draw needs.
-        shows && likeliest(position, logprobs),
+        shows && (named ? position.logTotal(1) : likeliest(position, logprobs)),
       ])
       if (token === undefined) throw noTokenPossible(generation, tokens.length)
       const drawn: DrawnToken = forced === undefined ? { token } : { token, isForced: true }
       if (logprobs === undefined) return drawn
       const shown = allowance ? shownLogits(position, allowance) : position
-      return { ...drawn, logprob: await tokenLogprob(shown, token, logprobs, vocabulary) }
+      const logprob = named
+        ? namedLogprob(shown, token, named, vocabulary)
+        : tokenLogprob(shown, token, logprobs, vocabulary)
+      return { ...drawn, logprob: await logprob }
     },
     /** Adds a drawn token to the answer. This choice must not be used any more after `finished`. */
     accept({ token, logprob, isForced = false }: DrawnToken): AcceptedToken {

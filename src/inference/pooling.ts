@@ -29,7 +29,7 @@ export interface PoolingAsked extends PoolingRequest {
 }
 
 export interface Truncation {
-  /** At most so many tokens of each input are read; -1 as many as the model reads. */
+  /** At most so many tokens are read; -1 as many as the model reads, or as the context leaves next to an answer. */
   tokens: number
   /** The end that is cut off. For a pair it is always the end of the document. */
   side: 'left' | 'right'

@@ -2,9 +2,10 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import type { Database } from '../../src/storage/database.ts'
 import { whole } from '../support/answers.ts'
-import { basic, keys, openApp } from '../support/app.ts'
+import { basic, keys, type Method, openApp } from '../support/app.ts'
 import { endOf, project, startOf } from '../support/calls.ts'
 import { openMemoryRecord } from '../support/memory-record.ts'
+import { openAppWithRoutes } from '../support/routes.ts'
 
 /** Shared by all tests; each uses data of its own. */
 const { app, post } = await openApp({ after })
@@ -132,6 +133,31 @@ test('a body of exactly the limit is accepted, and one byte more is refused', as
       code: 'body_too_large',
     },
   })
+})
+
+test('a path that leaves out the name at its end, or one in its middle, is not taken for a name', async (t) => {
+  const { app, routes } = await openAppWithRoutes(t, { settings: { HEDDLE_DOCS: 'off' } })
+  const paths = new Set(routes.map(({ url }) => url))
+  const declared = new Set(routes.map(({ method, url }) => `${method} ${url}`))
+  const authorization = basic(keys.root)
+  const cases = routes.flatMap(({ method, url, staysOpen }) => {
+    const names = staysOpen ? [] : (url.match(/:\w+/g) ?? [])
+    return names.map((name) => ({ method, url: url.replace(name, '') }))
+  })
+  assert.ok(cases.length >= 40)
+  for (const { method, url } of cases) {
+    const address = url.replaceAll(/:\w+/g, 'x')
+    if (declared.has(`${method} ${address}`)) continue
+    const answer = await app.inject({ method: method as Method, url: address, headers: { authorization } })
+    const expected = paths.has(address) ? 405 : 404
+    assert.equal(answer.statusCode, expected, `${method} ${address}`)
+    if (expected === 405) assert.match(String(answer.headers.allow), /^[A-Z, ]+$/)
+    else if (method !== 'HEAD') assert.match(answer.body, /"code":"route_not_found"/)
+  }
+  for (const method of ['GET', 'PUT', 'DELETE'] as const) {
+    const answer = await app.inject({ method, url: '/v1/chat/completions/', headers: { authorization } })
+    assert.deepEqual([answer.statusCode, answer.headers.allow], [405, 'POST'], method)
+  }
 })
 
 test('unknown paths are a 404, and unsupported methods a 405 with the accepted ones', async () => {

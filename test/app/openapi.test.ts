@@ -140,6 +140,7 @@ for (const [path, statuses] of Object.entries({
   '/monitors/{monitor_id}/runs/{run_id}/cancel': [...withBody, 404],
   '/monitors/{monitor_id}': [200, ...always, 403, 404, 422],
   '/v1/chat/completions': [...ofModels, 403],
+  '/v1/chat/completions/': [...ofModels, 403],
   '/v1/completions': [...ofModels, 403],
   '/v1/embeddings': [...ofModels, 403],
   '/v1/rerank': [...ofModels, 403],
@@ -188,6 +189,7 @@ test('every operation has an id of its own, made of its method and its path', ()
   for (const [id, method, path] of [
     ['postCallStart', 'post', '/call/start'],
     ['postV1ChatCompletions', 'post', '/v1/chat/completions'],
+    ['postV1ChatCompletionsSlash', 'post', '/v1/chat/completions/'],
     ['postV2EvalResultsQuery', 'post', '/v2/{entity}/{project}/eval_results/query'],
     ['deleteAnnotationQueuesByQueueId', 'delete', '/annotation_queues/{queue_id}'],
     ['getV1ModelsByModel', 'get', '/v1/models/{model}'],
@@ -212,7 +214,7 @@ test('answers that can be streamed are also described as events', () => {
   })
   assert.deepEqual(
     streamed.map(({ path }) => path),
-    ['/v1/chat/completions', '/v1/completions', '/v1/responses', '/v1/messages'],
+    ['/v1/chat/completions', '/v1/chat/completions/', '/v1/completions', '/v1/responses', '/v1/messages'],
   )
   for (const { path, operation } of streamed) {
     const { content = {} } = operation.responses['200'] ?? {}
@@ -231,6 +233,40 @@ test('answers that can be streamed are also described as events', () => {
     const event = content['text/event-stream']?.schema
     assert.ok(!event?.required?.includes('usage'), 'only the last event may have the usage')
   }
+})
+
+test('every field of the operations of the specification has a description', () => {
+  const missing: string[] = []
+  let seen = 0
+  const visit = (schema: Schema, where: string) => {
+    for (const [name, inner] of Object.entries(schema.properties ?? {})) {
+      seen += 1
+      if ((inner.description ?? '').length < 5) missing.push(`${where}.${name}`)
+      visit(inner, `${where}.${name}`)
+    }
+    for (const inner of schema.anyOf ?? schema.oneOf ?? []) visit(inner, where)
+    if (schema.items) visit(schema.items, `${where}[]`)
+    if (typeof schema.additionalProperties === 'object') visit(schema.additionalProperties, `${where}{}`)
+  }
+  for (const path of [
+    '/feedback/create',
+    '/v1/chat/completions',
+    '/v1/chat/completions/',
+    '/v2/{entity}/{project}/eval_results/query',
+    '/call/read',
+    '/annotation_queues/{queue_id}/items/{item_id}/progress',
+  ]) {
+    const { requestBody, responses, parameters } = paths[path]?.post ?? assert.fail(path)
+    visit(requestBody?.content['application/json'].schema as Schema, `${path} body`)
+    for (const [type, { schema }] of Object.entries(responses['200']?.content ?? {}))
+      visit(schema, `${path} ${type}`)
+    for (const { name, description } of parameters ?? []) {
+      seen += 1
+      if (!description) missing.push(`${path} ${name}`)
+    }
+  }
+  assert.deepEqual(missing, [])
+  assert.ok(seen >= 400, `${seen} were seen`)
 })
 
 /** Booleans whose value when absent is not fixed. */

@@ -606,6 +606,18 @@ describe('P2: every field is honoured, or refused by name', () => {
       },
       bad: [{ truncate_prompt_tokens: 0 }, { truncate_prompt_tokens: -2 }, { truncate_prompt_tokens: 5_000 }],
     },
+    truncation_side: {
+      async effect() {
+        const { promptTokens } = await said(greedy)
+        const cut = async (fields: Fields) =>
+          (await said({ ...greedy, truncate_prompt_tokens: 5, ...fields })).promptTokens
+        assert.deepEqual(await cut({ truncation_side: 'right' }), promptTokens.slice(0, 5))
+        assert.deepEqual(await cut({ truncation_side: 'left' }), promptTokens.slice(-5))
+        assert.deepEqual(await cut({ truncation_side: null }), promptTokens.slice(-5))
+        assert.deepEqual((await said({ ...greedy, truncation_side: 'right' })).promptTokens, promptTokens)
+      },
+      bad: [{ truncation_side: 'middle' }, { truncation_side: 5 }],
+    },
     cache_salt: {
       async effect() {
         const messages = [{ role: 'user', content: 'The same words. '.repeat(10) }]
@@ -684,6 +696,52 @@ describe('P2: every field is honoured, or refused by name', () => {
         }
       },
       bad: [{ top_logprobs: 1 }, { top_logprobs: 21, logprobs: true }],
+    },
+    logprob_token_ids: {
+      async effect() {
+        const asked = { max_tokens: 8, seed: 3, ...candid }
+        const likeliest = await one(asked)
+        const named = likeliest.logprobs[0]?.top_logprobs.slice(4, 6).map(({ token }) => idOf(token)) ?? []
+        for (const stream of [false, true]) {
+          const { tokens, logprobs } = await one({
+            ...asked,
+            logprob_token_ids: [...named, named[0]],
+            stream,
+          })
+          assert.deepEqual(tokens, likeliest.tokens, 'what is listed does not change what is drawn')
+          for (const [place, { logprob, top_logprobs }] of logprobs.entries()) {
+            const drawn = tokens[place] as number
+            assert.deepEqual(
+              top_logprobs.map(({ token }) => idOf(token)).toSorted(),
+              [...new Set([...named, drawn])].toSorted(),
+              'these tokens and the drawn one, each once',
+            )
+            const values = top_logprobs.map((candidate) => candidate.logprob)
+            assert.deepEqual(
+              values,
+              values.toSorted((a, b) => b - a),
+            )
+            for (const { token, logprob: value } of top_logprobs) {
+              const same = likeliest.logprobs[place]?.top_logprobs.find((other) => other.token === token)
+              if (same) assert.ok(Math.abs(same.logprob - value) < 1e-4)
+              if (idOf(token) === drawn) assert.equal(value, logprob)
+            }
+          }
+        }
+        const searched = { use_beam_search: true, n: 2, max_tokens: 3, ...candid, logprob_token_ids: named }
+        for (const { tokens, logprobs } of (await said(searched)).choices) {
+          for (const [place, { top_logprobs }] of logprobs.entries()) {
+            const listed = new Set([...named, tokens[place] as number])
+            assert.deepEqual(new Set(top_logprobs.map(({ token }) => idOf(token))), listed)
+          }
+        }
+      },
+      bad: [
+        { logprob_token_ids: [5] },
+        { logprob_token_ids: [], logprobs: true },
+        { logprob_token_ids: [99999], logprobs: true },
+        { logprob_token_ids: Array.from({ length: 129 }, (_, id) => id), logprobs: true },
+      ],
     },
     prompt_logprobs: {
       async effect() {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { ChatChunk } from '../../src/operations/chat/contract.ts'
+import type { ChatChunk } from '../../src/operations/chat/answer-contract.ts'
 import type { Answer, TestApp } from './app.ts'
 import { asking, chatUrl, eventsOf } from './chat.ts'
 

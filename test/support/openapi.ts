@@ -3,6 +3,7 @@ import type { TestApp } from './app.ts'
 
 /** The part of JSON Schema that the contracts use. */
 export interface Schema {
+  description?: string
   type?: string | string[]
   properties?: Record<string, Schema>
   required?: string[]
@@ -25,6 +26,7 @@ export interface Parameter {
   name: string
   in: 'path' | 'query' | 'header'
   required?: boolean
+  description?: string
   schema: Schema
 }
 

@@ -148,11 +148,13 @@ const chat = () => ({
   skip_special_tokens: false,
   spaces_between_special_tokens: false,
   truncate_prompt_tokens: 100,
+  truncation_side: 'left',
   cache_salt: 'salt',
   prediction: { type: 'content', content: 'Hello' },
   priority: 0,
   logprobs: true,
   top_logprobs: 1,
+  logprob_token_ids: [7],
   prompt_logprobs: 0,
   return_token_ids: true,
   return_tokens_as_token_ids: true,
@@ -382,10 +384,18 @@ export const instead: Record<string, Record<string, object>> = {
   '/v1/messages/count_tokens': ofMessages,
 }
 
+const chatFields = {
+  stream: ['stream_options'],
+  logprobs: ['top_logprobs', 'logprob_token_ids'],
+  'repetition_detection.max_pattern_size': ['repetition_detection.min_pattern_size'],
+  'repetition_detection.min_count': ['repetition_detection.max_pattern_size'],
+}
+
 /** Fields that others need: those must be removed with them. */
 export const needed: Record<string, Record<string, string[]>> = {
   '/v1/completions': {
     stream: ['stream_options'],
+    logprobs: ['logprob_token_ids'],
     'repetition_detection.max_pattern_size': ['repetition_detection.min_pattern_size'],
     'repetition_detection.min_count': ['repetition_detection.max_pattern_size'],
   },
@@ -394,12 +404,8 @@ export const needed: Record<string, Record<string, string[]>> = {
     'repetition_detection.max_pattern_size': ['repetition_detection.min_pattern_size'],
     'repetition_detection.min_count': ['repetition_detection.max_pattern_size'],
   },
-  '/v1/chat/completions': {
-    stream: ['stream_options'],
-    logprobs: ['top_logprobs'],
-    'repetition_detection.max_pattern_size': ['repetition_detection.min_pattern_size'],
-    'repetition_detection.min_count': ['repetition_detection.max_pattern_size'],
-  },
+  '/v1/chat/completions': chatFields,
+  '/v1/chat/completions/': chatFields,
 }
 
 const monitor = (project_id: string) => ({
@@ -787,6 +793,7 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
   '/evaluations/status': (project_id) => ({ project_id, call_id: ids.id }),
   '/annotation_queues/stats': (project_id) => ({ project_id, queue_ids: ['queue'] }),
   '/v1/chat/completions': chat,
+  '/v1/chat/completions/': chat,
   '/v1/chat/completions/:completion_id': () => ({ metadata: { run: '7' } }),
   '/v1/completions': completion,
   '/v1/embeddings': embeddings,

@@ -44,10 +44,13 @@ function describedRefusals(response: Record<string, unknown>): Record<string, un
 
 /**
  * The name of an operation in generated clients. It consists of method and path, so it is unique and as stable as the
- * path. `POST /objs/:object_id/aliases` is `postObjsByObjectIdAliases`.
+ * path. `POST /objs/:object_id/aliases` is `postObjsByObjectIdAliases`, and a path that ends in a slash ends in `Slash`.
  */
 function operationIdOf(method: string, url: string): string {
-  const words = url.split(/[/_]/).filter((word) => !['', ':entity', ':project'].includes(word))
+  const words = url
+    .replace(/\/$/, '/slash')
+    .split(/[/_]/)
+    .filter((word) => !['', ':entity', ':project'].includes(word))
   const capital = (word: string) => `${word.charAt(0).toUpperCase()}${word.slice(1)}`
   const names = words.map((word) => (word.startsWith(':') ? `By${capital(word.slice(1))}` : capital(word)))
   return method.toLowerCase() + names.join('')

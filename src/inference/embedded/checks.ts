@@ -1,6 +1,7 @@
 import { refuse } from '../../domain/refusals.ts'
 import type { Ending, Generation } from '../backend.ts'
 import { withNames } from '../control-tokens.ts'
+import type { Truncation } from '../pooling.ts'
 import type { NativeModel } from './native.ts'
 
 interface CheckedPrompt {
@@ -45,10 +46,11 @@ export function checkGeneration(
   )
   checkTokens('allowed_token_ids', sampling.allowed ?? [], size)
   checkTokens('stop_token_ids', ending.stopTokens, size)
+  checkTokens('logprob_token_ids', generation.logprobTokens ?? [], size)
   if ('tokens' in prompt) checkTokens('prompt', prompt.tokens, size)
   const kept = keptTokens(generation, context)
   const whole = 'tokens' in prompt ? prompt.tokens : model.tokenize(prompt.text, prompt, kept)
-  const tokens = kept === undefined ? whole : whole.slice(Math.max(0, whole.length - kept))
+  const tokens = kept === undefined ? whole : truncated(whole, kept)
   if (tokens.length === 0) throw refuse('prompt_empty', { field: 'prompt' })
   const room = context - tokens.length
   if (room < leastOf(ending)) throw tooLong(context, String(tokens.length), ending)
@@ -75,19 +77,24 @@ export function checkTokens(field: string, tokens: readonly number[], size: numb
   })
 }
 
-/** How many of the prompt's last tokens are kept; undefined when it is not truncated. */
-function keptTokens({ truncate, ending }: Generation, context: number): number | undefined {
+/** How many of the prompt's tokens are kept; undefined when it is not truncated. */
+function keptTokens({ truncate, ending }: Generation, context: number): Truncation | undefined {
   if (truncate === undefined) return undefined
+  const { tokens, side } = truncate
   if (ending.minTokens >= context) throw tooFewLeft(ending.minTokens, context - 1)
   const room = context - (ending.maxTokens ?? Math.max(1, ending.minTokens))
-  if (truncate > room) {
+  if (tokens > room) {
     throw refuse('invalid_value', {
       field: 'truncate_prompt_tokens',
-      given: Number.isSafeInteger(truncate) ? String(truncate) : `more than ${Number.MAX_SAFE_INTEGER}`,
+      given: Number.isSafeInteger(tokens) ? String(tokens) : `more than ${Number.MAX_SAFE_INTEGER}`,
       accepted: `-1 to ${room}: this model's maximum context length is ${context} tokens, less the answer`,
     })
   }
-  return truncate < 0 ? Math.max(room, 0) : truncate
+  return { tokens: tokens < 0 ? Math.max(room, 0) : tokens, side }
+}
+
+function truncated(whole: number[], { tokens, side }: Truncation): number[] {
+  return side === 'left' ? whole.slice(Math.max(0, whole.length - tokens)) : whole.slice(0, tokens)
 }
 
 function tooFewLeft(minTokens: number, room: number): Error {

@@ -2,6 +2,7 @@ import { type GgufMetadata, readGgufFileInfo } from 'node-llama-cpp'
 import { createYieldToLoop } from '../../domain/yielding.ts'
 import { controlTokensOf, namesPattern } from '../control-tokens.ts'
 import { typeNumbers, usualKvTypes } from '../models/kv-types.ts'
+import type { Truncation } from '../pooling.ts'
 import type { Vocabulary } from '../vocabulary.ts'
 import { type AddonContext, type AddonLora, type AddonModel, type Binding, bindingOf } from './binding.ts'
 import { openBuild } from './build.ts'
@@ -10,7 +11,7 @@ import { createLogitsReader } from './logits-reader.ts'
 import { openPoolingContext, type PoolingOptions } from './pooling/context.ts'
 import { inspectCheckpoints, saveState } from './prompt-cache/states.ts'
 import type { Adapter, EngineOptions, GpuBuild } from './protocol.ts'
-import { endOfText, textPieces } from './text-pieces.ts'
+import { endOfText, startOfText, textPieces } from './text-pieces.ts'
 import { BYTE_PAIRS, isSpecial, tokenBytes, WORD_PIECES } from './token-bytes.ts'
 
 export type NativeModel = Awaited<ReturnType<typeof loadModel>>
@@ -104,15 +105,14 @@ export async function loadModel(
     bytes: addon.getTotalSize(),
     /**
      * Text to tokens. `special` also reads the names of special tokens; `add` puts the tokens that the model wants
-     * around the text. If only the last `last` tokens are wanted, the text before them may not be read. No name is read
-     * across `mark`.
+     * around the text. What is beyond the tokens that are `kept` may not be read. No name is read across `mark`.
      */
-    tokenize(text: string, { special, add, mark }: TextOptions, last = Number.POSITIVE_INFINITY): number[] {
-      for (let size = lettersOfToken * last; ; size *= 2) {
-        const end = endOfText(text, size)
-        const tokens = Array.from(tokenPieces(addon, partsOf(end, special, mark))).flat()
+    tokenize(text: string, { special, add, mark }: TextOptions, kept = everything): number[] {
+      for (let size = lettersOfToken * Math.max(1, kept.tokens); ; size *= 2) {
+        const read = kept.side === 'left' ? endOfText(text, size) : startOfText(text, size)
+        const tokens = Array.from(tokenPieces(addon, partsOf(read, special, mark))).flat()
         // If a text without words was cut, a few tokens may differ from those of the whole.
-        if (end.length < text.length && tokens.length < last + uncertainTokens) continue
+        if (read.length < text.length && tokens.length < kept.tokens + uncertainTokens) continue
         return add ? whole(tokens) : tokens
       }
     },
@@ -161,6 +161,7 @@ interface TextOptions {
 /** Tokens of most texts have fewer letters. */
 const lettersOfToken = 8
 const uncertainTokens = 64
+const everything: Truncation = { tokens: Number.POSITIVE_INFINITY, side: 'left' }
 
 /** Only vocabularies of byte pairs and of word pieces are tokenized word by word; others may depend on the whole text. */
 function* tokenPieces(addon: AddonModel, parts: Iterable<TextPart>): Generator<number[]> {

@@ -37,6 +37,12 @@ function cutPosition(window: string): number {
   return /[\ud800-\udbff]/.test(window.charAt(longest - 1)) ? longest - 1 : longest
 }
 
+/** About `size` characters of the beginning of a text, up to the end of a word. */
+export function startOfText(text: string, size: number): string {
+  if (!(text.length > size + longest)) return text
+  return text.slice(0, size + cutPosition(text.slice(size, size + longest + 1)))
+}
+
 /** About `size` characters of the end of a text, starting after the end of a word. */
 export function endOfText(text: string, size: number): string {
   const from = text.length - size - longest

@@ -38,6 +38,24 @@ export async function tokenLogprob(
   }
 }
 
+/** The same with named tokens and the drawn one instead of the likeliest. */
+export async function namedLogprob(
+  logits: Logits,
+  token: number,
+  named: readonly number[],
+  vocabulary: Vocabulary,
+): Promise<TokenLogprob> {
+  const [values, [logit = -Infinity], total] = await Promise.all([
+    logits.of(named),
+    logits.of([token]),
+    logits.logTotal(1),
+  ])
+  const drawn = candidateOf(vocabulary, token, logit, total)
+  const others = named.map((other, i) => candidateOf(vocabulary, other, values[i] ?? -Infinity, total))
+  const listed = [drawn, ...others.filter((other) => other.token !== token)]
+  return { ...drawn, top: listed.toSorted((a, b) => b.logprob - a.logprob) }
+}
+
 /** The logprob of a token of the prompt at its position, and the likeliest tokens. */
 export async function promptLogprob(
   logits: Logits,

@@ -38,6 +38,9 @@ const somewhere: Record<string, (value: unknown, isText: boolean) => boolean> = 
   skip_special_tokens: isTrue,
   spaces_between_special_tokens: isTrue,
   truncate_prompt_tokens: never,
+  // Without the field above it asks for nothing.
+  truncation_side: () => true,
+  logprob_token_ids: never,
   cache_salt: never,
   priority: isZero,
   use_beam_search: isFalse,

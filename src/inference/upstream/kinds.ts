@@ -32,6 +32,8 @@ const ofVllm = [
   'skip_special_tokens',
   'spaces_between_special_tokens',
   'truncate_prompt_tokens',
+  'truncation_side',
+  'logprob_token_ids',
   'cache_salt',
   'priority',
   'use_beam_search',

@@ -145,30 +145,41 @@ const runId = z.string().nullable()
 const runStep = z.number().int().nullable()
 
 export const CallRecord = z.object({
-  id: z.string(),
-  project_id: z.string(),
-  op_name: z.string(),
-  display_name: z.string().nullable(),
-  trace_id: z.string(),
-  parent_id: z.string().nullable(),
-  thread_id: z.string().nullable(),
-  turn_id: z.string().nullable(),
-  started_at: time,
-  ended_at: time.nullable(),
-  exception: z.string().nullable(),
-  attributes: z.record(z.string(), z.unknown()),
-  inputs: z.record(z.string(), z.unknown()),
-  output: z.unknown(),
-  summary: z.record(z.string(), z.unknown()),
-  svc_user_id: userId,
+  id: z.string().meta({ description: 'A UUID, or 16 hexadecimal digits of an OpenTelemetry span.' }),
+  project_id: z.string().meta({ description: 'The project, as <entity>/<project>.' }),
+  op_name: z.string().meta({ description: 'What was called: a name, or an op reference.' }),
+  display_name: z.string().nullable().meta({ description: 'A name for people; null if none was given.' }),
+  trace_id: z.string().meta({ description: 'The same for all calls of a trace.' }),
+  parent_id: z
+    .string()
+    .nullable()
+    .meta({ description: 'The call that made this one; null for the root of a trace.' }),
+  thread_id: z.string().nullable().meta({ description: 'The conversation that the call belongs to.' }),
+  turn_id: z.string().nullable().meta({ description: 'The turn of that conversation.' }),
+  started_at: time.meta({ description: 'When it started, in UTC.' }),
+  ended_at: time.nullable().meta({ description: 'When it ended; null while it runs.' }),
+  exception: z.string().nullable().meta({ description: 'The error that ended it; null if none did.' }),
+  attributes: z.record(z.string(), z.unknown()).meta({ description: 'What its client noted about it.' }),
+  inputs: z.record(z.string(), z.unknown()).meta({ description: 'Its arguments, by name.' }),
+  output: z.unknown().meta({ description: 'What it returned: any value, null while it runs.' }),
+  summary: z
+    .record(z.string(), z.unknown())
+    .meta({ description: 'What its client sent, such as `usage`; `weave` is filled in by the server.' }),
+  svc_user_id: userId.meta({ description: 'The user whose key sent it.' }),
   svc_username: username,
-  svc_run_id: runId,
-  svc_run_step: runStep,
-  svc_run_step_end: runStep,
-  expire_at: time.nullable(),
-  deleted_at: time.nullable(),
-  storage_size_bytes: z.number().int().nullable(),
-  total_storage_size_bytes: z.number().int().nullable(),
+  svc_run_id: runId.meta({ description: 'The run of W&B that it belongs to.' }),
+  svc_run_step: runStep.meta({ description: 'The step of that run when it started.' }),
+  svc_run_step_end: runStep.meta({ description: 'The step of that run when it ended.' }),
+  expire_at: time.nullable().meta({ description: 'When it expires; null if it is kept.' }),
+  deleted_at: time.nullable().meta({ description: 'Null: deleted calls are not returned.' }),
+  storage_size_bytes: z
+    .number()
+    .int()
+    .nullable()
+    .meta({ description: 'Its stored size; null unless asked for.' }),
+  total_storage_size_bytes: z.number().int().nullable().meta({
+    description: 'The stored size of its whole trace; null unless asked for, and for calls with a parent.',
+  }),
   wb_user_id: userId.meta({ description: 'Same as svc_user_id.' }),
   wb_username: username.meta({ description: 'Same as svc_username.' }),
   wb_run_id: runId.meta({ description: 'Same as svc_run_id.' }),
@@ -176,7 +187,7 @@ export const CallRecord = z.object({
   wb_run_step_end: runStep.meta({ description: 'Same as svc_run_step_end.' }),
 })
 
-export const ReadAnswer = answer('The call.', { call: CallRecord })
+export const ReadAnswer = answer('The call.', { call: CallRecord.meta({ description: 'The call.' }) })
 
 export const UpdateBody = z.object({
   project_id: projectId,

@@ -8,7 +8,7 @@ import { finishOf, messageOf } from './message.ts'
 /** The whole answer, assembled as its deltas come. */
 export function createAnswer(completion: ChatCompletion, isStream: boolean): PartialAnswer {
   const { id, head, role, echo, shown } = completion
-  const mostCandidates = limitCandidates('top_logprobs', isStream)
+  const mostCandidates = limitCandidates(completion.candidatesField, isStream)
   let promptLogprobs: JsonText | undefined
   const fold = createFold(completion, {
     mostCandidates,

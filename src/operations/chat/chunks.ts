@@ -1,8 +1,8 @@
 import type { Part } from '../../inference/parts.ts'
 import { logprobShown } from '../generation/logprobs.ts'
 import { createTally } from '../generation/usage.ts'
+import type { ChatChunk } from './answer-contract.ts'
 import type { ChatCompletion } from './completion.ts'
-import type { ChatChunk } from './contract.ts'
 import { finishOf } from './message.ts'
 import type { CallForm } from './tools.ts'
 

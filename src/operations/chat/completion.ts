@@ -3,11 +3,11 @@ import type { CompileQuestion } from '../../inference/constraints/constraint.ts'
 import type { CallsAsked } from '../../inference/model.ts'
 import { wholeText } from '../../inference/prompt/conversation.ts'
 import { type AnswerOptions, answerOptions } from '../generation/answer-options.ts'
-import { checkPriority, checkSampling, checkStream, wrong } from '../generation/checks.ts'
+import { checkNamedTokens, checkPriority, checkSampling, checkStream, wrong } from '../generation/checks.ts'
 import { constraintOf } from '../generation/constraint.ts'
 import { checkConversation, conversationFrom } from '../generation/conversation.ts'
 import { type Generation, type GenerationContext, generate } from '../generation/generation.ts'
-import { candidatesOfToken, checkCandidates } from '../generation/logprobs.ts'
+import { candidatesAsked, checkCandidates } from '../generation/logprobs.ts'
 import { checkMetadata } from '../generation/metadata.ts'
 import type { GenerationParts } from '../generation/parts.ts'
 import { requestOf, turnOf } from '../generation/request.ts'
@@ -22,6 +22,8 @@ export interface ChatCompletion extends Generation {
   /** The text that the answer begins with, because the request asked for an echo. */
   echo: string
   logprobs: boolean
+  /** The field that says which candidates each token has. */
+  candidatesField: string
   callForm: CallForm
   /** The request names the tool to call, for which OpenAI's finish reason is `stop`. */
   isNamed: boolean
@@ -51,8 +53,9 @@ export async function beginChat(
     ...logprobsAsked(body),
     ...predictionOf(body),
   })
+  const candidates = candidatesAsked(request, 'top_logprobs')
   if (!body.stream) {
-    checkCandidates('top_logprobs', request.choices * (maxTokens ?? 0) * candidatesOfToken(request.logprobs))
+    checkCandidates(candidates.field, request.choices * (maxTokens ?? 0) * candidates.ofToken)
   }
   const names = {
     prompt: 'messages',
@@ -66,6 +69,7 @@ export async function beginChat(
     id: `chatcmpl-${asking.id}`,
     ...openingOf(body),
     logprobs: body.logprobs ?? false,
+    candidatesField: candidates.field,
     callForm: callFormOf(body),
     isNamed: typeof calls?.choice === 'object',
     shown: answerOptions(body),
@@ -79,6 +83,7 @@ function checkTogether(body: ChatBody, maxTokens: number | undefined): void {
   if (body.top_logprobs && !body.logprobs) {
     throw wrong('top_logprobs', 'given without `logprobs`', 'only with "logprobs": true')
   }
+  checkNamedTokens(body, 'only with "logprobs": true')
   if (body.use_beam_search && body.prediction != null) {
     throw wrong('prediction', 'given with use_beam_search', 'only one of the two')
   }
@@ -95,10 +100,12 @@ function predictionOf({ prediction }: ChatBody): { prediction?: string } {
 }
 
 /** Streams have no field for log-probabilities of the prompt. With `echo` they are those of the echoed text. */
-function logprobsAsked({ logprobs, top_logprobs, prompt_logprobs, echo, stream }: ChatBody) {
+function logprobsAsked(body: ChatBody) {
+  const { logprobs, top_logprobs, logprob_token_ids, prompt_logprobs, echo, stream } = body
   const ofPrompt = prompt_logprobs ?? (echo ? (top_logprobs ?? 0) : undefined)
   return {
     logprobs: logprobs ? (top_logprobs ?? 0) : undefined,
+    logprobTokens: logprob_token_ids,
     promptLogprobs: stream ? undefined : ofPrompt,
   }
 }

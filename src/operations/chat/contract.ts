@@ -1,23 +1,58 @@
 import { z } from 'zod'
-import { answer, jsonObject, plainText } from '../../domain/fields.ts'
-import { answerHead, ended, PromptLogprobs, Usage } from '../generation/answer-contract.ts'
+import { explained, jsonObject, plainText } from '../../domain/fields.ts'
 import { constraintFields } from '../generation/constraint-fields.ts'
 import { conversationFields, ToolFunction } from '../generation/conversation-fields.ts'
 import { refusedChatFields } from '../generation/refused-fields.ts'
-import { mostLogprobs, samplingFields } from '../generation/sampling-fields.ts'
-import { documented, flag, integer, optIn } from '../generation/scalars.ts'
+import { logprobTokenIds, mostLogprobs, samplingFields } from '../generation/sampling-fields.ts'
+import { documented, flag, integer, optIn, streamOptions } from '../generation/scalars.ts'
 
 const none = { effect: 'none' } as const
 
-const NamedTool = z.object({
-  type: z.literal('function'),
-  function: z.object({ name: z.string().max(256) }),
-})
+const NamedTool = z.object(
+  explained(
+    {
+      type: z.literal('function'),
+      function: z.object({ name: z.string().max(256).meta({ description: 'The name of a tool.' }) }),
+    },
+    { type: 'Tools are functions.', function: 'The tool.' },
+  ),
+)
 
-const AllowedTools = z.object({
-  type: z.literal('allowed_tools'),
-  allowed_tools: z.object({ mode: z.enum(['auto', 'required']), tools: z.array(NamedTool).max(512) }),
-})
+const AllowedTools = z.object(
+  explained(
+    {
+      type: z.literal('allowed_tools'),
+      allowed_tools: z.object(
+        explained(
+          { mode: z.enum(['auto', 'required']), tools: z.array(NamedTool).max(512) },
+          { mode: 'Whether the answer may or must call one of them.', tools: 'The tools that it may call.' },
+        ),
+      ),
+    },
+    { type: 'Allows some of the tools.', allowed_tools: 'Which.' },
+  ),
+)
+
+const PredictedPart = z.object(
+  explained(
+    { type: z.literal('text'), text: z.string() },
+    { type: 'Parts are texts.', text: 'A part of the expected content.' },
+  ),
+)
+
+const Prediction = z.object(
+  explained(
+    {
+      type: z.literal('content'),
+      content: z.union([z.string(), z.array(PredictedPart).max(1_024)], {
+        error: 'expected a string or a list of at most 1024 text parts',
+      }),
+    },
+    { type: 'What is predicted.', content: 'The expected content: a text, or text parts.' },
+  ),
+)
+
+const NamedFunction = z.object({ name: z.string().max(256).meta({ description: 'The function to call.' }) })
 
 export const ChatBody = z.object({
   ...conversationFields,
@@ -50,15 +85,7 @@ export const ChatBody = z.object({
   ...samplingFields,
 
   prediction: documented(
-    z
-      .object({
-        type: z.literal('content'),
-        content: z.union(
-          [z.string(), z.array(z.object({ type: z.literal('text'), text: z.string() })).max(1_024)],
-          { error: 'expected a string or a list of at most 1024 text parts' },
-        ),
-      })
-      .nullish(),
+    Prediction.nullish(),
     'The expected content of the answer, for instance the text that it edits: `{"type": "content", "content": …}`, a string or a list of text parts. Tokens are guessed from it (docs/speculation.md), which does not change the answer. `usage` reports how many of its tokens were right. Not allowed with `use_beam_search`.',
   ),
 
@@ -71,6 +98,7 @@ export const ChatBody = z.object({
     'Returns this many of the most likely tokens at each position, most likely first. Needs `logprobs`. Without a stream, `n` × `max_tokens` × (`top_logprobs` + 1) is at most 1000000.',
     { initial: 0 },
   ),
+  logprob_token_ids: logprobTokenIds,
   prompt_logprobs: documented(
     integer(0, mostLogprobs).nullish(),
     'The same for the tokens of the prompt. Not available in a stream. The prompt is then not taken from the cache.',
@@ -83,12 +111,12 @@ export const ChatBody = z.object({
 
   stream: documented(optIn(), 'Sends the answer as server-sent events.'),
   stream_options: documented(
-    z.object({ include_usage: optIn(), continuous_usage_stats: optIn() }).nullish(),
-    '`include_usage` adds a last chunk with the usage and no choices; `continuous_usage_stats` adds the usage so far to each chunk. Both default to false. Needs `stream`.',
+    streamOptions(),
+    '`include_usage` adds a last chunk with the usage and no choices; `continuous_usage_stats` adds the usage so far to each chunk. Neither needs the other, both default to false. Needs `stream`.',
   ),
   request_id: documented(
     plainText(256).min(1).optional(),
-    'The `id` of the answer is `chatcmpl-` followed by this value. The header X-Request-Id takes precedence. Without either, the id is random.',
+    'The `id` of the answer is `chatcmpl-` followed by this value; else by the request’s header X-Request-Id, else by a random one. The header `x-request-id` of the answer repeats that of the request and never this field.',
   ),
 
   tool_choice: documented(
@@ -109,7 +137,7 @@ export const ChatBody = z.object({
   ),
   function_call: documented(
     z
-      .union([z.enum(['none', 'auto']), z.object({ name: z.string().max(256) })], {
+      .union([z.enum(['none', 'auto']), NamedFunction], {
         error: 'expected "none", "auto", or the name of a function in an object',
       })
       .nullish(),
@@ -139,99 +167,3 @@ export const ChatBody = z.object({
   vllm_xargs: documented(jsonObject().nullish(), 'Another name of `engine_xargs`.', none),
 })
 export type ChatBody = z.output<typeof ChatBody>
-
-const Candidate = z.object({ token: z.string(), bytes: z.array(z.int()), logprob: z.number() })
-
-const FunctionCall = z.object({ name: z.string(), arguments: z.string() })
-
-const ChatFinish = z.enum([...ended.finish_reason.options, 'tool_calls', 'function_call'])
-export type ChatFinish = z.output<typeof ChatFinish>
-
-/** The first delta of a call has its id and name; later ones add to its arguments. */
-const CallDelta = z.object({
-  index: z.int(),
-  id: z.string().optional(),
-  type: z.literal('function').optional(),
-  function: FunctionCall.partial(),
-})
-
-const Logprobs = z.object({ content: z.array(Candidate.extend({ top_logprobs: z.array(Candidate) })) })
-
-const turnMembers = {
-  reasoning: z.string().optional(),
-  /** The older name, which some clients read. */
-  reasoning_content: z.string().optional(),
-  tool_calls: z
-    .array(z.object({ id: z.string(), type: z.literal('function'), function: FunctionCall }))
-    .optional(),
-  function_call: FunctionCall.optional(),
-}
-
-/** Members of the specification that this version never fills in. */
-const optionalMembers = {
-  annotations: z
-    .object({
-      type: z.string(),
-      url_citation: z.object({
-        start_index: z.int(),
-        end_index: z.int(),
-        title: z.string(),
-        url: z.string(),
-      }),
-    })
-    .optional(),
-  audio: z
-    .object({ id: z.string(), data: z.string(), expires_at: z.int(), transcript: z.string() })
-    .optional(),
-}
-
-export const ChatAnswer = answer('The next message of the conversation.', {
-  ...answerHead,
-  object: z.literal('chat.completion'),
-  choices: z.array(
-    z.object({
-      index: z.int(),
-      message: z.object({
-        role: z.string(),
-        content: z.string().nullable(),
-        refusal: z.string().nullable(),
-        ...turnMembers,
-        ...optionalMembers,
-      }),
-      logprobs: Logprobs.nullable(),
-      ...ended,
-      finish_reason: ChatFinish,
-      token_ids: z.array(z.int()).optional(),
-    }),
-  ),
-  usage: Usage,
-  prompt_token_ids: z.array(z.int()).optional(),
-  prompt_logprobs: PromptLogprobs.optional(),
-  service_tier: z.enum(['auto', 'default', 'flex', 'scale', 'priority']).nullish(),
-  kv_transfer_params: z.record(z.string(), z.unknown()).optional(),
-})
-
-export const ChatChunk = z.object({
-  ...answerHead,
-  object: z.literal('chat.completion.chunk'),
-  choices: z.array(
-    z.object({
-      index: z.int(),
-      delta: z.object({
-        role: z.string().optional(),
-        content: z.string().optional(),
-        reasoning: z.string().optional(),
-        reasoning_content: z.string().optional(),
-        tool_calls: z.array(CallDelta).optional(),
-        function_call: FunctionCall.partial().optional(),
-      }),
-      logprobs: Logprobs.nullable(),
-      finish_reason: ChatFinish.nullable(),
-      stop_reason: ended.stop_reason.optional(),
-      token_ids: z.array(z.int()).optional(),
-    }),
-  ),
-  usage: Usage.optional(),
-  prompt_token_ids: z.array(z.int()).optional(),
-})
-export type ChatChunk = z.output<typeof ChatChunk>

@@ -1,7 +1,7 @@
 import type { FinishReason } from '../../inference/backend.ts'
 import type { FoldedTurn } from '../generation/fold.ts'
+import type { ChatFinish } from './answer-contract.ts'
 import type { ChatCompletion } from './completion.ts'
-import type { ChatFinish } from './contract.ts'
 import type { CallForm } from './tools.ts'
 
 /** The output of a choice as a message. Content is null if it is empty and there is a thought or a call. */

@@ -4,9 +4,10 @@ import type { GenerationParts } from '../generation/parts.ts'
 import { generationRefusals, recordedBody, respond, type Writers } from '../generation/respond.ts'
 import { family } from '../parts.ts'
 import { createAnswer } from './answer.ts'
+import { ChatAnswer, ChatChunk } from './answer-contract.ts'
 import { chunksOf } from './chunks.ts'
 import { beginChat, type ChatCompletion } from './completion.ts'
-import { ChatAnswer, ChatBody, ChatChunk } from './contract.ts'
+import { ChatBody } from './contract.ts'
 import { storedRoutes } from './stored-routes.ts'
 
 const chat: Writers<ChatBody, ChatCompletion> = { kind: 'chat', begin: beginChat, createAnswer, chunksOf }
@@ -24,7 +25,7 @@ const complete: Routes<GenerationParts> = async (app, parts) => {
       url,
       {
         config: { spendsTokens: true, keepsBody: recordedBody },
-        schema: { ...schema, hide: url.endsWith('/') },
+        schema,
         preValidation: logUnknownFields(ChatBody),
       },
       (request, reply) => respond(parts, request, reply, chat),

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { answer, jsonObject, plainText } from '../../domain/fields.ts'
-import { ChatAnswer } from './contract.ts'
+import { ChatAnswer } from './answer-contract.ts'
 
 export const CompletionPath = z.object({ completion_id: plainText(512).min(1) })
 

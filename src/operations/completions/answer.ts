@@ -14,22 +14,22 @@ const tokensAtOnce = 32
 /** The whole answer, assembled as its deltas come. */
 export function createAnswer(completion: Completion, isStream: boolean): PartialAnswer {
   const { head, prompts, openings, shown } = completion
-  const style = { count: completion.logprobs ?? 0, asIds: shown.tokensAsIds }
-  const mostCandidates = limitCandidates('logprobs', isStream)
+  const form = { asIds: shown.tokensAsIds }
+  const mostCandidates = limitCandidates(completion.candidatesField, isStream)
   const promptLogprobs: JsonText[] = []
   const fold = createFold(completion, {
     mostCandidates,
-    createLogprobs: () => writeLogprobs(style),
+    createLogprobs: () => writeLogprobs(form),
     async onPrompt({ input, logprobs }, answers: FoldedChoice<WrittenLogprobs>[]) {
       if (logprobs === undefined) return
-      if (shown.promptLogprobs) promptLogprobs[input] = await promptLogprobsWritten(logprobs, style.asIds)
+      if (shown.promptLogprobs) promptLogprobs[input] = await promptLogprobsWritten(logprobs, form.asIds)
       if (!completion.echoLogprobs) return
       const tokens = prompts[input] ?? []
-      const first = openings[input]?.firstToken ?? ''
-      const echoed = writeLogprobs(style)
+      const prompt = { firstToken: openings[input]?.firstToken ?? '', count: completion.logprobs ?? 0 }
+      const echoed = writeLogprobs(form)
       await inSteps(batchesOf(tokens, tokensAtOnce), (some, index) => {
         const from = index * tokensAtOnce
-        echoed.addEntries(candidatesOfPrompt(some, logprobs.slice(from, from + some.length), first))
+        echoed.addEntries(candidatesOfPrompt(some, logprobs.slice(from, from + some.length), prompt))
       })
       for (const answer of answers) answer.logprobs = echoed.copy()
     },

@@ -11,7 +11,7 @@ export async function* chunksOf(completion: Completion): AsyncGenerator<Completi
   const { head, prompts, choices, openings, shown } = completion
   const tally = createTally(completion)
   const lengths = Array.from({ length: prompts.length * choices }, (): TextLength => ({ characters: 0 }))
-  const style = { count: completion.logprobs ?? 0, asIds: shown.tokensAsIds }
+  const form = { asIds: shown.tokensAsIds }
 
   const chunk = (choice: Omit<ChunkChoice, 'logprobs'> & Partial<ChunkChoice>): CompletionChunk => ({
     ...head,
@@ -25,11 +25,13 @@ export async function* chunksOf(completion: Completion): AsyncGenerator<Completi
     if (echo === '' && !shown.tokenIds) return
     for (let index = input * choices; index < (input + 1) * choices; index++) {
       const judged =
-        completion.echoLogprobs && logprobs ? candidatesOfPrompt(tokens, logprobs, firstToken) : undefined
+        completion.echoLogprobs && logprobs
+          ? candidatesOfPrompt(tokens, logprobs, { firstToken, count: completion.logprobs ?? 0 })
+          : undefined
       yield chunk({
         index,
         text: echo,
-        ...(judged && { logprobs: legacyLogprobs(judged, style, lengths[index] as TextLength) }),
+        ...(judged && { logprobs: legacyLogprobs(judged, form, lengths[index] as TextLength) }),
         finish_reason: null,
         ...(shown.tokenIds && { prompt_token_ids: tokens, token_ids: [] }),
       })
@@ -52,7 +54,7 @@ export async function* chunksOf(completion: Completion): AsyncGenerator<Completi
         index,
         text,
         ...(completion.logprobs !== undefined && {
-          logprobs: legacyLogprobs(candidatesOfAnswer(logprobs), style, lengths[index] as TextLength),
+          logprobs: legacyLogprobs(candidatesOfAnswer(logprobs), form, lengths[index] as TextLength),
         }),
         finish_reason: finished?.reason ?? null,
         ...(finished && { stop_reason: finished.stop }),

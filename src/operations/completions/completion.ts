@@ -1,11 +1,11 @@
 import { refuse } from '../../domain/refusals.ts'
 import type { Input, Model } from '../../inference/model.ts'
 import { type AnswerOptions, answerOptions } from '../generation/answer-options.ts'
-import { checkPriority, checkSampling, checkStream, wrong } from '../generation/checks.ts'
+import { checkNamedTokens, checkPriority, checkSampling, checkStream, wrong } from '../generation/checks.ts'
 import { constraintOf } from '../generation/constraint.ts'
 import type { Delta } from '../generation/deltas.ts'
 import { type Generation, type GenerationContext, generate } from '../generation/generation.ts'
-import { candidatesOfToken, checkCandidates } from '../generation/logprobs.ts'
+import { candidatesAsked, candidatesOfToken, checkCandidates } from '../generation/logprobs.ts'
 import { checkMetadata } from '../generation/metadata.ts'
 import type { GenerationParts } from '../generation/parts.ts'
 import { requestOf } from '../generation/request.ts'
@@ -20,6 +20,8 @@ export interface Completion extends Generation {
   openings: Opening[]
   /** Number of candidates for each token; undefined without log-probabilities. */
   logprobs: number | undefined
+  /** The field that says which candidates each token has. */
+  candidatesField: string
   /** The log-probabilities of the prompt precede those of the answer, because the prompt is echoed. */
   echoLogprobs: boolean
   shown: AnswerOptions & { promptLogprobs: boolean }
@@ -56,15 +58,15 @@ export async function beginCompletion(
     tenant: asking.caller.name,
     maxTokens: onlyPrompt ? 1 : maxTokens,
     logprobs,
+    logprobTokens: body.logprob_token_ids,
     promptLogprobs:
       echoLogprobs || promptLogprobs
         ? Math.max(echoLogprobs ? logprobs : 0, promptLogprobs ? (body.prompt_logprobs ?? 0) : 0)
         : undefined,
   })
-  let candidates = stream
-    ? 0
-    : inputs.length * request.choices * (maxTokens ?? 0) * candidatesOfToken(logprobs)
-  checkCandidates('logprobs', candidates)
+  const ofAnswer = candidatesAsked(request, 'logprobs')
+  let candidates = stream ? 0 : inputs.length * request.choices * (maxTokens ?? 0) * ofAnswer.ofToken
+  checkCandidates(ofAnswer.field, candidates)
 
   const ending = new AbortController()
   const signal = AbortSignal.any([asking.signal, ending.signal])
@@ -86,6 +88,7 @@ export async function beginCompletion(
         ? await openingsOf(found.model, body, inputs, generation.prompts, signal)
         : inputs.map(() => ({ echo: '', firstToken: '' })),
       logprobs,
+      candidatesField: ofAnswer.field,
       echoLogprobs,
       shown: { ...answerOptions(body), promptLogprobs },
       deltas: onlyPrompt ? withoutAnswers(generation.deltas) : generation.deltas,
@@ -103,6 +106,7 @@ function checkTogether(body: CompletionBody, maxTokens: number | undefined): voi
   if (maxTokens === 0 && !body.echo) {
     throw wrong('max_tokens', '0, which leaves no answer', 'at least 1, or 0 with "echo": true')
   }
+  checkNamedTokens(body, 'only with `logprobs`')
   checkSampling(body, maxTokens)
 }
 

@@ -3,8 +3,8 @@ import { answer, jsonObject, jsonValue, plainText } from '../../domain/fields.ts
 import { answerHead, ended, PromptLogprobs, Usage } from '../generation/answer-contract.ts'
 import { constraintFields } from '../generation/constraint-fields.ts'
 import { formerConstraintFields } from '../generation/refused-fields.ts'
-import { mostChoices, mostLogprobs, samplingFields } from '../generation/sampling-fields.ts'
-import { flag, integer, optIn } from '../generation/scalars.ts'
+import { logprobTokenIds, mostChoices, mostLogprobs, samplingFields } from '../generation/sampling-fields.ts'
+import { flag, integer, optIn, streamOptions } from '../generation/scalars.ts'
 
 /** The default of most servers since the first version of this operation. */
 export const defaultMaxTokens = 16
@@ -28,12 +28,13 @@ export const CompletionBody = z.object({
     }),
 
   logprobs: integer(0, mostLogprobs).nullish(),
+  logprob_token_ids: logprobTokenIds,
   prompt_logprobs: integer(0, mostLogprobs).nullish(),
   return_token_ids: optIn(),
   return_tokens_as_token_ids: optIn(),
 
   stream: optIn(),
-  stream_options: z.object({ include_usage: optIn(), continuous_usage_stats: optIn() }).nullish(),
+  stream_options: streamOptions(),
   request_id: plainText(256).min(1).optional(),
   ...constraintFields,
   ...formerConstraintFields,

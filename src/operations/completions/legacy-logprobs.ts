@@ -12,11 +12,16 @@ export interface TokenWithCandidates {
   top: Candidate[] | null
 }
 
-export interface LogprobsWanted {
-  /** Rivals of each token. */
-  count: number
+export interface LogprobsForm {
   /** Writes tokens as `token_id:<id>`. */
   asIds: boolean
+}
+
+interface EchoedPrompt {
+  /** The text of the prompt's first token. */
+  firstToken: string
+  /** Rivals of each token. */
+  count: number
 }
 
 /** State between the chunks of an answer: the length of its text so far. */
@@ -28,18 +33,18 @@ export function candidatesOfAnswer(given: readonly TokenLogprob[]): TokenWithCan
   })
 }
 
-/** `first` is the text of the prompt's first token. */
 export function candidatesOfPrompt(
   tokens: readonly number[],
   logprobs: PromptLogprobs,
-  first: string,
+  { firstToken: first, count }: EchoedPrompt,
 ): TokenWithCandidates[] {
   return tokens.map((token, index) => {
     const candidates = logprobs[index] ?? null
     const own = candidates?.find((candidate) => candidate.token === token)
     const text = own === undefined ? first : textOf(own.bytes)
     const characters = own === undefined ? Array.from(first).length : charactersOf(own.bytes)
-    return { token, text, characters, logprob: own?.logprob ?? null, top: candidates }
+    const top = candidates?.toSorted((a, b) => b.logprob - a.logprob).slice(0, count) ?? null
+    return { token, text, characters, logprob: own?.logprob ?? null, top }
   })
 }
 
@@ -53,7 +58,7 @@ function charactersOf(bytes: Uint8Array): number {
 /** Four parallel lists, the form of the first version of this operation. */
 export function legacyLogprobs(
   given: readonly TokenWithCandidates[],
-  { count, asIds }: LogprobsWanted,
+  { asIds }: LogprobsForm,
   length: TextLength,
 ): LegacyLogprobs {
   const shown: LegacyLogprobs = { tokens: [], token_logprobs: [], top_logprobs: [], text_offset: [] }
@@ -68,9 +73,8 @@ export function legacyLogprobs(
       continue
     }
     // The token itself is always included. If two have the same text, the likelier one counts.
-    const rivals = top.toSorted((a, b) => b.logprob - a.logprob).slice(0, count)
     const entries: [string, number][] = [[named(token, text), logprob]]
-    for (const rival of rivals) entries.push([named(rival.token, textOf(rival.bytes)), rival.logprob])
+    for (const rival of top) entries.push([named(rival.token, textOf(rival.bytes)), rival.logprob])
     const likeliest = new Map<string, number>()
     for (const [name, value] of entries.toSorted(([, a], [, b]) => b - a)) {
       if (!likeliest.has(name)) likeliest.set(name, value)

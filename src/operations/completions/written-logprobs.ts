@@ -2,7 +2,7 @@ import { JsonText } from '../../domain/json/text.ts'
 import type { TokenLogprob } from '../../inference/backend.ts'
 import {
   candidatesOfAnswer,
-  type LogprobsWanted,
+  type LogprobsForm,
   legacyLogprobs,
   type TokenWithCandidates,
 } from './legacy-logprobs.ts'
@@ -21,14 +21,14 @@ const columns = ['tokens', 'token_logprobs', 'top_logprobs', 'text_offset'] as c
 type Columns = Record<(typeof columns)[number], string[]>
 
 export function writeLogprobs(
-  wanted: LogprobsWanted,
+  form: LogprobsForm,
   begun: Columns = { tokens: [], token_logprobs: [], top_logprobs: [], text_offset: [] },
   characters = 0,
 ): WrittenLogprobs {
   const length = { characters }
   function addEntries(judged: readonly TokenWithCandidates[]): void {
     if (judged.length === 0) return
-    const shown = legacyLogprobs(judged, wanted, length)
+    const shown = legacyLogprobs(judged, form, length)
     for (const name of columns) begun[name].push(JSON.stringify(shown[name]).slice(1, -1))
   }
   return {
@@ -42,7 +42,7 @@ export function writeLogprobs(
         top_logprobs: top_logprobs.slice(),
         text_offset: text_offset.slice(),
       }
-      return writeLogprobs(wanted, copied, length.characters)
+      return writeLogprobs(form, copied, length.characters)
     },
     text: () => new JsonText(`{${columns.map((name) => `"${name}":[${begun[name].join(',')}]`).join(',')}}`),
   }

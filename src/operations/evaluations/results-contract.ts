@@ -20,14 +20,17 @@ const scope = z
 export const RowFilter = z.strictObject({
   query: jsonObject().meta({
     description:
-      'An expression: {"$expr": …}, see docs/queries.md. Fields: scores.…, inputs.…, outputs.…, output.…, row_digest.',
+      'An expression such as {"$expr": {"$and": [{"$gte": [{"$getField": "scores.judge"}, {"$literal": 0.5}]}]}}, see docs/queries.md. Fields: scores.…, inputs.…, outputs.…, output.…, row_digest. A {"$literal"} on its own, as in {"$and": [{"$literal": "x"}]}, holds for every row if it is true or 1, and otherwise for none.',
   }),
   evaluation_call_id: scope,
 })
 
 export const RowSort = z.strictObject({
   field: z.string().min(1).max(1024).meta({ description: 'scores.…, inputs.…, outputs.… or output.…' }),
-  direction: z.enum(['asc', 'desc']).nullish().meta({ default: 'asc' }),
+  direction: z
+    .enum(['asc', 'desc'])
+    .nullish()
+    .meta({ default: 'asc', description: 'Rows without a value come last in both.' }),
   evaluation_call_id: scope,
   mode: z.enum(['value', 'difference']).nullish().meta({
     default: 'value',
@@ -51,19 +54,26 @@ export const ResultsBody = z
       description: 'or is accepted only if all filters name the same evaluation, or none does.',
     }),
     include_costs: off.meta({ description: 'true is refused: trials have tokens but no costs.' }),
-    include_predict_and_score_children: flag(true),
-    include_raw_data_rows: off,
-    include_rows: flag(true),
-    include_summary: off,
+    include_predict_and_score_children: flag(true).meta({
+      description:
+        'Whether the calls inside each trial are read: they give predict_call_id, scorer_call_ids, later scores, and closer latencies and tokens.',
+    }),
+    include_raw_data_rows: off.meta({ description: 'Fills raw_data_row of each row.' }),
+    include_rows: flag(true).meta({ description: 'false returns no rows, and a total_rows of 0.' }),
+    include_summary: off.meta({ description: 'Fills summary.' }),
     limit: z.int().min(0).max(mostRows).nullish().meta({ description: 'null returns all rows.' }),
     offset: z
       .int()
       .max(2 ** 40)
       .nullish()
-      .meta({ default: 0 }),
-    require_intersection: off,
+      .meta({ default: 0, description: 'Rows to skip. A negative number is 0.' }),
+    require_intersection: off.meta({ description: 'Only rows that every evaluation has.' }),
     resolve_row_refs: off.meta({ description: 'Only with include_raw_data_rows.' }),
-    sort_by: z.array(RowSort).max(8).nullish(),
+    sort_by: z
+      .array(RowSort)
+      .max(8)
+      .nullish()
+      .meta({ description: 'The first field counts most. If null, rows are in the order of row_digest.' }),
     summary_require_intersection: z
       .boolean()
       .nullish()
@@ -81,32 +91,67 @@ export type ResultsBody = z.output<typeof ResultsBody>
 export type RowSort = z.output<typeof RowSort>
 
 const Trial = z.object({
-  predict_and_score_call_id: z.string(),
-  model_latency_seconds: z.number().nullable(),
-  model_output: z.unknown(),
-  predict_call_id: z.string().nullable(),
-  scorer_call_ids: z.record(z.string(), z.string()),
-  scores: z.record(z.string(), z.unknown()),
-  total_tokens: z.number().int().nullable(),
+  predict_and_score_call_id: z.string().meta({ description: 'The call of the trial.' }),
+  model_latency_seconds: z
+    .number()
+    .nullable()
+    .meta({ description: 'How long the model took; null if unknown.' }),
+  model_output: z.unknown().meta({ description: 'What the model returned: any value.' }),
+  predict_call_id: z
+    .string()
+    .nullable()
+    .meta({ description: 'The call of the model; null without the children.' }),
+  scorer_call_ids: z
+    .record(z.string(), z.string())
+    .meta({ description: 'The call of each scorer, by the name of its score; empty without the children.' }),
+  scores: z.record(z.string(), z.unknown()).meta({ description: 'The value of each scorer, by its name.' }),
+  total_tokens: z
+    .number()
+    .int()
+    .nullable()
+    .meta({ description: 'Tokens that the model used; null if unknown.' }),
 })
 
 const Row = z.object({
-  row_digest: z.string(),
-  evaluations: z.array(z.object({ evaluation_call_id: z.string(), trials: z.array(Trial) })),
-  raw_data_row: z.unknown(),
+  row_digest: z
+    .string()
+    .meta({ description: 'Identifies the row of the data: equal rows have equal digests.' }),
+  evaluations: z
+    .array(
+      z.object({
+        evaluation_call_id: z.string().meta({ description: 'The root call of the evaluation.' }),
+        trials: z.array(Trial).meta({ description: 'Its trials of the row.' }),
+      }),
+    )
+    .meta({ description: 'One entry for each evaluation that has the row.' }),
+  raw_data_row: z.unknown().meta({ description: 'The row, or a reference to it; null unless asked for.' }),
 })
 
 const ScorerStats = z.object({
-  scorer_key: z.string(),
-  path: z.string().nullable(),
-  value_type: z.enum(['binary', 'continuous', 'text']),
-  trial_count: z.number().int(),
-  numeric_count: z.number().int(),
-  numeric_mean: z.number().nullable(),
-  pass_known_count: z.number().int(),
-  pass_true_count: z.number().int(),
-  pass_rate: z.number().nullable(),
-  pass_signal_coverage: z.number().nullable(),
+  scorer_key: z.string().meta({ description: 'The scorer.' }),
+  path: z
+    .string()
+    .nullable()
+    .meta({ description: 'Where the value is in its score; null if the score is the value itself.' }),
+  value_type: z.enum(['binary', 'continuous', 'text']).meta({
+    description: '`binary` if a value is true or false, else `continuous` if one is a number, else `text`.',
+  }),
+  trial_count: z.number().int().meta({ description: 'Trials with a value of this scorer.' }),
+  numeric_count: z.number().int().meta({ description: 'Trials with a number.' }),
+  numeric_mean: z
+    .number()
+    .nullable()
+    .meta({ description: 'The mean of these numbers; null if there are none.' }),
+  pass_known_count: z.number().int().meta({ description: 'Trials with true or false.' }),
+  pass_true_count: z.number().int().meta({ description: 'Trials with true.' }),
+  pass_rate: z
+    .number()
+    .nullable()
+    .meta({ description: 'The share of true among true and false; null if there are none.' }),
+  pass_signal_coverage: z
+    .number()
+    .nullable()
+    .meta({ description: 'The share of trial_count with true or false.' }),
   missing_trial_count: z
     .number()
     .int()
@@ -115,23 +160,26 @@ const ScorerStats = z.object({
 })
 
 const EvaluationSummary = z.object({
-  evaluation_call_id: z.string(),
-  display_name: z.string().nullable(),
-  evaluation_ref: z.string().nullable(),
-  model_ref: z.string().nullable(),
-  scorer_stats: z.array(ScorerStats),
-  started_at: z.iso.datetime().nullable(),
-  trace_id: z.string().nullable(),
-  trial_count: z.number().int(),
+  evaluation_call_id: z.string().meta({ description: 'The root call of the evaluation.' }),
+  display_name: z.string().nullable().meta({ description: 'The name of the evaluation for people.' }),
+  evaluation_ref: z.string().nullable().meta({ description: 'The evaluation that was run.' }),
+  model_ref: z.string().nullable().meta({ description: 'The model that was evaluated.' }),
+  scorer_stats: z.array(ScorerStats).meta({ description: 'One entry for each scalar in the scores.' }),
+  started_at: z.iso.datetime().nullable().meta({ description: 'When the evaluation started.' }),
+  trace_id: z.string().nullable().meta({ description: 'Its trace.' }),
+  trial_count: z.number().int().meta({ description: 'Its trials in these rows.' }),
 })
 export type EvaluationSummary = z.output<typeof EvaluationSummary>
 
-export const Summary = z.object({ row_count: z.number().int(), evaluations: z.array(EvaluationSummary) })
+export const Summary = z.object({
+  row_count: z.number().int().meta({ description: 'Rows that it covers: all pages.' }),
+  evaluations: z.array(EvaluationSummary).meta({ description: 'One entry for each evaluation.' }),
+})
 export type Summary = z.output<typeof Summary>
 
 export const ResultsAnswer = answer('The rows of the page and the summary, as requested.', {
-  rows: z.array(Row),
-  total_rows: z.number().int(),
-  summary: Summary.nullable(),
-  warnings: z.array(z.string()),
+  rows: z.array(Row).meta({ description: 'The page.' }),
+  total_rows: z.number().int().meta({ description: 'Rows of all pages.' }),
+  summary: Summary.nullable().meta({ description: 'Null unless asked for.' }),
+  warnings: z.array(z.string()).meta({ description: 'What could not be had, such as a reference to a row.' }),
 })

@@ -15,7 +15,6 @@ import {
   checkTarget,
   checkTriggerRef,
   namedRefOf,
-  refuseRef,
   requireRef,
 } from './references.ts'
 
@@ -46,7 +45,7 @@ export function createCheck(
     const { json, isTooLarge } = given.payload
     // A value that will be refused for its size is not worth parsing.
     if (kind === 'annotation') await unlessTaken(given, checkAnnotation(given, at, isTooLarge))
-    checkOtherRefs(given, at)
+    checkRefs(given, at)
     if (given.queue_id != null) await unlessTaken(given, checkQueue(given.project_id, given.queue_id, at))
     const payload = kind === 'reaction' ? await namedReaction(given, at) : json.stored
     const grown = kind === 'reaction' && typeof payload === 'string' && isBeyondLimit(payload)
@@ -93,33 +92,29 @@ export function createCheck(
   }
 }
 
-/** Which references a kind has, and what its payload must contain. */
+/** Which references a kind requires, and what its payload must contain. */
 function checkFields(given: FeedbackGiven, kind: Kind, at: FieldName): void {
   if (kind === 'annotation') {
     checkNamed(given, 'annotation', at)
     checkMember(given, 'value', at)
     return
   }
-  refuseRef(given, 'annotation_ref', 'annotation', at)
   if (kind === 'runnable') {
     const ref = checkNamed(given, 'runnable', at)
     if (ref.kind === 'op') requireRef(given, 'call_ref', 'runnable_ref is an op', at)
     checkMember(given, 'output', at)
     return
   }
-  if (kind === 'agent monitor') {
-    const why = `feedback_type is ${JSON.stringify(given.feedback_type)}`
-    for (const field of ['runnable_ref', 'call_ref', 'trigger_ref'] as const) {
-      requireRef(given, field, why, at)
-    }
-    return
-  }
+  if (kind !== 'agent monitor') return
+  const why = `feedback_type is ${JSON.stringify(given.feedback_type)}`
   for (const field of ['runnable_ref', 'call_ref', 'trigger_ref'] as const) {
-    refuseRef(given, field, 'runnable', at)
+    requireRef(given, field, why, at)
   }
 }
 
-function checkOtherRefs(given: FeedbackGiven, at: FieldName): void {
+/** Feedback of any type may have each of them, as the specification says; Weave refuses most. */
+function checkRefs(given: FeedbackGiven, at: FieldName): void {
+  if (given.annotation_ref != null) namedRefOf(given, 'annotation_ref', at)
   if (given.runnable_ref != null) namedRefOf(given, 'runnable_ref', at)
   if (given.call_ref != null) checkCallRef(given, at)
   if (given.trigger_ref != null) checkTriggerRef(given, at)

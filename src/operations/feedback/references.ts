@@ -2,7 +2,7 @@ import { shortened } from '../../domain/described.ts'
 import { parseRef, type Ref } from '../../domain/refs.ts'
 import { type Refusal, refuse } from '../../domain/refusals.ts'
 import type { FeedbackGiven } from './contract.ts'
-import { type FieldName, prefixes } from './kinds.ts'
+import { type FieldName, type Kind, kindOf, prefixes } from './kinds.ts'
 
 type RefField = 'annotation_ref' | 'runnable_ref' | 'call_ref' | 'trigger_ref'
 
@@ -67,8 +67,15 @@ export function namedRefOf(
     field === 'runnable_ref'
       ? `a reference to an object or an op, ${objectForm} or ${opForm}`
       : `an object reference, ${objectForm}`
-  const type = JSON.stringify(given.feedback_type)
-  throw wrong(at(field), given[field], `${form}, because feedback_type is ${type}`)
+  const why = requiring[field].includes(kindOf(given.feedback_type))
+    ? `, because feedback_type is ${JSON.stringify(given.feedback_type)}`
+    : ''
+  throw wrong(at(field), given[field], form + why)
+}
+
+const requiring: Record<'annotation_ref' | 'runnable_ref', Kind[]> = {
+  annotation_ref: ['annotation'],
+  runnable_ref: ['runnable', 'agent monitor'],
 }
 
 export function checkCallRef(given: FeedbackGiven, at: FieldName): void {
@@ -83,12 +90,6 @@ export function checkTriggerRef(given: FeedbackGiven, at: FieldName): void {
 
 export function requireRef(given: FeedbackGiven, field: RefField, why: string, at: FieldName): void {
   if (given[field] == null) throw wrong(at(field), null, `a reference, because ${why}`)
-}
-
-export function refuseRef(given: FeedbackGiven, field: RefField, kind: string, at: FieldName): void {
-  if (given[field] == null) return
-  const type = JSON.stringify(given.feedback_type)
-  throw wrong(at(field), given[field], `null, because ${type} is not ${kind} feedback`)
 }
 
 function wrong(field: string, given: string | null | undefined, accepted: string): Refusal {

@@ -20,11 +20,10 @@ export function answerOptions({
   return_tokens_as_token_ids,
   stream_options,
 }: ShownFields): AnswerOptions {
-  const usage = stream_options?.include_usage ?? false
   return {
     tokenIds: return_token_ids ?? false,
     tokensAsIds: return_tokens_as_token_ids ?? false,
-    usage,
-    runningUsage: usage && (stream_options?.continuous_usage_stats ?? false),
+    usage: stream_options?.include_usage ?? false,
+    runningUsage: stream_options?.continuous_usage_stats ?? false,
   }
 }

@@ -29,6 +29,17 @@ export function checkStream({ stream, stream_options, prompt_logprobs }: StreamF
   }
 }
 
+interface NamedTokens {
+  logprobs?: boolean | number | null | undefined
+  logprob_token_ids?: readonly number[] | null | undefined
+}
+
+/** `accepted` is what asks for log-probabilities. */
+export function checkNamedTokens({ logprobs, logprob_token_ids }: NamedTokens, accepted: string): void {
+  if (logprob_token_ids == null || (logprobs ?? false) !== false) return
+  throw wrong('logprob_token_ids', 'given without `logprobs`', accepted)
+}
+
 export function checkPriority({ priority = 0 }: SamplingFields, settings: GenerationSettings): void {
   if (priority !== 0 && !settings.priority) {
     throw refuse('priority_off', { field: 'priority', given: priority })

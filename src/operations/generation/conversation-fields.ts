@@ -1,57 +1,117 @@
 import { z } from 'zod'
-import { jsonObject, jsonValue, longList, plainText } from '../../domain/fields.ts'
+import { explained, jsonObject, jsonValue, longList, plainText } from '../../domain/fields.ts'
 import { documentGiven, variablesGiven } from './given-values.ts'
 import { documented, flag } from './scalars.ts'
 
 /** Pictures, sounds and files are recognised so that a refusal can name them; their content is never read. */
 const media = () => jsonValue().nullish()
 
-const Part = z.looseObject({
-  type: z.string().max(64).nullish(),
-  text: z.string().nullish(),
-  refusal: z.string().nullish(),
-  thinking: z.string().nullish(),
-  image_url: media(),
-  input_image: media(),
-  input_audio: media(),
-  audio_url: media(),
-  video_url: media(),
-  file: media(),
-})
+const refusedMedia = 'Refused, unless a server elsewhere answers that takes it.'
 
-const ToolCall = z.object({
-  id: z.string().max(256).nullish(),
-  type: z.string().max(64).nullish(),
-  function: z.object({ name: plainText(256).min(1), arguments: z.string().nullish() }),
-})
+const Part = z.looseObject(
+  explained(
+    {
+      type: z.string().max(64).nullish(),
+      text: z.string().nullish(),
+      refusal: z.string().nullish(),
+      thinking: z.string().nullish(),
+      image_url: media(),
+      input_image: media(),
+      input_audio: media(),
+      audio_url: media(),
+      video_url: media(),
+      file: media(),
+    },
+    {
+      type: 'The kind of the part; if absent, the member that it has says so.',
+      text: 'A text.',
+      refusal: 'A text, of an earlier answer.',
+      thinking: 'A thought, of an earlier answer.',
+      image_url: refusedMedia,
+      input_image: refusedMedia,
+      input_audio: refusedMedia,
+      audio_url: refusedMedia,
+      video_url: refusedMedia,
+      file: refusedMedia,
+    },
+  ),
+)
 
-export const Message = z.object({
-  role: plainText(64).min(1),
-  content: z
-    .union(
-      [z.string(), z.array(z.union([z.string(), Part], { error: 'expected a string or a part' })).max(1_024)],
-      {
-        error: 'expected a string or a list of at most 1024 parts',
-      },
-    )
-    .nullish(),
-  name: z.string().max(256).nullish(),
-  tool_calls: z.array(ToolCall).max(128).nullish(),
-  tool_call_id: z.string().max(256).nullish(),
-  reasoning: z.string().nullish(),
-  reasoning_content: z.string().nullish(),
-  refusal: z.string().nullish(),
-  function_call: ToolCall.shape.function.nullish(),
-})
+const FunctionCall = z.object(
+  explained(
+    { name: plainText(256).min(1), arguments: z.string().nullish() },
+    { name: 'The name of the tool.', arguments: 'A JSON object, as a string.' },
+  ),
+)
 
-export const ToolFunction = z.object({
-  name: plainText(256).min(1),
-  description: z.string().nullish(),
-  parameters: jsonObject().nullish(),
-  strict: flag().nullish(),
-})
+const ToolCall = z.object(
+  explained(
+    { id: z.string().max(256).nullish(), type: z.string().max(64).nullish(), function: FunctionCall },
+    { id: 'Names the call in the answer to it.', type: 'Only `function`.', function: 'What was called.' },
+  ),
+)
 
-const Tool = z.object({ type: z.literal('function').optional(), function: ToolFunction })
+export const Message = z.object(
+  explained(
+    {
+      role: plainText(64).min(1),
+      content: z
+        .union(
+          [
+            z.string(),
+            z.array(z.union([z.string(), Part], { error: 'expected a string or a part' })).max(1_024),
+          ],
+          {
+            error: 'expected a string or a list of at most 1024 parts',
+          },
+        )
+        .nullish(),
+      name: z.string().max(256).nullish(),
+      tool_calls: z.array(ToolCall).max(128).nullish(),
+      tool_call_id: z.string().max(256).nullish(),
+      reasoning: z.string().nullish(),
+      reasoning_content: z.string().nullish(),
+      refusal: z.string().nullish(),
+      function_call: FunctionCall.nullish(),
+    },
+    {
+      role: '`system`, `developer`, `user`, `assistant`, `tool`, `function`, or any other that the template knows.',
+      content: 'A text, or a list of texts and parts.',
+      name: 'Who says it, for templates that show names.',
+      tool_calls: 'The calls that an earlier answer made.',
+      tool_call_id: 'The call that a message of the role `tool` answers.',
+      reasoning: 'The thought of an earlier answer.',
+      reasoning_content: 'The same as `reasoning`, under its older name.',
+      refusal: 'The refusal of an earlier answer.',
+      function_call: 'The older form of `tool_calls`.',
+    },
+  ),
+)
+
+export const ToolFunction = z.object(
+  explained(
+    {
+      name: plainText(256).min(1),
+      description: z.string().nullish(),
+      parameters: jsonObject().nullish(),
+      strict: flag().nullish(),
+    },
+    {
+      name: 'Letters, digits and any of `_-.:/@`.',
+      description: 'What it does, for the model.',
+      parameters: 'A JSON Schema, which the arguments of a call fit.',
+      strict:
+        'If true, a schema that cannot be enforced is refused; otherwise the smallest part of it is widened.',
+    },
+  ),
+)
+
+const Tool = z.object(
+  explained(
+    { type: z.literal('function').optional(), function: ToolFunction },
+    { type: 'Tools are functions.', function: 'The tool.' },
+  ),
+)
 
 const reasoningEfforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const
 

@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import { JsonText } from '../../domain/json/text.ts'
 import { inSteps } from '../../domain/yielding.ts'
 import type { Candidate, PromptLogprobs, TokenLogprob } from '../../inference/backend.ts'
+import type { AnswerRequest } from '../../inference/model.ts'
 import { wrong } from './checks.ts'
 
 const decoder = new TextDecoder()
@@ -44,6 +45,15 @@ const mostCandidates = 1_000_000
 
 /** The token itself, and as many others as the request asked for. */
 export const candidatesOfToken = (others: number | null | undefined) => (others == null ? 0 : 1 + others)
+
+/** The field that says which candidates each token of the answer has, and how many these are. */
+export function candidatesAsked(
+  { logprobs, logprobTokens }: Pick<AnswerRequest, 'logprobs' | 'logprobTokens'>,
+  field: string,
+): { field: string; ofToken: number } {
+  if (logprobTokens === undefined) return { field, ofToken: candidatesOfToken(logprobs) }
+  return { field: 'logprob_token_ids', ofToken: candidatesOfToken(1 + logprobTokens.length) }
+}
 
 export interface CandidateLimit {
   /** Whether these may still be kept. */

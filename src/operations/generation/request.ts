@@ -12,6 +12,8 @@ interface Asked {
   maxTokens: number | undefined
   /** Number of candidates for each token of the answer, and of the prompt; none if absent. */
   logprobs: number | undefined
+  /** Listed with each token of the answer instead of the likeliest. */
+  logprobTokens?: readonly number[] | null | undefined
   promptLogprobs: number | undefined
   /** A text that the answer is expected to resemble. */
   prediction?: string
@@ -30,8 +32,9 @@ export function turnOf(
 
 /** The fields of a request with the meaning that vLLM gives them, every default filled in. */
 export function requestOf(fields: SamplingFields, asked: Asked): AnswerRequest {
-  const { inputs, constraint, turn, tenant, maxTokens, logprobs, promptLogprobs, prediction } = asked
-  const { truncate_prompt_tokens: truncate, cache_salt: salt } = fields
+  const { inputs, constraint, turn, tenant, maxTokens, logprobs, logprobTokens, promptLogprobs, prediction } =
+    asked
+  const { truncate_prompt_tokens: kept, truncation_side: side, cache_salt: salt } = fields
   return {
     inputs,
     tenant,
@@ -46,8 +49,9 @@ export function requestOf(fields: SamplingFields, asked: Asked): AnswerRequest {
     priority: fields.priority ?? 0,
     ...(constraint && { constraint }),
     ...(turn && { turn }),
-    ...(truncate != null && { truncate }),
+    ...(kept != null && { truncate: { tokens: kept, side: side ?? 'left' } }),
     ...(logprobs !== undefined && { logprobs }),
+    ...(logprobTokens && { logprobTokens: [...new Set(logprobTokens)] }),
     ...(promptLogprobs !== undefined && { promptLogprobs }),
     ...(salt != null && { salt }),
     ...(prediction !== undefined && { prediction }),

@@ -1,10 +1,10 @@
-import { randomUUID } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { JsonText } from '../../domain/json/text.ts'
 import { openAiRefusalContracts } from '../../http/contracts.ts'
 import { disconnectSignal, hasLeft } from '../../http/disconnect.ts'
 import { asRefusal } from '../../http/errors.ts'
 import type { BodyExclusions } from '../../http/read-body.ts'
+import { answerIdOf } from '../../http/request-ids.ts'
 import { type EventForm, sendEvents } from '../../http/streams/sse.ts'
 import type { CompletionKind } from '../../storage/answers/completions.ts'
 import type { WriteAnswer } from '../recording/answer.ts'
@@ -78,9 +78,7 @@ export async function respond<Body extends GenerationBody, Begun extends Noted &
   const { body, caller, log } = request
   const arrived = performance.now()
   const disconnect = disconnectSignal(reply)
-  // The header takes precedence over the body, so that the logs of both sides have the same id.
-  const given = request.headers['x-request-id'] === undefined ? body.request_id : request.id
-  const id = given ?? randomUUID().replaceAll('-', '')
+  const id = answerIdOf(request, body.request_id)
   const isStream = body.stream === true
   const recording = await parts.recorder.open(
     {

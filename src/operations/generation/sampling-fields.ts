@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { int64, jsonObject, plainText } from '../../domain/fields.ts'
+import { explained, int64, jsonObject, plainText } from '../../domain/fields.ts'
 import { biasGiven } from './given-values.ts'
 import { documented, flag, integer, number } from './scalars.ts'
 
@@ -15,6 +15,15 @@ export const mostChoices = 128
 export const mostLogprobs = 20
 
 const tokenIds = (most: number) => z.array(integer(0, mostTokens)).max(most)
+
+/** vLLM's limit. */
+const mostNamedTokens = 128
+
+/** In chat and text completions. */
+export const logprobTokenIds = documented(
+  tokenIds(mostNamedTokens).min(1).nullish(),
+  'Returns the log-probabilities of these tokens at each position, and that of the drawn one, in `top_logprobs` in place of the most likely ones; most likely first. Needs `logprobs`.',
+)
 
 const stopText = z.string().min(1).max(4_096)
 
@@ -60,7 +69,7 @@ export const samplingFields = {
   ),
   n: documented(
     integer(1, mostChoices).nullish(),
-    'The number of independent answers; must be 1 with temperature 0. With `use_beam_search`, the width of the search.',
+    'The number of independent answers; must be 1 with temperature 0. With `use_beam_search`, the width of the search: at most HEDDLE_PARALLEL.',
     { initial: 1 },
   ),
   logit_bias: documented(
@@ -78,12 +87,12 @@ export const samplingFields = {
   ),
   use_beam_search: documented(
     flag().optional(),
-    'Searches for the most likely answers with a beam of width `n` instead of drawing. Penalties, top_*, seed, stop texts and logit_bias have no effect. Not allowed with a constraint or `repetition_detection`.',
+    'Searches for the most likely answers with a beam of width `n` instead of drawing. All beams run at once, so `n` is at most HEDDLE_PARALLEL. Penalties, top_*, seed, stop texts and logit_bias have no effect. Not allowed with a constraint or `repetition_detection`.',
     { initial: false },
   ),
   length_penalty: documented(
     number().optional(),
-    'In a beam search, the score of an answer is divided by its length to this power.',
+    'In a beam search, the sum of the log-probabilities of an answer is divided by this power of its length in tokens. As in vLLM, the length counts prompt and answer, without a token that ends the answer.',
     { initial: 1 },
   ),
 
@@ -119,11 +128,20 @@ export const samplingFields = {
   ),
   repetition_detection: documented(
     z
-      .object({
-        max_pattern_size: integer(0, mostTokens).optional(),
-        min_pattern_size: integer(0, mostTokens).optional(),
-        min_count: integer(0, mostTokens).optional(),
-      })
+      .object(
+        explained(
+          {
+            max_pattern_size: integer(0, mostTokens).optional(),
+            min_pattern_size: integer(0, mostTokens).optional(),
+            min_count: integer(0, mostTokens).optional(),
+          },
+          {
+            max_pattern_size: 'The most tokens of the pattern; 0 turns the detection off.',
+            min_pattern_size: 'The fewest tokens of the pattern; 0 counts as 1.',
+            min_count: 'How often the pattern repeats in a row, at least 2.',
+          },
+        ),
+      )
       .nullish(),
     'Ends the answer, with `finish_reason` `repetition`, when its last tokens repeat one pattern of `min_pattern_size` to `max_pattern_size` tokens `min_count` times. A `max_pattern_size` of 0 turns it off; `min_count` is at least 2.',
   ),
@@ -145,7 +163,12 @@ export const samplingFields = {
         .refine(Number.isInteger, 'expected a whole number')
         .meta({ type: 'integer' }),
     ).nullish(),
-    'Keeps only this many of the last tokens of the prompt; -1 keeps as many as fit into the context with the answer. Only the end of a long text is tokenized.',
+    'Keeps only this many of the last tokens of the prompt, or of the first (`truncation_side`); -1 keeps as many as fit into the context with the answer. Of a long text only that end is tokenized.',
+  ),
+  truncation_side: documented(
+    z.enum(['left', 'right']).nullish(),
+    'With `truncate_prompt_tokens`, the end of the prompt that is cut off: `left` keeps its last tokens, `right` its first.',
+    { initial: 'left' },
   ),
   cache_salt: documented(
     plainText(256).min(1).nullish(),

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { explained } from '../../domain/fields.ts'
 
 /**
  * Scalars as vLLM accepts them: a number also as its text, a flag also as 0, 1 or a word. Lists and objects must have
@@ -33,6 +34,20 @@ export const flag = () => z.preprocess(asFlag, z.boolean())
 
 /** A flag that is off when absent or null. */
 export const optIn = () => flag().nullish().meta({ default: false })
+
+/** What a stream reports besides its answer. */
+export const streamOptions = () =>
+  z
+    .object(
+      explained(
+        { include_usage: optIn(), continuous_usage_stats: optIn() },
+        {
+          include_usage: 'Adds a last chunk with the usage and no choices.',
+          continuous_usage_stats: 'Adds the usage so far to each chunk.',
+        },
+      ),
+    )
+    .nullish()
 
 /** The effect of a field in the tables of the docs. `none`: only its type is checked. */
 type Effect = 'honoured' | 'partly' | 'none' | 'refused'

@@ -1,9 +1,9 @@
-import { randomUUID } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { JsonText, writeJson } from '../../domain/json/text.ts'
 import { openAiRefusalContracts } from '../../http/contracts.ts'
 import { disconnectSignal, hasLeft } from '../../http/disconnect.ts'
 import { asRefusal } from '../../http/errors.ts'
+import { answerIdOf } from '../../http/request-ids.ts'
 import type { CompletionKind } from '../../storage/answers/completions.ts'
 import { checkMetadata } from '../generation/metadata.ts'
 import type { GenerationRecord } from '../generation/observed.ts'
@@ -47,8 +47,7 @@ export async function respondPooled<Body extends PoolingFields, Made>(
   const { body, caller, log } = request
   const arrived = performance.now()
   const disconnect = disconnectSignal(reply)
-  const given = request.headers['x-request-id'] === undefined ? body.request_id : request.id
-  const id = `${prefix}${given ?? randomUUID().replaceAll('-', '')}`
+  const id = prefix + answerIdOf(request, body.request_id)
   const { metadata } = body
   checkMetadata(metadata)
   const recording = await parts.recorder.open(

@@ -11,13 +11,16 @@ import {
 } from '../../domain/fields.ts'
 import { limit, offset, sortBy } from '../paging.ts'
 
-const queueId = plainText(128).min(1)
+const queueId = plainText(128).min(1).meta({ description: 'The id of the queue.' })
 const name = plainText(1024).min(1)
 const description = plainText(64 * 1024)
 const scorerRefs = z.array(plainText(2048)).max(1000).meta({ description: 'References of any kind.' })
 
 export const QueuePath = z.object({ queue_id: queueId })
-export const ItemPath = z.object({ queue_id: queueId, item_id: plainText(128).min(1) })
+export const ItemPath = z.object({
+  queue_id: queueId,
+  item_id: plainText(128).min(1).meta({ description: 'The id of the item.' }),
+})
 export const InProject = z.object({ project_id: projectId })
 export type InProject = z.output<typeof InProject>
 
@@ -119,19 +122,24 @@ export const QueryItemsBody = z.strictObject({
 export type QueryItemsBody = z.output<typeof QueryItemsBody>
 
 export const ItemRecord = z.object({
-  id: z.string(),
-  queue_id: z.string(),
-  project_id: z.string(),
-  call_id: z.string(),
-  call_op_name: z.string(),
-  call_started_at: time,
-  call_ended_at: time.nullable(),
-  call_trace_id: z.string(),
-  created_at: time,
-  created_by: z.string(),
-  updated_at: time,
-  deleted_at: time.nullable(),
-  added_by: z.string().nullable(),
+  id: z.string().meta({ description: 'The id of the item.' }),
+  queue_id: z.string().meta({ description: 'The queue that it is in.' }),
+  project_id: z.string().meta({ description: 'The project, as <entity>/<project>.' }),
+  call_id: z.string().meta({ description: 'The call to review.' }),
+  call_op_name: z.string().meta({ description: '`op_name` of the call when the item was added.' }),
+  call_started_at: time.meta({ description: 'When the call started.' }),
+  call_ended_at: time
+    .nullable()
+    .meta({ description: 'When the call ended; null if it was running when the item was added.' }),
+  call_trace_id: z.string().meta({ description: 'The trace of the call.' }),
+  created_at: time.meta({ description: 'When the item was added.' }),
+  created_by: z.string().meta({ description: 'Who added it.' }),
+  updated_at: time.meta({
+    description:
+      'When the item was added, or when an annotator last changed a state of it. A lease does not change it.',
+  }),
+  deleted_at: time.nullable().meta({ description: 'Null: items are not deleted.' }),
+  added_by: z.string().nullable().meta({ description: 'Who added it, or created the rule that did.' }),
   rule_id: z.string().nullable().meta({ description: 'The rule that added the item; null if a person did.' }),
   annotation_state: itemState.meta({ description: 'The latest state that any annotator set.' }),
   annotation_state_changed_at: time
@@ -139,21 +147,35 @@ export const ItemRecord = z.object({
     .meta({ description: 'When that state was set; null if never.' }),
   annotator_user_id: z.string().nullable().meta({ description: 'Who set that state.' }),
   own_annotation_state: itemState.meta({ description: 'The latest state that the caller set.' }),
-  display_fields: z.array(z.string()),
-  position_in_queue: z.number().int().nullable(),
+  display_fields: z
+    .array(z.string())
+    .meta({ description: 'Paths of the values of the call that reviewers are shown.' }),
+  position_in_queue: z
+    .number()
+    .int()
+    .nullable()
+    .meta({ description: 'Its place in the queue, from 1; in `items/query` only with `include_position`.' }),
   lease: z
-    .object({ user: z.string(), expires_at: time })
+    .object({
+      user: z.string().meta({ description: 'Who has reserved it.' }),
+      expires_at: time.meta({ description: 'Until when.' }),
+    })
     .nullable()
     .meta({ description: 'Who has reserved the item, and until when.' }),
 })
 export const ItemsAnswer = answer('The items found.', { items: z.array(ItemRecord) })
-export const ItemAnswer = answer('The current state of the item.', { item: ItemRecord })
+export const ItemAnswer = answer('The current state of the item.', {
+  item: ItemRecord.meta({ description: 'The item as the caller sees it.' }),
+})
 
 export const ProgressBody = withAliases(
   { wb_user_id: 'svc_user_id' },
   z.object({
     project_id: projectId,
-    annotation_state: z.enum(annotationStates),
+    annotation_state: z.enum(annotationStates).meta({
+      description:
+        "The caller's state of the item. `completed` and `skipped` are final until the item is reopened; repeating a state changes nothing.",
+    }),
     annotator_user_id: setByServer,
     svc_user_id: setByServer,
   }),

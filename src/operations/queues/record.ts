@@ -18,7 +18,7 @@ export function queueRecord(queue: Queue): Record<string, unknown> {
   }
 }
 
-/** As the caller sees it at this time. Annotating an item does not change its `updated_at`. */
+/** As the caller sees it at this time. */
 export function itemRecord(item: SeenItem, time: number, withPosition: boolean): Record<string, unknown> {
   const added = formatTime(item.added_at)
   return {
@@ -32,7 +32,7 @@ export function itemRecord(item: SeenItem, time: number, withPosition: boolean):
     call_trace_id: item.call_trace_id,
     created_at: added,
     created_by: item.added_by,
-    updated_at: added,
+    updated_at: item.state_at === null ? added : formatTime(item.state_at),
     deleted_at: null,
     added_by: item.added_by,
     rule_id: item.rule_id,

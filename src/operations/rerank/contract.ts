@@ -8,6 +8,10 @@ export const mostDocuments = 2_048
 
 /** Fields of Cohere and Jina whose effect this server does not have. */
 export const refusedRerankFields = {
+  truncation_side: z
+    .literal('right', { error: 'is not supported here; the end of a document is cut off ("right")' })
+    .nullish()
+    .meta({ description: 'Only `right`: the end of each document is cut off.', default: 'right' }),
   max_tokens_per_doc: refused('use truncate_prompt_tokens, which includes the query'),
   max_chunks_per_doc: refused('split the document into several'),
   rank_fields: refused('send each document as one text'),

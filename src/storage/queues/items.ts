@@ -74,11 +74,16 @@ interface ItemsView extends View {
   filter: ItemsFilter | undefined
 }
 
+/** When the item was added, or when an annotator last changed a state of it. */
+const updatedAt = `coalesce((SELECT latest.updated_at FROM annotation_progress AS latest
+  WHERE latest.project_id = item.project_id AND latest.item_id = item.id AND latest.annotator = item.annotator),
+  item.added_at)`
+
 const sortable = {
   call_started_at: 'item.call_started_at',
   call_op_name: 'item.call_op_name',
   created_at: 'item.added_at',
-  updated_at: 'item.added_at',
+  updated_at: updatedAt,
   position_in_queue: 'item.position',
 }
 

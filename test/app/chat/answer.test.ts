@@ -49,17 +49,36 @@ test('an answer has exactly these members', async (t) => {
   }
 })
 
-test('the id is that of the caller, and the header takes precedence over the field', async (t) => {
+test('the id is that of the request, and the header of a proxy does not hide it', async (t) => {
   const { app, post } = await openApp(t, { backend: scriptedBackend() })
   assert.equal((await post(chatUrl, asking({ request_id: 'mine' }))).json.id, 'chatcmpl-mine')
-  const answer = await app.inject({
-    method: 'POST',
-    url: chatUrl,
-    headers: { authorization: basic(keys.alice), 'x-request-id': 'of-header' },
-    payload: asking({ request_id: 'mine' }),
-  })
-  assert.equal(answer.json().id, 'chatcmpl-of-header')
-  assert.equal(answer.headers['x-request-id'], 'of-header')
+  const embedding = { input: 'x' }
+  const ranking = { query: 'x', documents: ['y'] }
+  for (const [url, prefix, body] of [
+    [chatUrl, 'chatcmpl-', asking()],
+    [`${chatUrl}/`, 'chatcmpl-', asking()],
+    ['/v1/completions', 'cmpl-', { prompt: 'x' }],
+    ['/v1/embeddings', 'embd-', embedding],
+    ['/v1/rerank', 'rerank-', ranking],
+    ['/v1/responses', 'resp_', { input: 'x' }],
+  ] as const) {
+    for (const [request_id, id] of [
+      ['mine', 'mine'],
+      [undefined, url === '/v1/responses' ? undefined : 'of-proxy'],
+    ]) {
+      const answer = await app.inject({
+        method: 'POST',
+        url,
+        headers: { authorization: basic(keys.alice), 'x-request-id': 'of-proxy' },
+        payload: { ...body, request_id },
+      })
+      if (id !== undefined) assert.equal(answer.json().id, prefix + id, url)
+      assert.equal(answer.headers['x-request-id'], 'of-proxy')
+    }
+  }
+  const direct = await post(chatUrl, asking({ request_id: 'yours' }))
+  assert.equal(direct.json.id, 'chatcmpl-yours')
+  assert.notEqual(direct.headers['x-request-id'], 'yours', 'it is that of the exchange')
 })
 
 test('each choice has its finish reason, and choices are in order', async (t) => {

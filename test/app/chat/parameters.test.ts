@@ -152,6 +152,22 @@ const fields: Record<string, Values | Bodies> = {
     [{}, [{}], [{ type: 'x', function: { name: 'f' } }], [{ function: { name: '' } }]],
   ),
   top_k: one([null, -1, 0, 5], [-2, 1.5, 'x']),
+  logprob_token_ids: {
+    goodBodies: [
+      { logprob_token_ids: null },
+      { logprob_token_ids: [0], logprobs: true },
+      { logprob_token_ids: Array.from({ length: 128 }, (_, id) => id), logprobs: true, top_logprobs: 2 },
+    ],
+    badBodies: [
+      { logprob_token_ids: [1] },
+      { logprob_token_ids: [1], logprobs: false },
+      { logprob_token_ids: [], logprobs: true },
+      { logprob_token_ids: Array.from({ length: 129 }, (_, id) => id), logprobs: true },
+      { logprob_token_ids: [-1], logprobs: true },
+      { logprob_token_ids: ['x'], logprobs: true },
+      { logprob_token_ids: 1, logprobs: true },
+    ],
+  },
   top_logprobs: {
     goodBodies: [{ top_logprobs: null }, { top_logprobs: 0 }, { top_logprobs: 20, logprobs: true }],
     badBodies: [
@@ -162,6 +178,7 @@ const fields: Record<string, Values | Bodies> = {
   },
   top_p: one([null, 0.1, 1], [0, 1.1, 'x']),
   truncate_prompt_tokens: one([null, -1, 1, 9_223_372_036_854_776_000], [-2, 0, 1.5, 'x', 1e19]),
+  truncation_side: one([null, 'left', 'right'], ['', 'middle', 5]),
   use_beam_search: one([true, false], [null, 'x']),
   user: one([null, 'me'], [5, {}]),
   engine_xargs: one(
@@ -204,5 +221,6 @@ test('the table in docs has every field of the specification', async () => {
     Object.keys(fields).filter((name) => !rows.has(name)),
     [],
   )
-  assert.equal(Object.keys(fields).length, 55)
+  // Two of them are newer fields of vLLM.
+  assert.equal(Object.keys(fields).length, 55 + 2)
 })

@@ -3,9 +3,10 @@ import { test } from 'node:test'
 import { refuse } from '../../../src/domain/refusals.ts'
 import { createConstraintCompiler } from '../../../src/inference/constraints/compile.ts'
 import { version } from '../../../src/version.ts'
-import { type Answer, keys, openApp } from '../../support/app.ts'
+import { type Answer, openApp } from '../../support/app.ts'
 import { plainSampling } from '../../support/generations.ts'
 import {
+  candidate,
   prefilled,
   type Script,
   scriptedBackend,
@@ -62,17 +63,6 @@ test('the model continues a text', async (t) => {
   ])
 })
 
-test('the request id of the header takes precedence over the one of the body', async (t) => {
-  const { app } = await openApp(t, { backend: scriptedBackend() })
-  const answer = await app.inject({
-    method: 'POST',
-    url,
-    headers: { authorization: `Bearer ${keys.alice}`, 'x-request-id': 'theirs' },
-    payload: { prompt: 'x', request_id: 'mine' },
-  })
-  assert.equal(answer.json().id, 'cmpl-theirs')
-})
-
 test('the constraint applies to the answer to each prompt', async (t) => {
   const backend = scriptedBackend()
   const { post } = await openApp(t, { backend })
@@ -116,6 +106,8 @@ test('the fields of a request reach the engine', async (t) => {
     prompt_logprobs: 3,
     add_special_tokens: false,
     truncate_prompt_tokens: 10,
+    truncation_side: 'right',
+    logprob_token_ids: [7, 5, 7],
     cache_salt: 'salt',
     priority: -3,
     suffix: '',
@@ -135,12 +127,40 @@ test('the fields of a request reach the engine', async (t) => {
     logprobs: 2,
     promptLogprobs: 3,
     salt: 'salt',
-    truncate: 10,
+    truncate: { tokens: 10, side: 'right' },
+    logprobTokens: [7, 5],
     priority: -3,
     tenant: 'alice',
   })
   await post(url, { prompt: 'x', max_tokens: null })
   assert.equal(backend.asked[1]?.ending.maxTokens, undefined)
+})
+
+test('log-probabilities of named tokens are listed by their text, in the answer and not in the echo', async (t) => {
+  const named: Script = function* (request) {
+    yield prefilled(request)
+    const listed = (request.logprobTokens ?? []).map((token) => candidate(String.fromCodePoint(token), -2))
+    const drawn = candidate('a', -0.5)
+    yield {
+      kind: 'tokens',
+      choice: 0,
+      text: 'a',
+      tokens: [drawn.token],
+      logprobs: [{ ...drawn, top: [drawn, ...listed] }],
+    }
+    yield { kind: 'finished', choice: 0, reason: 'stop', stop: null }
+  }
+  const { post } = await openApp(t, { backend: scriptedBackend(named) })
+  const logprob_token_ids = Array.from('xyz', (letter) => letter.codePointAt(0))
+  const body = { prompt: 'mn', echo: true, logprobs: 0, prompt_logprobs: 2, logprob_token_ids }
+  const { json } = await post(url, body)
+  const expected = [null, { n: -1.5 }, { a: -0.5, x: -2, y: -2, z: -2 }]
+  assert.deepEqual(json.choices[0].logprobs.top_logprobs, expected)
+  const chunks = chunksIn(await post(url, { ...body, prompt_logprobs: null, stream: true }))
+  const streamed = chunks.flatMap(({ choices: [choice] }) => choice?.logprobs?.top_logprobs ?? [])
+  assert.deepEqual(streamed, expected)
+  const refused = await post(url, { prompt: 'x', logprob_token_ids })
+  assert.deepEqual([refused.status, refused.json.error.param], [400, 'logprob_token_ids'])
 })
 
 const answerWith = (prompts: unknown) => ({ prompt: prompts, n: 2 })
@@ -442,6 +462,12 @@ test('without echo a stream has no chunk for the prompt, and each chunk has usag
   assert.equal(text, 'ab')
   assert.ok(chunks.every(({ usage }) => usage.prompt_tokens === 3))
   assert.equal(chunks.at(-1).usage.completion_tokens, 2)
+  const alone = { stream: true, stream_options: { continuous_usage_stats: true } }
+  assert.deepEqual(
+    chunksIn(await post(url, { prompt: 'xyz', ...alone })).map(({ usage }) => usage.completion_tokens),
+    chunks.slice(0, -1).map(({ usage }) => usage.completion_tokens),
+    'without include_usage only the last chunk is missing',
+  )
 })
 
 test('when one prompt is refused the others are abandoned', async (t) => {

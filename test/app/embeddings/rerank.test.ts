@@ -38,6 +38,7 @@ for (const url of ['/v1/rerank', '/v2/rerank', '/rerank']) {
       ],
       [{ rank_fields: ['title'] }, 'rank_fields'],
       [{ max_tokens_per_doc: 100 }, 'max_tokens_per_doc'],
+      [{ truncation_side: 'left' }, 'truncation_side'],
       [{ truncate_prompt_tokens: 0 }, 'truncate_prompt_tokens'],
       [{ query: null }, 'query'],
     ] as const) {

@@ -237,6 +237,12 @@ for (const [expression, evaluation, expected] of [
   [{ $eq: [field('output.output'), literal('Lima?')] }, undefined, ['Peru']],
   [{ $contains: { input: field('inputs.q'), substr: literal('Peru') } }, undefined, ['Peru']],
   [{ $eq: [field('row_digest'), literal('nothing')] }, undefined, []],
+  // The filter that the specification shows: a literal is true, false, or neither.
+  [{ $and: [literal('x')] }, undefined, []],
+  [{ $and: [literal(true), literal('1')] }, undefined, ['Chad', 'Peru']],
+  [{ $and: [literal(0)] }, undefined, []],
+  [{ $not: [literal('x')] }, undefined, []],
+  [{ $not: [literal('false')] }, undefined, ['Chad', 'Peru']],
 ] as [unknown, string | undefined, string[]][]) {
   test(`eval_results: where ${JSON.stringify(expression)} ${evaluation ?? ''}`, async () => {
     const filters = [{ query: { $expr: expression }, ...(evaluation && { evaluation_call_id: evaluation }) }]

@@ -113,17 +113,6 @@ const refused: [rule: string, body: object, code: string, reason: string][] = [
     'invalid_payload',
     'payload.value: nothing; feedback of type "wandb.annotation.quality" accepts any value, including null.',
   ],
-  ...[reaction('x'), note('x'), runnable({ runnable_ref: null }), monitor({ call_ref: null }), {}].map(
-    (fields): (typeof refused)[number] => {
-      const body = { ...feedbackOf(fields), annotation_ref: object('x') }
-      return [
-        '3: others have no annotation_ref',
-        body,
-        'invalid_value',
-        `annotation_ref: "${object('x')}"; accepted: null, because "${body.feedback_type}" is not annotation feedback.`,
-      ]
-    },
-  ),
   [
     '2c: an annotation spec is an object, and no op',
     annotation({ annotation_ref: op('quality'), payload: {} }),
@@ -174,14 +163,23 @@ const refused: [rule: string, body: object, code: string, reason: string][] = [
     'invalid_value',
     `${field}: null; accepted: a reference, because feedback_type is "wandb.agent_monitor".`,
   ]),
-  ...(['runnable_ref', 'call_ref', 'trigger_ref'] as const).flatMap((field) =>
-    [reaction('x'), note('x'), {}].map((fields): (typeof refused)[number] => {
-      const body = { ...feedbackOf(fields), [field]: object('x'), trigger_ref: object('x'), queue_id: 'x' }
+  ...[reaction('x'), note('x'), monitor(), {}].flatMap((fields) =>
+    (
+      [
+        ['annotation_ref', op('x'), `an object reference, ${objectForm}`],
+        ['runnable_ref', 'x', `a reference to an object or an op, ${objectForm} or ${opForm}`],
+        ['call_ref', object('x'), `a call reference, ${callForm}`],
+        ['trigger_ref', call, `an object reference, ${objectForm}`],
+      ] as const
+    ).map(([field, ref, accepted]): (typeof refused)[number] => {
+      const body = feedbackOf({ ...fields, [field]: ref, queue_id: 'x' })
+      const isRequired = field === 'runnable_ref' && body.feedback_type === 'wandb.agent_monitor'
+      const why = isRequired ? ', because feedback_type is "wandb.agent_monitor"' : ''
       return [
-        '6: others have none of the three',
+        '6: others have references of the right kind',
         body,
         'invalid_value',
-        `${field}: "${object('x')}"; accepted: null, because "${body.feedback_type}" is not runnable feedback.`,
+        `${field}: "${ref}"; accepted: ${accepted}${why}.`,
       ]
     }),
   ),
@@ -278,7 +276,12 @@ test('feedback/create: accepts every kind of feedback in its valid form', async 
     runnable({ feedback_type: 'wandb.runnable.a.b c', runnable_ref: object('a.b%20c') }),
     runnable({ runnable_ref: 'weave:///globex/qa/object/judge:abc' }),
     monitor(),
-    { feedback_type: 'wandb.reaction.2', payload: {} },
+    ...Object.entries({ annotation_ref: object('y'), ...refs }).flatMap(([field, ref]) => [
+      note('x', { [field]: ref }),
+      { feedback_type: 'thumbs', payload: { up: true }, [field]: ref },
+    ]),
+    { ...runnable(), annotation_ref: 'weave:///acme/other/object/quality:abc' },
+    { feedback_type: 'wandb.reaction.2', payload: {}, annotation_ref: object('y'), ...refs, queue_id },
     { feedback_type: 'wandb.agent_user_feedback', payload: { a: 1 } },
     { payload: {} },
   ]

@@ -67,7 +67,7 @@ test('GET /v1/models/{id} finds names with and without slashes, and no others', 
     assert.deepEqual(whole(await get(`/v1/models/${name}`)), notFound(name, accepted))
   }
   const empty = await get('/v1/models/')
-  assert.deepEqual([empty.status, empty.json.error.type], [400, 'invalid_request_error'])
+  assert.deepEqual([empty.status, empty.json.error.code], [404, 'route_not_found'])
 })
 
 test('a server without a model has an empty list', async (t) => {

@@ -178,8 +178,13 @@ test('fields that the kind of upstream does not support are refused and named, a
     ['thinking_token_budget', 5],
     ['continue_final_message', true],
     ['cache_salt', 'x'],
+    ['truncate_prompt_tokens', 5],
+    ['logprob_token_ids', [5]],
   ] as const) {
-    const fields = field === 'continue_final_message' ? { add_generation_prompt: false } : {}
+    const fields = {
+      ...(field === 'continue_final_message' && { add_generation_prompt: false }),
+      ...(field === 'logprob_token_ids' && { logprobs: true }),
+    }
     const { status, json } = await ask({ ...fields, [field]: value })
     assert.deepEqual([status, json.error.code], [400, 'upstream_lacks'], field)
     const accepted = field === 'continue_final_message' ? [field, 'add_generation_prompt'] : [field]
@@ -194,6 +199,23 @@ test('fields that the kind of upstream does not support are refused and named, a
   assert.equal(status, 200)
   assert.equal(upstream.asked[0]?.body.top_k, undefined)
   assert.equal(upstream.asked[0]?.body.user, 'somebody')
+})
+
+test('which end of a prompt is cut, and which candidates are listed, is passed on', async (t) => {
+  for (const owner of ['heddle', 'vllm']) {
+    const upstream = await startFakeUpstream(t, streamWords('Hello'), {
+      models: [{ id: 'far', owned_by: owner, root: 'far', max_model_len: 100 }],
+    })
+    const { post } = await openApp(t, { models: await modelsOfUpstream([upstream.url]) })
+    const fields = { truncate_prompt_tokens: 5, truncation_side: 'right', logprob_token_ids: [7, 8] }
+    assert.equal((await post(chatUrl, asking({ ...fields, logprobs: true }))).status, 200)
+    assert.equal((await post('/v1/completions', { prompt: 'x', ...fields, logprobs: 0 })).status, 200)
+    for (const { body } of upstream.asked) {
+      const { truncate_prompt_tokens, truncation_side, logprob_token_ids } = body
+      assert.deepEqual({ truncate_prompt_tokens, truncation_side, logprob_token_ids }, fields, owner)
+    }
+    assert.equal(upstream.asked.length, 2)
+  }
 })
 
 test('a prediction is passed on to upstreams that support it, and counted as they report', async (t) => {

@@ -110,7 +110,7 @@ test('progress: returns the whole item', async () => {
         call_trace_id: call.id,
         created_at: before.created_at,
         created_by: 'alice',
-        updated_at: before.created_at,
+        updated_at: answer.json.item.annotation_state_changed_at,
         deleted_at: null,
         added_by: 'alice',
         rule_id: null,
@@ -124,6 +124,48 @@ test('progress: returns the whole item', async () => {
       },
     },
   })
+})
+
+test('progress: updated_at moves with each change of a state, by anybody, and items are sorted by it', async () => {
+  const { queueId, itemIds } = await fillQueue(post, 3)
+  const path = `/annotation_queues/${queueId}`
+  const itemsBy = async (direction: string) => {
+    const body = { project_id: project, sort_by: [{ field: 'updated_at', direction }] }
+    const { items } = (await post(`${path}/items/query`, body)).json
+    return items as { id: string; created_at: string; updated_at: string }[]
+  }
+  const times = async () => new Map((await itemsBy('asc')).map(({ id, updated_at }) => [id, updated_at]))
+  const [first = '', second = '', third = ''] = itemIds
+  for (const { created_at, updated_at } of await itemsBy('asc')) assert.equal(updated_at, created_at)
+  let before = await times()
+  for (const [id, state, key] of [
+    [second, 'in_progress', keys.alice],
+    [first, 'completed', keys.alice],
+    [first, 'in_progress', keys.root],
+    [first, 'skipped', keys.root],
+  ] as const) {
+    const { json } = await setItemState(post, queueId, id, state, key)
+    assert.ok(json.item.updated_at > (before.get(id) ?? ''), `${state} moves it`)
+    const after = await times()
+    assert.deepEqual(after, new Map(before).set(id, json.item.updated_at), 'and that of no other item')
+    before = after
+  }
+  const reopened = await post(`${path}/items/${first}/reopen`, { project_id: project })
+  assert.ok(reopened.json.item.updated_at > (before.get(first) ?? ''))
+  before = await times()
+  await setItemState(post, queueId, first, 'in_progress')
+  await post(`${path}/next`, { project_id: project })
+  await post(`${path}/items/${first}/release`, { project_id: project })
+  assert.deepEqual(await times(), before, 'neither a repeated state nor a lease moves it')
+  const order = [third, second, first]
+  assert.deepEqual(
+    (await itemsBy('asc')).map(({ id }) => id),
+    order,
+  )
+  assert.deepEqual(
+    (await itemsBy('desc')).map(({ id }) => id),
+    order.toReversed(),
+  )
 })
 
 test('progress: an item shows when its state last changed, and repeating a state is no change', async () => {

@@ -84,7 +84,7 @@ test('a truncated prompt hides names too', async (t) => {
   const run = await engine.generate(
     {
       prompt: { text, special: true, add: false, mark },
-      truncate: 5,
+      truncate: { tokens: 5, side: 'left' },
       choices: 1,
       sampling: {
         temperature: 0,

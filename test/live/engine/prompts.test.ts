@@ -2,6 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { generate, generationOf, startEngine, wholeRun } from '../../support/engine.ts'
 
+const last = (tokens: number) => ({ tokens, side: 'left' as const })
+const first = (tokens: number) => ({ tokens, side: 'right' as const })
+
 const story = 'once upon a time there was a loom that wove by itself. '.repeat(6)
 
 test('prefill starts where a prompt differs from a cached one, and the count shows it', async (t) => {
@@ -109,39 +112,48 @@ test('a prompt that does not fit is refused with the counts, and truncation keep
   assert.equal(fitting.tokens[0]?.length, 56)
   const full = await generate(engine, [1, 2, 3], { ending: { maxTokens: 253 } })
   assert.deepEqual(full.finished, [{ kind: 'finished', choice: 0, reason: 'length', stop: null }])
-  const end = await generate(engine, text, { truncate: 13 })
+  const end = await generate(engine, text, { truncate: last(13) })
   assert.deepEqual(
     end.promptTokens,
     await engine.tokenize(text.slice(-13), { special: false, add: false }, t.signal),
   )
-  const most = await generate(engine, text, { truncate: -1, ending: { maxTokens: 100 } })
+  const most = await generate(engine, text, { truncate: last(-1), ending: { maxTokens: 100 } })
   assert.equal(most.promptTokens.length, 156)
-  await assert.rejects(generate(engine, text, { truncate: 241 }), {
+  await assert.rejects(generate(engine, text, { truncate: last(241) }), {
     code: 'invalid_value',
     field: 'truncate_prompt_tokens',
   })
-  await assert.rejects(generate(engine, text, { truncate: 0 }), { code: 'prompt_empty', status: 400 })
+  await assert.rejects(generate(engine, text, { truncate: last(0) }), { code: 'prompt_empty', status: 400 })
   await assert.rejects(generate(engine, ''), { code: 'prompt_empty' })
 })
 
-test('a text of any length is truncated to the last tokens of the whole text', async (t) => {
+test('a text of any length is truncated to the last or the first tokens of the whole text', async (t) => {
   const engine = await startEngine(t, { plan: { context: 256 }, shape: { vocabulary: 2_000 } })
   const prose = 'Grüße, she said; and there on the other side it rained. '
   for (const text of ['Hello '.repeat(6_000), prose.repeat(20_000), `${prose}<|im_end|>`.repeat(3_000)]) {
     const whole = await engine.tokenize(text, { special: true, add: false }, t.signal)
-    for (const truncate of [1, 50, 240]) {
-      assert.deepEqual((await generate(engine, text, { truncate })).promptTokens, whole.slice(-truncate))
+    for (const tokens of [1, 50, 240]) {
+      const left = await generate(engine, text, { truncate: last(tokens) })
+      assert.deepEqual(left.promptTokens, whole.slice(-tokens))
+      const right = await generate(engine, text, { truncate: first(tokens) })
+      assert.deepEqual(right.promptTokens, whole.slice(0, tokens))
     }
   }
-  const letters = await generate(engine, 'a'.repeat(1_000_000), { truncate: 50 })
+  const letters = await generate(engine, 'a'.repeat(1_000_000), { truncate: last(50) })
   assert.equal(letters.promptTokens.length, 50)
+  const beginning = await generate(engine, `b${'a'.repeat(1_000_000)}`, { truncate: first(50) })
+  assert.equal(beginning.promptTokens.length, 50)
+  assert.deepEqual(
+    beginning.promptTokens.slice(0, 1),
+    (await engine.tokenize('b', { special: false, add: false }, t.signal)).slice(0, 1),
+  )
 })
 
 test('min_tokens that do not fit into the context are refused by name, also without a limit of the answer', async (t) => {
   const engine = await startEngine(t, { plan: { context: 256 } })
   for (const [minTokens, parts, room] of [
     [247, {}, 246],
-    [256, { truncate: -1 }, 255],
+    [256, { truncate: last(-1) }, 255],
     [1_000_000, {}, 246],
   ] as const) {
     const generation = generationOf('abcdefghij', { ...parts, ending: { minTokens } })
@@ -152,7 +164,7 @@ test('min_tokens that do not fit into the context are refused by name, also with
       message: `min_tokens: ${minTokens}; accepted: 0 to ${room}: the context has no room for more after the prompt.`,
     })
   }
-  const generation = generationOf('a'.repeat(300), { truncate: -1, ending: { minTokens: 200 } })
+  const generation = generationOf('a'.repeat(300), { truncate: last(-1), ending: { minTokens: 200 } })
   delete generation.ending.maxTokens
   const whole = await wholeRun(await engine.generate(generation, t.signal))
   assert.deepEqual([whole.promptTokens.length, whole.tokens[0]?.length], [56, 200])

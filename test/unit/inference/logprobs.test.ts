@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { onlyAllowed } from '../../../src/inference/sampling/allowed.ts'
 import { cachedLogits } from '../../../src/inference/sampling/logits.ts'
-import { tokenLogprob } from '../../../src/inference/sampling/logprobs.ts'
+import { namedLogprob, tokenLogprob } from '../../../src/inference/sampling/logprobs.ts'
 import { listedVocabulary } from '../../support/listed-vocabulary.ts'
 import { scriptedLogits } from '../../support/scripted-logits.ts'
 
@@ -34,6 +34,23 @@ test('no likeliest tokens are given when none are requested', async () => {
   const drawn = await tokenLogprob(scriptedLogits(logits), 2, 0, vocabulary)
   near(drawn.logprob, Math.log(1 / 2))
   assert.deepEqual(drawn.top, [])
+})
+
+test('named tokens are given with the drawn one, each once and the likeliest first', async () => {
+  const ids = async (token: number, named: number[]) => {
+    const { top, ...drawn } = await namedLogprob(scriptedLogits(logits), token, named, vocabulary)
+    assert.deepEqual(
+      top.find((one) => one.token === token),
+      drawn,
+    )
+    return top.map((one) => one.token)
+  }
+  assert.deepEqual(await ids(3, [4, 0]), [0, 3, 4])
+  assert.deepEqual(await ids(0, [4, 0]), [0, 4])
+  const { logprob, top } = await namedLogprob(scriptedLogits(logits), 2, [4, 0], vocabulary)
+  near(logprob, Math.log(1 / 2))
+  near(top[1]?.logprob ?? 0, Math.log(1 / 4))
+  assert.equal(top[2]?.logprob, -9999)
 })
 
 test('log-probabilities are never below -9999', async () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { textPieces } from '../../../src/inference/embedded/text-pieces.ts'
+import { endOfText, startOfText, textPieces } from '../../../src/inference/embedded/text-pieces.ts'
 
 test('a short text stays whole', () => {
   assert.deepEqual([...textPieces('')], [''])
@@ -21,6 +21,22 @@ test('without words to cut at, names of special tokens and surrogate pairs stay 
   const [name = '', named = ''] = textPieces(`${'1'.repeat(4090)}<|im_end|>${'1'.repeat(90)}`)
   assert.deepEqual([name.length, named.slice(0, 10)], [4090, '<|im_end|>'])
   for (const piece of textPieces(`1${'😀'.repeat(5_000)}`)) assert.ok(piece.isWellFormed())
+})
+
+test('the beginning and the end of a text are cut at the ends of words, and are the whole of a short text', () => {
+  const text = 'Some words, and more. '.repeat(2_000)
+  for (const size of [0, 100, 5_000]) {
+    const start = startOfText(text, size)
+    assert.ok(text.startsWith(start) && start.length >= size && start.length <= size + 4096)
+    assert.match(start, /\p{L}$/u)
+    const end = endOfText(text, size)
+    assert.ok(text.endsWith(end) && end.length >= size && end.length <= size + 4096)
+    assert.match(end, /^[\s,.]/)
+  }
+  for (const size of [text.length, Number.POSITIVE_INFINITY]) {
+    assert.equal(startOfText(text, size), text)
+    assert.equal(endOfText(text, size), text)
+  }
 })
 
 test('the pieces are short, and joined they are the text', () => {

@@ -174,7 +174,7 @@ export const requestFields: readonly RequestField[] = [
   "name": "n",
   "kind": "number",
   "range": "integer from 1 to 128",
-  "says": "The number of independent answers; must be 1 with temperature 0. With `use_beam_search`, the width of the search.",
+  "says": "The number of independent answers; must be 1 with temperature 0. With `use_beam_search`, the width of the search: at most HEDDLE_PARALLEL.",
   "initial": "1",
   "effect": "honoured"
  },
@@ -204,7 +204,7 @@ export const requestFields: readonly RequestField[] = [
   "name": "use_beam_search",
   "kind": "boolean",
   "range": "boolean",
-  "says": "Searches for the most likely answers with a beam of width `n` instead of drawing. Penalties, top_*, seed, stop texts and logit_bias have no effect. Not allowed with a constraint or `repetition_detection`.",
+  "says": "Searches for the most likely answers with a beam of width `n` instead of drawing. All beams run at once, so `n` is at most HEDDLE_PARALLEL. Penalties, top_*, seed, stop texts and logit_bias have no effect. Not allowed with a constraint or `repetition_detection`.",
   "initial": "false",
   "effect": "honoured"
  },
@@ -212,7 +212,7 @@ export const requestFields: readonly RequestField[] = [
   "name": "length_penalty",
   "kind": "number",
   "range": "number",
-  "says": "In a beam search, the score of an answer is divided by its length to this power.",
+  "says": "In a beam search, the sum of the log-probabilities of an answer is divided by this power of its length in tokens. As in vLLM, the length counts prompt and answer, without a token that ends the answer.",
   "initial": "1",
   "effect": "honoured"
  },
@@ -289,7 +289,19 @@ export const requestFields: readonly RequestField[] = [
   "name": "truncate_prompt_tokens",
   "kind": "number",
   "range": "integer from -1",
-  "says": "Keeps only this many of the last tokens of the prompt; -1 keeps as many as fit into the context with the answer. Only the end of a long text is tokenized.",
+  "says": "Keeps only this many of the last tokens of the prompt, or of the first (`truncation_side`); -1 keeps as many as fit into the context with the answer. Of a long text only that end is tokenized.",
+  "effect": "honoured"
+ },
+ {
+  "name": "truncation_side",
+  "kind": "choice",
+  "range": "\"left\", \"right\"",
+  "says": "With `truncate_prompt_tokens`, the end of the prompt that is cut off: `left` keeps its last tokens, `right` its first.",
+  "initial": "\"left\"",
+  "choices": [
+   "left",
+   "right"
+  ],
   "effect": "honoured"
  },
  {
@@ -331,6 +343,13 @@ export const requestFields: readonly RequestField[] = [
   "effect": "honoured"
  },
  {
+  "name": "logprob_token_ids",
+  "kind": "json",
+  "range": "list of integers of at most 128 entries",
+  "says": "Returns the log-probabilities of these tokens at each position, and that of the drawn one, in `top_logprobs` in place of the most likely ones; most likely first. Needs `logprobs`.",
+  "effect": "honoured"
+ },
+ {
   "name": "prompt_logprobs",
   "kind": "number",
   "range": "integer from 0 to 20",
@@ -365,14 +384,14 @@ export const requestFields: readonly RequestField[] = [
   "name": "stream_options",
   "kind": "json",
   "range": "object",
-  "says": "`include_usage` adds a last chunk with the usage and no choices; `continuous_usage_stats` adds the usage so far to each chunk. Both default to false. Needs `stream`.",
+  "says": "`include_usage` adds a last chunk with the usage and no choices; `continuous_usage_stats` adds the usage so far to each chunk. Neither needs the other, both default to false. Needs `stream`.",
   "effect": "honoured"
  },
  {
   "name": "request_id",
   "kind": "text",
   "range": "string of at most 256 characters",
-  "says": "The `id` of the answer is `chatcmpl-` followed by this value. The header X-Request-Id takes precedence. Without either, the id is random.",
+  "says": "The `id` of the answer is `chatcmpl-` followed by this value; else by the request’s header X-Request-Id, else by a random one. The header `x-request-id` of the answer repeats that of the request and never this field.",
   "effect": "honoured"
  },
  {
