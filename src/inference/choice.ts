@@ -57,17 +57,18 @@ export function planAnswer(parts: AnswerParts) {
   const { skipSpecial, spaceSpecial } = text
   const allowed = sampling.allowed && new Set(sampling.allowed)
   const ends = endTokens(ending, vocabulary)
+  const badWords = createBadWords(sampling.badWords, vocabulary, {
+    skipSpecial,
+    spaceSpecial,
+    isSilent: (token) => !ending.includeStop && ends.has(token),
+  })
   return {
     generation,
     vocabulary,
     maxTokens,
     promptLength: prompt.length,
     allowed: allowed && [...allowed],
-    badWords: createBadWords(sampling.badWords, vocabulary, {
-      skipSpecial,
-      spaceSpecial,
-      isSilent: (token) => !ending.includeStop && ends.has(token),
-    }),
+    badWords,
     adjustments: planAdjustments({
       sampling,
       vocabulary: vocabulary.size,
@@ -84,7 +85,8 @@ export function planAnswer(parts: AnswerParts) {
       stops: createStopStrings(ending.stop),
       markers: markersOf(vocabulary, text.markers),
     },
-    constraint,
+    // What can only end in a banned text is never begun.
+    constraint: badWords ? constraint?.avoiding(badWords) : constraint,
     /**
      * Tokens that a constraint leaves as the only possibility are not drawn, as long as no other setting forbids tokens
      * or applies to single ones.

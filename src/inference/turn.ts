@@ -104,6 +104,7 @@ export function planTurn(parts: TurnParts): TurnPlan {
       thought: drawn,
       ...(own && { own }),
       ...(calls && { calls: { ...calls, choice: (asked.calls as CallsAsked).choice } }),
+      ...(format.closings && { closings: format.closings }),
       ...(content && { content: content.constraint as NonNullable<TurnConstraint['content']> }),
     }
     const field = asked.calls?.field ?? (content as CompileQuestion).field

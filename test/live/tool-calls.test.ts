@@ -90,3 +90,38 @@ test('P13: arguments of calls fit their schema, streamed or not', async (t) => {
   assert.ok(complete >= 40, `${complete} calls are complete`)
   assert.equal(await server.end('SIGTERM'), 0)
 })
+
+test('P13: the built-in model calls only tools that were offered', async (t) => {
+  const server = await startChatServer(t, { model: 'builtin' })
+  const number = { type: 'number' }
+  const tools = Object.entries({
+    get_weather: { city: { type: 'string' } },
+    add: { a: number, b: number },
+    now: {},
+  }).map(([name, properties]) => ({
+    type: 'function',
+    function: { name, parameters: { type: 'object', properties, required: Object.keys(properties) } },
+  }))
+  const names = tools.map((tool) => tool.function.name)
+  let calls = 0
+  for (const place of ['Paris', 'Oslo', 'Rome', 'Tokyo']) {
+    for (const question of [
+      `What is the weather in ${place}?`,
+      `How warm is it in ${place} now?`,
+      `What time is it in ${place}?`,
+      `How do I say weather in ${place}?`,
+    ]) {
+      const body = { messages: [{ role: 'user', content: question }], tools, temperature: 0, max_tokens: 80 }
+      const { status, json, text } = await server.ask(body)
+      assert.equal(status, 200, text)
+      const turn = turnOf(json.choices[0])
+      const streamed = turnOfChunks(eventsOf((await server.ask({ ...body, stream: true })).text).chunks, 0)
+      assert.deepEqual([streamed.content, streamed.calls.length], [turn.content, turn.calls.length])
+      assert.ok(!turn.content.includes('<tool_call>'), `${question}: ${turn.content}`)
+      for (const call of turn.calls) assert.ok(names.includes(call.function.name), call.function.name)
+      calls += turn.calls.length
+    }
+  }
+  t.diagnostic(`${calls} calls`)
+  assert.equal(await server.end('SIGTERM'), 0)
+})

@@ -30,6 +30,8 @@ export interface TurnConstraint {
     choice: 'auto' | 'required' | { name: string }
     isParallel: boolean
   }
+  /** Texts after the content that are not part of it. */
+  closings?: readonly string[]
   /** What the content has to be where it is not a call; without it, any text. */
   content?: Exclude<Constraint, TurnConstraint>
 }

@@ -10,6 +10,8 @@ import { createMatcher, type Position } from './grammar/matcher.ts'
 import { isSymbol, otherControlToken, symbolOfMarker } from './grammar/symbols.ts'
 import { createUniqueItemMatcher, type UniqueItemPosition } from './grammar/unique-item-matcher.ts'
 import { eachAllowed, putAllowed } from './mask/allowed-tokens.ts'
+import type { AvoidedTexts } from './mask/avoided-texts.ts'
+import { type AvoidingTokens, createAvoidingTokens } from './mask/avoiding-tokens.ts'
 import { afterBytes, type BytePosition } from './mask/byte-positions.ts'
 import { createRuns } from './mask/runs.ts'
 import { createSureTokens } from './mask/sure-tokens.ts'
@@ -23,6 +25,8 @@ export interface Constraint {
   begin(): Allowance
   /** The same constraint for answers that continue this text. Throws a refusal if no text that fits begins with it. */
   behind(continued: ContinuedText, field: string): Constraint
+  /** The same constraint without these texts, and without what can only be completed with one of them. */
+  avoiding(texts: AvoidedTexts): Constraint
 }
 
 export type Spacing = 'dense' | 'spaced'
@@ -252,7 +256,27 @@ function createConstraint(
 
   /** The constraint from these positions on, without memory and with it. */
   function from(start: Position, rememberedStart: UniqueItemPosition | undefined): Constraint {
-    return { begin: () => begin(start, rememberedStart), behind }
+    return {
+      begin: () => begin(start, rememberedStart, undefined),
+      behind,
+      avoiding(texts) {
+        const avoiding = createAvoidingTokens({
+          matcher,
+          texts,
+          vocabulary,
+          slices,
+          masks,
+          symbolOfToken,
+          ends,
+          controls,
+        })
+        return {
+          begin: () => begin(start, rememberedStart, avoiding.from(start)),
+          behind: (continued, field) => behind(continued, field).avoiding(texts),
+          avoiding: (others) => from(start, rememberedStart).avoiding(others),
+        }
+      },
+    }
   }
 
   function behind(continued: ContinuedText, field: string): Constraint {
@@ -264,7 +288,11 @@ function createConstraint(
 
   return from(matcher.start, uniqueItems?.start)
 
-  function begin(start: Position, rememberedStart: UniqueItemPosition | undefined): Allowance {
+  function begin(
+    start: Position,
+    rememberedStart: UniqueItemPosition | undefined,
+    avoiding: AvoidingTokens | undefined,
+  ): Allowance {
     let at: BytePosition = { position: start, begun: undefined }
     /** The same position with everything that was written, if the grammar remembers it. */
     let past: BytePosition<UniqueItemPosition> | undefined = rememberedStart && {
@@ -279,7 +307,8 @@ function createConstraint(
       const position = past.begun === undefined ? uniqueItems.after(past.position, symbol) : undefined
       return position && { position, begun: undefined }
     }
-    const isNew = (token: number) => past === undefined || pastAfter(token) !== undefined
+    const isNew = (token: number) =>
+      (past === undefined || pastAfter(token) !== undefined) && (avoiding?.allows(token) ?? true)
     let sure: readonly number[] = []
     return {
       allows(token) {
@@ -288,7 +317,7 @@ function createConstraint(
       },
       few(most = mostListed) {
         const list = fewOf(at, most)
-        if (list === undefined || past === undefined) return list
+        if (list === undefined || (past === undefined && avoiding === undefined)) return list
         return list.filter((token) => (ends.has(token) ? isDone() : isNew(token)))
       },
       wideMask() {
@@ -306,13 +335,14 @@ function createConstraint(
       },
       mask() {
         const mask = at.begun === undefined ? remembered(at.position, at) : masked(at)
-        return past === undefined ? mask : unrepeated(mask, past)
+        const left = past === undefined ? mask : unrepeated(mask, past)
+        return avoiding?.narrowed(left) ?? left
       },
       get isComplete() {
         return isDone()
       },
       get isOver() {
-        return isDone() && at.position.isOver
+        return isDone() && (at.position.isOver || (avoiding?.isOver ?? false))
       },
       accept(token) {
         const next = afterToken(at, token)
@@ -321,6 +351,7 @@ function createConstraint(
           throw new Error(`the grammar does not allow the token ${token}`)
         }
         past = pastAfter(token)
+        avoiding?.accept(token)
         at = next
         sure = sure[0] === token ? sure.slice(1) : []
         return true

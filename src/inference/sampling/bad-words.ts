@@ -22,7 +22,8 @@ const maxMasks = 64
  */
 export function createBadWords(words: readonly string[], vocabulary: Vocabulary, shown: ShownText) {
   if (words.length === 0) return undefined
-  const automaton = createAutomaton(words.map((word) => Buffer.from(word.trimStart() || word)))
+  const texts = words.map((word) => word.trimStart() || word)
+  const automaton = createAutomaton(texts.map((text) => Buffer.from(text)))
   const masks = new Map<number, TokenMask>()
   let fromStart: Uint8Array | undefined
 
@@ -41,6 +42,13 @@ export function createBadWords(words: readonly string[], vocabulary: Vocabulary,
       if (automaton.isBanned(node)) return undefined
     }
     return 2 * node + (isSpecial ? 1 : 0)
+  }
+
+  /** The state after one more character of the text. */
+  function afterPoint(state: number, point: number): number | undefined {
+    let node = state >>> 1
+    for (const byte of Buffer.from(String.fromCodePoint(point))) node = automaton.step(node, byte)
+    return automaton.isBanned(node) ? undefined : 2 * node
   }
 
   /** The tokens that are possible at the beginning of an answer: all but those that contain a banned text by themselves. */
@@ -78,6 +86,9 @@ export function createBadWords(words: readonly string[], vocabulary: Vocabulary,
 
   return {
     after,
+    afterPoint,
+    /** The characters of the texts. */
+    points: Array.from(new Set(texts.join('')), (character) => character.codePointAt(0) ?? 0),
     /** The tokens that may follow in the current state, out of those that another rule allows. */
     rule(state: () => number, other: TokenRule | undefined): TokenRule {
       const allows = (token: number) => after(state(), token) !== undefined

@@ -209,13 +209,17 @@ test('odd values of tool_choice are answered or refused', async () => {
 
 test('odd texts of a model are answered, with tools and without a constraint on content', async () => {
   const tools = [weather, clock]
-  const texts = [
+  // Where tools are offered, only a call of one of them follows the mark.
+  const marked = [
     '<tool_call>',
-    '</tool_call>',
     '<tool_call>\n{"name": "',
     '<tool_call>\n{"name": "other", "arguments": {}}\n</tool_call>',
     '<tool_call></tool_call>',
     '<tool_call>\n<tool_call>',
+  ]
+  const texts = [
+    '</tool_call>',
+    '<tool_call',
     '</think>',
     '<think>',
     '<think></think>',
@@ -225,14 +229,11 @@ test('odd texts of a model are answered, with tools and without a constraint on 
     // No constraint allows NUL.
     ...odd.map((text) => text.toWellFormed().replaceAll('\0', '')),
   ]
-  for (const text of texts) {
+  const free = [{ tools, tool_choice: 'none' }, {}]
+  for (const text of [...marked, ...texts]) {
     backend.say = text
-    for (const fields of [
-      { tools },
-      { tools, tool_choice: 'none' },
-      {},
-      { tools, include_reasoning: false },
-    ]) {
+    const auto = [{ tools }, { tools, include_reasoning: false }]
+    for (const fields of marked.includes(text) ? free : [...free, ...auto]) {
       await askWholeAndStreamed(app, fields)
     }
   }

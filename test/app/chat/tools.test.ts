@@ -96,7 +96,7 @@ test('text before a call stays content', async () => {
 })
 
 test('without a call there is content, and the answer ends with stop', async () => {
-  for (const text of ['It rains.', '<tool_call> is a tag', '{"name": "get_weather"']) {
+  for (const text of ['It rains.', '<tool_call is a tag', '{"name": "get_weather"']) {
     const { turns } = await said(text)
     assert.deepEqual([turns[0]?.content, turns[0]?.calls, turns[0]?.finish], [text, [], 'stop'])
   }

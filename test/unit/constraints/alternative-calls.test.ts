@@ -62,7 +62,13 @@ describe('a call in a second spelling at the start of an answer', () => {
       }
     })
 
-    it(`${spelling}: is content when the tool was not offered`, () => {
+    it(`${spelling}: of a tool that was not offered it is content, or masked at its mark`, () => {
+      const marked = write('set_weather', '{}')
+      if (marked.startsWith('<')) {
+        const follow = followerOf({ thought: 'over', calls: asked() })
+        assert.equal(follow(marked).length, marked.indexOf('set_weather'))
+        return
+      }
       const text = `${write('set_weather', '{"city": 1}')} and so on`
       assert.equal(followerOf({ thought: 'over', calls: asked() })(text).isComplete, true)
       const read = readingOf(asked())
@@ -129,7 +135,6 @@ describe('a call in a second spelling at the start of an answer', () => {
       '[{"name": "get_weather", "arguments": {"city": 1}}]',
       '```json\n{"city": "Oslo"}\n```',
       '```js\n{"name": "get_weather", "arguments": 1}\n```',
-      '<function=>',
       '<functions>get_weather</functions>',
     ]) {
       assert.deepEqual(follow(text), { length: text.length, isComplete: true, isOver: false }, text)

@@ -2,6 +2,9 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { TurnConstraint } from '../../../src/inference/constraints/constraint.ts'
 import { type CallFormat, hermes } from '../../../src/inference/tools/call-format.ts'
+import { callFormats } from '../../support/call-formats.ts'
+import { seededRandom } from '../../support/seeded-random.ts'
+import { walksOf } from '../../support/turn-walks.ts'
 import { compiledTurn, followerOf, tool } from '../../support/turns.ts'
 
 const think = { open: '<think>', close: '</think>', switches: { on: {}, off: {} }, isDefault: true }
@@ -97,15 +100,14 @@ describe('content that could begin like a thought', () => {
 })
 
 describe('a turn that may call tools', () => {
-  it('may be any text, also one with markers of calls', () => {
+  it('may be any text without the mark that opens calls', () => {
     accepts(
       turn(),
       '',
       'Rome is sunny.',
-      'Write <tool_call> and {"name": "f"} </tool_call>.',
-      '<tool_call>\n{"name": "unknown", "arguments": 1}',
-      '<tool_call>\n{"name": "get_weathers',
-      '<tool_call><tool_call>\n{"name": "get_x',
+      'Write <tool_call, tool_call> and {"name": "f"} </tool_call>.',
+      '{"name": "unknown", "arguments": 1}',
+      '<tool<tool_',
     )
   })
 
@@ -119,9 +121,23 @@ describe('a turn that may call tools', () => {
       '<tool_call>\n{"name": "get_weather", "arguments": {|}',
       '<tool_call>\n{"name": "get_weather", "arguments": {"city": "Rome"}|\n',
       '<tool_call>\n{"name": "get", "arguments": {|"',
-      'So: <tool_call>\n<tool_call>\n{"name": "get"|}',
+      'So: <tool_call>\n|<tool_call>',
+      'So: <tool_call>\n{"name": "get"|}',
       `${call}\n${call.slice(0, -40)}|1`,
     )
+  })
+
+  it('has only calls of offered tools: what follows the mark is one of their names', () => {
+    stopsAt(
+      turn(),
+      '<tool_call>| and so on',
+      'So <tool_<tool_call>|</tool_call>',
+      '<tool_call>\n{"name": "|weather", "arguments": {}}',
+      '<tool_call>\n{"name": "get_weather|s"',
+      `${call} ${call}\n<tool_call>{"name":"|now"`,
+      '<function=|f>{}',
+    )
+    assert.equal(followerOf(turn())('<tool_call>').isComplete, false)
   })
 
   it('ends after its first call where calls are not parallel', () => {
@@ -163,6 +179,8 @@ describe('thoughts', () => {
   it('end with a marker or with a call', () => {
     accepts(auto, 'I write <tool_call>\n{"name": 1', `a</think>b`, `a</think>\n${call}`, `a${call}b`)
     stopsAt(auto, '</think><tool_call>\n{"name": "get"|:', '<tool_call>\n{"name": "get"|:')
+    accepts(auto, 'The mark is <tool_call>, closed by </tool_call>.</think>ok')
+    stopsAt(auto, 'a <tool_call>\n{"name": "|weather"', '</think><tool_call>|,')
   })
 
   it('are recognised only at the start', () => {
@@ -282,6 +300,70 @@ describe('flags and none', () => {
     accepts(keywords, '[f(on=True)]', '[f(on=false, no=False)]')
     stopsAt(keywords, '[f(no=|True)]')
   })
+})
+
+describe('JSON that a format of bare JSON could mistake for a call', () => {
+  const bare: CallFormat = {
+    open: ['{"name": "'],
+    mid: ['", "parameters": '],
+    arguments: { kind: 'json', isQuoted: false },
+    close: ['}'],
+    ids: 'any',
+    isAnchored: true,
+  }
+
+  it('is an answer until it has the name of a tool and parameters', () => {
+    const auto = turn({ format: bare })
+    accepts(
+      auto,
+      '{"name": "Rome", "size": 1}',
+      '{"name": "New York", "parameters": 1}',
+      '{"names": ["get"]}',
+    )
+    accepts(auto, '{"name": "ge", "x": 1}', 'So: {"name": "weather", "parameters": {}}')
+    stopsAt(auto, '{"name": "weather", "parameters"|: {}}', ' {"name":"getter","parameters"|:{}}')
+  })
+
+  it('may be the content that was asked for, but not a call that does not fit', () => {
+    const content = { kind: 'json_object' } as const
+    const either = turn({ format: bare }, { content })
+    accepts(either, '{"name": "get", "size": 1}', '{"name": "get"}', '{"name": "Rome", "parameters": 1}')
+    accepts(either, '{"name": "get", "parameters": {}}')
+    const follow = followerOf(either)
+    for (const text of ['{"name": "get_weather", "parameters": {}}', '{"name":"get","parameters":{"a":1}}']) {
+      assert.equal(follow(text).isComplete, false, text)
+    }
+  })
+})
+
+it('content that fits its constraint is not taken for a call', () => {
+  for (const format of Object.values(callFormats)) {
+    const content = { kind: 'regex', regex: '[\\s\\S]*' } as const
+    const offered = turn({ format, choice: { name: 'get_weather' } })
+    const text = walksOf(compiledTurn(offered).grammar)(seededRandom(3), 20)
+    const letters = text.replaceAll(/[\udc00-\udfff]/g, '')
+    if (letters !== text) continue
+    const follow = followerOf(turn({ format }, { content }))
+    assert.equal(follow(text).isComplete, true, text)
+    const wrong = text.replaceAll('city', 'town')
+    assert.equal(follow(wrong).isComplete, false, wrong)
+    assert.equal(follow(`So: ${wrong}`).isComplete, true)
+  }
+})
+
+it('marks that close the content of an answer open nothing', () => {
+  const format: CallFormat = {
+    open: ['\udc00response\udc01\udc02tools\udc01'],
+    mid: ['\udc01'],
+    arguments: { kind: 'json', isQuoted: false },
+    close: ['\udc00tools\udc01'],
+    ids: 'any',
+    isAnchored: false,
+  }
+  const of = turn({ format }, { closings: ['\udc00response\udc01', '\udc00message\udc01'] })
+  accepts(of, 'Hello\udc00response\udc01', 'Hello\udc00response\udc01\udc00message\udc01')
+  accepts(of, 'Hello\udc00response\udc01\udc02tools\udc01get\udc01{}\udc00tools\udc01')
+  stopsAt(of, 'Hello\udc00response\udc01\udc02|x', 'Hello\udc00response\udc01\udc02tools\udc01|weather')
 })
 
 it('an invalid schema is refused with the name of its tool', () => {

@@ -84,7 +84,7 @@ function putToken(bits: Uint32Array, token: number): void {
   bits[token >>> 5] = (bits[token >>> 5] as number) | (1 << (token & 31))
 }
 
-function unite(bits: Uint32Array, others: Uint32Array): void {
+export function unite(bits: Uint32Array, others: Uint32Array): void {
   for (let at = 0; at < bits.length; at++) bits[at] = (bits[at] as number) | (others[at] as number)
 }
 

@@ -1,9 +1,8 @@
 import type { AlternativeSpelling } from '../../tools/alternative-spellings.ts'
 import { alternatives, type Expr, literal, sequence } from '../grammar/expressions.ts'
-import { nameIn } from './calls.ts'
 import { derivativesOf } from './derivatives.ts'
 import { literalExpr, literalPath, type Placed } from './literals.ts'
-import { type Path, path } from './paths.ts'
+import { nameIn, type Path, path, pathExpr } from './paths.ts'
 
 /** A tool with the piece for its arguments as JSON. */
 interface SecondTool {
@@ -33,7 +32,9 @@ export function alternativePaths(
         end.steps.set(point, next)
       }
     }
-    return opens.map((open) => literalPath(placed(open, false, true), names))
+    // An opening that nothing else begins with is a mark, and only a name can follow it.
+    const behind = certain === '' ? path([], pathExpr(names)) : names
+    return opens.map((open) => literalPath(placed(open, false, true), behind))
   })
 }
 

@@ -1,10 +1,10 @@
 import { withoutFirstMark } from '../../tools/alternative-spellings.ts'
 import type { CallFormat, Literal } from '../../tools/call-format.ts'
 import { alternatives, type Expr, emptyText, optional, rule, sequence } from '../grammar/expressions.ts'
-import { isSymbol, pointsOf } from '../grammar/symbols.ts'
 import { derivativesOf } from './derivatives.ts'
-import { isWhite, literalExpr, literalPath, type Placed, space, spaced, withoutLead } from './literals.ts'
-import { type Path, path, pathExpr } from './paths.ts'
+import { isWhite, literalExpr, type Placed, space, spaced, withoutLead } from './literals.ts'
+import { anchoredOpening, markedOpening, openedCall, openingInThought } from './opening-marks.ts'
+import { nameIn, type Path, path, pathExpr } from './paths.ts'
 
 /** A tool that may be called, with the piece for its arguments. */
 interface CalledTool {
@@ -24,12 +24,17 @@ export interface TurnParts {
 interface Calling {
   /** The first call and everything after it. */
   start: Expr
-  /** In a text: what has to be read until only a call can follow. */
+  /** In the content: what has to be read until only a call can follow. */
   armed: Path
+  /** The same in a thought. */
+  inThought: Path
+  /** Constrained content that begins with this would be read as a call. */
+  besideContent: Path
   /** The same directly after calls, where a call may begin differently from the first one. */
   behind?: Path
   /** The same where the mark that opens the calls of a turn is left out. */
   unmarked?: Path
+  unmarkedInThought?: Path
 }
 
 interface CallsGiven {
@@ -38,12 +43,12 @@ interface CallsGiven {
   /** Any text may follow the calls. */
   isFree: boolean
   mayRepeat: boolean
-  /** The marks around thoughts. */
-  marks: readonly string[] | undefined
+  /** The marks around thoughts and after the content. */
+  marks: readonly string[]
 }
 
 export function addCalls(
-  { format, tools, isFree, mayRepeat, marks = [] }: CallsGiven,
+  { format, tools, isFree, mayRepeat, marks }: CallsGiven,
   rules: Map<string, Expr>,
 ): Calling {
   const { gap, close, isAnchored, ids } = format
@@ -80,21 +85,27 @@ export function addCalls(
     rules,
   )
   rules.set('names', pathExpr(names.strict))
-  const armedPath = (opening: Placed) => {
-    const [first] = opening.literal
-    const isMarked = typeof first === 'string' && isSymbol(pointsOf(first)[0] ?? 0)
-    if (!isMarked) return literalPath(opening, names.tolerant)
-    return markedPath(first, sequence(literalExpr(opening), rule('names')), marks, rules)
-  }
-  const unmarked = withoutFirstMark(format)
+  const openingOf = (opening: Placed) => ({ opening, names: 'names', named: names.tolerant, others: marks })
+  const first = openingOf(open)
+  const unmarkedFormat = isFree ? withoutFirstMark(format) : undefined
+  const unmarked = unmarkedFormat && openingOf(placed(unmarkedFormat.open, false, true))
+  const isDifferent = again !== undefined && !isSame && isFree && !isAnchored
   return {
     start,
-    armed: armedPath(open),
-    ...(unmarked && isFree && { unmarked: armedPath(placed(unmarked.open, false, true)) }),
-    ...(again !== undefined &&
-      !isSame &&
-      isFree &&
-      !isAnchored && { behind: literalPath(placed(again, false, true), names.tolerant) }),
+    armed: isAnchored ? anchoredOpening(first, mid) : markedOpening(first, rules),
+    inThought: openingInThought(first, rules),
+    besideContent: isAnchored
+      ? openedCall(
+          first,
+          mid,
+          tools.map(({ name }) => name),
+        )
+      : markedOpening(first, rules),
+    ...(unmarked && {
+      unmarked: markedOpening(unmarked, rules),
+      unmarkedInThought: openingInThought(unmarked, rules),
+    }),
+    ...(isDifferent && { behind: markedOpening(openingOf(placed(again, false, true)), rules) }),
   }
 }
 
@@ -131,18 +142,6 @@ function addName(
   }
 }
 
-/** The position after a name. */
-export function nameIn(names: Path, name: string): Path {
-  let at = names
-  for (const character of name) {
-    const point = character.codePointAt(0) ?? 0
-    const next = at.steps.get(point) ?? path()
-    at.steps.set(point, next)
-    at = next
-  }
-  return at
-}
-
 /** The first characters that are not white space. */
 function firmLeads(expr: Expr, rules: ReadonlyMap<string, Expr>): Map<number, Expr> {
   const firm = new Map<number, Expr>()
@@ -154,25 +153,6 @@ function firmLeads(expr: Expr, rules: ReadonlyMap<string, Expr>): Map<number, Ex
     }
   }
   return firm
-}
-
-/** The control token that opens calls is enough, or as much of the opening as distinguishes it from the marks of thoughts. */
-function markedPath(
-  first: string,
-  start: Expr,
-  marks: readonly string[],
-  rules: ReadonlyMap<string, Expr>,
-): Path {
-  const points = pointsOf(first)
-  const shared = marks.map((mark) => {
-    const others = pointsOf(mark)
-    const differs = points.findIndex((point, at) => point !== others[at])
-    return differs < 0 ? points.length - 1 : differs
-  })
-  const begun = points.slice(0, 1 + Math.max(0, ...shared))
-  let rest: Expr | undefined = start
-  for (const point of begun) rest = rest && derivativesOf(rest, rules).get(point)
-  return begun.reduceRight<Path>((next, point) => path([[point, next]]), path([], rest))
 }
 
 /** The part of a gap after what closes the calls; undefined if the gap begins differently. */

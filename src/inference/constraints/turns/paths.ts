@@ -35,3 +35,15 @@ export function pathExpr(from: Path): Expr {
     ...Array.from(from.steps, ([point, next]) => sequence(ofPoints([point]), pathExpr(next))),
   )
 }
+
+/** The position after a name. */
+export function nameIn(names: Path, name: string): Path {
+  let at = names
+  for (const character of name) {
+    const point = character.codePointAt(0) ?? 0
+    const next = at.steps.get(point) ?? path()
+    at.steps.set(point, next)
+    at = next
+  }
+  return at
+}

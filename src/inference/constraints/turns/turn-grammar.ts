@@ -1,18 +1,18 @@
 import type { ReasoningFormat } from '../../reasoning/reasoning-format.ts'
 import type { TurnConstraint } from '../constraint.ts'
-import { alternatives, type Expr, type Grammar, rule, sequence } from '../grammar/expressions.ts'
+import { alternatives, type Expr, emptyText, type Grammar, rule, sequence } from '../grammar/expressions.ts'
 import { marked } from '../grammar/symbols.ts'
 import { addCalls, type TurnParts } from './calls.ts'
 import { addHarmonyTurn } from './harmony.ts'
 import { space, spaced, textPath } from './literals.ts'
 import { addMuseTurn } from './muse.ts'
-import { mergedPaths, path } from './paths.ts'
+import { mergedPaths, type Path, path } from './paths.ts'
 import { addTriggeredText } from './triggered-text.ts'
 import { withoutPrefix } from './without-prefix.ts'
 
 /** Adds the rules of a turn to a grammar that already has those of its parts. */
 export function addTurn(
-  { calls, reasoning, thought, own }: Omit<TurnConstraint, 'kind' | 'content'>,
+  { calls, reasoning, thought, own, closings = [] }: Omit<TurnConstraint, 'kind' | 'content'>,
   { content, tools, second = [] }: TurnParts,
   { rules }: Grammar,
 ): void {
@@ -30,11 +30,24 @@ export function addTurn(
   const calling =
     format === undefined || tools.length === 0
       ? undefined
-      : addCalls({ format, tools, isFree, mayRepeat, marks: marks && [marks.open, marks.close] }, rules)
+      : addCalls(
+          {
+            format,
+            tools,
+            isFree,
+            mayRepeat,
+            marks: [...(marks ? [marks.open, marks.close] : []), ...closings],
+          },
+          rules,
+        )
   const isAnchored = format?.isAnchored === true
   const unmarked = isFree && second.length > 0 ? calling?.unmarked : undefined
   const anywhere =
     calling === undefined || isAnchored ? [] : [calling.armed, ...(unmarked === undefined ? [] : [unmarked])]
+  const inThought =
+    calling === undefined || isAnchored
+      ? []
+      : [calling.inThought, ...(unmarked === undefined ? [] : [calling.unmarkedInThought ?? unmarked])]
   const mayOpen = marks !== undefined && marks.open !== '' && thought === 'optional'
 
   if (isFree) {
@@ -50,16 +63,25 @@ export function addTurn(
       behind: spaced(mergedPaths(anchored)),
       ...(calling?.behind && { called: calling.behind }),
     }
-    addTriggeredText({ anywhere: mergedPaths(anywhere), starts, mayEnd: true }, 'text', rules)
+    // The marks after the content open nothing.
+    const closing = closings.map((text) => textPath(text, path()))
+    addTriggeredText(
+      { anywhere: mergedPaths([...anywhere, ...closing]), starts, mayEnd: true },
+      'text',
+      rules,
+    )
   } else {
     const waysOf = (said: Expr | undefined) =>
       alternatives(
         ...(calling === undefined ? [] : [sequence(space, calling.start)]),
         ...(isAuto && said !== undefined ? [said] : []),
       )
-    // Content that begins with a mark of thoughts would be read as a thought.
-    const behind = content && marks ? withoutPrefix(content, marks.close, 'content-behind', rules) : content
-    const first = behind && marks?.open ? withoutPrefix(behind, marks.open, 'content-first', rules) : behind
+    // Content that begins with a mark of thoughts or of calls would be read as a thought or a call.
+    const opened = (said: Expr | undefined, mark: Path | undefined, name: string) =>
+      said === undefined || mark === undefined ? said : withoutPrefix(said, mark, `content-${name}`, rules)
+    const uncalled = opened(content, calling?.besideContent, 'uncalled')
+    const behind = opened(uncalled, marks && textPath(marks.close, over), 'behind')
+    const first = marks?.open ? opened(behind, textPath(marks.open, over), 'first') : behind
     const opening = mayOpen ? [sequence(space, marked(marks.open), rule('thought'))] : []
     rules.set('text-first', alternatives(...opening, waysOf(first)))
     rules.set('text-behind', sequence(space, waysOf(behind)))
@@ -68,13 +90,16 @@ export function addTurn(
     const closing = textPath(marks.close, path([], rule('text-behind')))
     // If the model makes a call without closing its thought, the thought ends there.
     addTriggeredText(
-      { anywhere: mergedPaths([closing, ...anywhere]), starts: {}, mayEnd: isFree },
+      { anywhere: mergedPaths([closing, ...inThought]), starts: {}, mayEnd: isFree },
       'thought',
       rules,
     )
   }
   rules.set('root', rule(marks !== undefined && thought === 'open' ? 'thought' : 'text-first'))
 }
+
+/** The end of a text that must not occur. */
+const over = path([], emptyText)
 
 /** White space around the marks belongs to neither side. */
 function marksOf(reasoning: ReasoningFormat | undefined): { open: string; close: string } | undefined {

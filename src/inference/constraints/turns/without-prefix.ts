@@ -12,10 +12,10 @@ import {
   rule,
   sequence,
 } from '../grammar/expressions.ts'
-import { pointsOf } from '../grammar/symbols.ts'
+import type { Path } from './paths.ts'
 
-/** Texts that begin with more kinds of white space than this are left out. */
-const maxStates = 64
+/** Texts that begin like a mark in more ways than this are left out. */
+const maxStates = 2_000
 
 /** Rules that begin with one another. */
 const deepest = 1_000
@@ -27,43 +27,51 @@ const spaces: readonly number[] = Array.from({ length: 0x10000 }, (_, point) => 
 )
 
 /**
- * The texts of an expression that do not begin with a mark, with or without white space before it: such a beginning is
- * read as what the mark opens. Rules that it needs are added, with names that begin with the prefix.
+ * The texts of an expression that do not begin with a complete mark, with or without white space before it: such a
+ * beginning is read as what the mark opens. Rules that it needs are added, with names that begin with the prefix.
  */
-export function withoutPrefix(expr: Expr, mark: string, prefix: string, rules: Map<string, Expr>): Expr {
-  const points = pointsOf(mark)
+export function withoutPrefix(expr: Expr, mark: Path, prefix: string, rules: Map<string, Expr>): Expr {
   const parts = createParts(rules)
   const names = new Map<string, string>()
+  const places = new Map<Path, number>([[mark, 0]])
 
-  const without = (rest: Expr, at: number): Expr => {
-    if (at === points.length || isNever(rest)) return never
-    const wanted = new Set([points[at] as number, ...(at === 0 ? spaces : [])])
-    const { behind, others, isEmpty } = parts(rest, wanted, `${at === 0 ? 0 : points[at]}`)
+  const numberOf = (place: Path): number => {
+    const known = places.get(place) ?? places.size
+    places.set(place, known)
+    return known
+  }
+
+  const without = (rest: Expr, place: Path): Expr => {
+    if (place.armed !== undefined || isNever(rest)) return never
+    const wanted = new Set([...place.steps.keys(), ...(place === mark ? spaces : [])])
+    const { behind, others, isEmpty } = parts(rest, wanted, `${numberOf(place)}`)
     if (behind.size === 0) return rest
-    const source = JSON.stringify([rest, at], withInfinity)
+    const source = JSON.stringify([rest, numberOf(place)], withInfinity)
     const known = names.get(source)
     if (known !== undefined) return rule(known)
     if (names.size === maxStates) return never
     const name = `${prefix}-${names.size}`
     names.set(source, name)
     // Characters with the same rest form one class: there may be two dozen kinds of white space.
-    const classes = new Map<Expr, Range[]>()
+    const classes = new Map<string, { next: Expr; ranges: Range[] }>()
     for (const [point, next] of behind) {
-      const key = point === points[at] ? without(next, at + 1) : without(next, 0)
-      const same = [...classes.keys()].find((one) => JSON.stringify(one) === JSON.stringify(key)) ?? key
-      classes.set(same, [...(classes.get(same) ?? []), [point, point]])
+      const left = without(next, place.steps.get(point) ?? mark)
+      const key = JSON.stringify(left, withInfinity)
+      const same = classes.get(key) ?? { next: left, ranges: [] }
+      same.ranges.push([point, point])
+      classes.set(key, same)
     }
     rules.set(
       name,
       alternatives(
         ...(isEmpty ? [emptyText] : []),
         others,
-        ...Array.from(classes, ([next, ranges]) => sequence(charClass(...ranges), next)),
+        ...Array.from(classes.values(), ({ next, ranges }) => sequence(charClass(...ranges), next)),
       ),
     )
     return rule(name)
   }
-  return without(expr, 0)
+  return without(expr, mark)
 }
 
 /** The texts of an expression by their first character. */

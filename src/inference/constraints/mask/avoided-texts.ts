@@ -1,0 +1,206 @@
+import type { GrammarMatcher, Position } from '../grammar/matcher.ts'
+import { isSymbol, symbolOfMarker } from '../grammar/symbols.ts'
+import type { MatcherOf } from './byte-positions.ts'
+import { longestPlain } from './vocabulary-slices.ts'
+
+/** Texts that an answer must not contain, followed by states: 0 at its beginning. */
+export interface AvoidedTexts {
+  /** The characters of the texts. Any other one leads to the state 0. */
+  readonly points: readonly number[]
+  /** Undefined when the character completes one of the texts. */
+  afterPoint(state: number, point: number): number | undefined
+  /** The same for a token, which may be a control token. */
+  after(state: number, token: number): number | undefined
+}
+
+/** A position of the grammar, and how much of the texts has been written. */
+export interface AvoidingPosition {
+  readonly position: Position
+  readonly state: number
+  /** Where characters lead; null where nothing can follow that avoids the texts. */
+  readonly to: Map<number, AvoidingPosition | null>
+  /** Every position to which a character leads; undefined while it is not known, null if there are too many. */
+  successors: readonly AvoidingPosition[] | null | undefined
+  /** Whether a character of several bytes is left out here, which a token could begin. Known with the successors. */
+  hasHalves: boolean
+  /** Whether the grammar can be completed from here without the texts. */
+  isLive: boolean | undefined
+  safe: Safety | undefined
+}
+
+/** No text of up to so many characters leads to where it cannot be completed. */
+interface Safety {
+  /** For texts that end with a whole character. */
+  whole: number
+  /** For those that end within one, too. */
+  any: number
+}
+
+/** A grammar without the texts to avoid and without what can only end in them. */
+export interface AvoidingMatcher extends MatcherOf<AvoidingPosition> {
+  /** Undefined if every text of the grammar has one of the texts. */
+  from(position: Position): AvoidingPosition | undefined
+  afterToken(from: AvoidingPosition, symbol: number, token: number): AvoidingPosition | undefined
+  /** Whether nothing can follow. */
+  isOver(at: AvoidingPosition): boolean
+  /** For how many characters all that the grammar and the texts allow can be completed. */
+  safe(at: AvoidingPosition): Safety
+}
+
+/** Steps of one search for the end of the grammar, and of all searches of a request. */
+const maxSteps = 40_000
+const maxAllSteps = 600_000
+/** A look at all other characters costs as much as this many. */
+const stepsOfSpread = 10
+/** Positions that one search may pass to find out how many characters are safe. */
+const maxPositions = 300
+
+const firstSymbol = symbolOfMarker(0)
+const lastPoint = 0x10ffff
+
+/**
+ * What cannot be completed is left out before it is entered. Where that takes too many steps to find out, which a
+ * recursive grammar or thousands of counted characters can cause, a position counts as one that can be completed.
+ */
+export function createAvoidingMatcher(matcher: GrammarMatcher, texts: AvoidedTexts): AvoidingMatcher {
+  const points = new Set(texts.points)
+  const sorted = [...points].sort((one, other) => one - other)
+  const others = withoutPoints(sorted, 0, lastPoint)
+  const positions = new WeakMap<Position, Map<number, AvoidingPosition>>()
+  let left = maxAllSteps
+
+  function at(position: Position, state: number): AvoidingPosition {
+    const known = positions.get(position) ?? new Map<number, AvoidingPosition>()
+    positions.set(position, known)
+    const before = known.get(state)
+    if (before !== undefined) return before
+    const made: AvoidingPosition = {
+      position,
+      state,
+      to: new Map(),
+      successors: undefined,
+      hasHalves: false,
+      isLive: position.isComplete ? true : undefined,
+      safe: undefined,
+    }
+    known.set(state, made)
+    return made
+  }
+
+  /** Where a character leads, whether it can be completed there or not. */
+  function next(from: AvoidingPosition, point: number): AvoidingPosition | undefined {
+    const position = matcher.after(from.position, point)
+    if (position === undefined) return undefined
+    // What follows a control token is told by the token; here any could be meant.
+    if (isSymbol(point)) return at(position, from.state)
+    const state = points.has(point) ? texts.afterPoint(from.state, point) : 0
+    return state === undefined ? undefined : at(position, state)
+  }
+
+  function successorsOf(from: AvoidingPosition): readonly AvoidingPosition[] | null {
+    if (from.successors !== undefined) return from.successors
+    const spread = matcher.spread(from.position, others)
+    if (spread === undefined) {
+      from.successors = null
+      return null
+    }
+    const found = new Set(spread.to.map((position) => at(position, 0)))
+    for (const point of [...points, ...matcher.pointsFrom(from.position, firstSymbol)]) {
+      const to = next(from, point)
+      if (to !== undefined) found.add(to)
+      else if (point >= 0x80 && matcher.after(from.position, point) !== undefined) from.hasHalves = true
+    }
+    from.successors = [...found]
+    return from.successors
+  }
+
+  function isLive(from: AvoidingPosition): boolean {
+    from.isLive ??= search(from)
+    return from.isLive
+  }
+
+  /** The nearest end of the grammar, or all positions that have none. */
+  function search(start: AvoidingPosition): boolean {
+    const before = new Map<AvoidingPosition, AvoidingPosition | undefined>([[start, undefined]])
+    const least = left - maxSteps
+    for (const position of before.keys()) {
+      if (position.isLive === false) continue
+      const isFurther = position.isLive === undefined && left > Math.max(least, 0)
+      const successors = isFurther ? successorsOf(position) : null
+      if (successors === null) {
+        for (let on: AvoidingPosition | undefined = position; on !== undefined; on = before.get(on))
+          on.isLive = true
+        return true
+      }
+      left -= stepsOfSpread + points.size
+      for (const successor of successors) if (!before.has(successor)) before.set(successor, position)
+    }
+    for (const position of before.keys()) position.isLive = false
+    return false
+  }
+
+  function safeFrom(start: AvoidingPosition): Safety {
+    let any: number | undefined
+    const upTo = (whole: number): Safety => ({ whole, any: any ?? whole })
+    const seen = new Set([start])
+    let level = [start]
+    for (let length = 0; length < longestPlain; length++) {
+      const further: AvoidingPosition[] = []
+      for (const one of level) {
+        const successors = successorsOf(one)
+        if (successors === null || seen.size > maxPositions || left <= 0) return upTo(length)
+        if (one.hasHalves) any ??= length
+        left -= 1
+        for (const successor of successors) {
+          if (!isLive(successor)) return upTo(length)
+          if (seen.has(successor)) continue
+          seen.add(successor)
+          further.push(successor)
+        }
+      }
+      if (further.length === 0) return upTo(Number.POSITIVE_INFINITY)
+      level = further
+    }
+    return upTo(longestPlain)
+  }
+
+  const live = (to: AvoidingPosition | undefined) => (to !== undefined && isLive(to) ? to : undefined)
+
+  return {
+    from: (position) => live(at(position, 0)),
+    after(from, point) {
+      const known = from.to.get(point)
+      if (known !== undefined) return known ?? undefined
+      const to = live(next(from, point))
+      from.to.set(point, to ?? null)
+      return to
+    },
+    afterToken(from, symbol, token) {
+      const position = matcher.after(from.position, symbol)
+      const state = texts.after(from.state, token)
+      return position === undefined || state === undefined ? undefined : live(at(position, state))
+    },
+    canBegin(from, first, last) {
+      const within = sorted.filter((point) => first <= point && point <= last)
+      if (within.some((point) => live(next(from, point)) !== undefined)) return true
+      const spread = matcher.spread(from.position, withoutPoints(within, first, last))
+      return spread === undefined || spread.to.some((position) => isLive(at(position, 0)))
+    },
+    isOver: (from) => successorsOf(from)?.every((successor) => !isLive(successor)) ?? false,
+    safe(from) {
+      from.safe ??= safeFrom(from)
+      return from.safe
+    },
+  }
+}
+
+/** The ranges from the first to the last code point without these, which are ascending. */
+function withoutPoints(points: readonly number[], first: number, last: number): number[] {
+  const ranges: number[] = []
+  let from = first
+  for (const point of [...points, last + 1]) {
+    if (point > from) ranges.push(from, point - 1)
+    from = point + 1
+  }
+  return ranges
+}
