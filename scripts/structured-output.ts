@@ -180,8 +180,12 @@ A token that ends the answer can be drawn only where the text is complete. Where
 with \`finish_reason: "stop"\` and \`stop_reason: null\`; \`min_tokens\` and \`ignore_eos\` do not prolong it. A stop text or a stop token ends
 the answer where it occurs, so it may cut the answer off.
 
-When \`allowed_token_ids\`, \`bad_words\` or \`min_tokens\` leave no token that the grammar allows, the request fails with
-\`no_token_possible\`, in a stream as an error event. Beam search does not accept a constraint.
+What \`bad_words\` leaves of a constraint is found before the answer begins: what can only be completed with a banned text is never
+begun, and where nothing is left, the request is a 400 \`no_token_possible\` that names both fields. The search for the rest of the
+constraint has a bound, which only grammars exceed that continue without end towards a banned text; such an answer, and one whose
+\`allowed_token_ids\` cannot spell the rest of the constraint, or whose array must repeat no item (\`uniqueItems\`), can still run into
+\`no_token_possible\` later, in a stream as an error event. \`logit_bias\` lowers tokens and never excludes them, and \`min_tokens\` ends where
+the constraint does, so neither can leave nothing. Beam search does not accept a constraint.
 
 ## What is not drawn
 

@@ -335,7 +335,7 @@ test('calls/stream_query: costs bring the summary that they are shown in', async
   )
   const [whole] = recordsOf(await calls.query({ include_costs: true }))
   for (const one of summaries) assert.deepEqual(one, { summary: whole?.summary, ended_at: whole?.ended_at })
-  const { weave } = whole?.summary as { weave?: { costs?: object } }
+  const { weave } = (whole?.summary ?? {}) as { weave?: { costs?: object } }
   assert.deepEqual(Object.keys(weave?.costs ?? {}), ['m'])
 })
 
