@@ -32,7 +32,7 @@ export function refuseUnknownRoutes(app: App): void {
   app.addHook('onRequest', (request, _reply, done) => {
     const found = request.is404 ? paths.find('GET', request.url) : null
     const parent = parentOfWord(found?.params ?? request.params)
-    if (parent !== undefined) throw routeNotFound(request, `There are: ${routesBelow(parent).join(', ')}.`)
+    if (parent !== undefined) throw routeNotFound(request, `There are: ${routesBelow(parent).join(', ')}`)
     if (!request.is404) return done()
     const { method } = request
     const path = pathOf(request)
@@ -40,9 +40,9 @@ export function refuseUnknownRoutes(app: App): void {
     if (known) throw refuse('method_not_allowed', { method, path, allowed: [...new Set(known)].join(', ') })
     const server = request.host ? `${request.protocol}://${request.host}` : 'the address of the server'
     if (path.startsWith('/v1/v1/') && paths.find('GET', path.slice('/v1'.length)))
-      throw routeNotFound(request, `This client adds /v1 itself: its base URL is ${server}.`)
+      throw routeNotFound(request, `This client adds /v1 itself: its base URL is ${server}`)
     if (paths.find('GET', `/v1${path}`))
-      throw routeNotFound(request, `There is /v1${path}: the base URL of this client is ${server}/v1.`)
+      throw routeNotFound(request, `There is /v1${path}: the base URL of this client is ${server}/v1`)
     throw routeNotFound(request)
   })
 }
