@@ -94,7 +94,7 @@ export const refusals = {
   },
   route_not_found: {
     status: 404,
-    message: 'There is no route {method} {path}. {hint}',
+    message: 'There is no route {method} {path}. {hint}.',
     help: 'The path is wrong, the base URL of the client lacks /v1 or has it twice, or the route exists only in a newer version.',
   },
   call_not_found: {

@@ -154,6 +154,6 @@ function unknownRoute(request: FastifyRequest): never {
   throw routeNotFound(request)
 }
 
-export function routeNotFound(request: FastifyRequest, hint = 'GET /openapi.json lists them.'): Refusal {
+export function routeNotFound(request: FastifyRequest, hint = 'GET /openapi.json lists them'): Refusal {
   return refuse('route_not_found', { method: request.method, path: pathOf(request), hint })
 }

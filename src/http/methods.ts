@@ -33,7 +33,7 @@ export function refuseUnknownRoutes(app: App): void {
     const isNameless = lacksName(request.params)
     const found = request.is404 || isNameless ? paths.find('GET', request.url) : null
     const parent = parentOfWord(found?.params ?? request.params)
-    if (parent !== undefined) throw routeNotFound(request, `There are: ${routesBelow(parent).join(', ')}.`)
+    if (parent !== undefined) throw routeNotFound(request, `There are: ${routesBelow(parent).join(', ')}`)
     if (!request.is404 && !isNameless) return done()
     const { method } = request
     const path = pathOf(request)
@@ -41,9 +41,9 @@ export function refuseUnknownRoutes(app: App): void {
     if (known) throw refuse('method_not_allowed', { method, path, allowed: [...new Set(known)].join(', ') })
     const server = request.host ? `${request.protocol}://${request.host}` : 'the address of the server'
     if (path.startsWith('/v1/v1/') && paths.find('GET', path.slice('/v1'.length)))
-      throw routeNotFound(request, `This client adds /v1 itself: its base URL is ${server}.`)
+      throw routeNotFound(request, `This client adds /v1 itself: its base URL is ${server}`)
     if (paths.find('GET', `/v1${path}`))
-      throw routeNotFound(request, `There is /v1${path}: the base URL of this client is ${server}/v1.`)
+      throw routeNotFound(request, `There is /v1${path}: the base URL of this client is ${server}/v1`)
     throw routeNotFound(request)
   })
 }

@@ -41,7 +41,7 @@ export function represented(value: Held): string {
   return String(value)
 }
 
-export function numberText(value: Held & { value: number }): string {
+function numberText(value: Held & { value: number }): string {
   if (value.digits !== undefined) return value.digits
   const { value: number } = value
   if (Number.isNaN(number)) return 'nan'
@@ -68,7 +68,7 @@ function quoted(text: string): string {
   return `${quote}${quote === "'" ? body.replaceAll("'", "\\'") : body}${quote}`
 }
 
-export interface JsonForm {
+interface JsonForm {
   indent: number | null
   isAscii: boolean
   separators: [item: string, key: string]

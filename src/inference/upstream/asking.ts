@@ -7,7 +7,7 @@ import { isTemporary, refusalOf, secondsOf } from './failures.ts'
 import type { UpstreamKind } from './kinds.ts'
 import { textOf } from './pieces.ts'
 
-export interface UpstreamAsk {
+interface UpstreamAsk {
   /** Relative to the address; with `../` next to it. */
   path: string
   body: string

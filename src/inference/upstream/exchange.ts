@@ -5,13 +5,13 @@ import { Agent as PlainAgent, request as plainRequest } from '../../threads/node
 import { silent } from './pieces.ts'
 
 /** Connections to the servers behind models. They are kept open, so that a request does not wait for a handshake. */
-export interface Connections {
+interface Connections {
   /** `resent` is called when an idle connection was closed before anything was sent on it. */
   send(question: UpstreamQuestion, signal: AbortSignal, resent?: () => void): Promise<IncomingMessage>
   close(): void
 }
 
-export interface UpstreamQuestion {
+interface UpstreamQuestion {
   place: UpstreamEndpoint
   /** Absent if nothing is sent. */
   body?: string

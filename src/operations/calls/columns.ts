@@ -4,7 +4,7 @@ import { type LargeColumn, largeColumns } from '../../storage/calls/calls.ts'
 import type { StreamQueryBody } from './contract.ts'
 
 /** What a query returns of each call. */
-export interface ShownColumns {
+interface ShownColumns {
   /** Small columns are always read, because they cost nothing. */
   large: ReadonlySet<LargeColumn>
   /** Members of the record that were not asked for and are null. */

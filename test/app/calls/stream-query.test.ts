@@ -335,8 +335,8 @@ test('calls/stream_query: costs bring the summary that they are shown in', async
   )
   const [whole] = recordsOf(await calls.query({ include_costs: true }))
   for (const one of summaries) assert.deepEqual(one, { summary: whole?.summary, ended_at: whole?.ended_at })
-  const { weave } = (whole?.summary ?? {}) as { weave?: { costs?: object } }
-  assert.deepEqual(Object.keys(weave?.costs ?? {}), ['m'])
+  const summary = whole?.summary as { weave: { costs: object } } | undefined
+  assert.deepEqual(Object.keys(summary?.weave.costs ?? {}), ['m'])
 })
 
 test('calls/query: the same records as one object', async (t) => {

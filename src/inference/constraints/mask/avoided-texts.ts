@@ -37,7 +37,7 @@ interface Safety {
 }
 
 /** A grammar without the texts to avoid and without what can only end in them. */
-export interface AvoidingMatcher extends MatcherOf<AvoidingPosition> {
+interface AvoidingMatcher extends MatcherOf<AvoidingPosition> {
   /** Undefined if every text of the grammar has one of the texts. */
   from(position: Position): AvoidingPosition | undefined
   afterToken(from: AvoidingPosition, symbol: number, token: number): AvoidingPosition | undefined

@@ -13,7 +13,7 @@ const ofNames = Array.from(
   (character) => character.codePointAt(0) ?? 0,
 )
 
-export interface OpeningParts {
+interface OpeningParts {
   /** The text before the first name. */
   opening: Placed
   /** The rule of the names and what follows them. */
