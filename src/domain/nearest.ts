@@ -8,7 +8,7 @@ export function nearestName(given: string, known: readonly string[]): string | u
   if (byDistance[0] !== undefined) return byDistance[0].one
   return known
     .filter((one) => isPartOf(one, name) || isPartOf(name, one))
-    .toSorted((a, b) => b.length - a.length)[0]
+    .toSorted((a, b) => Math.abs(a.length - name.length) - Math.abs(b.length - name.length))[0]
 }
 
 /** Whether the words of one are the first or the last words of the other. */
