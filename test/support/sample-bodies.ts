@@ -204,6 +204,8 @@ const {
 
 const cacheControl = { type: 'ephemeral' }
 
+const source = () => ({ type: 'base64', media_type: 'image/png', data: 'AAAA', url: null })
+
 const counted = () => ({
   model: 'scripted',
   messages: [
@@ -219,7 +221,8 @@ const counted = () => ({
           name: 'look_up',
           input: { a: 1 },
           tool_use_id: 'call',
-          content: [{ type: 'text', text: 'found', cache_control: cacheControl }],
+          content: [{ type: 'text', text: 'found', source: source(), cache_control: cacheControl }],
+          source: source(),
           is_error: true,
           thinking: 'why',
           signature: 'x',
@@ -486,7 +489,8 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
     query: byId,
     text: 'refund',
     limit: 10,
-    after: '5',
+    // The position of a page is sealed for its project.
+    after: null,
   }),
   '/views/trace': (project_id) => ({ project_id, trace_id: ids.trace_id, limit: 10, layout: 'columns' }),
   '/views/buckets': (project_id) => ({
