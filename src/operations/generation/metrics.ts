@@ -28,8 +28,10 @@ export interface PromptCount {
 export interface LaneMetrics {
   /** The prompt has been computed; the engine's queue took `queuedSeconds` of the time. */
   prefilled(seconds: number, queuedSeconds?: number): void
-  /** Called once for each prompt, when its tokens are known: for a server elsewhere, at the end. */
+  /** Called once for each prompt, when its tokens are known: for some servers elsewhere, at the end. */
   prompt(tokens: PromptCount): void
+  /** Tokens of such a prompt that are only now known to have been cached. */
+  cached(tokens: number): void
   firstToken(seconds: number): void
   /** Time between two tokens of one choice. */
   betweenTokens(seconds: number): void
@@ -146,6 +148,7 @@ export function registerGenerationMetrics(registry: Registry, models: Models): G
       hits.inc(cached)
       promptSizes.observe(prompt)
     },
+    cached: (tokens) => hits.inc(tokens),
     firstToken: (seconds) => firstToken.observe(seconds),
     betweenTokens: (seconds) => between.observe(seconds),
     ended({ outcome, finishReasons, completionTokens, seconds, prefilledSeconds }) {
@@ -161,6 +164,7 @@ export function registerGenerationMetrics(registry: Registry, models: Models): G
   const background: LaneMetrics = {
     prefilled() {},
     prompt: ({ prompt }) => behind.tokens.inc({ of: 'prompts' }, prompt),
+    cached() {},
     firstToken() {},
     betweenTokens() {},
     ended({ outcome, completionTokens }) {

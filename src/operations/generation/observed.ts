@@ -58,7 +58,8 @@ export async function* observed<Made>(
   const answer = running.begin({ model, user, isBackground })
   /** Tokens of prompts that have been charged to the caller. */
   let charged = 0
-  let promptsRead = 0
+  /** Prompts of which a server elsewhere has not yet told the tokens. */
+  let uncounted = 0
 
   function pass(event: AnswerEvent, now: number): void {
     if (event.kind === 'prefilled') {
@@ -66,12 +67,12 @@ export async function* observed<Made>(
       record.prefilled_ms ??= now
       const { length: read } = prompts[event.input] ?? []
       charged += read
-      promptsRead++
       charge({ prompt: read, completion: 0 })
       running.read(answer, { prompt: read, cached: event.cachedTokens })
       const queued = event.queuedMs === undefined ? undefined : event.queuedMs / 1000
       metrics.prefilled(now / 1000, queued)
-      if (usage === undefined) metrics.prompt({ prompt: read, cached: event.cachedTokens })
+      if (usage !== undefined && read === 0) uncounted++
+      else metrics.prompt({ prompt: read, cached: event.cachedTokens })
     } else if (event.kind === 'tokens' || event.kind === 'said') {
       if (record.first_token_ms === undefined) {
         record.first_token_ms = now
@@ -91,8 +92,10 @@ export async function* observed<Made>(
   /** A remote server's own counts are known only at the end. */
   function correct({ prompt, cached, completion }: ReportedUsage): void {
     charge({ prompt: prompt - charged, completion: completion - record.completion_tokens })
-    for (const tokens of shares({ prompt, cached }, promptsRead)) metrics.prompt(tokens)
-    running.read(answer, { prompt: prompt - charged, cached: cached - record.cached_tokens })
+    const missed = { prompt: prompt - charged, cached: cached - record.cached_tokens }
+    if (uncounted > 0) for (const tokens of shares(missed, uncounted)) metrics.prompt(tokens)
+    else if (missed.cached > 0) metrics.cached(missed.cached)
+    running.read(answer, missed)
     running.wrote(answer, completion - record.completion_tokens)
     Object.assign(record, { prompt_tokens: prompt, cached_tokens: cached, completion_tokens: completion })
   }
@@ -134,7 +137,7 @@ export async function* observed<Made>(
 /** A server elsewhere reports the tokens of all prompts of a request together. */
 function* shares({ prompt, cached }: PromptCount, count: number): Generator<PromptCount> {
   const share = (total: number, index: number) =>
-    Math.floor((total * (index + 1)) / count) - Math.floor((total * index) / count)
+    Math.floor((Math.max(0, total) * (index + 1)) / count) - Math.floor((Math.max(0, total) * index) / count)
   for (let index = 0; index < count; index++)
     yield { prompt: share(prompt, index), cached: share(cached, index) }
 }

@@ -13,6 +13,7 @@ import {
   startFakeUpstream,
   streamWords,
   type UpstreamHandler,
+  usage,
 } from '../../support/fake-upstream.ts'
 import { until, withTimeout } from '../../support/wait.ts'
 
@@ -234,6 +235,39 @@ test('a dead address costs nothing, and what was sent again is counted', async (
   )
   assert.ok(count(/heddle_upstream_resent_total{reason="unreachable"} (\d+)/) >= 1)
   assert.match(text, new RegExp(`heddle_upstream_up{address="${app.upstreams[0]?.url}"} 0`))
+})
+
+test('a prompt whose tokens a server reports at its beginning counts from then on, and what was cached at the end', async (t) => {
+  let end = () => {}
+  const app = await open(
+    t,
+    [
+      (response) => {
+        const say = beginStream(response)
+        say({ ...delta({ content: 'Two' }), prompt_token_ids: [1, 2, 3, 4, 5] })
+        end = () => {
+          say(delta({}, 'stop'))
+          say({ choices: [], usage: { ...usage(5, 1).usage, prompt_tokens_details: { cached_tokens: 3 } } })
+          response.end('data: [DONE]\n\n')
+        }
+      },
+    ],
+    { kind: 'vllm' },
+  )
+  const asked = app.ask()
+  const value = async (name: string) => {
+    const { text } = await app.get('/metrics', keys.root)
+    return Number(new RegExp(`^heddle_${name} (\\S+)$`, 'm').exec(text)?.[1])
+  }
+  await until('the prompt counts', async () => (await value('request_prompt_tokens_count')) === 1)
+  end()
+  assert.equal((await asked).status, 200)
+  for (const [name, expected] of [
+    ['request_prompt_tokens_sum', 5],
+    ['prompt_tokens_total', 5],
+    ['prefix_cache_hits_total', 3],
+  ] as const)
+    assert.equal(await value(name), expected, name)
 })
 
 test('the tokens of prompts that a server reports at the end count in every metric of prompts', async (t) => {
