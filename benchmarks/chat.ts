@@ -94,7 +94,7 @@ async function measure(): Promise<void> {
   const models: Measured[] = [
     {
       name: 'random',
-      title: 'a random model of 135 million parameters',
+      title: 'the random model',
       source: random,
       ...plan.random,
       isToRun,
