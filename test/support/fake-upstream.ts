@@ -3,6 +3,7 @@ import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'nod
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { createModels, type Models } from '../../src/inference/registry.ts'
+import type { Load } from '../../src/inference/upstream/deliveries.ts'
 import { connectUpstream, type UpstreamNames } from '../../src/inference/upstream/served-names.ts'
 import { until } from './wait.ts'
 
@@ -120,3 +121,7 @@ export async function modelsOfUpstream(
   await until('the server is reached', async () => models.all[0]?.status().state !== 'starting')
   return models
 }
+
+/** What is known of the addresses of the first model. */
+export const loadsOf = (models: Models) =>
+  (models.all[0]?.upstream?.addresses ?? []) as unknown as readonly Load[]

@@ -93,12 +93,8 @@ export function watchAddresses(
       wakes.set(address, wake)
       const signal = AbortSignal.any([closing.signal, wake.signal])
       // Ends early when a request has failed or the server stops.
-      await delay(address.trouble === undefined ? times.wellMs : pause, undefined, {
-        ref: false,
-        signal,
-      }).catch(() => undefined)
-      if (wake.signal.aborted)
-        await delay(times.leastMs, undefined, { ref: false, signal: closing.signal }).catch(() => undefined)
+      await rest(address.trouble === undefined ? times.wellMs : pause, signal)
+      if (wake.signal.aborted) await rest(times.leastMs, closing.signal)
     }
   }
 
@@ -121,6 +117,10 @@ export function watchAddresses(
     },
   }
 }
+
+/** Waits for so long, or until the signal. */
+const rest = (ms: number, signal: AbortSignal) =>
+  delay(ms, undefined, { ref: false, signal }).catch(() => undefined)
 
 /** The address without what may be a secret. */
 export function shownAddress(url: string): string {

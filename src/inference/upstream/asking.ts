@@ -3,16 +3,21 @@ import { Refusal, refuse } from '../../domain/refusals.ts'
 import type { Address, Addresses } from './addresses.ts'
 import { deliver, type Outcome } from './deliveries.ts'
 import { UnreachableError } from './exchange.ts'
-import { isTemporary, refusalOf, secondsOf } from './failures.ts'
+import { isCutOff, isTemporary, refusalOf, secondsOf } from './failures.ts'
 import type { UpstreamKind } from './kinds.ts'
 import { textOf } from './pieces.ts'
 
-interface UpstreamAsk {
+export interface UpstreamAsk {
   /** Relative to the address; with `../` next to it. */
   path: string
   body: string
   kind: UpstreamKind
   beginning: string
+  /**
+   * What its answer shows of an address: how fast it begins an answer, and whether it works; only that; or nothing, where
+   * a proxy may pass on everything else.
+   */
+  shows: 'speed' | 'health' | 'nothing'
 }
 
 /** An answer that has begun at one of the addresses. */
@@ -20,8 +25,8 @@ export interface TakenAnswer {
   answer: IncomingMessage
   /** Something of the answer itself has come. */
   sign(): void
-  /** Must be called when the answer is over. */
-  done(): void
+  /** Must be called when the answer is over, with what has ended it unless it is complete. */
+  done(error?: unknown): void
   /**
    * Reading it has failed before anything of it came: asks another address if the request may be sent again, and throws
    * the error otherwise.
@@ -79,10 +84,12 @@ const moreAfter: Record<Setback['outcome'], 'all' | 'one' | 'none'> = {
 }
 
 export function createAsk({ addresses, silenceMs, send, resent }: Asking): Ask {
-  function settle(address: Address, { outcome, trouble, coolMs }: Setback): void {
+  function settle(address: Address, { outcome, trouble, coolMs }: Setback, { shows }: UpstreamAsk): void {
     if (outcome === 'unreachable') addresses.failed(address, trouble ?? '')
-    else if (coolMs !== undefined && outcome !== 'refused') addresses.cool(address, coolMs)
-    if (outcome === 'timeout' || outcome === 'closed') addresses.recheck(address)
+    else if (outcome !== 'refused' && shows !== 'nothing') {
+      addresses.cool(address, coolMs ?? 0)
+      if (outcome === 'timeout' || outcome === 'closed') addresses.recheck(address)
+    }
   }
 
   return (question, signal) => {
@@ -90,37 +97,37 @@ export function createAsk({ addresses, silenceMs, send, resent }: Asking): Ask {
     let isRepeated = false
 
     async function attempt(address: Address): Promise<TakenAnswer | Setback> {
-      const delivery = deliver(address)
-      let setback: Setback
+      const delivery = deliver(address, question.shows === 'speed')
+      const fail = (setback: Setback): Setback => {
+        if (delivery.end(setback.outcome)) settle(address, setback, question)
+        return setback
+      }
+      const done = (error?: unknown) => {
+        if (signal.aborted) delivery.end()
+        else if (error === undefined) delivery.end('answered')
+        else fail(setbackOfError(error))
+      }
+      const again = async (error: unknown) => {
+        const setback = setbackOfError(error)
+        if (signal.aborted || setback.outcome !== 'timeout') throw error
+        return firstOf(fail(setback))
+      }
       try {
         const answer = await send(address, question, signal, () => resent('stale'))
         const status = answer.statusCode ?? 0
         if (status === 200) {
           if (!isStream(answer)) delivery.sign()
-          const done = () => delivery.end('answered')
-          const again = (error: unknown) => {
-            const late = setbackOfError(error)
-            if (signal.aborted || late.outcome !== 'timeout') throw error
-            settle(address, late)
-            delivery.end(late.outcome)
-            return firstOf(late)
-          }
-          return { answer, sign: delivery.sign, done, again: async (error) => again(error) }
+          return { answer, sign: delivery.sign, done, again }
         }
         const text = await textOf(answer, silenceMs, maxText)
         const retryAfter = answer.headers['retry-after']
         const refusal = refusalOf(status, text, question.kind, retryAfter)
-        setback = { outcome: outcomeOf(status), refusal, coolMs: secondsOf(retryAfter) * 1_000 }
+        return fail({ outcome: outcomeOf(status), refusal, coolMs: secondsOf(retryAfter) * 1_000 })
       } catch (error) {
-        if (signal.aborted) {
-          delivery.end()
-          throw signal.reason
-        }
-        setback = setbackOfError(error)
+        if (!signal.aborted) return fail(setbackOfError(error))
+        delivery.end()
+        throw signal.reason
       }
-      settle(address, setback)
-      delivery.end(setback.outcome)
-      return setback
     }
 
     async function firstOf(setback?: Setback): Promise<TakenAnswer> {
@@ -155,7 +162,7 @@ function outcomeOf(status: number): Setback['outcome'] {
 }
 
 function setbackOfError(error: unknown): Setback {
-  if (error instanceof Refusal) {
+  if (error instanceof Refusal && !isCutOff(error)) {
     if (error.code !== 'upstream_timeout') return { outcome: 'refused', refusal: error }
     return { outcome: 'timeout', refusal: error, coolMs: silentCoolMs }
   }

@@ -34,18 +34,19 @@ export const emptyLoad = () => ({
 export interface Delivery {
   /** Something has come of it. */
   sign(): void
-  /** It is over; without an outcome, its caller has left. Called again, it does nothing. */
-  end(outcome?: Outcome): void
+  /** It is over; without an outcome, its caller has left. Called again, it does nothing and returns false. */
+  end(outcome?: Outcome): boolean
 }
 
 /** How many waits of an address are remembered. */
 const maxWaits = 4
 
-export function deliver(load: Load, now = () => performance.now()): Delivery {
+/** Unless it is measured, how long it waits does not tell how fast the address is. */
+export function deliver(load: Load, isMeasured: boolean, now = () => performance.now()): Delivery {
   const waiting = { since: now() }
   let isOpen = true
   load.running++
-  load.waiting.add(waiting)
+  if (isMeasured) load.waiting.add(waiting)
 
   function remember(): void {
     const at = now()
@@ -59,11 +60,12 @@ export function deliver(load: Load, now = () => performance.now()): Delivery {
       remember()
     },
     end(outcome) {
-      if (!isOpen) return
+      if (!isOpen) return false
       isOpen = false
       load.running--
       if (load.waiting.delete(waiting) && outcome === 'timeout') remember()
       if (outcome !== undefined) load.counts[outcome] = (load.counts[outcome] ?? 0) + 1
+      return true
     },
   }
 }

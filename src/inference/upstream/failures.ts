@@ -84,3 +84,30 @@ export function unreadableReply(answer: IncomingMessage): Refusal {
     why: `it answered ${JSON.stringify(type.slice(0, 100))} instead of an answer`,
   })
 }
+
+/** The refusal for an answer that ends too early. */
+export function cutOff(cause: unknown): Refusal {
+  const refusal = refuse('upstream_failed', { why: 'it broke off in the middle of the answer' })
+  refusal.cause = cause
+  return refusal
+}
+
+/** No other refusal of a server has a cause. */
+export const isCutOff = ({ cause }: Refusal) => cause !== undefined
+
+/** What the caller is told of an error in reading an answer. */
+export function readingError(error: unknown, signal: AbortSignal): unknown {
+  if (signal.aborted) return signal.reason
+  return isBroken(error) ? cutOff(error) : error
+}
+
+/** Node's error codes for a connection that the other side has closed (https://nodejs.org/api/errors.html). */
+export function isBroken(error: unknown): boolean {
+  const { code } = error as NodeJS.ErrnoException
+  return (
+    code === 'ECONNRESET' ||
+    code === 'EPIPE' ||
+    code === 'ERR_STREAM_PREMATURE_CLOSE' ||
+    code?.startsWith('HPE_') === true
+  )
+}

@@ -1,3 +1,4 @@
+import { writeJson } from '../../domain/json/text.ts'
 import { Refusal } from '../../domain/refusals.ts'
 import type { AnswerRequest, Input, Model } from '../model.ts'
 import { kindsOfUpstreams, type UpstreamKind } from './kinds.ts'
@@ -14,6 +15,9 @@ const tokensOfPicture = 1_500
 /** At least so much is asked for if the estimate leaves nothing: the server knows better. */
 const leastEstimated = 256
 
+/** Longer than counting takes; the estimate is there at once. */
+const countingMs = 2_000
+
 /** Reduces `maxTokens` to what the context leaves, if the request allows that. */
 export function createFitting(
   tokenize: Model['tokenize'],
@@ -21,11 +25,12 @@ export function createFitting(
 ): (request: AnswerRequest, signal: AbortSignal) => Promise<AnswerRequest> {
   async function counted(input: Input, tenant: string, signal: AbortSignal): Promise<number | undefined> {
     if (!kindsOfUpstreams[kind].tokenizes) return undefined
+    const late = AbortSignal.timeout(countingMs)
     try {
-      return (await tokenize(input, tenant, signal)).length
+      return (await tokenize(input, tenant, AbortSignal.any([signal, late]))).length
     } catch (error) {
-      // A proxy may pass on nothing but /v1.
-      if (error instanceof Refusal && error.code === 'upstream_refused') return undefined
+      // A proxy may pass on nothing but /v1. What is wrong with the request itself is found when it is sent.
+      if (!signal.aborted && (late.aborted || error instanceof Refusal)) return undefined
       throw error
     }
   }
@@ -49,12 +54,13 @@ function estimateOf(input: Input): number {
   if ('text' in input) return Math.ceil(Buffer.byteLength(input.text) / bytesOfToken)
   const { messages, tools } = input.conversation
   let pictures = 0
-  const text = JSON.stringify([messages, tools], (_, value: unknown) => {
+  const text = JSON.stringify(messages, (_, value: unknown) => {
     if (typeof value !== 'object' || value === null || !('image_url' in value)) return value
     pictures++
     return undefined
   })
-  return Math.ceil(Buffer.byteLength(text) / bytesOfToken) + pictures * tokensOfPicture
+  const bytes = Buffer.byteLength(text) + Buffer.byteLength(writeJson(tools ?? []))
+  return Math.ceil(bytes / bytesOfToken) + pictures * tokensOfPicture
 }
 
 /** Characters of the prompts. */

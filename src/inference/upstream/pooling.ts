@@ -6,8 +6,8 @@ import type { PoolingAsked } from '../pooling.ts'
 import { refuseUnsupported } from './fields.ts'
 import { askInGroups, type GroupResult } from './groups.ts'
 import { kindsOfUpstreams, type UpstreamKind } from './kinds.ts'
-import { textOf } from './pieces.ts'
 import type { UpstreamServer } from './server.ts'
+import { askWhole } from './whole-answer.ts'
 
 interface Target {
   kind: UpstreamKind
@@ -28,12 +28,12 @@ export function createPooling(
   async function ask(asked: PoolingAsked, signal: AbortSignal): Promise<GroupResult> {
     const isRanking = isRankingOf(asked)
     const body = { model, ...(isRanking ? rankingOf(asked) : embeddingsOf(asked)), ...othersOf(asked, kind) }
-    const question = { path: isRanking ? 'rerank' : 'embeddings', body: writeJson(body), kind, beginning: '' }
+    const path = isRanking ? 'rerank' : 'embeddings'
+    const question = { path, body: writeJson(body), kind, beginning: '', shows: 'health' as const }
     const slot = await server.slots.callers.acquire(asked.tenant, signal)
     counted(1)
     try {
-      const { answer, done } = await server.ask(question, signal)
-      const told = answerOf(await textOf(answer, server.silenceMs, maxAnswer).finally(done))
+      const told = await askWhole(server, question, maxAnswer, signal)
       const count = asked.inputs.length
       return { values: isRanking ? scoresOf(told, count) : vectorsOf(told, count), tokens: tokensOf(told) }
     } finally {
@@ -99,16 +99,6 @@ function othersOf({ truncate, priority, inputs, user }: PoolingAsked, kind: Upst
 }
 
 const failed = (why: string): Refusal => refuse('upstream_failed', { why })
-
-function answerOf(text: string): Record<string, unknown> {
-  try {
-    const told: unknown = JSON.parse(text)
-    if (typeof told === 'object' && told !== null) return told as Record<string, unknown>
-  } catch {
-    // Reported below.
-  }
-  throw failed('it sent something that is not an answer')
-}
 
 /** The values in the order of the inputs, whatever order they arrive in. */
 function placed(

@@ -2,11 +2,11 @@ import { writeJson } from '../../domain/json/text.ts'
 import { refuse } from '../../domain/refusals.ts'
 import type { Input, Model } from '../model.ts'
 import { kindsOfUpstreams, type UpstreamKind } from './kinds.ts'
-import { textOf } from './pieces.ts'
 import type { UpstreamServer } from './server.ts'
 import { promptFields } from './upstream-request.ts'
+import { askWhole } from './whole-answer.ts'
 
-const maxText = 64 * 1024 * 1024
+const maxBytes = 64 * 1024 * 1024
 
 /** Tokenizes and detokenizes with a server's own endpoints next to `/v1`. */
 export function createTokens(
@@ -22,16 +22,7 @@ export function createTokens(
       })
     }
     const question = { path: `../${path}`, body: writeJson({ model, ...body }), kind, beginning: '' }
-    const { answer, done } = await server.ask(question, signal)
-    try {
-      const value: unknown = JSON.parse(await textOf(answer, server.silenceMs, maxText))
-      if (typeof value === 'object' && value !== null) return value as Record<string, unknown>
-    } catch (error) {
-      if (!(error instanceof SyntaxError)) throw error
-    } finally {
-      done()
-    }
-    throw refuse('upstream_failed', { why: `it sent something that is not an answer to /${path}` })
+    return askWhole(server, { ...question, shows: 'nothing' }, maxBytes, signal)
   }
 
   return {

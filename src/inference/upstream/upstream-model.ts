@@ -1,11 +1,10 @@
 import type { IncomingMessage } from 'node:http'
-import { refuse } from '../../domain/refusals.ts'
 import type { BackendStatus, ModelTask, ServedModel } from '../backend.ts'
 import type { AnswerEvent, Answering, AnswerRequest, Model } from '../model.ts'
 import { notReady } from '../served-model.ts'
 import { type AnswerReader, createReader } from './answer-reader.ts'
 import type { TakenAnswer } from './asking.ts'
-import { unreadableReply } from './failures.ts'
+import { cutOff, isBroken, readingError, unreadableReply } from './failures.ts'
 import { createFitting, lengthOf } from './fitting.ts'
 import type { UpstreamKind } from './kinds.ts'
 import { piecesOf, textOf } from './pieces.ts'
@@ -94,18 +93,19 @@ export function createUpstreamModel(server: UpstreamServer, settings: UpstreamMo
     let isOpen = true
     let reader: AnswerReader | undefined
     let taken: TakenAnswer | undefined
-    const over = () => {
+    const over = (error?: unknown) => {
       if (!isOpen) return
       isOpen = false
       running--
       slots.release(slot)
-      taken?.done()
-      signal.removeEventListener('abort', over)
+      taken?.done(error)
+      signal.removeEventListener('abort', leave)
       // Nobody wants what the server still works on. Of a complete answer only the end is missing.
       if (reader?.isComplete() !== true) taken?.answer.destroy()
     }
-    if (signal.aborted) over()
-    else signal.addEventListener('abort', over, { once: true })
+    const leave = () => over()
+    if (signal.aborted) leave()
+    else signal.addEventListener('abort', leave, { once: true })
     const take = async (asking: Promise<TakenAnswer>): Promise<TakenAnswer> => {
       taken = await asking
       if (isOpen) return taken
@@ -114,7 +114,9 @@ export function createUpstreamModel(server: UpstreamServer, settings: UpstreamMo
       throw signal.reason
     }
     try {
-      const begun = await take(server.ask({ ...asked, path: asked.path.slice(1), kind }, signal))
+      const begun = await take(
+        server.ask({ ...asked, path: asked.path.slice(1), kind, shows: 'speed' }, signal),
+      )
       reader = createReader({
         kind,
         inputs: asked.inputs,
@@ -132,14 +134,14 @@ export function createUpstreamModel(server: UpstreamServer, settings: UpstreamMo
         return answering
       }
       const underWay = inTime(first).catch((error: unknown) => {
-        over()
+        over(error)
         throw error
       })
       // Nothing may be waiting for it any more.
       underWay.catch(() => undefined)
       return { ...answering, underWay }
     } catch (error) {
-      over()
+      over(error)
       throw error
     }
   }
@@ -186,7 +188,7 @@ export function createUpstreamModel(server: UpstreamServer, settings: UpstreamMo
     signal: AbortSignal,
   ): AsyncGenerator<AnswerEvent[]> {
     const text = await textOf(response, server.silenceMs, maxWhole).catch((error: unknown) => {
-      throw isBroken(error) && !signal.aborted ? cutOff() : error
+      throw readingError(error, signal)
     })
     const events = reader.read(text)
     checkEnd(reader)
@@ -211,8 +213,8 @@ export function createUpstreamModel(server: UpstreamServer, settings: UpstreamMo
         if (reader.isComplete()) alarm = setTimeout(() => response.destroy(), tailMs)
       }
     } catch (error) {
-      if (signal.aborted || !isBroken(error)) throw error
-      if (!reader.isComplete()) throw cutOff()
+      // Of a complete answer nothing is missing.
+      if (signal.aborted || !isBroken(error) || !reader.isComplete()) throw readingError(error, signal)
     } finally {
       clearTimeout(alarm)
     }
@@ -234,21 +236,8 @@ export function createUpstreamModel(server: UpstreamServer, settings: UpstreamMo
   }
 }
 
-const cutOff = () => refuse('upstream_failed', { why: 'it broke off in the middle of the answer' })
-
 function checkEnd(reader: AnswerReader): void {
-  if (!reader.isComplete()) throw cutOff()
-}
-
-/** Node's error codes for a connection that the other side has closed (https://nodejs.org/api/errors.html). */
-function isBroken(error: unknown): boolean {
-  const { code } = error as NodeJS.ErrnoException
-  return (
-    code === 'ECONNRESET' ||
-    code === 'EPIPE' ||
-    code === 'ERR_STREAM_PREMATURE_CLOSE' ||
-    code?.startsWith('HPE_') === true
-  )
+  if (!reader.isComplete()) throw cutOff(new Error('the answer has no end'))
 }
 
 /** An answer that repeats its prompt needs the prompt's tokens before it begins. */
@@ -267,7 +256,7 @@ function inTime(first: Promise<unknown>): Promise<unknown> {
 function readOnce(
   first: Promise<IteratorResult<AnswerEvent[]>>,
   rest: AsyncGenerator<AnswerEvent[]>,
-  over: () => void,
+  over: (error?: unknown) => void,
   signal: AbortSignal,
 ): AsyncIterable<AnswerEvent[]> {
   let isFirst = true
@@ -279,7 +268,7 @@ function readOnce(
         if (step.done) over()
         return step
       } catch (error) {
-        over()
+        over(error)
         throw signal.aborted ? signal.reason : error
       }
     },

@@ -3,7 +3,14 @@ import { type TestContext, test } from 'node:test'
 import type { UpstreamKind } from '../../../src/inference/upstream/kinds.ts'
 import { openApp } from '../../support/app.ts'
 import { asking, chatUrl } from '../../support/chat.ts'
-import { modelsOfUpstream, startFakeUpstream, streamWords } from '../../support/fake-upstream.ts'
+import {
+  loadsOf,
+  modelsOfUpstream,
+  startFakeUpstream,
+  streamWords,
+  type UpstreamHandler,
+} from '../../support/fake-upstream.ts'
+import { withTimeout } from '../../support/wait.ts'
 
 // What agents send in Messages and Responses, to each kind of upstream.
 
@@ -13,18 +20,25 @@ const context = 32_768
 /** What /tokenize of the upstream says of every prompt. */
 const promptTokens = 5_000
 
-async function open(t: TestContext, kind: UpstreamKind, { tokenizes = true } = {}) {
+const counting: UpstreamHandler = (response) => {
+  const tokens = Array.from({ length: promptTokens }, () => 1)
+  response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ tokens }))
+}
+const replying =
+  (status: number, text: string): UpstreamHandler =>
+  (response) =>
+    response.writeHead(status, { 'content-type': 'text/html' }).end(text)
+const unknown = replying(404, '{"detail":"Not Found"}')
+
+async function open(t: TestContext, kind: UpstreamKind, { tokenize = counting, silenceMs = 5_000 } = {}) {
   const upstream = await startFakeUpstream(
     t,
-    (response, asked) => {
-      if (!asked.url.endsWith('/tokenize')) return streamWords('Hello')(response, asked)
-      if (!tokenizes) return response.writeHead(404).end('{"detail":"Not Found"}')
-      const tokens = Array.from({ length: promptTokens }, () => 1)
-      return response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ tokens }))
-    },
+    (response, asked) => (asked.url.endsWith('/tokenize') ? tokenize : streamWords('Hello'))(response, asked),
     { models: [{ id: 'far', owned_by: 'somebody', max_model_len: context }] },
   )
-  const app = await openApp(t, { models: await modelsOfUpstream([upstream.url], { kind, parallel: 4 }) })
+  const models = await modelsOfUpstream([upstream.url], { kind, parallel: 4, silenceMs })
+  const app = await openApp(t, { models })
+  const [load] = loadsOf(models)
   /** The answer to a message, and the request that the upstream got. */
   const message = async (body: object) => {
     const answer = await app.post('/v1/messages', {
@@ -34,7 +48,7 @@ async function open(t: TestContext, kind: UpstreamKind, { tokenizes = true } = {
     })
     return { ...answer, sent: upstream.asked.at(-1)?.body }
   }
-  return { ...app, upstream, message }
+  return { ...app, upstream, load, message }
 }
 
 /** As Codex and Claude Code send them. */
@@ -121,7 +135,7 @@ for (const kind of kinds) {
   })
 
   test(`tools count in what the context leaves, also without /tokenize: ${kind}`, async (t) => {
-    const { post, message } = await open(t, kind, { tokenizes: false })
+    const { post, message } = await open(t, kind, { tokenize: unknown })
     const tools = [{ name: 'f', description: 'x'.repeat(30_000), input_schema: { type: 'object' } }]
     const { status, text, sent } = await message({ max_tokens: 32_000, tools })
     assert.equal(status, 200, text)
@@ -129,6 +143,24 @@ for (const kind of kinds) {
     // A chat completion asks for what it wants.
     const chat = await post(chatUrl, asking({ max_tokens: 32_768 }))
     assert.equal(chat.status, 200)
+  })
+
+  test(`the schemas of tools count as they are sent, and no picture is seen in them: ${kind}`, async (t) => {
+    const { message } = await open(t, kind, { tokenize: unknown })
+    // Longer texts come from another thread in another form.
+    for (const count of [100, 1_500]) {
+      const properties: Record<string, object> = { image_url: { type: 'string' } }
+      for (let i = 0; i < count; i++) properties[`a property, number ${i}`] = { type: 'string' }
+      const input_schema = { type: 'object', properties }
+      const { status, text, sent } = await message({
+        max_tokens: 32_768,
+        tools: [{ name: 'f', input_schema }],
+      })
+      assert.equal(status, 200, text)
+      const estimated = context - limitOf(sent)
+      const least = JSON.stringify(input_schema).length / 3
+      assert.ok(estimated >= least && estimated < least + 100, `${estimated} for ${least}`)
+    }
   })
 
   test(`a budget for thoughts that the upstream cannot take is left out and named, and thinking stays: ${kind}`, async (t) => {
@@ -153,4 +185,27 @@ for (const kind of kinds) {
     assert.deepEqual([chat.status, chat.json.error.param], [400, 'thinking_token_budget'])
     assert.equal(upstream.asked.length, before)
   })
+}
+
+for (const kind of ['heddle', 'vllm'] as const) {
+  for (const [name, tokenize] of Object.entries<UpstreamHandler>({
+    'refuses the key': replying(401, ''),
+    'is forbidden': replying(403, ''),
+    'has no such page': replying(200, '<html>Welcome</html>'),
+    'has no tokens': replying(200, '{}'),
+    fails: replying(500, ''),
+    'is busy': replying(429, ''),
+    'is not there': replying(503, ''),
+    'closes the connection': (response) => response.destroy(),
+    'is silent': () => {},
+  })) {
+    test(`a message is answered where /tokenize ${name}, and its address does not cool down: ${kind}`, async (t) => {
+      const { message, load } = await open(t, kind, { tokenize, silenceMs: 600_000 })
+      const { status, text, sent } = await withTimeout('an answer', message({ max_tokens: 32_768 }))
+      assert.equal(status, 200, text)
+      const limit = sent.max_completion_tokens ?? sent.max_tokens
+      assert.ok(limit < context && limit > context - 100, `${limit}`)
+      assert.deepEqual([load?.coolUntil, load?.running], [0, 0])
+    })
+  }
 }

@@ -2,13 +2,15 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
+import type { Load } from '../../../src/inference/upstream/deliveries.ts'
 import { endpointOfUrl, openConnections } from '../../../src/inference/upstream/exchange.ts'
-import { keys, openApp } from '../../support/app.ts'
+import { basic, keys, openApp } from '../../support/app.ts'
 import { asking, chatUrl, eventsOf } from '../../support/chat.ts'
 import {
   beginStream,
   delta,
   type FakeUpstream,
+  loadsOf,
   modelsOfUpstream,
   startFakeUpstream,
   streamWords,
@@ -38,9 +40,8 @@ const saying =
 async function open(t: TestContext, answers: UpstreamHandler[], settings = {}) {
   const upstreams = await Promise.all(answers.map((answer) => startFakeUpstream(t, answer)))
   const urls = upstreams.map(({ url }) => url)
-  const app = await openApp(t, {
-    models: await modelsOfUpstream(urls, { parallel: 64, silenceMs: 60_000, ...settings }),
-  })
+  const models = await modelsOfUpstream(urls, { parallel: 64, silenceMs: 60_000, ...settings })
+  const app = await openApp(t, { models })
   /** Prompts that differ begin at different addresses. */
   const ask = (content = 'Hi', fields = {}) =>
     withTimeout('an answer', app.post(chatUrl, asking({ messages: [{ role: 'user', content }], ...fields })))
@@ -51,7 +52,7 @@ async function open(t: TestContext, answers: UpstreamHandler[], settings = {}) {
         text.split('\n').filter((line) => /^heddle_upstream_up\{.*\} 1$/.test(line)).length === urls.length
       )
     })
-  return { ...app, upstreams, ask, reachedAll }
+  return { ...app, upstreams, loads: loadsOf(models), ask, reachedAll }
 }
 
 const deliveries = (upstreams: readonly FakeUpstream[]) => upstreams.map(({ asked }) => asked.length)
@@ -219,6 +220,116 @@ for (const [name, answer] of Object.entries({
     assert.equal(total(app.upstreams), 2)
   })
 }
+
+const halfSaid: UpstreamHandler = (response) => beginStream(response)(delta({ content: 'Half' }))
+
+for (const [name, answer, outcome, cools] of [
+  [
+    'is cut off before its first piece',
+    (response) => {
+      beginStream(response)
+      response.flushHeaders()
+      setImmediate(() => response.destroy())
+    },
+    'closed',
+    true,
+  ],
+  [
+    'is cut off later',
+    (response) => {
+      beginStream(response)(delta({ content: 'Half' }))
+      setImmediate(() => response.destroy())
+    },
+    'closed',
+    true,
+  ],
+  [
+    'ends without an end',
+    (response) => {
+      beginStream(response)(delta({ content: 'Half' }))
+      response.end()
+    },
+    'closed',
+    true,
+  ],
+  ['falls silent in the middle', halfSaid, 'timeout', true],
+  ['is a page', saying(200, { 'content-type': 'text/html' }), 'refused', false],
+] satisfies [string, UpstreamHandler, string, boolean][]) {
+  test(`an answer that ${name} counts as ${outcome}; its address cools down: ${cools}`, async (t) => {
+    const app = await open(t, [answer], { silenceMs: outcome === 'timeout' ? 300 : 60_000 })
+    for (const stream of [false, true]) {
+      const [load] = app.loads as [Load]
+      load.coolUntil = 0
+      await app.ask('Hi', { stream })
+      assert.deepEqual([load.running, load.waiting.size, load.coolUntil > 0], [0, 0, cools])
+    }
+    assert.deepEqual(app.loads[0]?.counts, { [outcome]: 2 })
+  })
+}
+
+test('vectors and tokens that are cut off count as closed, and are refused', async (t) => {
+  const cut: UpstreamHandler = (response) => {
+    response.writeHead(200, { 'content-type': 'application/json', 'content-length': '100' })
+    response.write('{"tokens":', () => response.destroy())
+  }
+  const app = await open(t, [cut], { kind: 'vllm' })
+  for (const [path, body, code] of [
+    ['/v1/embeddings', { input: 'Hi' }, ({ error }: { error: { code: string } }) => error.code],
+    ['/tokenize', { prompt: 'Hi' }, ({ code }: { code: string }) => code],
+  ] as const) {
+    const { status, json } = await app.post(path, body)
+    assert.deepEqual([status, code(json)], [502, 'upstream_failed'])
+  }
+  assert.deepEqual(app.loads[0]?.counts, { closed: 2 })
+})
+
+test('a client that leaves during its answer is no outcome of the address', async (t) => {
+  const app = await open(t, [halfSaid])
+  const address = await app.app.listen({ host: '127.0.0.1', port: 0 })
+  const leaving = new AbortController()
+  const answer = await fetch(`${address}${chatUrl}`, {
+    method: 'POST',
+    headers: { authorization: basic(keys.alice), 'content-type': 'application/json' },
+    body: JSON.stringify(asking({ stream: true })),
+    signal: leaving.signal,
+  })
+  assert.equal(answer.status, 200)
+  leaving.abort()
+  await answer.text().catch(() => undefined)
+  await until('the request is over', () => app.loads[0]?.running === 0)
+  assert.deepEqual(app.loads[0]?.counts, {})
+  assert.equal(app.loads[0]?.coolUntil, 0)
+})
+
+test('only answers tell how fast an address is', async (t) => {
+  const app = await open(
+    t,
+    [
+      (response, asked) => {
+        if (asked.url.endsWith('/completions')) return streamWords('Hello')(response, asked)
+        const vectors = [{ index: 0, embedding: [1] }]
+        response.writeHead(200, { 'content-type': 'application/json' })
+        return response.end(JSON.stringify({ tokens: [1], prompt: 'x', data: vectors }))
+      },
+    ],
+    { kind: 'vllm' },
+  )
+  const [load] = app.loads as [Load]
+  for (const [path, body] of [
+    ['/tokenize', { prompt: 'Hi' }],
+    ['/detokenize', { tokens: [1] }],
+    ['/v1/embeddings', { input: 'Hi' }],
+  ] as const) {
+    const { status, text } = await app.post(path, body)
+    assert.equal(status, 200, text)
+  }
+  assert.deepEqual([load.waits, load.lastSign], [[], 0])
+  assert.deepEqual(load.counts, { answered: 3 })
+  assert.equal((await app.ask()).status, 200)
+  assert.equal((await app.post('/v1/completions', { prompt: 'Hi' })).status, 200)
+  assert.equal(load.waits.length, 2)
+  assert.ok(load.lastSign > 0)
+})
 
 test('a dead address costs nothing, and what was sent again is counted', async (t) => {
   const app = await open(t, [streamWords('Hello'), streamWords('Hello')])

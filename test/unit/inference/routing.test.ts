@@ -28,14 +28,14 @@ function cluster(...weights: number[]) {
     measure(load: Load, ms: number) {
       load.waits.splice(0, load.waits.length, { at: time, ms })
     },
-    begin: (load: Load) => deliver(load, now),
+    begin: (load: Load, isMeasured = true) => deliver(load, isMeasured, now),
     /** One request after the other; an address answers after its time. */
     run(count: number, times: readonly number[]): number[] {
       const sent = all.map(() => 0)
       for (let i = 0; i < count; i++) {
         const index = all.indexOf(first(`Prompt ${i}`))
         sent[index] = (sent[index] ?? 0) + 1
-        const delivery = deliver(all[index] as Load, now)
+        const delivery = deliver(all[index] as Load, true, now)
         time += times[index] as number
         delivery.sign()
         delivery.end('answered')
@@ -115,6 +115,23 @@ test('an address that is silent while requests wait for it is avoided before any
   // A sign of another request there ends its silence.
   begin(stuck).sign()
   assert.ok(Array.from({ length: 20 }, (_, i) => first(`Prompt ${i}`)).includes(stuck))
+  assert.equal(all.length, 2)
+})
+
+test('what is not measured changes neither the speed nor the silence of an address', () => {
+  const { all, begin, first, pass } = cluster(1, 1)
+  const home = first('a prompt') as Load
+  const quick = begin(home, false)
+  pass(5)
+  quick.sign()
+  quick.end('answered')
+  const stuck = begin(home, false)
+  pass(5_000)
+  assert.equal(first('a prompt'), home)
+  assert.deepEqual([home.running, home.waiting.size, home.waits, home.lastSign], [1, 0, [], 0])
+  assert.deepEqual([stuck.end('timeout'), stuck.end('closed')], [true, false])
+  assert.deepEqual(home.waits, [])
+  assert.deepEqual(home.counts, { answered: 1, timeout: 1 })
   assert.equal(all.length, 2)
 })
 
