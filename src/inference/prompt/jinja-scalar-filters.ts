@@ -82,7 +82,7 @@ const capitalized = (word: string) => word.charAt(0).toUpperCase() + word.slice(
 
 function numberOf(given: string): number | undefined {
   const digits = given.trim().replace(/(?<=\d)_(?=\d)/g, '')
-  return /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(digits) ? Number(digits) : undefined
+  return /^[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?$/i.test(digits) ? Number(digits) : undefined
 }
 
 /** Halves go to the even neighbour. */
