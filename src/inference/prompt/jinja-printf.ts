@@ -15,7 +15,12 @@ const directive = /%(?:\((\w+)\))?([#0 +-]*)(\*|[1-9]\d*)?(?:\.(\d+))?[hlL]?([a-
 /** As bounded as `indent` is: what is longer is stopped where the text is measured. */
 const widest = 1_000_000
 
-/** Like `format % values` in Python: the values of a tuple, or one value, or named ones. */
+/** `format % value` of Python: the values of a tuple, or one value, or named ones. */
+export function printedWith(format: string, value: Held): Held {
+  const values = isList(value) && value.isTuple ? value.value : [value]
+  return printed(format, values, isObject(value) ? value.value : new Map())
+}
+
 export function printed(format: string, values: readonly Held[], named: ReadonlyMap<unknown, Held>): Held {
   let next = 0
   const take = () => {
@@ -41,14 +46,6 @@ export function printed(format: string, values: readonly Held[], named: Readonly
       },
     ),
   )
-}
-
-/** The values of `format % value`. */
-export function valuesOf(value: Held): { values: readonly Held[]; named: ReadonlyMap<unknown, Held> } {
-  return {
-    values: isList(value) && value.isTuple ? value.value : [value],
-    named: isObject(value) ? value.value : new Map(),
-  }
 }
 
 function converted(value: Held, { flags, precision, conversion }: Form): string {
