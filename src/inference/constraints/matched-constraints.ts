@@ -62,14 +62,14 @@ export interface Allowance extends TokenRule {
 interface Constraints {
   /**
    * `markers` are the names of the control tokens that the grammar's marker symbols stand for. What was computed for
-   * one tenant is not used for another, whose time would tell.
+   * one group of users is not used for another, whose time would tell.
    */
-  of(grammar: CompiledGrammar, markers?: readonly string[], tenant?: string): Constraint
+  of(grammar: CompiledGrammar, markers?: readonly string[], group?: string): Constraint
   /**
    * The constraint of a generation, positioned after the text that it continues. Throws a refusal if that text does not
    * fit.
    */
-  given(constraint: GivenConstraint, markers?: readonly string[], tenant?: string): Constraint
+  given(constraint: GivenConstraint, markers?: readonly string[], group?: string): Constraint
 }
 
 /** Longer lists are not made: among so many tokens some are likely ones. */
@@ -82,7 +82,8 @@ const maxMaskedPositions = 8192
 const longestAhead = 64
 const space = 0x20
 const spacedBehind = /[:,]$/
-const maxKept = 32
+/** Several for each of the users who answer at a time. */
+const maxKept = 128
 /** Of all cached grammars together. */
 const maxBytes = 8 * 1024 * 1024
 
@@ -101,8 +102,8 @@ export function createConstraints(vocabulary: Vocabulary, spell: Spell = () => [
     masks: createMasks(vocabulary.size),
   }
   const cache = new LRUCache<string, Constraint>({ max: maxKept, maxSize: maxBytes })
-  function of(grammar: CompiledGrammar, markers: readonly string[] = [], tenant = ''): Constraint {
-    const key = [tenant, grammar.digest, ...markers].join('\n')
+  function of(grammar: CompiledGrammar, markers: readonly string[] = [], group = ''): Constraint {
+    const key = [group, grammar.digest, ...markers].join('\n')
     const known = cache.get(key)
     const constraint = known ?? createConstraint(grammar, tokens, markersOf(vocabulary, markers))
     if (known === undefined) cache.set(key, constraint, { size: sizeOfGrammar(grammar) })
@@ -110,8 +111,8 @@ export function createConstraints(vocabulary: Vocabulary, spell: Spell = () => [
   }
   return {
     of,
-    given({ grammar, field, continued }, markers, tenant) {
-      const constraint = of(grammar, markers, tenant)
+    given({ grammar, field, continued }, markers, group) {
+      const constraint = of(grammar, markers, group)
       return continued === undefined ? constraint : constraint.behind(continued, field)
     },
   }

@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { type AcceptedToken, type AnswerPlan, type Choice, createChoice, type DrawnToken } from '../choice.ts'
 import type { Spacing } from '../constraints/matched-constraints.ts'
+import { promptGroupOf } from '../prompt-group.ts'
 import { type BeamParts, beamSearch } from './beam-answers.ts'
 import { initialChances } from './drafts/chances.ts'
 import type { DraftSettings } from './drafts/draft-settings.ts'
@@ -18,7 +19,7 @@ interface AnswersParts extends BeamParts {
 export function createAnswers({ model, drafts, ...parts }: AnswersParts) {
   const { open, outbox, finish } = parts
   const guessChances = initialChances()
-  /** Tokens of the texts that constraints leave as the only possibility, for each tenant. */
+  /** Tokens of the texts that constraints leave as the only possibility, for each group of users. */
   const spelled = new LRUCache<string, number[], string>({
     max: 1024,
     memoMethod: (_key, _stale, { context: text }) => model.tokenize(text, { special: false, add: false }),
@@ -28,7 +29,7 @@ export function createAnswers({ model, drafts, ...parts }: AnswersParts) {
     const forced = (space: Spacing, most: number) => {
       const text = choice.ahead(space)
       if (text === '') return []
-      return spelled.memo(`${generation.tenant ?? ''}\n${text}`, { context: text }).slice(0, most)
+      return spelled.memo(`${promptGroupOf(generation)}\n${text}`, { context: text }).slice(0, most)
     }
     const { tokens, sure } = choice
     return createDrafting(prompt, { tokens, sure, forced, predicted }, guessChances)

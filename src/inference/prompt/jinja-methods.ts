@@ -1,5 +1,6 @@
 import { specified } from './jinja-printf.ts'
 import { represented, shown } from './jinja-printing.ts'
+import { isLower, isUpper } from './jinja-tests.ts'
 import {
   boolean,
   callable,
@@ -85,6 +86,8 @@ const filled = (self: TextValue, [width, filler]: Held[], before: (missing: numb
   return text(character.repeat(left) + self.value + character.repeat(missing - left))
 }
 
+export const capitalized = (word: string) => word.charAt(0).toUpperCase() + word.slice(1).toLowerCase()
+
 const textOf = (value: Held | undefined) => (value === undefined ? '' : shown(value))
 
 const ofTexts: Methods<TextValue> = {
@@ -102,9 +105,9 @@ const ofTexts: Methods<TextValue> = {
   isalpha: (self) => boolean(/^\p{L}+$/u.test(self.value)),
   isalnum: (self) => boolean(/^[\p{L}\p{N}]+$/u.test(self.value)),
   isspace: (self) => boolean(/^\s+$/u.test(self.value)),
-  islower: (self) => boolean(/\p{Cased}/u.test(self.value) && self.value === self.value.toLowerCase()),
-  isupper: (self) => boolean(/\p{Cased}/u.test(self.value) && self.value === self.value.toUpperCase()),
-  capitalize: (self) => text(self.value.charAt(0).toUpperCase() + self.value.slice(1).toLowerCase()),
+  islower: (self) => boolean(isLower(self)),
+  isupper: (self) => boolean(isUpper(self)),
+  capitalize: (self) => text(capitalized(self.value)),
   partition: (self, [given]) => parted(self, textOf(given), false),
   rpartition: (self, [given]) => parted(self, textOf(given), true),
   rsplit: splitFromEnd,

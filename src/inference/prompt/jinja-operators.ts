@@ -1,4 +1,4 @@
-import { printed, valuesOf } from './jinja-printf.ts'
+import { printedWith } from './jinja-printf.ts'
 import { shown } from './jinja-printing.ts'
 import { compared, isIn } from './jinja-tests.ts'
 import {
@@ -66,11 +66,6 @@ function added(left: Held, right: Held): Held | undefined {
     return numberLike(left, right, Number(left.value) + Number(right.value))
   }
   return undefined
-}
-
-function printedWith(format: string, value: Held): Held {
-  const { values, named } = valuesOf(value)
-  return printed(format, values, named)
 }
 
 /** With the sign of the divisor. */

@@ -1,6 +1,6 @@
 import { floatText } from '../../domain/json/canonical.ts'
 import { represented, shown } from './jinja-printing.ts'
-import { type Held, isFloat, isList, isNumeric, isObject, isText, text } from './jinja-values.ts'
+import { float, type Held, isFloat, isList, isNumeric, isObject, isText, text } from './jinja-values.ts'
 
 /** The forms of Python's `%` operator and, after a colon, of `str.format()`. */
 interface Form {
@@ -10,12 +10,17 @@ interface Form {
   conversion: string
 }
 
-const directive = /%(?:\((\w+)\))?([#0 +-]*)(\*|\d+)?(?:\.(\d+))?[hlL]?([a-zA-Z%])/g
+const directive = /%(?:\((\w+)\))?([#0 +-]*)(\*|[1-9]\d*)?(?:\.(\d+))?[hlL]?([a-zA-Z%])/g
 
 /** As bounded as `indent` is: what is longer is stopped where the text is measured. */
 const widest = 1_000_000
 
-/** Like `format % values` in Python: the values of a tuple, or one value, or named ones. */
+/** `format % value` of Python: the values of a tuple, or one value, or named ones. */
+export function printedWith(format: string, value: Held): Held {
+  const values = isList(value) && value.isTuple ? value.value : [value]
+  return printed(format, values, isObject(value) ? value.value : new Map())
+}
+
 export function printed(format: string, values: readonly Held[], named: ReadonlyMap<unknown, Held>): Held {
   let next = 0
   const take = () => {
@@ -43,14 +48,6 @@ export function printed(format: string, values: readonly Held[], named: Readonly
   )
 }
 
-/** The values of `format % value`. */
-export function valuesOf(value: Held): { values: readonly Held[]; named: ReadonlyMap<unknown, Held> } {
-  return {
-    values: isList(value) && value.isTuple ? value.value : [value],
-    named: isObject(value) ? value.value : new Map(),
-  }
-}
-
 function converted(value: Held, { flags, precision, conversion }: Form): string {
   switch (conversion) {
     case 's':
@@ -59,7 +56,7 @@ function converted(value: Held, { flags, precision, conversion }: Form): string 
     case 'a':
       return represented(value).slice(0, precision)
     case 'c':
-      return isText(value) ? value.value : String.fromCodePoint(Number(value.value))
+      return isText(value) ? value.value : characterOf(value)
   }
   if (!isNumeric(value)) throw new Error(`%${conversion} format: a real number is required`)
   const number = Number(value.value)
@@ -67,6 +64,13 @@ function converted(value: Held, { flags, precision, conversion }: Form): string 
   const sign =
     number < 0 || Object.is(number, -0) ? '-' : flags.includes('+') ? '+' : flags.includes(' ') ? ' ' : ''
   return sign + digits
+}
+
+function characterOf(value: Held): string {
+  const point = isNumeric(value) ? Number(value.value) : Number.NaN
+  if (!Number.isInteger(point) || point < 0 || point > 0x10ffff)
+    throw new Error('%c format: a character, or the number of one, is required')
+  return String.fromCodePoint(point)
 }
 
 const bases: Readonly<Record<string, [base: number, prefix: string]>> = {
@@ -82,33 +86,43 @@ function unsigned(
   conversion: string,
   flags: string,
 ): string {
-  const places = Math.min(precision ?? 6, 100)
-  switch (conversion.toLowerCase()) {
-    case 'd':
-    case 'i':
-    case 'u':
-      return value.digits?.replace('-', '') ?? String(BigInt(Math.trunc(size)))
-    case 'x':
-    case 'o': {
-      const [base, prefix] = bases[conversion] as [number, string]
-      const digits = BigInt(size).toString(base)
-      return (flags.includes('#') ? prefix : '') + (conversion === 'X' ? digits.toUpperCase() : digits)
-    }
-    case 'f':
-      return fixed(size, places)
-    case 'e':
-      return inCase(exponential(size.toExponential(places)), conversion)
-    case 'g':
-      return inCase(general(size, Math.max(1, places)), conversion)
+  if ('diu'.includes(conversion)) return value.digits?.replace('-', '') ?? String(wholeOf(size))
+  const [base, prefix] = bases[conversion] ?? []
+  if (base !== undefined) {
+    if (isFloat(value)) throw new Error(`%${conversion} format: an integer is required`)
+    const whole = value.digits === undefined ? wholeOf(size) : BigInt(value.digits.replace('-', ''))
+    const digits = whole.toString(base)
+    return (flags.includes('#') ? prefix : '') + (conversion === 'X' ? digits.toUpperCase() : digits)
   }
-  throw new Error(`unsupported format character ${JSON.stringify(conversion)}`)
+  if (!'eEfFgG'.includes(conversion))
+    throw new Error(`unsupported format character ${JSON.stringify(conversion)}`)
+  return inCase(real(size, placesOf(precision), conversion.toLowerCase()), conversion)
+}
+
+function wholeOf(size: number): bigint {
+  if (!Number.isFinite(size)) throw new Error(`cannot convert float ${endless(size)} to integer`)
+  return BigInt(Math.trunc(size))
+}
+
+function real(size: number, places: number, conversion: string): string {
+  if (!Number.isFinite(size)) return endless(size)
+  if (conversion === 'f') return fixed(size, places)
+  return conversion === 'e' ? exponential(size.toExponential(places)) : general(size, Math.max(1, places))
+}
+
+const endless = (size: number) => (Number.isNaN(size) ? 'nan' : 'inf')
+
+function placesOf(precision = 6): number {
+  if (precision > 100) throw new Error('the precision of a format is larger than 100')
+  return precision
 }
 
 /** A tie goes to the even digit, as in Python: toFixed takes the larger one. */
 function fixed(size: number, places: number): string {
-  const digits = size.toFixed(places)
-  const isTie =
-    places < 100 && size < 1e21 && /^50*$/.test(size.toFixed(100).split('.')[1]?.slice(places) ?? '')
+  // From there on toFixed writes an exponent; such a number is whole.
+  if (size >= 1e21) return `${BigInt(size)}${places > 0 ? '.' : ''}${'0'.repeat(places)}`
+  const digits = size.toFixed(placesOf(places))
+  const isTie = places < 100 && /^50*$/.test(size.toFixed(100).split('.')[1]?.slice(places) ?? '')
   if (!isTie || /[02468]$/.test(digits)) return digits
   return digits.replace(/\d$/, (last) => String(Number(last) - 1))
 }
@@ -123,7 +137,7 @@ function general(size: number, places: number): string {
   if (size === 0) return '0'
   const [mantissa = '', exponent = '0'] = size.toExponential(places - 1).split('e')
   const shift = Number(exponent)
-  if (shift >= -4 && shift < places) return withoutZeros(size.toFixed(places - 1 - shift))
+  if (shift >= -4 && shift < places) return withoutZeros(fixed(size, places - 1 - shift))
   return exponential(`${withoutZeros(mantissa)}e${exponent}`)
 }
 
@@ -146,6 +160,7 @@ export function specified(value: Held, given: string): string {
   const [, fill = '', align, sign = '', hash = '', zero = '', width = '', group, precision, conversion = ''] =
     parts
   const isNumber = isNumeric(value) && conversion !== 's'
+  if (group && !isNumber) throw new Error(`'${group}' needs a number`)
   const form: Form = {
     flags: sign + hash,
     width: Number(width),
@@ -167,7 +182,8 @@ export function specified(value: Held, given: string): string {
 }
 
 function formatted(value: Held, form: Form): string {
-  if (form.conversion === '%') return `${(Number(value.value) * 100).toFixed(form.precision ?? 6)}%`
+  if (form.conversion === '%' && isNumeric(value))
+    return `${converted(float(Number(value.value) * 100), { ...form, conversion: 'f' })}%`
   if (form.conversion === 'r' && isFloat(value) && form.precision === undefined) {
     const number = Number(value.value)
     return (form.flags.includes('+') && number >= 0 ? '+' : '') + floatText(number)
@@ -176,6 +192,9 @@ function formatted(value: Held, form: Form): string {
 }
 
 function grouped(digits: string, by: string): string {
-  const [whole = '', ...rest] = digits.split('.')
-  return [whole.replace(/\B(?=(\d{3})+$)/g, by), ...rest].join('.')
+  const [, sign = '', whole = '', rest = ''] = /^(\D*)(\d*)(.*)$/s.exec(digits) ?? []
+  const first = whole.length % 3
+  const groups = first > 0 ? [whole.slice(0, first)] : []
+  for (let at = first; at < whole.length; at += 3) groups.push(whole.slice(at, at + 3))
+  return sign + groups.join(by) + rest
 }

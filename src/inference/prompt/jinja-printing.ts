@@ -111,7 +111,7 @@ export function jsonOf(value: Held, form: JsonForm = plainForm, depth = 1): stri
 function enclosed(brackets: string, texts: string[], { indent, separators }: JsonForm, depth: number) {
   const [open, close] = brackets
   if (indent === null || texts.length === 0) return `${open}${texts.join(separators[0])}${close}`
-  const line = (level: number) => `\n${' '.repeat(indent * level)}`
+  const line = (level: number) => `\n${' '.repeat(Math.max(0, indent * level))}`
   return `${open}${line(depth)}${texts.join(separators[0] + line(depth))}${line(depth - 1)}${close}`
 }
 

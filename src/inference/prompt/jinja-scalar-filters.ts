@@ -1,5 +1,5 @@
 import { argument, type Filter, type Given } from './jinja-filter.ts'
-import { stripped } from './jinja-methods.ts'
+import { capitalized, stripped } from './jinja-methods.ts'
 import { printed } from './jinja-printf.ts'
 import { jsonOf, plainForm, shown } from './jinja-printing.ts'
 import {
@@ -60,7 +60,7 @@ export const scalarFilters: Record<string, Filter> = {
   },
   indent(value, given) {
     const width = argument(given, 0, 'width') ?? number(4)
-    const space = isText(width) ? width.value : ' '.repeat(Number(width.value))
+    const space = isText(width) ? width.value : ' '.repeat(Math.max(0, Number(width.value)))
     const [isFirst, isBlank] = [argument(given, 1, 'first'), argument(given, 2, 'blank')].map(
       (flag) => flag !== undefined && isTrue(flag),
     )
@@ -78,11 +78,9 @@ export const scalarFilters: Record<string, Filter> = {
   escape: (value) => text(escaped(shown(value))),
 }
 
-const capitalized = (word: string) => word.charAt(0).toUpperCase() + word.slice(1).toLowerCase()
-
 function numberOf(given: string): number | undefined {
   const digits = given.trim().replace(/(?<=\d)_(?=\d)/g, '')
-  return /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(digits) ? Number(digits) : undefined
+  return /^[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?$/i.test(digits) ? Number(digits) : undefined
 }
 
 /** Halves go to the even neighbour. */

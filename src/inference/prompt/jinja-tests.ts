@@ -15,6 +15,8 @@ import {
 
 type Test = (value: Held, other: Held) => boolean
 
+const cased = /\p{Cased}/u
+
 /** The tests of Jinja2: after `is`, and by name in select, reject, selectattr and rejectattr. */
 const tests: Readonly<Record<string, Test>> = {
   defined: (value) => !isMissing(value),
@@ -28,16 +30,14 @@ const tests: Readonly<Record<string, Test>> = {
   number: isNumeric,
   string: isText,
   mapping: isObject,
-  iterable: (value) => isMissing(value) || isText(value) || isList(value) || isObject(value),
-  sequence: (value) => isMissing(value) || isText(value) || isList(value) || isObject(value),
+  iterable: isSequence,
+  sequence: isSequence,
   callable: (value) => value.type === 'FunctionValue',
   odd: (value) => Math.abs(Number(value.value) % 2) === 1,
   even: (value) => Number(value.value) % 2 === 0,
   divisibleby: (value, other) => Number(value.value) % Number(other.value) === 0,
-  lower: (value) =>
-    isText(value) && /\p{Cased}/u.test(value.value) && value.value === value.value.toLowerCase(),
-  upper: (value) =>
-    isText(value) && /\p{Cased}/u.test(value.value) && value.value === value.value.toUpperCase(),
+  lower: isLower,
+  upper: isUpper,
   sameas: isSame,
   eq: isEqual,
   ne: (value, other) => !isEqual(value, other),
@@ -65,6 +65,18 @@ export function testOf(name: string): Test {
   const test = Object.hasOwn(tests, own) ? tests[own] : undefined
   if (test === undefined) throw new Error(`Unknown test: ${name}`)
   return test
+}
+
+function isSequence(value: Held): boolean {
+  return isMissing(value) || isText(value) || isList(value) || isObject(value)
+}
+
+export function isLower(value: Held): boolean {
+  return isText(value) && cased.test(value.value) && value.value === value.value.toLowerCase()
+}
+
+export function isUpper(value: Held): boolean {
+  return isText(value) && cased.test(value.value) && value.value === value.value.toUpperCase()
 }
 
 /** The same object in Python: texts and numbers are constants there, lists and mappings are what they are. */

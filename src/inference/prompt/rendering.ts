@@ -38,10 +38,17 @@ type Unrendered =
   { kind: 'failed'; why: string } | { kind: 'costly'; limit: string }
 
 /** Templates that stay compiled: the model's own, and those that clients send repeatedly. */
-const maxCompiled = 8
+const maxCompiled = 64
+/** Of all of them together. */
+const maxCharacters = 2 * 1024 * 1024
 
 export function createRendering(bounds: Bounds) {
-  const compiled = createTenantCache<ReturnType<typeof compile>>({ max: maxCompiled })
+  const compiled = createTenantCache<ReturnType<typeof compile>>({
+    max: maxCompiled,
+    maxSize: maxCharacters,
+    // The longest alone is cached too: examining a template renders it many times.
+    sizeOf: (_, key) => Math.min(key.length, maxCharacters),
+  })
 
   function rendered(text: string, messages: readonly Message[], given: Record<string, unknown>, mark = '') {
     const { program, form, knowsDevelopers, knowsDates } = compiled.memo(text, () => compile(text))

@@ -404,3 +404,15 @@ test('when other settings leave no allowed token, the refusal names the constrai
     message: /^structured_outputs\.choice, bad_words: /,
   })
 })
+
+test('a grammar that a hundred users use is read once for each of them', () => {
+  const { of } = createConstraints(vocabulary)
+  const grammar = packGrammar(regexGrammar('a[0-9]*').rules)
+  const groups = Array.from({ length: 100 }, (_, at) => `user-${at}`)
+  const first = groups.map((group) => of(grammar, [], group))
+  assert.equal(new Set(first).size, groups.length)
+  assert.deepEqual(
+    groups.filter((group, at) => of(grammar, [], group) !== first[at]),
+    [],
+  )
+})

@@ -67,3 +67,39 @@ test('a format cannot ask for a text without end', () => {
     assert.notEqual(typeof rendered(template), 'string')
   }
 })
+
+test('a format that does not fit its value is told as that, and not as a limit', () => {
+  for (const [template, why] of [
+    ['{{ "%x" % 1.5 }}', /an integer is required/],
+    ['{{ "%d" % ("1e400" | float) }}', /cannot convert float inf to integer/],
+    ['{{ "%c" % -1 }}', /%c format/],
+    ['{{ "%c" % 1.5 }}', /%c format/],
+    ['{{ "%c" % none }}', /%c format/],
+    ['{{ "%O" % 8 }}', /unsupported format character "O"/],
+    ['{{ "{:.101%}".format(0.5) }}', /precision of a format/],
+    ['{{ "%.101e" % 0.5 }}', /precision of a format/],
+    ['{{ "%.100g" % 0.0001 }}', /precision of a format/],
+    ['{{ "{:%}".format("a") }}', /a real number is required/],
+    ['{{ "{:,}".format("1000") }}', /',' needs a number/],
+  ] as const) {
+    const answer = rendered(template)
+    assert.ok(
+      typeof answer === 'object' && answer.kind === 'failed',
+      `${template}: ${JSON.stringify(answer)}`,
+    )
+    assert.match(answer.why, why)
+  }
+})
+
+test('texts and formats of a million characters are read in one pass', () => {
+  const { render: unhurried } = createRendering({ limitMs: 60_000, longestText: 2_000_000, longestList: 10 })
+  const digits = '7'.repeat(1_000_000)
+  for (const [template, text] of [
+    ['{{ (digits ~ "x") | float(0.5) }}', '0.5'],
+    ['{{ (("%" ~ zeros) % 1) | length }}', '1000001'],
+  ] as const) {
+    const variables = `{"digits":"${digits}","zeros":"${'0'.repeat(1_000_000)}"}`
+    const answer = unhurried({ template, messages: [], variables, open: false })
+    assert.deepEqual(answer, { kind: 'rendered', text })
+  }
+})

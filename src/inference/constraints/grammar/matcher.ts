@@ -74,7 +74,7 @@ type PointRest = Rest & { readonly node: Extract<Node, { kind: 'point' }>; reado
  */
 const mostSteps = 50_000
 /** If more than this is cached, the cache is cleared and starts again. */
-const maxCachedPositions = 400_000
+const maxCachedPositions = 100_000
 /** How many rests can be told apart by the bits of a number. */
 const maxBits = 31
 

@@ -45,6 +45,8 @@ interface AvoidingMatcher extends MatcherOf<AvoidingPosition> {
   isOver(at: AvoidingPosition): boolean
   /** For how many characters all that the grammar and the texts allow can be completed. */
   safe(at: AvoidingPosition): Safety
+  /** It takes too many steps to find out what can be completed from here: everything counts as if it could. */
+  hasGivenUp(at: AvoidingPosition): boolean
 }
 
 /** Steps of one search for the end of the grammar, and of all searches of a request. */
@@ -53,7 +55,13 @@ const maxAllSteps = 600_000
 /** A look at all other characters costs as much as this many. */
 const stepsOfSpread = 10
 /** Positions that one search may pass to find out how many characters are safe. */
-const maxPositions = 300
+const maxPositions = 2_000
+/** So many known successors are looked at in the time of one step. */
+const knownInStep = 8
+/** Beginnings of tokens that the masks of a request may follow: some walks through a large vocabulary. */
+const maxFollowed = 4_000_000
+/** Of all positions together. */
+const maxKnown = 100_000
 
 const firstSymbol = symbolOfMarker(0)
 const lastPoint = 0x10ffff
@@ -67,13 +75,17 @@ export function createAvoidingMatcher(matcher: GrammarMatcher, texts: AvoidedTex
   const sorted = [...points].sort((one, other) => one - other)
   const others = withoutPoints(sorted, 0, lastPoint)
   const positions = new WeakMap<Position, Map<number, AvoidingPosition>>()
+  const filled: AvoidingPosition[] = []
+  let known = 0
   let left = maxAllSteps
+  let followed = 0
 
   function at(position: Position, state: number): AvoidingPosition {
-    const known = positions.get(position) ?? new Map<number, AvoidingPosition>()
-    positions.set(position, known)
-    const before = known.get(state)
+    const byState = positions.get(position) ?? new Map<number, AvoidingPosition>()
+    positions.set(position, byState)
+    const before = byState.get(state)
     if (before !== undefined) return before
+    left -= 1
     const made: AvoidingPosition = {
       position,
       state,
@@ -83,7 +95,7 @@ export function createAvoidingMatcher(matcher: GrammarMatcher, texts: AvoidedTex
       isLive: position.isComplete ? true : undefined,
       safe: undefined,
     }
-    known.set(state, made)
+    byState.set(state, made)
     return made
   }
 
@@ -99,11 +111,12 @@ export function createAvoidingMatcher(matcher: GrammarMatcher, texts: AvoidedTex
 
   function successorsOf(from: AvoidingPosition): readonly AvoidingPosition[] | null {
     if (from.successors !== undefined) return from.successors
-    const spread = matcher.spread(from.position, others)
+    const spread = left > 0 ? matcher.spread(from.position, others) : undefined
     if (spread === undefined) {
       from.successors = null
       return null
     }
+    left -= stepsOfSpread + points.size
     const found = new Set(spread.to.map((position) => at(position, 0)))
     for (const point of [...points, ...matcher.pointsFrom(from.position, firstSymbol)]) {
       const to = next(from, point)
@@ -132,7 +145,7 @@ export function createAvoidingMatcher(matcher: GrammarMatcher, texts: AvoidedTex
           on.isLive = true
         return true
       }
-      left -= stepsOfSpread + points.size
+      left -= 1 + successors.length / knownInStep
       for (const successor of successors) if (!before.has(successor)) before.set(successor, position)
     }
     for (const position of before.keys()) position.isLive = false
@@ -150,7 +163,7 @@ export function createAvoidingMatcher(matcher: GrammarMatcher, texts: AvoidedTex
         const successors = successorsOf(one)
         if (successors === null || seen.size > maxPositions || left <= 0) return upTo(length)
         if (one.hasHalves) any ??= length
-        left -= 1
+        left -= 1 + successors.length / knownInStep
         for (const successor of successors) {
           if (!isLive(successor)) return upTo(length)
           if (seen.has(successor)) continue
@@ -158,7 +171,12 @@ export function createAvoidingMatcher(matcher: GrammarMatcher, texts: AvoidedTex
           further.push(successor)
         }
       }
-      if (further.length === 0) return upTo(Number.POSITIVE_INFINITY)
+      if (further.length === 0) {
+        const safe = upTo(Number.POSITIVE_INFINITY)
+        // Whatever leads on from any of them leads to another of them.
+        if (any === undefined) for (const one of seen) one.safe = safe
+        return safe
+      }
       level = further
     }
     return upTo(longestPlain)
@@ -169,9 +187,15 @@ export function createAvoidingMatcher(matcher: GrammarMatcher, texts: AvoidedTex
   return {
     from: (position) => live(at(position, 0)),
     after(from, point) {
-      const known = from.to.get(point)
-      if (known !== undefined) return known ?? undefined
+      followed += 1
+      const before = from.to.get(point)
+      if (before !== undefined) return before ?? undefined
       const to = live(next(from, point))
+      if (known++ === maxKnown) {
+        for (const position of filled.splice(0)) position.to.clear()
+        known = 1
+      }
+      if (from.to.size === 0) filled.push(from)
       from.to.set(point, to ?? null)
       return to
     },
@@ -181,7 +205,11 @@ export function createAvoidingMatcher(matcher: GrammarMatcher, texts: AvoidedTex
       return position === undefined || state === undefined ? undefined : live(at(position, state))
     },
     canBegin(from, first, last) {
-      const within = sorted.filter((point) => first <= point && point <= last)
+      followed += 1
+      if (!matcher.canBegin(from.position, first, last)) return false
+      const within = sorted.slice(placeOf(sorted, first), placeOf(sorted, last + 1))
+      if (within.length > left) return true
+      left -= within.length
       if (within.some((point) => live(next(from, point)) !== undefined)) return true
       const spread = matcher.spread(from.position, withoutPoints(within, first, last))
       return spread === undefined || spread.to.some((position) => isLive(at(position, 0)))
@@ -191,7 +219,20 @@ export function createAvoidingMatcher(matcher: GrammarMatcher, texts: AvoidedTex
       from.safe ??= safeFrom(from)
       return from.safe
     },
+    hasGivenUp: (from) => left <= 0 || followed > maxFollowed || successorsOf(from) === null,
   }
+}
+
+/** Where the first of these ascending points is that is not smaller. */
+function placeOf(points: readonly number[], least: number): number {
+  let low = 0
+  let high = points.length
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((points[middle] as number) < least) low = middle + 1
+    else high = middle
+  }
+  return low
 }
 
 /** The ranges from the first to the last code point without these, which are ascending. */

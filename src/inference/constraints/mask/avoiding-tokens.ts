@@ -74,9 +74,13 @@ export function createAvoidingTokens(parts: AvoidingParts) {
     from(start: Position): AvoidingTokens {
       const begin = matcher.from(start)
       let at: BytePosition<AvoidingPosition> | undefined = begin && { position: begin, begun: undefined }
+      let isFree = false
+      // The texts themselves are left out by another rule; here everything else is allowed, by all methods alike.
+      const isUnknown = () => isFree || (at !== undefined && matcher.hasGivenUp(at.position))
       return {
-        allows: (token) => at !== undefined && after(at, token) !== undefined,
+        allows: (token) => isUnknown() || (at !== undefined && after(at, token) !== undefined),
         narrowed(mask) {
+          if (isUnknown()) return mask
           if (at?.begun !== undefined || at === undefined) return narrowedAt(at, mask)
           const { position } = at
           if (matcher.safe(position).any >= longestToken) return mask
@@ -89,9 +93,12 @@ export function createAvoidingTokens(parts: AvoidingParts) {
           return narrowed
         },
         accept(token) {
-          at = at && after(at, token)
+          const next = at && after(at, token)
+          isFree = next === undefined && isUnknown()
+          at = next
         },
         get isOver() {
+          if (isFree) return false
           return at === undefined || (at.begun === undefined && matcher.isOver(at.position))
         },
       }

@@ -102,13 +102,11 @@ function markOf(opening: string, others: readonly string[]): string | undefined 
 
 function firstMarkOf(first: string): string | undefined {
   const mark = bracketed.exec(first)?.[0]
-  const symbol = Array.from(first).findIndex((_, at) => isSymbol(pointsOf(first)[at] ?? 0))
-  const toSymbol =
-    symbol < 0
-      ? undefined
-      : Array.from(first)
-          .slice(0, symbol + 1)
-          .join('')
-  if (mark === undefined || toSymbol === undefined) return mark ?? toSymbol
-  return toSymbol.length < mark.length ? toSymbol : mark
+  let toSymbol = ''
+  for (const character of first) {
+    toSymbol += character
+    if (isSymbol(pointsOf(character)[0] ?? 0))
+      return mark === undefined || toSymbol.length < mark.length ? toSymbol : mark
+  }
+  return mark
 }

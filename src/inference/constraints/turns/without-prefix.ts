@@ -16,6 +16,8 @@ import type { Path } from './paths.ts'
 
 /** Texts that begin like a mark in more ways than this are left out. */
 const maxStates = 2_000
+/** Characters of all states: each is known by its whole rest, which for a choice may be a million characters. */
+const maxSource = 8_000_000
 
 /** Rules that begin with one another. */
 const deepest = 1_000
@@ -34,6 +36,7 @@ export function withoutPrefix(expr: Expr, mark: Path, prefix: string, rules: Map
   const parts = createParts(rules)
   const names = new Map<string, string>()
   const places = new Map<Path, number>([[mark, 0]])
+  let left = maxSource
 
   const numberOf = (place: Path): number => {
     const known = places.get(place) ?? places.size
@@ -49,15 +52,16 @@ export function withoutPrefix(expr: Expr, mark: Path, prefix: string, rules: Map
     const source = JSON.stringify([rest, numberOf(place)], withInfinity)
     const known = names.get(source)
     if (known !== undefined) return rule(known)
-    if (names.size === maxStates) return never
+    left -= source.length
+    if (names.size === maxStates || left < 0) return never
     const name = `${prefix}-${names.size}`
     names.set(source, name)
     // Characters with the same rest form one class: there may be two dozen kinds of white space.
     const classes = new Map<string, { next: Expr; ranges: Range[] }>()
     for (const [point, next] of behind) {
-      const left = without(next, place.steps.get(point) ?? mark)
-      const key = JSON.stringify(left, withInfinity)
-      const same = classes.get(key) ?? { next: left, ranges: [] }
+      const behindPoint = without(next, place.steps.get(point) ?? mark)
+      const key = JSON.stringify(behindPoint, withInfinity)
+      const same = classes.get(key) ?? { next: behindPoint, ranges: [] }
       same.ranges.push([point, point])
       classes.set(key, same)
     }
