@@ -3,7 +3,9 @@ import { describe, test } from 'node:test'
 import { endFactNames, startFactNames } from '../../../src/domain/call-facts/facts.ts'
 import { answerPreview, requestPreview } from '../../../src/domain/call-facts/preview.ts'
 import { backfillPosition } from '../../../src/storage/calls/backfill.ts'
+import { isDeriving } from '../../../src/storage/calls/underived.ts'
 import type { Database } from '../../../src/storage/database.ts'
+import { sql } from '../../../src/storage/sql/sql.ts'
 import { histogramSize, readBuckets, topGroups } from '../../../src/storage/views/groups.ts'
 import { readLightCalls } from '../../../src/storage/views/light-calls.ts'
 import { endPart, newProject, startedAt, startPart, storedRows, wholePart } from '../../support/call-parts.ts'
@@ -46,6 +48,80 @@ export function callFacts(open: Driver['open']): void {
     sort: [],
     limit: 10,
     offset: 0,
+  })
+
+  describe('calls that a server of an older version has written', () => {
+    /** As the trigger leaves them. */
+    const mark = (db: Database, project: string, count: number) =>
+      db.write('copyRows', {
+        table: {
+          name: 'underived_calls',
+          columns: ['project_id', 'call_id', 'mark'],
+          key: ['project_id', 'call_id'],
+        },
+        rows: Array.from({ length: count }, (_, n) => [project, `call ${n}`, 'a mark']),
+      })
+
+    test('are derived project by project, and only lists of these projects say so', async (t) => {
+      const db = await open(t)
+      const [busy, calm, other] = [newProject(), newProject(), newProject()].sort() as [
+        string,
+        string,
+        string,
+      ]
+      await mark(db, busy, 200)
+      await mark(db, calm, 1)
+      assert.deepEqual(await Promise.all([busy, calm, other].map((project) => isDeriving(db, project))), [
+        true,
+        true,
+        false,
+      ])
+      const step = { limit: 50, characters: 1_000, now: startedAt }
+      const left = () =>
+        Promise.all(
+          [busy, calm].map(async (project) => {
+            const marks = sql`SELECT 1 AS one FROM underived_calls WHERE project_id = ${project}`
+            return (await db.all(marks)).length
+          }),
+        )
+      const steps: number[][] = []
+      while (await db.write('deriveMarked', step)) steps.push(await left())
+      assert.deepEqual(steps, [
+        [150, 1],
+        [150, 0],
+        [100, 0],
+        [50, 0],
+        [0, 0],
+      ])
+    })
+
+    test('have one mark, which each write changes', async (t) => {
+      const db = await open(t)
+      const project = newProject()
+      const written = async (name: string, fields: Record<string, string | number>) => {
+        const [columns, row] = [Object.keys(fields), Object.values(fields)]
+        await db.write('copyRows', { table: { name, columns, key: ['project_id', 'id'] }, rows: [row] })
+        const marks = await db.all<{ mark: string }>(
+          sql`SELECT mark FROM underived_calls WHERE project_id = ${project} AND call_id = 'a'`,
+        )
+        assert.equal(marks.length, 1, name)
+        return marks[0]?.mark
+      }
+      const first = await written('calls', { project_id: project, id: 'a' })
+      const scored = { scorer_call_ids: '{}', scores: '{}', shape: 0 }
+      const trial = {
+        evaluation_id: 'e',
+        row_digest: 'r',
+        row_kind: 0,
+        started_at: 1,
+        output_key: 0,
+        failed: 0,
+      }
+      assert.notEqual(
+        await written('eval_trials', { project_id: project, trial_id: 'a', ...trial, ...scored }),
+        first,
+      )
+    })
   })
 
   describe('facts of calls', () => {
