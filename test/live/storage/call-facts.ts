@@ -3,6 +3,7 @@ import { describe, test } from 'node:test'
 import { endFactNames, startFactNames } from '../../../src/domain/call-facts/facts.ts'
 import { answerPreview, requestPreview } from '../../../src/domain/call-facts/preview.ts'
 import { backfillPosition } from '../../../src/storage/calls/backfill.ts'
+import { findWrongBatches } from '../../../src/storage/calls/check.ts'
 import { isDeriving } from '../../../src/storage/calls/underived.ts'
 import type { Database } from '../../../src/storage/database.ts'
 import { sql } from '../../../src/storage/sql/sql.ts'
@@ -50,18 +51,18 @@ export function callFacts(open: Driver['open']): void {
     offset: 0,
   })
 
-  describe('calls that a server of an older version has written', () => {
-    /** As the trigger leaves them. */
-    const mark = (db: Database, project: string, count: number) =>
-      db.write('copyRows', {
-        table: {
-          name: 'underived_calls',
-          columns: ['project_id', 'call_id', 'mark'],
-          key: ['project_id', 'call_id'],
-        },
-        rows: Array.from({ length: count }, (_, n) => [project, `call ${n}`, 'a mark']),
-      })
+  /** As the trigger leaves them. */
+  const mark = (db: Database, project: string, calls: readonly string[]) =>
+    db.write('copyRows', {
+      table: {
+        name: 'underived_calls',
+        columns: ['project_id', 'call_id', 'mark'],
+        key: ['project_id', 'call_id'],
+      },
+      rows: calls.map((id) => [project, id, 'a mark']),
+    })
 
+  describe('calls that a server of an older version has written', () => {
     test('are derived project by project, and only lists of these projects say so', async (t) => {
       const db = await open(t)
       const [busy, calm, other] = [newProject(), newProject(), newProject()].sort() as [
@@ -69,8 +70,12 @@ export function callFacts(open: Driver['open']): void {
         string,
         string,
       ]
-      await mark(db, busy, 200)
-      await mark(db, calm, 1)
+      await mark(
+        db,
+        busy,
+        Array.from({ length: 200 }, (_, n) => `call ${n}`),
+      )
+      await mark(db, calm, ['call 0'])
       assert.deepEqual(await Promise.all([busy, calm, other].map((project) => isDeriving(db, project))), [
         true,
         true,
@@ -121,6 +126,46 @@ export function callFacts(open: Driver['open']): void {
         await written('eval_trials', { project_id: project, trial_id: 'a', ...trial, ...scored }),
         first,
       )
+    })
+  })
+
+  describe('calls that are not what was derived from them', () => {
+    test('are found in batches, and can be derived meanwhile', async (t) => {
+      const db = await open(t)
+      const project = newProject()
+      const columns = ['project_id', 'id', 'op_name', 'inputs', 'started_at', 'start_bytes']
+      const rows = ['a', 'b', 'c', 'd'].map((id) => [project, id, 'answer', '{}', startedAt, 300])
+      await db.write('copyRows', { table: { name: 'calls', columns, key: ['project_id', 'id'] }, rows })
+      const marks = {
+        name: 'underived_calls',
+        columns: ['project_id', 'call_id', 'mark'],
+        key: ['project_id', 'call_id'],
+      }
+      const found = async (limit: number, characters: number) => {
+        const batches: string[] = []
+        for await (const batch of findWrongBatches(db, { limit, characters }, signal)) {
+          batches.push(batch.map(({ id }) => id).join(''))
+        }
+        return batches
+      }
+      // A server will derive them.
+      assert.deepEqual(await found(3, 1_000), [])
+      await db.write('clearRows', { table: marks, most: 10 })
+      assert.deepEqual(await found(3, 2_000), ['abc', 'd'])
+      assert.deepEqual(await found(3, 700), ['ab', 'cd'])
+      assert.deepEqual(await found(3, 1), ['a', 'b', 'c', 'd'])
+      await mark(db, project, ['b'])
+      assert.deepEqual(await found(3, 2_000), ['acd'])
+      for await (const batch of findWrongBatches(db, { limit: 1, characters: 1 }, signal)) {
+        await db.write('deriveAgain', {
+          project_id: project,
+          calls: batch.map(({ id }) => id),
+          now: startedAt,
+        })
+      }
+      await db.write('clearRows', { table: marks, most: 10 })
+      // The words of the others are about to be read.
+      assert.deepEqual(await found(3, 2_000), ['b'])
     })
   })
 
