@@ -3,18 +3,23 @@
 ALTER TABLE calls ADD COLUMN derivation SMALLINT;
 ALTER TABLE eval_trials ADD COLUMN derivation SMALLINT;
 
--- Calls whose derived data may not be those of the call. Each write has a mark of its own, so that what is derived takes away
--- what it has seen and nothing else.
+-- Calls whose derived data may not be those of the call. Each write changes the mark, so that what is derived takes away what it
+-- has seen and nothing else.
 CREATE TABLE underived_calls (
   project_id TEXT COLLATE "C" NOT NULL,
   call_id TEXT COLLATE "C" NOT NULL,
   mark TEXT COLLATE "C" NOT NULL,
-  PRIMARY KEY (project_id, call_id, mark)
+  PRIMARY KEY (project_id, call_id)
 );
+
+-- The project whose marks were processed last: projects take turns.
+CREATE TABLE derivation_turn (id INTEGER PRIMARY KEY, project_turn TEXT COLLATE "C" NOT NULL);
+INSERT INTO derivation_turn (id, project_turn) VALUES (1, '');
 
 CREATE FUNCTION heddle_mark_call() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-  INSERT INTO underived_calls (project_id, call_id, mark) VALUES (NEW.project_id, NEW.id, gen_random_uuid());
+  INSERT INTO underived_calls (project_id, call_id, mark) VALUES (NEW.project_id, NEW.id, gen_random_uuid())
+    ON CONFLICT (project_id, call_id) DO UPDATE SET mark = excluded.mark;
   RETURN NULL;
 END;
 $$;
@@ -27,7 +32,8 @@ CREATE TRIGGER calls_underived_update
 
 CREATE FUNCTION heddle_mark_trial() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-  INSERT INTO underived_calls (project_id, call_id, mark) VALUES (NEW.project_id, NEW.trial_id, gen_random_uuid());
+  INSERT INTO underived_calls (project_id, call_id, mark) VALUES (NEW.project_id, NEW.trial_id, gen_random_uuid())
+    ON CONFLICT (project_id, call_id) DO UPDATE SET mark = excluded.mark;
   RETURN NULL;
 END;
 $$;
@@ -48,15 +54,17 @@ $$;
 CREATE TRIGGER eval_row_sets_renewed BEFORE UPDATE OF row_count, row_sum ON eval_row_sets FOR EACH ROW
   WHEN (NEW.version = OLD.version) EXECUTE FUNCTION heddle_renew_row_set();
 
-CREATE FUNCTION heddle_renew_row_set_of_trial() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION heddle_renew_row_sets_of_trials() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   UPDATE eval_row_sets SET version = gen_random_uuid()
-    WHERE project_id = OLD.project_id AND evaluation_id = OLD.evaluation_id;
+    WHERE (project_id, evaluation_id) IN (SELECT project_id, evaluation_id FROM gone);
   RETURN NULL;
 END;
 $$;
 
-CREATE TRIGGER eval_trials_deleted AFTER DELETE ON eval_trials FOR EACH ROW EXECUTE FUNCTION heddle_renew_row_set_of_trial();
+-- Once for all trials of a statement: each update of a row leaves a dead one behind, which the next update has to pass.
+CREATE TRIGGER eval_trials_deleted AFTER DELETE ON eval_trials REFERENCING OLD TABLE AS gone FOR EACH STATEMENT
+  EXECUTE FUNCTION heddle_renew_row_sets_of_trials();
 
 -- Calls are found by the words of notes about them.
 CREATE FUNCTION heddle_mark_noted_call() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -72,10 +80,3 @@ CREATE TRIGGER feedback_noted AFTER INSERT ON feedback FOR EACH ROW
   WHEN (NEW.feedback_type = 'wandb.note.1' AND NEW.call_id IS NOT NULL) EXECUTE FUNCTION heddle_mark_noted_call();
 CREATE TRIGGER feedback_note_removed AFTER DELETE ON feedback FOR EACH ROW
   WHEN (OLD.feedback_type = 'wandb.note.1' AND OLD.call_id IS NOT NULL) EXECUTE FUNCTION heddle_mark_noted_call();
-
--- What an upgrade server by server has lost before. Calls that are still derived for the first time need no mark.
-INSERT INTO underived_calls (project_id, call_id, mark)
-  SELECT project_id, id, '' FROM calls
-  WHERE started_at IS NOT NULL AND deleted_at IS NULL AND (op IS NULL OR (ended_at IS NOT NULL AND status IS NULL))
-    AND NOT EXISTS (SELECT 1 FROM facts_backfill);
-UPDATE facts_backfill SET at_project = '', at_call = '';

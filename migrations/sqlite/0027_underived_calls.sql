@@ -3,37 +3,45 @@
 ALTER TABLE calls ADD COLUMN derivation INTEGER;
 ALTER TABLE eval_trials ADD COLUMN derivation INTEGER;
 
--- Calls whose derived data may not be those of the call. Each write has a mark of its own, so that what is derived takes away
--- what it has seen and nothing else.
+-- Calls whose derived data may not be those of the call. Each write changes the mark, so that what is derived takes away what it
+-- has seen and nothing else.
 CREATE TABLE underived_calls (
   project_id TEXT NOT NULL,
   call_id TEXT NOT NULL,
   mark TEXT NOT NULL,
-  PRIMARY KEY (project_id, call_id, mark)
+  PRIMARY KEY (project_id, call_id)
 ) WITHOUT ROWID;
+
+-- The project whose marks were processed last: projects take turns.
+CREATE TABLE derivation_turn (id INTEGER PRIMARY KEY, project_turn TEXT NOT NULL);
+INSERT INTO derivation_turn (id, project_turn) VALUES (1, '');
 
 CREATE TRIGGER calls_underived_insert AFTER INSERT ON calls WHEN NEW.derivation IS NULL
 BEGIN
-  INSERT INTO underived_calls (project_id, call_id, mark) VALUES (NEW.project_id, NEW.id, lower(hex(randomblob(16))));
+  INSERT INTO underived_calls (project_id, call_id, mark) VALUES (NEW.project_id, NEW.id, lower(hex(randomblob(16))))
+    ON CONFLICT (project_id, call_id) DO UPDATE SET mark = excluded.mark;
 END;
 
 CREATE TRIGGER calls_underived_update
 AFTER UPDATE OF parent_id, op_name, display_name, renamed, inputs, ended_at, output, summary, exception ON calls
 WHEN NEW.derivation IS OLD.derivation
 BEGIN
-  INSERT INTO underived_calls (project_id, call_id, mark) VALUES (NEW.project_id, NEW.id, lower(hex(randomblob(16))));
+  INSERT INTO underived_calls (project_id, call_id, mark) VALUES (NEW.project_id, NEW.id, lower(hex(randomblob(16))))
+    ON CONFLICT (project_id, call_id) DO UPDATE SET mark = excluded.mark;
 END;
 
 CREATE TRIGGER eval_trials_underived_insert AFTER INSERT ON eval_trials WHEN NEW.derivation IS NULL
 BEGIN
   INSERT INTO underived_calls (project_id, call_id, mark)
-    VALUES (NEW.project_id, NEW.trial_id, lower(hex(randomblob(16))));
+    VALUES (NEW.project_id, NEW.trial_id, lower(hex(randomblob(16))))
+    ON CONFLICT (project_id, call_id) DO UPDATE SET mark = excluded.mark;
 END;
 
 CREATE TRIGGER eval_trials_underived_update AFTER UPDATE ON eval_trials WHEN NEW.derivation IS OLD.derivation
 BEGIN
   INSERT INTO underived_calls (project_id, call_id, mark)
-    VALUES (NEW.project_id, NEW.trial_id, lower(hex(randomblob(16))));
+    VALUES (NEW.project_id, NEW.trial_id, lower(hex(randomblob(16))))
+    ON CONFLICT (project_id, call_id) DO UPDATE SET mark = excluded.mark;
 END;
 
 -- Columns that were made of other rows are not used, whoever has changed the rows.
@@ -67,7 +75,7 @@ END;
 
 -- What an upgrade server by server has lost before. Calls that are still derived for the first time need no mark.
 INSERT INTO underived_calls (project_id, call_id, mark)
-  SELECT project_id, id, '' FROM calls
+  SELECT project_id, id, '' FROM calls INDEXED BY calls_in_time
   WHERE started_at IS NOT NULL AND deleted_at IS NULL AND (op IS NULL OR (ended_at IS NOT NULL AND status IS NULL))
     AND NOT EXISTS (SELECT 1 FROM facts_backfill);
 UPDATE facts_backfill SET at_project = '', at_call = '';

@@ -2,9 +2,8 @@ import { accessSync, constants, existsSync, mkdtempSync, renameSync, rmSync, sta
 import { dirname, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { Config } from '../config.ts'
-import { batchesOf } from '../domain/batches.ts'
 import { now } from '../domain/time.ts'
-import { findWrongCalls, type WrongCall } from '../storage/calls/check.ts'
+import { findWrongBatches, findWrongCalls } from '../storage/calls/check.ts'
 import type { Database } from '../storage/database.ts'
 import { loadMigrations } from '../storage/engines/migrations.ts'
 import { backupSqlite, checkSqlite } from '../storage/engines/sqlite/maintenance.ts'
@@ -159,21 +158,17 @@ async function checkDerived(db: Database): Promise<void> {
   throw new CommandError([...problems.slice(0, mostProblems), advice].join('\n'))
 }
 
-/** Calls derived in one transaction. */
-const callsAtOnce = 100
+/** Derived in one transaction. */
+const atOnce = { limit: 64, characters: 512 * 1024 }
 
 async function rebuildDerived(db: Database): Promise<void> {
-  const wrong: WrongCall[] = []
-  for await (const call of findWrongCalls(db, untilTheEnd)) wrong.push(call)
-  for (const [project_id, own] of Map.groupBy(wrong, (call) => call.project_id)) {
-    for (const calls of batchesOf(
-      own.map(({ id }) => id),
-      callsAtOnce,
-    )) {
-      await db.write('deriveAgain', { project_id, calls, now: now() })
-    }
+  let derived = 0
+  for await (const batch of findWrongBatches(db, atOnce, untilTheEnd)) {
+    const calls = batch.map(({ id }) => id)
+    await db.write('deriveAgain', { project_id: batch[0]?.project_id ?? '', calls, now: now() })
+    derived += batch.length
   }
-  print(`Derived ${wrong.length} calls again.`)
+  print(`Derived ${derived} calls again.`)
   let evaluations = 0
   let trials = 0
   for (const evaluation of await findEvaluations(db, untilTheEnd)) {

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import pg from 'pg'
 import { openPostgres } from '../../src/storage/engines/postgres/database.ts'
+import { refusePooled } from '../../src/storage/engines/postgres/pooler.ts'
 import { StorageRefusal } from '../../src/storage/failures.ts'
 import { sql } from '../../src/storage/sql/sql.ts'
 import { newProject, storedRows, wholePart } from '../support/call-parts.ts'
@@ -54,6 +55,16 @@ describe('a pooler that gives each transaction another connection', () => {
       /^[^\n]*HEDDLE_DATABASE_URL has to name a pooler in session mode, or PostgreSQL itself\.\n$/,
     )
   })
+})
+
+test('a proxy that leaves a connection to the client that has set something there works', async (t) => {
+  const pooler = await startTransactionPooler(await postgres.createDatabase(), 3, { pins: true })
+  t.after(() => pooler.close())
+  const client = () => new pg.Client({ connectionString: pooler.url })
+  const clients = [client(), client()] as const
+  for (const each of clients) await each.connect()
+  await refusePooled(clients, 'PostgreSQL')
+  await Promise.all(clients.map((each) => each.end()))
 })
 
 const pgbouncer = ['pgbouncer', '/usr/sbin/pgbouncer'].find((path) => spawnSync(path, ['-V']).status === 0)

@@ -233,6 +233,95 @@ describe('migrations', () => {
     }
   })
 
+  /** The database before the triggers that mark calls, with a transaction that reads trials. */
+  async function beforeTheMarks() {
+    const url = await server.createDatabase()
+    const all = loadMigrations('postgres')
+    await migrate(url, all.slice(0, 27))
+    const [user, other] = [new pg.Client({ connectionString: url }), new pg.Client({ connectionString: url })]
+    await user.connect()
+    await other.connect()
+    await user.query('BEGIN')
+    await user.query('SELECT 1 FROM eval_trials LIMIT 1')
+    const isWaiting = async () => {
+      const { rows } = await other.query(
+        "SELECT 1 FROM pg_stat_activity WHERE application_name = 'heddle migrate' AND wait_event_type = 'Lock' AND datname = current_database()",
+      )
+      return rows.length > 0
+    }
+    return { url, all, user, other, isWaiting, end: () => Promise.all([user.end(), other.end()]) }
+  }
+
+  test('a migration that waits for a table gives it back to those who queue behind it', async () => {
+    const { url, all, user, other, isWaiting, end } = await beforeTheMarks()
+    try {
+      const migrating = migrate(url, all)
+      await until(isWaiting)
+      // While the first reader still holds what the migration waits for.
+      await other.query('SELECT 1 FROM calls LIMIT 1')
+      await user.query('COMMIT')
+      assert.deepEqual(await migrating, all.slice(27))
+    } finally {
+      await end()
+    }
+  })
+
+  test('a migration gives way to a server that takes tables in another order', async () => {
+    const { url, all, user, isWaiting, end } = await beforeTheMarks()
+    try {
+      const migrating = migrate(url, all)
+      await until(isWaiting)
+      await user.query('SELECT 1 FROM calls LIMIT 1')
+      await user.query('COMMIT')
+      assert.deepEqual(await migrating, all.slice(27))
+    } finally {
+      await end()
+    }
+  })
+
+  test('a migration does not wait for a table for ever', async () => {
+    const { url, all, end } = await beforeTheMarks()
+    try {
+      await assert.rejects(
+        migratePostgres(url, all, { ...migrateOptions, lockTimeoutMs: 3_000 }),
+        storageRefusedWith('locked'),
+      )
+    } finally {
+      await end()
+    }
+  })
+
+  test('trials that are deleted together renew the rows of their evaluation once', async () => {
+    const url = await server.createDatabase()
+    await migrate(url, loadMigrations('postgres'))
+    const client = new pg.Client({ connectionString: url })
+    await client.connect()
+    try {
+      for (const evaluation of ['e1', 'e2']) {
+        await client.query(
+          `INSERT INTO eval_row_sets (project_id, evaluation_id, row_count, row_sum, version) VALUES ('p/q', '${evaluation}', 50, '1', 'first')`,
+        )
+        await client.query(
+          `INSERT INTO eval_trials (project_id, evaluation_id, trial_id, row_digest, row_kind, started_at, output_key, failed,
+              scorer_call_ids, scores, shape)
+            SELECT 'p/q', '${evaluation}', '${evaluation} ' || n, 'row', 0, n, 0, 0, '{}', '{}', 0
+            FROM generate_series(1, 50) AS n`,
+        )
+      }
+      await client.query('BEGIN')
+      await client.query("DELETE FROM eval_trials WHERE trial_id LIKE 'e1 %'")
+      const updates = await client.query(
+        "SELECT CAST(n_tup_upd AS INTEGER) AS n FROM pg_stat_xact_user_tables WHERE relname = 'eval_row_sets'",
+      )
+      await client.query('COMMIT')
+      assert.deepEqual(updates.rows, [{ n: 1 }])
+      const kept = await client.query("SELECT evaluation_id FROM eval_row_sets WHERE version = 'first'")
+      assert.deepEqual(kept.rows, [{ evaluation_id: 'e2' }])
+    } finally {
+      await client.end()
+    }
+  })
+
   test('a database that cannot be opened is reported in one line, without the password', async () => {
     const url = new URL(await server.createDatabase())
     const { password } = url

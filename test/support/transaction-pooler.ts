@@ -17,14 +17,20 @@ interface Backend {
   socket: Socket
   /** What its answers go to; it is free if there is none. */
   client: Socket | undefined
+  isPinned: boolean
 }
 
 /**
  * Gives each transaction the next free connection to the server, as PgBouncer does in transaction mode; `count` are
- * open. Every client logs in at a connection of its own, which then joins the others.
+ * open. Every client logs in at a connection of its own, which then joins the others. One that `pins` leaves a connection to
+ * the client that has set something there for its session, as the proxy of Amazon RDS does.
  * https://www.postgresql.org/docs/current/protocol-message-formats.html
  */
-export async function startTransactionPooler(target: string, count: number): Promise<TransactionPooler> {
+export async function startTransactionPooler(
+  target: string,
+  count: number,
+  { pins = false } = {},
+): Promise<TransactionPooler> {
   const { hostname, port } = new URL(target)
   const sockets = new Set<Socket>()
   const free: Backend[] = []
@@ -32,6 +38,7 @@ export async function startTransactionPooler(target: string, count: number): Pro
   let opened = 0
 
   function released(backend: Backend): void {
+    if (backend.isPinned) return
     backend.client = undefined
     const next = wanting.shift()
     if (next !== undefined) next(backend)
@@ -59,11 +66,15 @@ export async function startTransactionPooler(target: string, count: number): Pro
     }
     const messages = splitting((type, message) => {
       if (type === terminate) return
-      queue = queue.then(async () => void (await backendOf()).socket.write(message))
+      queue = queue.then(async () => {
+        const backend = await backendOf()
+        backend.isPinned ||= pins && message.includes('set_config(')
+        backend.socket.write(message)
+      })
     })
     client.once('data', (first) => {
       if (first.readInt32BE(4) === sslRequest) throw new Error('the pooler of tests has no TLS')
-      const own: Backend = { socket: connect(Number(port), hostname), client }
+      const own: Backend = { socket: connect(Number(port), hostname), client, isPinned: false }
       backend = own
       watch(own.socket)
       follow(own)

@@ -1,6 +1,6 @@
 import { now } from '../../domain/time.ts'
 import { backfillPosition } from '../../storage/calls/backfill.ts'
-import { isDeriving } from '../../storage/calls/underived.ts'
+import { hasMarked } from '../../storage/calls/underived.ts'
 import type { Database } from '../../storage/database.ts'
 import { type BackgroundWork, inBackground } from '../background.ts'
 
@@ -18,7 +18,7 @@ export function startBackfill(db: Database, failed: (error: unknown) => void): B
     failedMs,
     failed,
     async run(signal) {
-      let hasMore = await isDeriving(db)
+      let hasMore = await hasMarked(db)
       while (hasMore && !signal.aborted) {
         hasMore = await db.writeInBackground('deriveMarked', { ...atOnce, now: now() })
       }

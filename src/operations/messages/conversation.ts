@@ -84,8 +84,8 @@ function userTurns(blocks: readonly ContentBlock[], path: string, passesPictures
       results.push(resultOf(block, at, passesPictures ? shown : undefined))
     else throw wrongType(block, at, accepted)
   }
-  content.unshift(...shown)
-  return results.length > 0 && content.length === 0 ? results : [...results, { role: 'user', content }]
+  const all = [...shown, ...content]
+  return results.length > 0 && all.length === 0 ? results : [...results, { role: 'user', content: all }]
 }
 
 function assistantTurn(blocks: readonly ContentBlock[], path: string): Turn {
@@ -191,7 +191,8 @@ function joined(turns: readonly Turn[]): GivenMessage[] {
 }
 
 function addTo(turn: Turn, { content, tool_calls: calls = [], reasoning }: Turn): void {
-  turn.content.push(...content)
+  // There may be more than a call takes arguments.
+  for (const part of content) turn.content.push(part)
   if (calls.length > 0) turn.tool_calls = [...(turn.tool_calls ?? []), ...calls]
   if (reasoning !== undefined) {
     turn.reasoning = turn.reasoning === undefined ? reasoning : `${turn.reasoning}\n${reasoning}`

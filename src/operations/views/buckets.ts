@@ -62,7 +62,7 @@ export async function readFacets(
       others: values.reduce((left, { count }) => left - count, total),
     })
   }
-  return { facets, is_deriving: await isDeriving(db) }
+  return { facets, is_deriving: await isDeriving(db, body.project_id) }
 }
 
 export async function readTimeBuckets(
@@ -113,7 +113,7 @@ export async function readTimeBuckets(
         times: body.timed ? timesOf(some) : null,
         ...(costs && (costs.get(place) ?? { cost: null, unpriced: 0 })),
       })),
-    is_deriving: await isDeriving(db),
+    is_deriving: await isDeriving(db, body.project_id),
   }
 }
 

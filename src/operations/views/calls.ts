@@ -41,7 +41,7 @@ export async function listCalls({ db, names }: Asked, caller: Caller, body: Call
     calls: await shownCalls(db, body.project_id, rows, signal, body.columns != null),
     next: goesOn ? `${last.started_at}.${last.id}` : null,
     count: await countedCalls(db, view, body.count_up_to ?? defaultCount, rows.length, time, signal),
-    is_deriving: await isDeriving(db),
+    is_deriving: await isDeriving(db, body.project_id),
   }
 }
 

@@ -11,9 +11,12 @@ export interface WrongCall {
   project_id: string
   id: string
   derived: string[]
+  /** Characters of its JSON. */
+  size: number
 }
 
 interface Row extends StoredCall {
+  size: number
   project_id: string
   wrong_words: number
 }
@@ -25,7 +28,7 @@ const wrongWords = rawSql(`CASE WHEN EXISTS (SELECT 1 FROM search_entries AS ent
   ELSE CASE WHEN started_at IS NULL OR deleted_at IS NOT NULL THEN 0 ELSE 1 END END`)
 
 const selectCalls = (more: Sql) =>
-  sql`SELECT project_id, ${storedColumns}, ${wrongWords} AS wrong_words FROM calls ${more}`
+  sql`SELECT project_id, start_bytes + end_bytes AS size, ${storedColumns}, ${wrongWords} AS wrong_words FROM calls ${more}`
 
 /**
  * Compares what lists, charts and the search know of calls with the calls themselves. What a running server is about to
@@ -39,12 +42,14 @@ export async function* findWrongCalls(db: LongReader, signal: AbortSignal): Asyn
     rows.flatMap((row) => {
       const derived = wrongFacts(row).map(([column]) => column)
       if (isIndexed && row.wrong_words === 1) derived.push('words')
-      return derived.length === 0 ? [] : [{ project_id: row.project_id, id: row.id, derived }]
+      return derived.length === 0
+        ? []
+        : [{ project_id: row.project_id, id: row.id, derived, size: Number(row.size) }]
     })
   const all = selectCalls(sql`ORDER BY project_id, id`)
   for await (const rows of db.stream<Row>(all, { signal, rows: callsAtOnce })) {
     for (const [project, calls] of Map.groupBy(wrongAmong(rows), ({ project_id }) => project_id)) {
-      const pending = await pendingCalls(db, project)
+      const pending = await pendingCalls(db, project, calls)
       const left = calls.map(({ id }) => id).filter((id) => !pending.has(id))
       if (left.length === 0) continue
       // A server may have derived them since they were read.
@@ -54,14 +59,56 @@ export async function* findWrongCalls(db: LongReader, signal: AbortSignal): Asyn
   }
 }
 
-/** Those that a server will derive. */
-async function pendingCalls(db: Reader, project: string): Promise<Set<string>> {
+/** Those that a server will derive. Marks of the search are about words only. */
+async function pendingCalls(db: Reader, project: string, calls: readonly WrongCall[]): Promise<Set<string>> {
   const marked = await db.all<{ call_id: string }>(
-    sql`SELECT call_id FROM underived_calls WHERE project_id = ${project}`,
+    sql`SELECT call_id FROM underived_calls WHERE project_id = ${project}
+        AND call_id IN (${listOf(calls.map(({ id }) => id))})`,
   )
-  const unread = await db.all<{ call_ids: string }>(
-    sql`SELECT call_ids FROM search_marks WHERE project_id = ${project}`,
-  )
-  const waiting = unread.flatMap(({ call_ids }) => JSON.parse(call_ids) as string[])
-  return new Set([...marked.map(({ call_id }) => call_id), ...waiting])
+  const pending = new Set(marked.map(({ call_id }) => call_id))
+  const wordless = calls.filter(({ id, derived }) => !pending.has(id) && derived.join() === 'words')
+  for await (const id of unreadAmong(db, project, new Set(wordless.map(({ id }) => id)))) pending.add(id)
+  return pending
+}
+
+/** Marks in memory at a time. */
+const marksAtOnce = 500
+
+async function* unreadAmong(db: Reader, project: string, calls: ReadonlySet<string>): AsyncGenerator<string> {
+  let after: string | undefined = calls.size > 0 ? '' : undefined
+  while (after !== undefined) {
+    const marks: { mark: string; call_ids: string }[] = await db.all(
+      sql`SELECT mark, call_ids FROM search_marks WHERE project_id = ${project} AND mark > ${after}
+          ORDER BY mark LIMIT ${marksAtOnce}`,
+    )
+    for (const { call_ids } of marks) yield* (JSON.parse(call_ids) as string[]).filter((id) => calls.has(id))
+    after = marks.at(-1)?.mark
+  }
+}
+
+interface BatchSize {
+  /** The most calls, and the most characters of their JSON. */
+  limit: number
+  characters: number
+}
+
+/** The same, as many calls of one project as may be derived in one transaction. */
+export async function* findWrongBatches(
+  db: LongReader,
+  { limit, characters }: BatchSize,
+  signal: AbortSignal,
+): AsyncGenerator<WrongCall[]> {
+  let batch: WrongCall[] = []
+  let sum = 0
+  for await (const call of findWrongCalls(db, signal)) {
+    const isOther = batch[0]?.project_id !== call.project_id
+    if (batch.length > 0 && (isOther || batch.length === limit || sum + call.size > characters)) {
+      yield batch
+      batch = []
+      sum = 0
+    }
+    batch.push(call)
+    sum += call.size
+  }
+  if (batch.length > 0) yield batch
 }

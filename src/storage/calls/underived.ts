@@ -2,6 +2,7 @@ import { isTrialOp } from '../../domain/evaluations/trial-ops.ts'
 import { knownTrials, membershipLock } from '../evaluations/pending.ts'
 import { renewRowSets } from '../evaluations/row-sets.ts'
 import { deriveTrials } from '../evaluations/trials.ts'
+import { nextProject } from '../projects/turns.ts'
 import { markForSearch } from '../search/marks.ts'
 import { listOf, sql } from '../sql/sql.ts'
 import type { Command, Reader, Transaction } from '../transaction.ts'
@@ -12,13 +13,21 @@ import { type StoredCall, storedColumns, storeFacts } from './facts.ts'
  * derives from them. Triggers mark these calls: they see that a write did not change the column `derivation`.
  */
 
-/** Whether lists and charts may lack something that is still being derived from older or newly marked calls. */
-export async function isDeriving(db: Reader): Promise<boolean> {
+/**
+ * Whether lists and charts of the project may lack something that is still being derived from older or newly marked
+ * calls. The older ones are derived project by project.
+ */
+export async function isDeriving(db: Reader, project: string): Promise<boolean> {
   const found = await db.get(
-    sql`SELECT 1 AS one WHERE EXISTS (SELECT 1 FROM facts_backfill) OR EXISTS (SELECT 1 FROM underived_calls)`,
+    sql`SELECT 1 AS one WHERE EXISTS (SELECT 1 FROM facts_backfill WHERE at_project <= ${project})
+        OR EXISTS (SELECT 1 FROM underived_calls WHERE project_id = ${project})`,
   )
   return found !== undefined
 }
+
+/** Whether there are calls to derive again, of any project. */
+export const hasMarked = async (db: Reader): Promise<boolean> =>
+  (await nextProject(db, 'underived_calls', '')) !== undefined
 
 interface DeriveStep {
   /** The most marks of a step, and the most characters of the JSON of their calls. */
@@ -33,18 +42,17 @@ interface Mark {
   size: number | null
 }
 
-/** Derives again what was marked of one project. Returns whether there may be more. */
+/** Derives again some of what was marked of one project. Returns whether there may be more. */
 export const deriveMarked: Command<DeriveStep, boolean> = async (tx, { limit, characters, now }) => {
   if (!(await tx.tryLock('marked calls'))) return false
-  const first = await tx.get<{ project_id: string | null }>(
-    sql`SELECT min(project_id) AS project_id FROM underived_calls`,
-  )
-  if (first?.project_id == null) return false
-  const project = first.project_id
+  const state = await tx.get<{ project_turn: string }>(sql`SELECT project_turn FROM derivation_turn`)
+  const project = await nextProject(tx, 'underived_calls', state?.project_turn ?? '')
+  if (project === undefined) return false
+  await tx.run(sql`UPDATE derivation_turn SET project_turn = ${project}`)
   const marks = await tx.all<Mark>(
     sql`SELECT call_id, mark, (SELECT start_bytes + end_bytes FROM calls
           WHERE calls.project_id = underived_calls.project_id AND calls.id = call_id) AS size
-        FROM underived_calls WHERE project_id = ${project} ORDER BY call_id, mark LIMIT ${limit}`,
+        FROM underived_calls WHERE project_id = ${project} ORDER BY call_id LIMIT ${limit}`,
   )
   let sum = 0
   const fitting = marks.filter(({ size }, index) => {

@@ -10,6 +10,7 @@ export interface StoredTable {
 
 /** Not copied: tables about how this record was opened, and the word index, which each engine stores in its own way. */
 const ofTheStore = new Set([
+  'derivation_turn',
   'heddle_migrations',
   'heddle_probe',
   'search_entries',

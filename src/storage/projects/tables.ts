@@ -43,7 +43,7 @@ export const projectTables: readonly ProjectTable[] = [
   rows('monitor_days', ['monitor_id', 'day']),
   rows('monitor_runs', ['id']),
   { table: 'calls', counts: 'calls', live: `started_at IS NOT NULL AND ${notDeleted}`, remove: removeCalls },
-  rows('underived_calls', ['call_id', 'mark']),
+  rows('underived_calls', ['call_id']),
   rows('feedback', ['id'], { counts: 'feedback', bytes: 'octet_length(payload)' }),
   // After the calls and notes, so that no new entries are made.
   rows('search_marks', ['mark']),

@@ -1,6 +1,7 @@
 import { batchesOf } from '../../domain/batches.ts'
 import { mostOfDocument, mostOfTexts, textsIn } from '../../domain/search/texts.ts'
 import { wordsOf } from '../../domain/search/words.ts'
+import { nextProject } from '../projects/turns.ts'
 import { listOf, rawSql, sql } from '../sql/sql.ts'
 import type { Command, Reader, Transaction } from '../transaction.ts'
 import { type Entry, entriesOf } from './entries.ts'
@@ -64,18 +65,9 @@ export const indexCalls: Command<IndexStep, boolean> = async (tx, step) => {
   if (!(await tx.tryLock(searchLock))) return false
   const state = await searchState(tx)
   if (state?.is_on !== 1) return false
-  const project = await nextProject(tx, state.project_turn)
+  const project = await nextProject(tx, 'search_marks', state.project_turn)
   if (project !== undefined) return indexMarked(tx, project, step)
   return indexOlder(tx, state, step)
-}
-
-/** The next project after this one that has marks, wrapping around. */
-async function nextProject(tx: Reader, turn: string): Promise<string | undefined> {
-  const first = (after: string) =>
-    tx.get<{ project_id: string | null }>(
-      sql`SELECT min(project_id) AS project_id FROM search_marks WHERE project_id > ${after}`,
-    )
-  return (await first(turn))?.project_id ?? (await first(''))?.project_id ?? undefined
 }
 
 interface Mark {

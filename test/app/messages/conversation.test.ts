@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
+import type { CountTokensBody } from '../../../src/operations/messages/contract.ts'
+import { conversationOf as toConversation } from '../../../src/operations/messages/conversation.ts'
 import { openApp } from '../../support/app.ts'
 import { askingMessage, messagesUrl } from '../../support/messages.ts'
 import { partsModel } from '../../support/parts-model.ts'
@@ -280,4 +282,13 @@ test('the thought of a model is a block of its own', async (t) => {
       ['text', 'Hello'],
     ],
   )
+})
+
+test('results may have more pictures than a function takes arguments', () => {
+  const picture = { type: 'image', source: { type: 'url', url: 'https://example.com/a.png' } }
+  const shown = Array.from({ length: 100 }, () => picture)
+  const results = Array.from({ length: 2_000 }, (_, n) => result(`call ${n}`, { content: shown }))
+  const body = askingMessage({ messages: [{ role: 'user', content: results }] }) as unknown as CountTokensBody
+  const { messages } = toConversation({ ...body, system: undefined }, [], { passesPictures: true })
+  assert.equal(messages.at(-1)?.content?.length, 200_000)
 })

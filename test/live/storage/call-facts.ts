@@ -3,7 +3,10 @@ import { describe, test } from 'node:test'
 import { endFactNames, startFactNames } from '../../../src/domain/call-facts/facts.ts'
 import { answerPreview, requestPreview } from '../../../src/domain/call-facts/preview.ts'
 import { backfillPosition } from '../../../src/storage/calls/backfill.ts'
+import { findWrongBatches } from '../../../src/storage/calls/check.ts'
+import { isDeriving } from '../../../src/storage/calls/underived.ts'
 import type { Database } from '../../../src/storage/database.ts'
+import { sql } from '../../../src/storage/sql/sql.ts'
 import { histogramSize, readBuckets, topGroups } from '../../../src/storage/views/groups.ts'
 import { readLightCalls } from '../../../src/storage/views/light-calls.ts'
 import { endPart, newProject, startedAt, startPart, storedRows, wholePart } from '../../support/call-parts.ts'
@@ -46,6 +49,124 @@ export function callFacts(open: Driver['open']): void {
     sort: [],
     limit: 10,
     offset: 0,
+  })
+
+  /** As the trigger leaves them. */
+  const mark = (db: Database, project: string, calls: readonly string[]) =>
+    db.write('copyRows', {
+      table: {
+        name: 'underived_calls',
+        columns: ['project_id', 'call_id', 'mark'],
+        key: ['project_id', 'call_id'],
+      },
+      rows: calls.map((id) => [project, id, 'a mark']),
+    })
+
+  describe('calls that a server of an older version has written', () => {
+    test('are derived project by project, and only lists of these projects say so', async (t) => {
+      const db = await open(t)
+      const [busy, calm, other] = [newProject(), newProject(), newProject()].sort() as [
+        string,
+        string,
+        string,
+      ]
+      await mark(
+        db,
+        busy,
+        Array.from({ length: 200 }, (_, n) => `call ${n}`),
+      )
+      await mark(db, calm, ['call 0'])
+      assert.deepEqual(await Promise.all([busy, calm, other].map((project) => isDeriving(db, project))), [
+        true,
+        true,
+        false,
+      ])
+      const step = { limit: 50, characters: 1_000, now: startedAt }
+      const left = () =>
+        Promise.all(
+          [busy, calm].map(async (project) => {
+            const marks = sql`SELECT 1 AS one FROM underived_calls WHERE project_id = ${project}`
+            return (await db.all(marks)).length
+          }),
+        )
+      const steps: number[][] = []
+      while (await db.write('deriveMarked', step)) steps.push(await left())
+      assert.deepEqual(steps, [
+        [150, 1],
+        [150, 0],
+        [100, 0],
+        [50, 0],
+        [0, 0],
+      ])
+    })
+
+    test('have one mark, which each write changes', async (t) => {
+      const db = await open(t)
+      const project = newProject()
+      const written = async (name: string, fields: Record<string, string | number>) => {
+        const [columns, row] = [Object.keys(fields), Object.values(fields)]
+        await db.write('copyRows', { table: { name, columns, key: ['project_id', 'id'] }, rows: [row] })
+        const marks = await db.all<{ mark: string }>(
+          sql`SELECT mark FROM underived_calls WHERE project_id = ${project} AND call_id = 'a'`,
+        )
+        assert.equal(marks.length, 1, name)
+        return marks[0]?.mark
+      }
+      const first = await written('calls', { project_id: project, id: 'a' })
+      const scored = { scorer_call_ids: '{}', scores: '{}', shape: 0 }
+      const trial = {
+        evaluation_id: 'e',
+        row_digest: 'r',
+        row_kind: 0,
+        started_at: 1,
+        output_key: 0,
+        failed: 0,
+      }
+      assert.notEqual(
+        await written('eval_trials', { project_id: project, trial_id: 'a', ...trial, ...scored }),
+        first,
+      )
+    })
+  })
+
+  describe('calls that are not what was derived from them', () => {
+    test('are found in batches, and can be derived meanwhile', async (t) => {
+      const db = await open(t)
+      const project = newProject()
+      const columns = ['project_id', 'id', 'op_name', 'inputs', 'started_at', 'start_bytes']
+      const rows = ['a', 'b', 'c', 'd'].map((id) => [project, id, 'answer', '{}', startedAt, 300])
+      await db.write('copyRows', { table: { name: 'calls', columns, key: ['project_id', 'id'] }, rows })
+      const marks = {
+        name: 'underived_calls',
+        columns: ['project_id', 'call_id', 'mark'],
+        key: ['project_id', 'call_id'],
+      }
+      const found = async (limit: number, characters: number) => {
+        const batches: string[] = []
+        for await (const batch of findWrongBatches(db, { limit, characters }, signal)) {
+          batches.push(batch.map(({ id }) => id).join(''))
+        }
+        return batches
+      }
+      // A server will derive them.
+      assert.deepEqual(await found(3, 1_000), [])
+      await db.write('clearRows', { table: marks, most: 10 })
+      assert.deepEqual(await found(3, 2_000), ['abc', 'd'])
+      assert.deepEqual(await found(3, 700), ['ab', 'cd'])
+      assert.deepEqual(await found(3, 1), ['a', 'b', 'c', 'd'])
+      await mark(db, project, ['b'])
+      assert.deepEqual(await found(3, 2_000), ['acd'])
+      for await (const batch of findWrongBatches(db, { limit: 1, characters: 1 }, signal)) {
+        await db.write('deriveAgain', {
+          project_id: project,
+          calls: batch.map(({ id }) => id),
+          now: startedAt,
+        })
+      }
+      await db.write('clearRows', { table: marks, most: 10 })
+      // The words of the others are about to be read.
+      assert.deepEqual(await found(3, 2_000), ['b'])
+    })
   })
 
   describe('facts of calls', () => {

@@ -74,7 +74,11 @@ async function fill(t: Parameters<typeof openApp>[0], db: Database, project: str
   // Not derived yet.
   await predict('capital of Mali')
   // As a server of an older version leaves it.
-  const marks = { name: 'underived_calls', columns: ['project_id', 'call_id', 'mark'], key: ['project_id'] }
+  const marks = {
+    name: 'underived_calls',
+    columns: ['project_id', 'call_id', 'mark'],
+    key: ['project_id', 'call_id'],
+  }
   await db.write('copyRows', { table: marks, rows: [[project, prediction_id, 'a mark']] })
   for (const [url, payload] of [
     [chatUrl, asking()],

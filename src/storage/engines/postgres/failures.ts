@@ -92,6 +92,11 @@ export function isCollision(error: unknown): boolean {
   return error instanceof DatabaseError && (error.code === '40001' || error.code === '40P01')
 }
 
+/** Whether a migration gave way to others: it waited too long for a lock, or was in a circle of those that wait. */
+export function hasToWait(error: unknown): boolean {
+  return error instanceof DatabaseError && (error.code === '55P03' || error.code === '40P01')
+}
+
 /** Whether the connection has ended with this answer, or can no longer be trusted with our statements. */
 export function endsConnection(error: unknown): boolean {
   if (!(error instanceof DatabaseError)) return false
@@ -108,7 +113,12 @@ const openFailures: [prefix: string, kind: StorageRefusal['kind'], says: (reason
   ['42501', 'read-only', (reason) => ` does not let this user create its tables (${reason}).`],
   ['25006', 'read-only', (reason) => ` does not let this user create its tables (${reason}).`],
   ['53100', 'full', () => ': the disk is full. Free some space, then start again.'],
-  ['55P03', 'locked', () => ' is being migrated by another process that does not finish.'],
+  [
+    '55P03',
+    'locked',
+    () => ' is being migrated, or its tables are in use, by another process that does not finish.',
+  ],
+  ['40P01', 'locked', () => ' is in use by servers whose requests always collide with the migration.'],
   [
     '53300',
     'unreachable',

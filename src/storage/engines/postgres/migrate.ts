@@ -1,12 +1,13 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import { StorageRefusal } from '../../failures.ts'
 import { type AppliedMigration, type Migration, migrationTable, pendingMigrations } from '../migrations.ts'
-import { ConnectionLost, openFailure } from './failures.ts'
+import { ConnectionLost, hasToWait, openFailure } from './failures.ts'
 import { refusePooled } from './pooler.ts'
 
 interface MigrateOptions {
   connectTimeoutMs: number
-  /** How long to wait for another process that is migrating. */
+  /** How long to wait for another process that is migrating, and for tables that servers use. */
   lockTimeoutMs: number
   mustExist?: boolean
 }
@@ -36,14 +37,14 @@ export async function migratePostgres(
     await refusePooled([client, other], where)
     // A migration may take as long as it needs.
     await client.query(`SET statement_timeout = 0; SET idle_in_transaction_session_timeout = 0;
-      SET client_encoding = 'UTF8'; SET lock_timeout = ${Math.trunc(lockTimeoutMs)}`)
+      SET client_encoding = 'UTF8'`)
     const done: Migration[] = []
     // A database that is up to date is only read, so that a read-only server can still be opened.
     const before = await applied(client)
     if (mustExist && before.length === 0) throw new StorageRefusal('missing', `${where} has no record.`)
     if (pendingMigrations(known, before).length === 0) return done
     for (;;) {
-      const migration = await applyNext(client, known)
+      const migration = await applyNext(client, known, lockTimeoutMs)
       if (migration === undefined) return done
       done.push(migration)
     }
@@ -124,9 +125,41 @@ async function history(client: pg.Client): Promise<AppliedMigration[]> {
   return rows
 }
 
-async function applyNext(client: pg.Client, known: readonly Migration[]): Promise<Migration | undefined> {
+/**
+ * How long a migration waits for a table, and how long it then leaves it to others: servers of an older version that
+ * still run queue behind a migration that waits.
+ */
+const tableLockMs = 2_000
+const betweenTriesMs = 500
+
+/** Tries again while servers that still run use the tables, or take them in another order. */
+async function applyNext(
+  client: pg.Client,
+  known: readonly Migration[],
+  lockTimeoutMs: number,
+): Promise<Migration | undefined> {
+  const end = performance.now() + lockTimeoutMs
+  for (;;) {
+    try {
+      return await tryNext(client, known, end)
+    } catch (error) {
+      if (!hasToWait(error) || performance.now() + betweenTriesMs >= end) throw error
+      await client.query('ROLLBACK')
+    }
+    await delay(betweenTriesMs)
+  }
+}
+
+async function tryNext(
+  client: pg.Client,
+  known: readonly Migration[],
+  end: number,
+): Promise<Migration | undefined> {
+  const leftMs = Math.max(1, Math.trunc(end - performance.now()))
   await client.query('BEGIN ISOLATION LEVEL READ COMMITTED')
+  await client.query(`SET LOCAL lock_timeout = ${leftMs}`)
   await client.query('SELECT pg_advisory_xact_lock($1)', [migrationLock])
+  await client.query(`SET LOCAL lock_timeout = ${Math.min(leftMs, tableLockMs)}`)
   // Whether the table exists must be checked under the lock: this connection's cached catalogue may predate what
   // another process did before it released the lock.
   await client.query(migrationTable)

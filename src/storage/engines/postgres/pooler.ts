@@ -8,11 +8,19 @@ import { StorageRefusal } from '../../failures.ts'
 const order = [0, 1, 1, 0, 0, 1, 0, 1, 1, 0, 0, 1] as const
 
 /**
+ * Settings of a session, set as each of our connections sets them (connections.ts). Some proxies give a client a process of
+ * its own from then on (https://docs.aws.amazon.com/AmazonRDS/latest/UserGuide/rds-proxy-pinning.html). These are the
+ * values that PostgreSQL starts with, so that nothing changes for others who share the process.
+ */
+const sessionState = `SELECT set_config('extra_float_digits', '1', false), set_config('bytea_output', 'hex', false)`
+
+/**
  * Refuses a pooler that gives a connection another server process for each transaction or statement. Settings of a
  * session, prepared statements and notices would then be on the wrong one (https://www.pgbouncer.org/features.html). Of
  * two connections that are open at the same time, each has to keep a process of its own.
  */
 export async function refusePooled(clients: readonly [pg.Client, pg.Client], where: string): Promise<void> {
+  for (const client of clients) await client.query(sessionState)
   const processes: [number | undefined, number | undefined] = [undefined, undefined]
   for (const which of order) {
     const { rows } = await clients[which].query<{ pid: number }>('SELECT pg_backend_pid() AS pid')
