@@ -3,6 +3,7 @@ type Ranges = readonly number[]
 
 /** How many pieces a spread may split the given ranges into. */
 const maxPieces = 64
+const lastPoint = 0x10ffff
 
 export function meets(ranges: Ranges, first: number, last: number): boolean {
   const at = firstMet(ranges, first)
@@ -74,4 +75,42 @@ export function piecesOf(rests: readonly Ranges[], ranges: Ranges): Set<number> 
     }
   }
   return pieces
+}
+
+/** The characters of all these ranges, without symbols, as ascending ranges that do not meet. */
+export function united(all: readonly (readonly number[])[]): [first: number, last: number][] {
+  const ranges = all.flatMap((each) =>
+    Array.from({ length: each.length / 2 }, (_, at) => [each[2 * at], each[2 * at + 1]] as [number, number]),
+  )
+  const found: [first: number, last: number][] = []
+  for (const [first, last] of ranges.sort(([one], [other]) => one - other)) {
+    if (first > lastPoint) break
+    const before = found.at(-1)
+    if (before !== undefined && first <= before[1]) before[1] = Math.max(before[1], last)
+    else found.push([first, last])
+  }
+  return found
+}
+
+/** Where the first of these ascending points is that is not smaller. */
+export function placeOf(points: readonly number[], least: number): number {
+  let low = 0
+  let high = points.length
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((points[middle] as number) < least) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
+/** The ranges from the first to the last code point without these, which are ascending. */
+export function withoutPoints(points: readonly number[], first: number, last: number): number[] {
+  const ranges: number[] = []
+  let from = first
+  for (const point of [...points, last + 1]) {
+    if (point > from) ranges.push(from, point - 1)
+    from = point + 1
+  }
+  return ranges
 }

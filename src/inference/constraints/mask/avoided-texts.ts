@@ -1,3 +1,4 @@
+import { placeOf, united, withoutPoints } from '../grammar/code-point-ranges.ts'
 import type { GrammarMatcher, Position } from '../grammar/matcher.ts'
 import { isSymbol, symbolOfMarker } from '../grammar/symbols.ts'
 import type { MatcherOf } from './byte-positions.ts'
@@ -54,6 +55,8 @@ const maxSteps = 40_000
 const maxAllSteps = 600_000
 /** A look at all other characters costs as much as this many. */
 const stepsOfSpread = 10
+/** Characters of the texts that may come next at a position; where there are more, it is not searched. */
+const maxPoints = 1_000
 /** Positions that one search may pass to find out how many characters are safe. */
 const maxPositions = 2_000
 /** So many known successors are looked at in the time of one step. */
@@ -64,7 +67,6 @@ const maxFollowed = 4_000_000
 const maxKnown = 100_000
 
 const firstSymbol = symbolOfMarker(0)
-const lastPoint = 0x10ffff
 
 /**
  * What cannot be completed is left out before it is entered. Where that takes too many steps to find out, which a
@@ -73,7 +75,6 @@ const lastPoint = 0x10ffff
 export function createAvoidingMatcher(matcher: GrammarMatcher, texts: AvoidedTexts): AvoidingMatcher {
   const points = new Set(texts.points)
   const sorted = [...points].sort((one, other) => one - other)
-  const others = withoutPoints(sorted, 0, lastPoint)
   const positions = new WeakMap<Position, Map<number, AvoidingPosition>>()
   const filled: AvoidingPosition[] = []
   let known = 0
@@ -109,16 +110,23 @@ export function createAvoidingMatcher(matcher: GrammarMatcher, texts: AvoidedTex
     return state === undefined ? undefined : at(position, state)
   }
 
+  /** The characters of the texts in this range. */
+  const within = (first: number, last: number) =>
+    sorted.slice(placeOf(sorted, first), placeOf(sorted, last + 1))
+
   function successorsOf(from: AvoidingPosition): readonly AvoidingPosition[] | null {
     if (from.successors !== undefined) return from.successors
-    const spread = left > 0 ? matcher.spread(from.position, others) : undefined
+    const possible = united(matcher.rangesOf(from.position))
+    const own = possible.flatMap(([first, last]) => within(first, last))
+    const others = possible.flatMap(([first, last]) => withoutPoints(within(first, last), first, last))
+    left -= stepsOfSpread + own.length + possible.length
+    const spread = left > 0 && own.length <= maxPoints ? matcher.spread(from.position, others) : undefined
     if (spread === undefined) {
       from.successors = null
       return null
     }
-    left -= stepsOfSpread + points.size
     const found = new Set(spread.to.map((position) => at(position, 0)))
-    for (const point of [...points, ...matcher.pointsFrom(from.position, firstSymbol)]) {
+    for (const point of [...own, ...matcher.pointsFrom(from.position, firstSymbol)]) {
       const to = next(from, point)
       if (to !== undefined) found.add(to)
       else if (point >= 0x80 && matcher.after(from.position, point) !== undefined) from.hasHalves = true
@@ -207,11 +215,11 @@ export function createAvoidingMatcher(matcher: GrammarMatcher, texts: AvoidedTex
     canBegin(from, first, last) {
       followed += 1
       if (!matcher.canBegin(from.position, first, last)) return false
-      const within = sorted.slice(placeOf(sorted, first), placeOf(sorted, last + 1))
-      if (within.length > left) return true
-      left -= within.length
-      if (within.some((point) => live(next(from, point)) !== undefined)) return true
-      const spread = matcher.spread(from.position, withoutPoints(within, first, last))
+      const own = within(first, last)
+      if (own.length > Math.min(maxPoints, left)) return true
+      left -= own.length
+      if (own.some((point) => live(next(from, point)) !== undefined)) return true
+      const spread = matcher.spread(from.position, withoutPoints(own, first, last))
       return spread === undefined || spread.to.some((position) => isLive(at(position, 0)))
     },
     isOver: (from) => successorsOf(from)?.every((successor) => !isLive(successor)) ?? false,
@@ -221,27 +229,4 @@ export function createAvoidingMatcher(matcher: GrammarMatcher, texts: AvoidedTex
     },
     hasGivenUp: (from) => left <= 0 || followed > maxFollowed || successorsOf(from) === null,
   }
-}
-
-/** Where the first of these ascending points is that is not smaller. */
-function placeOf(points: readonly number[], least: number): number {
-  let low = 0
-  let high = points.length
-  while (low < high) {
-    const middle = (low + high) >> 1
-    if ((points[middle] as number) < least) low = middle + 1
-    else high = middle
-  }
-  return low
-}
-
-/** The ranges from the first to the last code point without these, which are ascending. */
-function withoutPoints(points: readonly number[], first: number, last: number): number[] {
-  const ranges: number[] = []
-  let from = first
-  for (const point of [...points, last + 1]) {
-    if (point > from) ranges.push(from, point - 1)
-    from = point + 1
-  }
-  return ranges
 }
