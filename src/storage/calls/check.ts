@@ -7,7 +7,7 @@ import { type StoredCall, storedColumns, wrongFacts } from './facts.ts'
 const callsAtOnce = 64
 
 /** A call, and what was derived from it that is not what the call says. */
-export interface WrongCall {
+interface WrongCall {
   project_id: string
   id: string
   derived: string[]
