@@ -282,7 +282,7 @@ describe('plans of queries on PostgreSQL', () => {
     while (await db.writeInBackground('indexCalls', { limit: 64, characters: 1 << 20 })) asked()
     asked()
     await ask('/views/search', { text: 'chat' })
-    const { next } = (await ask('/views/search', { text: 'chat', limit: 1 })).json
+    const { next } = (await ask('/views/search', { text: 'chat', limit: 1 })) as { next: string }
     await ask('/views/search', { text: '"a b" -c', query: literal('op_name', '$eq', 'chat'), after: next })
     await ask('/views/columns', {})
     await ask('/views/feedback_buckets', {
