@@ -243,16 +243,17 @@ describe('calls whose markers are control tokens', () => {
   })
 })
 
-describe('calls that begin like other texts', () => {
-  const bare: CallFormat = {
-    open: ['{"name": "'],
-    mid: ['", "parameters": '],
-    arguments: { kind: 'json', isQuoted: false },
-    close: ['}'],
-    ids: 'any',
-    isAnchored: true,
-  }
+/** A call is a bare object, as Llama 3 writes it. */
+const bare: CallFormat = {
+  open: ['{"name": "'],
+  mid: ['", "parameters": '],
+  arguments: { kind: 'json', isQuoted: false },
+  close: ['}'],
+  ids: 'any',
+  isAnchored: true,
+}
 
+describe('calls that begin like other texts', () => {
   it('are calls only at the start', () => {
     const auto = turn({ format: bare })
     accepts(auto, '{"name": "Rome"}', 'a {"name": "get", 1', '{"name":"get","parameters":{}}')
@@ -303,15 +304,6 @@ describe('flags and none', () => {
 })
 
 describe('JSON that a format of bare JSON could mistake for a call', () => {
-  const bare: CallFormat = {
-    open: ['{"name": "'],
-    mid: ['", "parameters": '],
-    arguments: { kind: 'json', isQuoted: false },
-    close: ['}'],
-    ids: 'any',
-    isAnchored: true,
-  }
-
   it('is an answer until it has the name of a tool and parameters', () => {
     const auto = turn({ format: bare })
     accepts(
