@@ -9,6 +9,23 @@ const context = 65_536
 const endless = { max_tokens: 60_000, ignore_eos: true }
 const message = 'The server is stopping.'
 
+/** Messages have no `ignore_eos`: there a call whose text must be long does not end by itself. */
+const endlessMessage = {
+  ...asking({ max_tokens: 60_000 }),
+  tools: [
+    {
+      name: 'write',
+      input_schema: {
+        type: 'object',
+        properties: { text: { type: 'string', minLength: 50_000 } },
+        required: ['text'],
+        additionalProperties: false,
+      },
+    },
+  ],
+  tool_choice: { type: 'any' },
+}
+
 interface StreamCase {
   url: string
   body: object
@@ -35,7 +52,7 @@ const streams: StreamCase[] = [
   },
   {
     url: '/v1/messages',
-    body: { ...asking(endless), stream: true },
+    body: { ...endlessMessage, stream: true },
     end: /event: error\ndata: {"type":"error","error":{"type":"overloaded_error","message":"The server is stopping\.","details":{"error_code":"stopping"}},[^\n]*}\n\n$/,
   },
 ]
@@ -64,7 +81,7 @@ test('answers that a stop cuts off end with the reason, in the form of their API
   })
   const running = streams.map(({ url, body }) => reading(server.post(url, body)))
   const whole = server.post(chatUrl, asking(endless))
-  const pooled = server.post('/v1/messages', asking(endless))
+  const pooled = server.post('/v1/messages', endlessMessage)
   await Promise.all(running.map(({ begun }) => withTimeout('the stream begins', begun)))
   await until('all answers run', async () => (await server.figure('heddle_num_requests_running')) === 6)
   const ended = server.end('SIGTERM')
@@ -72,8 +89,9 @@ test('answers that a stop cuts off end with the reason, in the form of their API
     assert.match((await running[index]?.whole)?.slice(-10_000) ?? '', end, url)
   }
   for (const answer of [await whole, await pooled]) {
-    assert.equal(answer.status, 503)
-    assert.match(await answer.text(), /"message":"The server is stopping\."/)
+    const text = await answer.text()
+    assert.equal(answer.status, 503, text.slice(0, 300) + text.slice(-800))
+    assert.match(text, /"message":"The server is stopping\."/)
   }
   assert.equal(await withTimeout('the server ends', ended), 0)
   const lines = server.log.map((line) => JSON.parse(line) as { msg: string; requests?: number })
