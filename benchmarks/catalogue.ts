@@ -2,9 +2,9 @@
  * What a catalogue of tools costs before an answer begins: `npx node benchmarks/catalogue.ts`. Each figure is the median
  * of nine; the first time is measured with a compiler whose cache is empty.
  */
+
+import { createMatcher, sizeOfGrammar } from '../packages/constraints/index.ts'
 import { createConstraintCompiler } from '../src/inference/constraints/compile.ts'
-import { sizeOfGrammar } from '../src/inference/constraints/grammar/compiled-grammar.ts'
-import { createMatcher } from '../src/inference/constraints/grammar/matcher.ts'
 import type { OfferedTool } from '../src/inference/tools/offered-tool.ts'
 import { callFormats } from '../test/support/call-formats.ts'
 

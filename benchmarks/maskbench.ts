@@ -7,13 +7,15 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import {
+  type CompiledGrammar,
+  createConstraints,
+  createUniqueItemMatcher,
+} from '../packages/constraints/index.ts'
 import { parseLossless } from '../src/domain/json/lossless.ts'
 import { Refusal } from '../src/domain/refusals.ts'
 import { type ConstraintCompiler, createConstraintCompiler } from '../src/inference/constraints/compile.ts'
 import type { ConstraintOptions } from '../src/inference/constraints/constraint.ts'
-import type { CompiledGrammar } from '../src/inference/constraints/grammar/compiled-grammar.ts'
-import { createUniqueItemMatcher } from '../src/inference/constraints/grammar/unique-item-matcher.ts'
-import { createConstraints } from '../src/inference/constraints/matched-constraints.ts'
 import { listedVocabulary } from '../test/support/listed-vocabulary.ts'
 import { seededRandom } from '../test/support/seeded-random.ts'
 import { createMemberOrders } from './member-orders.ts'

@@ -1,8 +1,5 @@
+import type { UniqueItemMatcher, UniqueItemPosition } from '../packages/constraints/index.ts'
 import { JsonNumber } from '../src/domain/json/lossless.ts'
-import type {
-  UniqueItemMatcher,
-  UniqueItemPosition,
-} from '../src/inference/constraints/grammar/unique-item-matcher.ts'
 
 /**
  * Checks values against a grammar that fixes the order of members: each value is tried in the orders that the grammar

@@ -17,4 +17,4 @@ process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL('../node_modules/.cache
 enableCompileCache(process.env.NODE_COMPILE_CACHE)
 
 const source = new URL('../src/main.ts', import.meta.url)
-await import(existsSync(source) ? source.href : new URL('../dist/main.js', import.meta.url).href)
+await import(existsSync(source) ? source.href : new URL('../dist/src/main.js', import.meta.url).href)

@@ -1,6 +1,4 @@
-import { mostInAnyOrder } from '../src/inference/constraints/schema/any-order.ts'
-import { formats, numberFormats } from '../src/inference/constraints/schema/formats/formats.ts'
-import { keywords } from '../src/inference/constraints/schema/keywords.ts'
+import { formats, keywords, mostInAnyOrder, numberFormats } from '../packages/constraints/index.ts'
 import { cell, generated } from './pages.ts'
 
 /** What a constraint may contain, from the compiler's own lists. */

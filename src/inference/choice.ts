@@ -1,21 +1,26 @@
+import {
+  type Allowance,
+  type Constraint,
+  markersOf,
+  type Spacing,
+  type TokenRule,
+  type Vocabulary,
+} from '../../packages/constraints/index.ts'
 import { refuse } from '../domain/refusals.ts'
 import type { Generation, GenerationEvent, TokenLogprob } from './backend.ts'
-import { createConstrainedSampler, type PositionSampler } from './constraints/constrained-sampler.ts'
-import { shownLogits } from './constraints/mask/allowed-logits.ts'
-import type { Allowance, Constraint, Spacing } from './constraints/matched-constraints.ts'
-import { markersOf } from './control-tokens.ts'
 import { type AnswerText, createAnswerText } from './output/answer-text.ts'
 import { bannedEnds, createEndCheck, type End, endTokens } from './output/ending.ts'
 import { createStopStrings } from './output/stop-strings.ts'
 import { createThinking } from './output/thinking.ts'
 import { createAdjustments, planAdjustments } from './sampling/adjustments.ts'
 import { onlyAllowed } from './sampling/allowed.ts'
+import { shownLogits } from './sampling/allowed-logits.ts'
 import { type BadWords, createBadWords } from './sampling/bad-words.ts'
-import { cachedLogits, type Logits, type PositionLogits, type TokenRule } from './sampling/logits.ts'
+import { createConstrainedSampler, type PositionSampler } from './sampling/constrained-sampler.ts'
+import { cachedLogits, type Logits, type PositionLogits } from './sampling/logits.ts'
 import { likeliest, namedLogprob, tokenLogprob } from './sampling/logprobs.ts'
 import { randomOf } from './sampling/random.ts'
 import { createSampler } from './sampling/sampler.ts'
-import type { Vocabulary } from './vocabulary.ts'
 
 export type AnswerPlan = ReturnType<typeof planAnswer>
 

@@ -1,13 +1,14 @@
-import type { Vocabulary } from './vocabulary.ts'
-
 /**
  * Control tokens have names, but no text can contain them. Those that matter to the reader of an answer are its
  * *markers*: in the answer's text each is one lone low surrogate, which no other token can write. So a name that is
  * spelt out in letters is never mistaken for a marker. In a grammar a marker is a symbol: see
- * `constraints/grammar/symbols.ts`.
+ * `grammar/symbols.ts` of packages/constraints.
  */
 
-/** The first marker is this code unit, the next one the code unit after it, and so on. */
+/**
+ * The first marker is this code unit, the next one the code unit after it, and so on: those of grammars. Written again
+ * here, so that the server's own process need not load the library; a test compares them.
+ */
 export const firstMarker = 0xdc00
 export const lastMarker = 0xdffe
 
@@ -19,30 +20,6 @@ export function unitOfMarker(index: number): string {
 /** A text of an answer, with the names of markers instead of their code units. */
 export function withNames(text: string, markers: readonly string[] = []): string {
   return text.replace(/\p{Surrogate}/gu, (unit) => markers[unit.charCodeAt(0) - firstMarker] ?? unit)
-}
-
-const known = new WeakMap<Vocabulary, ReadonlyMap<string, readonly number[]>>()
-
-/** Every control token by its name, in the order of the vocabulary. Computed once for each vocabulary. */
-export function controlTokensOf(vocabulary: Vocabulary): ReadonlyMap<string, readonly number[]> {
-  const before = known.get(vocabulary)
-  if (before !== undefined) return before
-  const byName = new Map<string, number[]>()
-  for (let token = 0; token < vocabulary.size; token++) {
-    if (!vocabulary.isSpecial(token)) continue
-    const name = Buffer.from(vocabulary.bytes(token)).toString()
-    if (name !== '') byName.set(name, [...(byName.get(name) ?? []), token])
-  }
-  known.set(vocabulary, byName)
-  return byName
-}
-
-/** Maps a token to the index of its marker. */
-export type Markers = ReadonlyMap<number, number>
-
-export function markersOf(vocabulary: Vocabulary, names: readonly string[] = []): Markers {
-  const byName = controlTokensOf(vocabulary)
-  return new Map(names.flatMap((name, index) => (byName.get(name) ?? []).map((token) => [token, index])))
 }
 
 /** Matches each name in a text, the longest if several begin at the same position. As a separator it keeps them. */

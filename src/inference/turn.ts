@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { refuse } from '../domain/refusals.ts'
 import type { AnswerFormat } from './answer-format.ts'
 import type { Generation, ServedModel } from './backend.ts'
-import type { CompileQuestion, ContinuedText, TurnConstraint } from './constraints/constraint.ts'
+import type { CompileQuestion, ContinuedField, TurnConstraint } from './constraints/constraint.ts'
 import type { CallsAsked, TurnAsked } from './model.ts'
 import type { Parser } from './parts.ts'
 import type { Conversation } from './prompt/chat-prompt.ts'
@@ -21,7 +21,7 @@ interface TurnPlan {
   /** Combines thoughts, calls and the constraint of the content; absent if the answer is free. */
   constraint: CompileQuestion | undefined
   /** The beginning of the content that the prompt already has. */
-  continued: ContinuedText | undefined
+  continued: ContinuedField | undefined
   markers: readonly string[]
   thinking: Generation['thinking']
   createParser(): Parser

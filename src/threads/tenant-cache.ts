@@ -8,6 +8,11 @@ export function answerTenant(tenant: string): void {
   asking = tenant
 }
 
+/** The tenant whose question is being answered. */
+export function answeredTenant(): string {
+  return asking
+}
+
 interface CacheBounds<Value> {
   max: number
   maxSize?: number

@@ -2,10 +2,9 @@ import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { before, test } from 'node:test'
+import { formats, keywords, numberFormats } from '../../packages/constraints/index.ts'
 import { settings, variableOf } from '../../src/config.ts'
 import { refusals } from '../../src/domain/refusals.ts'
-import { formats, numberFormats } from '../../src/inference/constraints/schema/formats/formats.ts'
-import { keywords } from '../../src/inference/constraints/schema/keywords.ts'
 import { openAppWithRoutes } from '../support/routes.ts'
 
 const root = new URL('../..', import.meta.url)

@@ -63,7 +63,7 @@ test('the package that npm packs installs the tested versions, and serves', asyn
     'CHANGELOG.md',
     'LICENSE',
     'docs/models.md',
-    'dist/main.js',
+    'dist/src/main.js',
     'dist/ui/index.html',
   ]) {
     assert.ok(names.has(name), name)

@@ -1,10 +1,10 @@
 import {
   type CompiledGrammar,
+  type Grammar,
   nodeKinds,
   numbersOfNode,
-} from '../../src/inference/constraints/grammar/compiled-grammar.ts'
-import type { Grammar } from '../../src/inference/constraints/grammar/expressions.ts'
-import { packGrammar } from '../../src/inference/constraints/grammar/pack.ts'
+  packGrammar,
+} from '../../packages/constraints/index.ts'
 
 /**
  * llama.cpp writes counted repetitions out, so a count is at most this large. Above 2,000 it refuses a lower bound and

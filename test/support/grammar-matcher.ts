@@ -1,5 +1,4 @@
-import type { CompiledGrammar } from '../../src/inference/constraints/grammar/compiled-grammar.ts'
-import { hasMarks } from '../../src/inference/constraints/grammar/marks.ts'
+import { type CompiledGrammar, hasMarks } from '../../packages/constraints/index.ts'
 import { gbnfOf } from './gbnf.ts'
 import { createGbnfMatcher } from './gbnf-matcher.ts'
 import { createRememberingMatcher, type RememberingMatcher } from './remembering-matcher.ts'

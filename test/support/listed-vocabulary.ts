@@ -1,4 +1,4 @@
-import type { Vocabulary } from '../../src/inference/vocabulary.ts'
+import type { Vocabulary } from '../../packages/constraints/index.ts'
 
 export interface ListedTokens {
   /** Each token as its text or its bytes. Names in angle brackets are control tokens. */

@@ -1,8 +1,8 @@
-import type { CompiledGrammar } from '../../src/inference/constraints/grammar/compiled-grammar.ts'
 import {
+  type CompiledGrammar,
   createUniqueItemMatcher,
   type UniqueItemPosition,
-} from '../../src/inference/constraints/grammar/unique-item-matcher.ts'
+} from '../../packages/constraints/index.ts'
 
 /** Texts of a grammar that remembers what was written, as the engine follows it. */
 export interface RememberingMatcher {

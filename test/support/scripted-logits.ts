@@ -1,10 +1,6 @@
+import { isInMask, type TokenMask } from '../../packages/constraints/index.ts'
 import { logSum } from '../../src/inference/sampling/allowed.ts'
-import {
-  isInMask,
-  type Logits,
-  type PositionLogits,
-  type TokenMask,
-} from '../../src/inference/sampling/logits.ts'
+import type { Logits, PositionLogits } from '../../src/inference/sampling/logits.ts'
 
 export interface ScriptedLogits extends PositionLogits {
   /** The requests so far, in order: `best`, `top 40`, `of 3`, `total 0.7`. */

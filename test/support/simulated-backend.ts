@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
+import { controlTokensOf, createConstraints } from '../../packages/constraints/index.ts'
 import type { Backend, Generation, GenerationEvent, ServedModel } from '../../src/inference/backend.ts'
 import { checkFirstToken, createChoice, planAnswer } from '../../src/inference/choice.ts'
-import { createConstraints } from '../../src/inference/constraints/matched-constraints.ts'
-import { controlTokensOf } from '../../src/inference/control-tokens.ts'
+import { constraintOf } from '../../src/inference/constraints/generation-constraint.ts'
 import { checkGeneration } from '../../src/inference/embedded/checks.ts'
 import { scriptedLogits } from './scripted-logits.ts'
 import { type SmallVocabulary, smallVocabulary } from './small-vocabulary.ts'
@@ -82,7 +82,7 @@ export function simulatedBackend(
       closing,
     } = checkGeneration(generation, model, { context, parallel: 8 })
     const constraint =
-      generation.constraint && constraints.given(generation.constraint, generation.text.markers)
+      generation.constraint && constraintOf(constraints, generation.constraint, generation.text.markers)
     const plan = planAnswer({ generation, prompt, maxTokens, vocabulary, constraint, closing })
     checkFirstToken(plan)
     const say = backend.say

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import type { Logits, TokenMask } from '../../src/inference/sampling/logits.ts'
+import type { TokenMask } from '../../packages/constraints/index.ts'
+import type { Logits } from '../../src/inference/sampling/logits.ts'
 import { scriptedLogits } from './scripted-logits.ts'
 
 export interface SimulatedContextOptions {

@@ -1,9 +1,4 @@
-import {
-  type CompiledGrammar,
-  nodeKinds,
-  numbersOfNode,
-} from '../../src/inference/constraints/grammar/compiled-grammar.ts'
-import { isMark } from '../../src/inference/constraints/grammar/marks.ts'
+import { type CompiledGrammar, isMark, nodeKinds, numbersOfNode } from '../../packages/constraints/index.ts'
 
 /**
  * Random texts of a grammar, which may repeat what it remembers; longer ones with more `freedom`. Control tokens are lone

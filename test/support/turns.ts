@@ -1,15 +1,15 @@
+import {
+  createMatcher,
+  type GrammarMatcher,
+  type Position,
+  pointsOf,
+} from '../../packages/constraints/index.ts'
 import { createConstraintCompiler } from '../../src/inference/constraints/compile.ts'
 import type {
   Compiled,
   ConstraintOptions,
   TurnConstraint,
 } from '../../src/inference/constraints/constraint.ts'
-import {
-  createMatcher,
-  type GrammarMatcher,
-  type Position,
-} from '../../src/inference/constraints/grammar/matcher.ts'
-import { pointsOf } from '../../src/inference/constraints/grammar/symbols.ts'
 import type { OfferedTool } from '../../src/inference/tools/offered-tool.ts'
 
 /** How far a turn grammar follows a text, and the position there. */

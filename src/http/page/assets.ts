@@ -2,12 +2,13 @@ import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { packageRoot } from '../../domain/package-root.ts'
 import type { App } from '../contracts.ts'
 import { routeNotFound } from '../errors.ts'
 import { pageHeaders } from './headers.ts'
 
 /** Where `scripts/build-ui.mjs` puts the page. */
-const builtAt = fileURLToPath(new URL('../../../dist/ui/', import.meta.url))
+const builtAt = fileURLToPath(new URL('dist/ui/', packageRoot))
 
 const types: Record<string, string> = {
   html: 'text/html; charset=utf-8',

@@ -1,3 +1,20 @@
+import {
+  addSchema,
+  BudgetExceededError,
+  type CompiledGrammar,
+  ConstraintError,
+  checkDepth,
+  createConstraintBudget,
+  type Expr,
+  type Fault,
+  type Grammar,
+  grammarOf,
+  packGrammar,
+  SchemaError,
+  schemaSettings,
+  sizeOfGrammar,
+  WhitespaceError,
+} from '../../../packages/constraints/index.ts'
 import { passOnRefusal, type RefusalCode, type RefusalValues, refuse } from '../../domain/refusals.ts'
 import { createTenantCache } from '../../threads/tenant-cache.ts'
 import type { AnswerFormat } from '../answer-format.ts'
@@ -5,19 +22,7 @@ import { alternativeSpellings } from '../tools/alternative-spellings.ts'
 import { type CallFormat, hermes } from '../tools/call-format.ts'
 import { muse } from '../tools/muse.ts'
 import type { OfferedTool } from '../tools/offered-tool.ts'
-import { difference, isEmpty } from './automaton/automaton.ts'
-import { automatonOf } from './automaton/determinise.ts'
 import type { Compiled, Constraint, ConstraintOptions, TurnConstraint } from './constraint.ts'
-import { type Budget, BudgetExceededError, createBudget } from './grammar/budget.ts'
-import { choiceGrammar } from './grammar/choice.ts'
-import { sizeOfGrammar } from './grammar/compiled-grammar.ts'
-import { ConstraintError, type Fault, RegexError, SchemaError } from './grammar/errors.ts'
-import { charClass, type Expr, type Grammar, repetition } from './grammar/expressions.ts'
-import { givenGrammar } from './grammar/gbnf-reader.ts'
-import { packGrammar } from './grammar/pack.ts'
-import { compileRegex } from './regex/regex.ts'
-import { regexGrammar } from './regex/regex-grammar.ts'
-import { addSchema, type SchemaSettings, spaces } from './schema/schema-grammar.ts'
 import { type CompileSchema, structuralTagGrammar } from './tags/structural-tag.ts'
 import { alternativePaths } from './turns/alternative-calls.ts'
 import { addSubgrammar } from './turns/subgrammar.ts'
@@ -29,8 +34,6 @@ export interface ConstraintCompiler {
   compile(constraint: Constraint, options: ConstraintOptions, field: string): Compiled
 }
 
-/** About a tenth of a second in the worst case. */
-const steps = 200_000
 /** For all tools of a request together. */
 const stepsOfTools = 2_000_000
 const maxKept = 256
@@ -44,11 +47,11 @@ export function createConstraintCompiler(): ConstraintCompiler {
   const cache = createTenantCache<Outcome>({
     max: maxKept,
     maxSize: maxBytes,
-    sizeOf: (outcome, source) => 2 * source.length + ('code' in outcome ? 0 : sizeOfGrammar(outcome.grammar)),
+    sizeOf: (outcome, source) => 2 * source.length + ('code' in outcome ? 0 : outcome.bytes),
   })
   return {
     compile(constraint, options, field) {
-      if (isDeep(constraint)) throw refuse('constraint_too_large', { field, why: 'it is nested too deeply' })
+      checkDepthOf(constraint, field)
       const source = JSON.stringify([constraint, options])
       const known = cache.get(source)
       const outcome = known ?? outcomeOf(constraint, options, toolArguments)
@@ -59,18 +62,13 @@ export function createConstraintCompiler(): ConstraintCompiler {
   }
 }
 
-/** Deeper than any schema that a person writes; the code below walks a schema recursively. */
-const deepest = 512
-
-function isDeep(given: unknown): boolean {
-  let level: unknown[] = [given]
-  for (let depth = 0; level.length > 0; depth++) {
-    if (depth > deepest) return true
-    level = level.flatMap((value) =>
-      typeof value === 'object' && value !== null ? Object.values(value) : [],
-    )
+function checkDepthOf(constraint: Constraint, field: string): void {
+  try {
+    checkDepth(constraint)
+  } catch (error) {
+    if (!(error instanceof ConstraintError)) throw error
+    throw refuse('constraint_too_large', { field, why: error.message })
   }
-  return false
 }
 
 function outcomeOf(
@@ -81,11 +79,15 @@ function outcomeOf(
   try {
     if (constraint.kind === 'turn') return compiledTurn(constraint, options, toolArguments)
     const notes = new Set<string>()
-    const { rules } = grammarOf(constraint, options, notes)
-    return { grammar: packGrammar(rules), widened: [], notes: [...notes] }
+    const { rules } = grammarWithTags(constraint, options, notes)
+    return compiledOf(packGrammar(rules), [], notes)
   } catch (error) {
     return refusalOf(error)
   }
+}
+
+function compiledOf(grammar: CompiledGrammar, widened: Iterable<string>, notes: Iterable<string>): Compiled {
+  return { grammar, bytes: sizeOfGrammar(grammar), widened: [...widened], notes: [...notes] }
 }
 
 function compiledTurn(
@@ -97,7 +99,7 @@ function compiledTurn(
   const { calls } = turn
   const notes = new Set<string>()
   const settings = {
-    ...settingsOf(options, createBudget(steps), notes),
+    ...schemaSettings(options, createConstraintBudget(), notes),
     anyOrder: false,
     remembers: false,
   }
@@ -126,9 +128,10 @@ function compiledTurn(
           spellings,
           offered.map((tool) => ({ name: tool.name, json: argumentsOf(tool, asJson) })),
         )
-  const content = turn.content && addSubgrammar(grammarOf(turn.content, options, notes), 'content-', grammar)
+  const content =
+    turn.content && addSubgrammar(grammarWithTags(turn.content, options, notes), 'content-', grammar)
   addTurn(turn, { content, tools, second }, grammar)
-  return { grammar: packGrammar(grammar.rules), widened: [...widened], notes: [...notes] }
+  return compiledOf(packGrammar(grammar.rules), widened, notes)
 }
 
 /**
@@ -168,30 +171,17 @@ class ToolError extends Error {
   }
 }
 
-function grammarOf(
+function grammarWithTags(
   constraint: Exclude<Constraint, TurnConstraint>,
   options: ConstraintOptions,
   notes: Set<string>,
 ): Grammar {
-  switch (constraint.kind) {
-    case 'regex':
-      return regexGrammar(constraint.regex)
-    case 'choice':
-      return choiceGrammar(constraint.choices)
-    case 'grammar':
-      return givenGrammar(constraint.grammar, createBudget(steps))
-  }
-  const budget = createBudget(steps)
-  const settings = settingsOf(options, budget, notes)
-  if (constraint.kind === 'structural_tag') {
-    const compileSchema: CompileSchema = (schema, grammar, prefix, place) =>
-      placed(place, () => addSchema(schema, grammar, `${prefix}-`, settings, budget))
-    return structuralTagGrammar(constraint.tag, compileSchema, budget)
-  }
-  const grammar: Grammar = { rules: new Map() }
-  const schema = constraint.kind === 'json' ? constraint.schema : { type: 'object' }
-  grammar.rules.set('root', addSchema(schema, grammar, '', settings, budget))
-  return grammar
+  if (constraint.kind !== 'structural_tag') return grammarOf(constraint, options, notes)
+  const budget = createConstraintBudget()
+  const settings = schemaSettings(options, budget, notes)
+  const compileSchema: CompileSchema = (schema, grammar, prefix, place) =>
+    placed(place, () => addSchema(schema, grammar, `${prefix}-`, settings, budget))
+  return structuralTagGrammar(constraint.tag, compileSchema, budget)
 }
 
 /** Reports errors of an embedded schema by its path in the whole constraint. */
@@ -202,45 +192,6 @@ function placed(place: string, compile: () => Expr): Expr {
     if (!(error instanceof SchemaError)) throw error
     const { keyword, path, why, fault } = error
     throw new SchemaError(keyword, `#${place}${path.replace(/^#/, '')}`, why, fault)
-  }
-}
-
-const jsonSpace = repetition(charClass([0x09, 0x0a], [0x0d, 0x0d], [0x20, 0x20]), 0)
-
-function settingsOf(
-  { whitespace, additionalProperties, unknownKeywords, anyOrder = false }: ConstraintOptions,
-  budget: Budget,
-  notes: Set<string>,
-): SchemaSettings {
-  const said = {
-    closing: additionalProperties === undefined ? 'silent' : additionalProperties ? 'told' : 'listing',
-    anyOrder,
-    remembers: true,
-    unknownNames: { refused: unknownKeywords === 'refuse', note: (note: string) => notes.add(note) },
-  } as const
-  if (typeof whitespace === 'string') return { ...spaces(whitespace), ...said }
-  const { pattern } = whitespace
-  const refused = (why: string) => new WhitespaceError(pattern, why)
-  try {
-    const space = compileRegex(pattern, { search: false, budget })
-    const automaton = automatonOf(space, budget)
-    if (isEmpty(automaton) || !isEmpty(difference(automaton, automatonOf(jsonSpace, budget), budget))) {
-      throw refused('it matches characters other than space, tab and line breaks')
-    }
-    return { space, gap: space, ...said }
-  } catch (error) {
-    if (error instanceof RegexError) throw refused(error.message)
-    throw error
-  }
-}
-
-class WhitespaceError extends Error {
-  override readonly name = 'WhitespaceError'
-  readonly pattern: string
-
-  constructor(pattern: string, why: string) {
-    super(why)
-    this.pattern = pattern
   }
 }
 

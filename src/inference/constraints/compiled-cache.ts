@@ -1,6 +1,5 @@
 import { LRUCache } from 'lru-cache'
 import type { Compiled, CompileQuestion } from './constraint.ts'
-import { sizeOfGrammar } from './grammar/compiled-grammar.ts'
 
 /** For one tenant. */
 const maxKept = 16
@@ -28,7 +27,7 @@ export function createCompiledCache() {
     get: (tenant: string, key: string): Compiled | undefined => tenants.get(tenant)?.get(key),
     set(tenant: string, key: string, compiled: Compiled): void {
       const kept: TenantCache = tenants.get(tenant) ?? new LRUCache({ max: maxKept, maxSize: maxBytes })
-      kept.set(key, compiled, { size: 2 * key.length + sizeOfGrammar(compiled.grammar) })
+      kept.set(key, compiled, { size: 2 * key.length + compiled.bytes })
       tenants.set(tenant, kept)
     },
   }

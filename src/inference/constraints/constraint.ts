@@ -1,15 +1,16 @@
+import type {
+  CompiledGrammar,
+  ConstraintOptions,
+  ConstraintSource,
+  ContinuedText,
+} from '../../../packages/constraints/index.ts'
 import type { AnswerFormat, CodedCalls } from '../answer-format.ts'
 import type { ReasoningFormat, ThoughtStart } from '../reasoning/reasoning-format.ts'
 import type { OfferedTool } from '../tools/offered-tool.ts'
-import type { CompiledGrammar } from './grammar/compiled-grammar.ts'
 
 /** What an answer has to be. */
 export type Constraint =
-  | { kind: 'json'; schema: unknown }
-  | { kind: 'json_object' }
-  | { kind: 'regex'; regex: string }
-  | { kind: 'choice'; choices: readonly string[] }
-  | { kind: 'grammar'; grammar: string }
+  | ConstraintSource
   /** The object, or its JSON text. */
   | { kind: 'structural_tag'; tag: unknown }
   | TurnConstraint
@@ -39,25 +40,14 @@ export interface TurnConstraint {
 /** A constraint as a grammar, with a list of the parts that were widened because they cannot be kept. */
 export interface Compiled {
   grammar: CompiledGrammar
+  bytes: number
   /** For tools only: the tool, the path in its parameters and the keyword. */
   widened: readonly string[]
   /** Names in schemas that are nearly a keyword: the path, the name and the keyword. */
   notes: readonly string[]
 }
 
-export interface ConstraintOptions {
-  /** White space between the parts of JSON: none, a little, or what the pattern matches. */
-  whitespace: 'none' | 'bounded' | { pattern: string }
-  /**
-   * Members that a schema does not list: true treats them as JSON Schema does; false closes every object that lists
-   * members and has no `additionalProperties`. If undefined, a schema that says nothing about other members is closed.
-   */
-  additionalProperties?: boolean
-  /** Members may come in any order; without it, in the order of the schema. Tool arguments keep their own order. */
-  anyOrder?: boolean
-  /** Without it, names that are not keywords are annotations. */
-  unknownKeywords?: 'refuse'
-}
+export type { ConstraintOptions }
 
 /** A constraint to compile, as the compiling process receives it. */
 export interface CompileQuestion {
@@ -73,14 +63,10 @@ export interface GivenConstraint {
   /** The field of the request that contains it. */
   field: string
   /** Present if the answer continues a text of the caller. */
-  continued?: ContinuedText
+  continued?: ContinuedField
 }
 
-/** A text that an answer continues: the constraint applies to both together. */
-export interface ContinuedText {
-  text: string
-  /** The field of the request that contains it. */
+/** A text that an answer continues, and the field of the request that contains it. */
+export interface ContinuedField extends ContinuedText {
   field: string
-  /** The text is JSON, which may have white space that the grammar does not write. */
-  isJson: boolean
 }

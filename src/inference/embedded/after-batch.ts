@@ -1,6 +1,6 @@
+import type { Vocabulary } from '../../../packages/constraints/index.ts'
 import type { GenerationEvent } from '../backend.ts'
 import { promptLogprob } from '../sampling/logprobs.ts'
-import type { Vocabulary } from '../vocabulary.ts'
 import type { Admission } from './admission.ts'
 import type { Part } from './batches.ts'
 import type { NativeContext } from './native.ts'

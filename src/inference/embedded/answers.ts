@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
+import type { Spacing } from '../../../packages/constraints/index.ts'
 import { type AcceptedToken, type AnswerPlan, type Choice, createChoice, type DrawnToken } from '../choice.ts'
-import type { Spacing } from '../constraints/matched-constraints.ts'
 import { promptGroupOf } from '../prompt-group.ts'
 import { type BeamParts, beamSearch } from './beam-answers.ts'
 import { initialChances } from './drafts/chances.ts'

@@ -1,11 +1,6 @@
 import { LRUCache } from 'lru-cache'
-import {
-  type Candidates,
-  isInMask,
-  type Logits,
-  type PositionLogits,
-  type TokenMask,
-} from '../sampling/logits.ts'
+import { isInMask, type TokenMask } from '../../../packages/constraints/index.ts'
+import type { Candidates, Logits, PositionLogits } from '../sampling/logits.ts'
 import type { AddonContext, AddonModel, AddonSampler, Binding, LogitsFilter } from './binding.ts'
 
 const dispose = (sampler: AddonSampler) => sampler.dispose()

@@ -1,6 +1,7 @@
+import { createConstraints } from '../../../packages/constraints/index.ts'
 import type { Generation } from '../backend.ts'
 import { checkFirstToken, planAnswer } from '../choice.ts'
-import { createConstraints } from '../constraints/matched-constraints.ts'
+import { constraintOf } from '../constraints/generation-constraint.ts'
 import { promptGroupOf } from '../prompt-group.ts'
 import { createAdmission } from './admission.ts'
 import { createAfterBatch } from './after-batch.ts'
@@ -68,7 +69,7 @@ export function createLoop(
     const { tokens, maxTokens, closing, prediction } = checkGeneration(generation, model, options)
     const constraint =
       generation.constraint &&
-      constraints.given(generation.constraint, generation.text.markers, promptGroupOf(generation))
+      constraintOf(constraints, generation.constraint, generation.text.markers, promptGroupOf(generation))
     const plan = planAnswer({ generation, prompt: tokens, maxTokens, vocabulary, constraint, closing })
     checkFirstToken(plan)
     const isBeam = generation.beam !== undefined

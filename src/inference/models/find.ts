@@ -2,6 +2,7 @@ import { readdir } from 'node:fs/promises'
 import { join, resolve, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Config } from '../../config.ts'
+import { packageRoot } from '../../domain/package-root.ts'
 import { chooseFile } from './choose-file.ts'
 import { type DownloadWatch, download } from './download.ts'
 import { acceptedModels } from './gguf-header.ts'
@@ -51,7 +52,7 @@ export async function findModel(
   throw new ModelError(`This installation has no built-in model (${builtinFolder}); ${acceptedModels}.`)
 }
 
-export const builtinFolder = fileURLToPath(new URL('../../../models/builtin', import.meta.url))
+export const builtinFolder = fileURLToPath(new URL('models/builtin', packageRoot))
 
 /** One, or none in an installation without it. */
 export async function builtinModels(): Promise<string[]> {

@@ -1,5 +1,5 @@
+import type { Vocabulary } from '../../../packages/constraints/index.ts'
 import type { Ending, FinishReason } from '../backend.ts'
-import type { Vocabulary } from '../vocabulary.ts'
 import { createRepetition } from './repetition.ts'
 
 export interface End {

@@ -1,5 +1,5 @@
+import type { Vocabulary } from '../../../packages/constraints/index.ts'
 import type { Generation } from '../backend.ts'
-import type { Vocabulary } from '../vocabulary.ts'
 import { createAnswerText, type TextPlan } from './answer-text.ts'
 import { createStopStrings } from './stop-strings.ts'
 

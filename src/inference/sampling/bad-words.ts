@@ -1,7 +1,12 @@
-import { createMasks, type Masks } from '../constraints/mask/token-masks.ts'
-import { orderTokens, type TokenOrder } from '../constraints/mask/token-order.ts'
-import type { Vocabulary } from '../vocabulary.ts'
-import type { TokenMask, TokenRule } from './logits.ts'
+import {
+  createMasks,
+  type Masks,
+  orderTokens,
+  type TokenMask,
+  type TokenOrder,
+  type TokenRule,
+  type Vocabulary,
+} from '../../../packages/constraints/index.ts'
 
 export type BadWords = NonNullable<ReturnType<typeof createBadWords>>
 

@@ -1,3 +1,5 @@
+import type { TokenMask } from '../../../packages/constraints/index.ts'
+
 /**
  * The logits of one position, read only as far as needed: a vocabulary has up to a few hundred thousand tokens, and
  * passing all of them on costs more than decoding the next token (tens of milliseconds against one or two).
@@ -35,28 +37,6 @@ export interface Candidates {
    * these.
    */
   others?: number
-}
-
-/** A set of tokens, one bit for each token of the vocabulary. Equal sets are the same object: see createMasks. */
-export interface TokenMask {
-  readonly id: number
-  readonly bits: Uint32Array
-  readonly count: number
-}
-
-export function isInMask({ bits }: TokenMask, token: number): boolean {
-  return (((bits[token >>> 5] ?? 0) >>> (token & 31)) & 1) === 1
-}
-
-/** The tokens that may follow. */
-export interface TokenRule {
-  allows(token: number): boolean
-  /** All that are allowed, if they are few: no more than `most`, if given. */
-  few(most?: number): readonly number[] | undefined
-  /** All that are allowed, however many. */
-  mask(): TokenMask
-  /** The mask, if it has been made before and allows most tokens. */
-  wideMask?(): TokenMask | undefined
 }
 
 /** The same logits, with a cache: nothing is requested twice. */

@@ -1,5 +1,5 @@
+import type { Vocabulary } from '../../../packages/constraints/index.ts'
 import type { Candidate, PromptLogprobs, TokenLogprob } from '../backend.ts'
-import type { Vocabulary } from '../vocabulary.ts'
 import type { Candidates, Logits } from './logits.ts'
 
 /** JSON has no number for the logarithm of zero, the probability of tokens that cannot be drawn. */

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
+import { packageRoot } from '../../domain/package-root.ts'
 import { StorageRefusal } from '../failures.ts'
 import type { Engine } from '../sql/dialect.ts'
 
@@ -25,7 +26,7 @@ export const migrationTable = `CREATE TABLE IF NOT EXISTS heddle_migrations (
   applied_at BIGINT NOT NULL
 )`
 
-const folder = new URL('../../../migrations/', import.meta.url)
+const folder = new URL('migrations/', packageRoot)
 
 /** The numbered files of an engine, in order: `0001_name.sql`, `0002_…`. */
 export function loadMigrations(engine: Engine): Migration[] {

@@ -1,16 +1,18 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { createBudget } from '../../../src/inference/constraints/grammar/budget.ts'
-import { choiceGrammar } from '../../../src/inference/constraints/grammar/choice.ts'
-import type { Expr, Grammar } from '../../../src/inference/constraints/grammar/expressions.ts'
 import {
   charClass,
+  choiceGrammar,
+  createBudget,
+  type Expr,
+  type Grammar,
   literal,
+  givenGrammar as readGrammar,
+  regexGrammar,
   repetition,
   sequence,
-} from '../../../src/inference/constraints/grammar/expressions.ts'
-import { givenGrammar as readGrammar } from '../../../src/inference/constraints/grammar/gbnf-reader.ts'
-import { regexGrammar, wholeMatch } from '../../../src/inference/constraints/regex/regex-grammar.ts'
+  wholeMatch,
+} from '../../../packages/constraints/index.ts'
 import { structuralTagGrammar } from '../../../src/inference/constraints/tags/structural-tag.ts'
 import { type EngineGrammars, startEngineGrammars } from '../../support/engine-grammars.ts'
 import { writeGbnf } from '../../support/gbnf.ts'

@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import {
+  createAvoidingTokens,
+  createMasks,
+  createMatcher,
+  type GrammarMatcher,
+  sliceVocabulary,
+  type TokenTrie,
+} from '../../../packages/constraints/index.ts'
 import { createConstraintCompiler } from '../../../src/inference/constraints/compile.ts'
 import type { Constraint as Given } from '../../../src/inference/constraints/constraint.ts'
-import { createMatcher, type GrammarMatcher } from '../../../src/inference/constraints/grammar/matcher.ts'
-import { createAvoidingTokens } from '../../../src/inference/constraints/mask/avoiding-tokens.ts'
-import { createMasks } from '../../../src/inference/constraints/mask/token-masks.ts'
-import type { TokenTrie } from '../../../src/inference/constraints/mask/token-trie.ts'
-import { sliceVocabulary } from '../../../src/inference/constraints/mask/vocabulary-slices.ts'
 import { createBadWords } from '../../../src/inference/sampling/bad-words.ts'
 import { seededRandom } from '../../support/seeded-random.ts'
 import { smallVocabulary } from '../../support/small-vocabulary.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { sizeOfGrammar } from '../../../packages/constraints/index.ts'
 import { createConstraintCompiler } from '../../../src/inference/constraints/compile.ts'
-import { sizeOfGrammar } from '../../../src/inference/constraints/grammar/compiled-grammar.ts'
 import { callFormats } from '../../support/call-formats.ts'
 import { tool } from '../../support/turns.ts'
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { keywords } from '../../../packages/constraints/index.ts'
 import { Refusal } from '../../../src/domain/refusals.ts'
 import { createConstraintCompiler } from '../../../src/inference/constraints/compile.ts'
 import type { Constraint, ConstraintOptions } from '../../../src/inference/constraints/constraint.ts'
-import { keywords } from '../../../src/inference/constraints/schema/keywords.ts'
 import { gbnfOf } from '../../support/gbnf.ts'
 import { createGbnfMatcher, type GbnfMatcher } from '../../support/gbnf-matcher.ts'
 

@@ -1,18 +1,22 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import {
+  type Allowance,
+  type CompiledGrammar,
+  choiceGrammar,
+  createConstraints,
+  createMasks,
+  isInMask,
+  packGrammar,
+  regexGrammar,
+} from '../../../packages/constraints/index.ts'
 import type { Sampling } from '../../../src/inference/backend.ts'
 import { createChoice, planAnswer } from '../../../src/inference/choice.ts'
-import { createConstrainedSampler } from '../../../src/inference/constraints/constrained-sampler.ts'
-import { choiceGrammar } from '../../../src/inference/constraints/grammar/choice.ts'
-import type { CompiledGrammar } from '../../../src/inference/constraints/grammar/compiled-grammar.ts'
-import { packGrammar } from '../../../src/inference/constraints/grammar/pack.ts'
-import { createMasks } from '../../../src/inference/constraints/mask/token-masks.ts'
-import { type Allowance, createConstraints } from '../../../src/inference/constraints/matched-constraints.ts'
-import { regexGrammar } from '../../../src/inference/constraints/regex/regex-grammar.ts'
 import { createAdjustments, planAdjustments } from '../../../src/inference/sampling/adjustments.ts'
 import { onlyAllowed } from '../../../src/inference/sampling/allowed.ts'
-import { isInMask, type Logits } from '../../../src/inference/sampling/logits.ts'
+import { createConstrainedSampler } from '../../../src/inference/sampling/constrained-sampler.ts'
+import type { Logits } from '../../../src/inference/sampling/logits.ts'
 import { createRandom } from '../../../src/inference/sampling/random.ts'
 import { createSampler } from '../../../src/inference/sampling/sampler.ts'
 import { gbnfOf } from '../../support/gbnf.ts'

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { type Allowance, createConstraints } from '../../../packages/constraints/index.ts'
 import { Refusal } from '../../../src/domain/refusals.ts'
 import { createConstraintCompiler } from '../../../src/inference/constraints/compile.ts'
 import type { Constraint, ConstraintOptions } from '../../../src/inference/constraints/constraint.ts'
-import { type Allowance, createConstraints } from '../../../src/inference/constraints/matched-constraints.ts'
+import { constraintOf } from '../../../src/inference/constraints/generation-constraint.ts'
 import { listedVocabulary } from '../../support/listed-vocabulary.ts'
 import { worldSchemas } from '../../support/schemas/world-schemas.ts'
 
@@ -22,7 +23,7 @@ function behind(constraint: Constraint, text: string, options = bounded): Allowa
   const { grammar } = compiler.compile(constraint, options, 'schema')
   const isJson = constraint.kind === 'json' || constraint.kind === 'json_object'
   const continued = { text, field: 'messages.1.content', isJson }
-  return constraints.given({ grammar, field: 'schema', continued }).begin()
+  return constraintOf(constraints, { grammar, field: 'schema', continued }).begin()
 }
 
 /** Whether this text is a complete answer. */

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { createConstraints } from '../../../packages/constraints/index.ts'
 import { createConstraintCompiler } from '../../../src/inference/constraints/compile.ts'
 import type { Constraint } from '../../../src/inference/constraints/constraint.ts'
-import { createConstraints } from '../../../src/inference/constraints/matched-constraints.ts'
 import { hermes } from '../../../src/inference/tools/call-format.ts'
 import { listedVocabulary } from '../../support/listed-vocabulary.ts'
 

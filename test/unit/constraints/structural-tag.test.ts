@@ -1,9 +1,13 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { BudgetExceededError, createBudget } from '../../../src/inference/constraints/grammar/budget.ts'
-import { ConstraintError } from '../../../src/inference/constraints/grammar/errors.ts'
-import type { Expr, Grammar } from '../../../src/inference/constraints/grammar/expressions.ts'
-import { wholeMatch } from '../../../src/inference/constraints/regex/regex-grammar.ts'
+import {
+  BudgetExceededError,
+  ConstraintError,
+  createBudget,
+  type Expr,
+  type Grammar,
+  wholeMatch,
+} from '../../../packages/constraints/index.ts'
 import { structuralTagGrammar } from '../../../src/inference/constraints/tags/structural-tag.ts'
 import { writeGbnf } from '../../support/gbnf.ts'
 import { createGbnfMatcher } from '../../support/gbnf-matcher.ts'

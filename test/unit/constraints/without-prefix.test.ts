@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { alternatives, type Expr, literal } from '../../../src/inference/constraints/grammar/expressions.ts'
+import { alternatives, type Expr, literal } from '../../../packages/constraints/index.ts'
 import { path } from '../../../src/inference/constraints/turns/paths.ts'
 import { withoutPrefix } from '../../../src/inference/constraints/turns/without-prefix.ts'
 

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { isInMask } from '../../../packages/constraints/index.ts'
 import { createAnswerText } from '../../../src/inference/output/answer-text.ts'
 import { createStopStrings } from '../../../src/inference/output/stop-strings.ts'
 import { createBadWords } from '../../../src/inference/sampling/bad-words.ts'
-import { isInMask } from '../../../src/inference/sampling/logits.ts'
 import { listedVocabulary } from '../../support/listed-vocabulary.ts'
 
 const letters = [...'abcdefghijklmnopqrstuvwxyz ']

@@ -1,13 +1,17 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import {
+  controlTokensOf,
+  createConstraints,
+  type Expr,
+  isInMask,
+  otherControlToken,
+  packGrammar,
+  symbolOfMarker,
+} from '../../../packages/constraints/index.ts'
 import type { GenerationEvent } from '../../../src/inference/backend.ts'
 import { createChoice, planAnswer } from '../../../src/inference/choice.ts'
-import type { Expr } from '../../../src/inference/constraints/grammar/expressions.ts'
-import { packGrammar } from '../../../src/inference/constraints/grammar/pack.ts'
-import { otherControlToken, symbolOfMarker } from '../../../src/inference/constraints/grammar/symbols.ts'
-import { createConstraints } from '../../../src/inference/constraints/matched-constraints.ts'
-import { controlTokensOf, unitOfMarker } from '../../../src/inference/control-tokens.ts'
-import { isInMask } from '../../../src/inference/sampling/logits.ts'
+import { unitOfMarker } from '../../../src/inference/control-tokens.ts'
 import { createRandom } from '../../../src/inference/sampling/random.ts'
 import { type GenerationParts, generationOf } from '../../support/generations.ts'
 import { listedVocabulary } from '../../support/listed-vocabulary.ts'

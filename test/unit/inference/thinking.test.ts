@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { createConstraints, type Expr, packGrammar } from '../../../packages/constraints/index.ts'
 import type { Generation, GenerationEvent } from '../../../src/inference/backend.ts'
-import type { Expr } from '../../../src/inference/constraints/grammar/expressions.ts'
-import { packGrammar } from '../../../src/inference/constraints/grammar/pack.ts'
-import { createConstraints } from '../../../src/inference/constraints/matched-constraints.ts'
 import { generationOf } from '../../support/generations.ts'
 import {
   type ModelText,

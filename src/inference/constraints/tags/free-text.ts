@@ -1,5 +1,4 @@
-import { grammarTooLarge } from '../grammar/errors.ts'
-import { type Expr, rule } from '../grammar/expressions.ts'
+import { type Expr, grammarTooLarge, rule } from '../../../../packages/constraints/index.ts'
 import { mergedPaths, type Path, path } from '../turns/paths.ts'
 import { addTriggeredText } from '../turns/triggered-text.ts'
 

@@ -1,21 +1,22 @@
-import type { Budget } from '../grammar/budget.ts'
-import { ConstraintError, RegexError } from '../grammar/errors.ts'
 import {
   alternatives,
+  type Budget,
+  ConstraintError,
   charClass,
+  checkWidth,
   type Expr,
   emptyText,
   type Grammar,
+  givenPiece,
   literal,
   optional,
+  RegexError,
   repetition,
   rule,
   sequence,
   trieOf,
-} from '../grammar/expressions.ts'
-import { givenPiece } from '../grammar/gbnf-reader.ts'
-import { checkWidth } from '../grammar/width.ts'
-import { wholeMatch } from '../regex/regex-grammar.ts'
+  wholeMatch,
+} from '../../../../packages/constraints/index.ts'
 import { addFreeText, type Stop } from './free-text.ts'
 
 const deepest = 32

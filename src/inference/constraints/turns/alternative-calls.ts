@@ -1,5 +1,5 @@
+import { alternatives, type Expr, literal, sequence } from '../../../../packages/constraints/index.ts'
 import type { AlternativeSpelling } from '../../tools/alternative-spellings.ts'
-import { alternatives, type Expr, literal, sequence } from '../grammar/expressions.ts'
 import { derivativesOf } from './derivatives.ts'
 import { literalExpr, literalPath, type Placed } from './literals.ts'
 import { nameIn, type Path, path, pathExpr } from './paths.ts'

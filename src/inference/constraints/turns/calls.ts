@@ -1,6 +1,13 @@
+import {
+  alternatives,
+  type Expr,
+  emptyText,
+  optional,
+  rule,
+  sequence,
+} from '../../../../packages/constraints/index.ts'
 import { withoutFirstMark } from '../../tools/alternative-spellings.ts'
 import type { CallFormat, Literal } from '../../tools/call-format.ts'
-import { alternatives, type Expr, emptyText, optional, rule, sequence } from '../grammar/expressions.ts'
 import { derivativesOf } from './derivatives.ts'
 import { isWhite, literalExpr, type Placed, space, spaced, withoutLead } from './literals.ts'
 import { anchoredOpening, markedOpening, openedCall, openingInThought } from './opening-marks.ts'

@@ -1,5 +1,11 @@
-import { type Automaton, type Edge, everyCodePoint, trimmed } from '../automaton/automaton.ts'
-import { isSymbol, pointsOf } from '../grammar/symbols.ts'
+import {
+  type Automaton,
+  type Edge,
+  everyCodePoint,
+  isSymbol,
+  pointsOf,
+  trimmed,
+} from '../../../../packages/constraints/index.ts'
 
 /**
  * The texts before the first occurrence of one of these marks: a reader that searches for the mark finds it right after

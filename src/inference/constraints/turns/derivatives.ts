@@ -1,4 +1,11 @@
-import { alternatives, type Expr, emptyText, literal, repetition, sequence } from '../grammar/expressions.ts'
+import {
+  alternatives,
+  type Expr,
+  emptyText,
+  literal,
+  repetition,
+  sequence,
+} from '../../../../packages/constraints/index.ts'
 
 type Rules = ReadonlyMap<string, Expr>
 

@@ -1,11 +1,18 @@
+import {
+  type Automaton,
+  alternatives,
+  type Emission,
+  type Expr,
+  emptyText,
+  literal,
+  marked,
+  never,
+  SchemaError,
+  type SchemaNode,
+  sequence,
+} from '../../../../packages/constraints/index.ts'
 import type { ElementArguments, ValueType } from '../../tools/call-format.ts'
 import { itemOf, propertyOf, typesOf } from '../../tools/reading/value-types.ts'
-import type { Automaton } from '../automaton/automaton.ts'
-import { SchemaError } from '../grammar/errors.ts'
-import { alternatives, type Expr, emptyText, literal, never, sequence } from '../grammar/expressions.ts'
-import { marked } from '../grammar/symbols.ts'
-import type { Emission } from '../schema/emission.ts'
-import type { SchemaNode } from '../schema/schema-document.ts'
 import { type NamedEntry, objectEntries } from './entries.ts'
 import { orJson } from './or-json.ts'
 import { inAnyOrder } from './orders.ts'

@@ -1,10 +1,14 @@
-import type { Automaton } from '../automaton/automaton.ts'
-import { SchemaError } from '../grammar/errors.ts'
-import { alternatives, type Expr, never } from '../grammar/expressions.ts'
-import type { Emission } from '../schema/emission.ts'
-import { objectParts } from '../schema/objects.ts'
-import type { SchemaNode } from '../schema/schema-document.ts'
-import { someMembers } from '../schema/some-member.ts'
+import {
+  type Automaton,
+  alternatives,
+  type Emission,
+  type Expr,
+  never,
+  objectParts,
+  SchemaError,
+  type SchemaNode,
+  someMembers,
+} from '../../../../packages/constraints/index.ts'
 
 /** An argument, or all those that the schema does not name. */
 export interface NamedEntry {

@@ -1,8 +1,15 @@
+import {
+  alternatives,
+  type Grammar,
+  literal,
+  marked,
+  optional,
+  rule,
+  sequence,
+} from '../../../../packages/constraints/index.ts'
 import type { CodedCalls } from '../../answer-format.ts'
 import type { ThoughtStart } from '../../reasoning/reasoning-format.ts'
 import type { TurnConstraint } from '../constraint.ts'
-import { alternatives, type Grammar, literal, optional, rule, sequence } from '../grammar/expressions.ts'
-import { marked } from '../grammar/symbols.ts'
 import type { TurnParts } from './calls.ts'
 import { addMessageText } from './message-text.ts'
 

@@ -1,6 +1,14 @@
+import {
+  charClass,
+  type Expr,
+  marked,
+  optional,
+  pointsOf,
+  type Range,
+  repetition,
+  sequence,
+} from '../../../../packages/constraints/index.ts'
 import type { Literal } from '../../tools/call-format.ts'
-import { charClass, type Expr, optional, type Range, repetition, sequence } from '../grammar/expressions.ts'
-import { marked, pointsOf } from '../grammar/symbols.ts'
 import { type Path, path } from './paths.ts'
 
 /** A literal of a format, and what is next to it. */

@@ -1,5 +1,11 @@
-import { type Expr, rule, sequence } from '../grammar/expressions.ts'
-import { isSymbol, marked, pointsOf } from '../grammar/symbols.ts'
+import {
+  type Expr,
+  isSymbol,
+  marked,
+  pointsOf,
+  rule,
+  sequence,
+} from '../../../../packages/constraints/index.ts'
 import { textPath } from './literals.ts'
 import { mergedPaths, path } from './paths.ts'
 import { addTriggeredText } from './triggered-text.ts'

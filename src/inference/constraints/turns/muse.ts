@@ -1,18 +1,18 @@
-import type { CodedCalls } from '../../answer-format.ts'
-import type { ThoughtStart } from '../../reasoning/reasoning-format.ts'
-import { muse } from '../../tools/muse.ts'
-import type { TurnConstraint } from '../constraint.ts'
 import {
   alternatives,
   type Expr,
   type Grammar,
   literal,
+  marked,
   never,
   optional,
   rule,
   sequence,
-} from '../grammar/expressions.ts'
-import { marked } from '../grammar/symbols.ts'
+} from '../../../../packages/constraints/index.ts'
+import type { CodedCalls } from '../../answer-format.ts'
+import type { ThoughtStart } from '../../reasoning/reasoning-format.ts'
+import { muse } from '../../tools/muse.ts'
+import type { TurnConstraint } from '../constraint.ts'
 import type { TurnParts } from './calls.ts'
 import { literalExpr } from './literals.ts'
 import { addMessageText } from './message-text.ts'

@@ -1,5 +1,12 @@
-import { type Expr, emptyText, never, rule, sequence } from '../grammar/expressions.ts'
-import { isSymbol, pointsOf } from '../grammar/symbols.ts'
+import {
+  type Expr,
+  emptyText,
+  isSymbol,
+  never,
+  pointsOf,
+  rule,
+  sequence,
+} from '../../../../packages/constraints/index.ts'
 import { derivativesOf } from './derivatives.ts'
 import { literalExpr, literalPath, type Placed } from './literals.ts'
 import { mergedPaths, nameIn, type Path, path } from './paths.ts'

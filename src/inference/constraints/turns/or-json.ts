@@ -1,7 +1,9 @@
-import { SchemaError } from '../grammar/errors.ts'
-import type { Expr } from '../grammar/expressions.ts'
-import type { Emission } from '../schema/emission.ts'
-import type { SchemaNode } from '../schema/schema-document.ts'
+import {
+  type Emission,
+  type Expr,
+  SchemaError,
+  type SchemaNode,
+} from '../../../../packages/constraints/index.ts'
 
 /** A part of the arguments that cannot be constrained in its notation is written as JSON, which is accepted there too. */
 export function orJson(nodes: readonly SchemaNode[], emission: Emission, write: () => Expr): Expr {

@@ -1,5 +1,11 @@
-import { alternatives, type Expr, never, repetition, sequence } from '../grammar/expressions.ts'
-import type { Emission } from '../schema/emission.ts'
+import {
+  alternatives,
+  type Emission,
+  type Expr,
+  never,
+  repetition,
+  sequence,
+} from '../../../../packages/constraints/index.ts'
 
 /** One argument with its key. */
 export interface Entry {

@@ -1,5 +1,4 @@
-import { alternatives, type Expr, sequence } from '../grammar/expressions.ts'
-import { ofPoints } from '../grammar/symbols.ts'
+import { alternatives, type Expr, ofPoints, sequence } from '../../../../packages/constraints/index.ts'
 
 /** The position in texts that are read character by character: steps by code point or symbol. */
 export interface Path {

@@ -1,8 +1,15 @@
-import { SchemaError } from '../grammar/errors.ts'
-import { alternatives, type Expr, emptyText, never, repetition, sequence } from '../grammar/expressions.ts'
-import { arrayDemands } from '../schema/arrays.ts'
-import type { Emission } from '../schema/emission.ts'
-import type { SchemaNode } from '../schema/schema-document.ts'
+import {
+  alternatives,
+  arrayDemands,
+  type Emission,
+  type Expr,
+  emptyText,
+  never,
+  repetition,
+  SchemaError,
+  type SchemaNode,
+  sequence,
+} from '../../../../packages/constraints/index.ts'
 
 interface ListMarks {
   open: Expr

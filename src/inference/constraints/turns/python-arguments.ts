@@ -1,19 +1,19 @@
 import {
   alternatives,
   charClass,
+  type Emission,
   type Expr,
   emptyText,
+  inJsonString,
   literal,
   never,
   type Range,
   repetition,
+  type SchemaNode,
   sequence,
-} from '../grammar/expressions.ts'
-import { valuesOf } from '../schema/cases.ts'
-import type { Emission } from '../schema/emission.ts'
-import { inJsonString } from '../schema/json-characters.ts'
-import type { SchemaNode } from '../schema/schema-document.ts'
-import { stringAutomaton } from '../schema/strings.ts'
+  stringAutomaton,
+  valuesOf,
+} from '../../../../packages/constraints/index.ts'
 import { objectEntries } from './entries.ts'
 import { inAnyOrder } from './orders.ts'
 

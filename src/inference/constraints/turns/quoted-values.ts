@@ -1,8 +1,13 @@
-import type { Automaton } from '../automaton/automaton.ts'
-import { alternatives, type Expr, literal, sequence } from '../grammar/expressions.ts'
-import { marked } from '../grammar/symbols.ts'
-import type { Emission } from '../schema/emission.ts'
-import type { SchemaNode } from '../schema/schema-document.ts'
+import {
+  type Automaton,
+  alternatives,
+  type Emission,
+  type Expr,
+  literal,
+  marked,
+  type SchemaNode,
+  sequence,
+} from '../../../../packages/constraints/index.ts'
 import { type NamedEntry, objectEntries } from './entries.ts'
 import { orJson } from './or-json.ts'
 import { inAnyOrder } from './orders.ts'

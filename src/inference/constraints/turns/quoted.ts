@@ -1,4 +1,11 @@
-import { alternatives, charClass, type Expr, literal, type Range, sequence } from '../grammar/expressions.ts'
+import {
+  alternatives,
+  charClass,
+  type Expr,
+  literal,
+  type Range,
+  sequence,
+} from '../../../../packages/constraints/index.ts'
 
 /** The characters of a JSON text that are escaped if it is itself written as a JSON string. */
 const escapes = new Map([

@@ -1,12 +1,23 @@
+import {
+  type Automaton,
+  alternatives,
+  charClass,
+  countsOf,
+  type Emission,
+  type Expr,
+  isEmpty,
+  isSymbol,
+  never,
+  pointsOf,
+  type Range,
+  repetition,
+  runOf,
+  SchemaError,
+  type SchemaNode,
+  stringAutomaton,
+} from '../../../../packages/constraints/index.ts'
 import { createTenantCache } from '../../../threads/tenant-cache.ts'
 import type { ValueType } from '../../tools/call-format.ts'
-import { type Automaton, isEmpty } from '../automaton/automaton.ts'
-import { SchemaError } from '../grammar/errors.ts'
-import { alternatives, charClass, type Expr, never, type Range, repetition } from '../grammar/expressions.ts'
-import { isSymbol, pointsOf } from '../grammar/symbols.ts'
-import type { Emission } from '../schema/emission.ts'
-import { countsOf, type SchemaNode } from '../schema/schema-document.ts'
-import { runOf, stringAutomaton } from '../schema/strings.ts'
 import { closedBy } from './closing-texts.ts'
 
 /** A text between marks, where nothing is escaped. */

@@ -1,5 +1,4 @@
-import type { Expr, Grammar } from '../grammar/expressions.ts'
-import { rule } from '../grammar/expressions.ts'
+import { type Expr, type Grammar, rule } from '../../../../packages/constraints/index.ts'
 
 /** Adds a whole grammar to another one, with its rules under names that begin with the prefix. */
 export function addSubgrammar(piece: Grammar, prefix: string, into: Grammar): Expr {

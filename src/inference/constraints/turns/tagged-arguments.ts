@@ -1,10 +1,16 @@
+import {
+  type Automaton,
+  alternatives,
+  type Emission,
+  type Expr,
+  literal,
+  marked,
+  never,
+  type SchemaNode,
+  sequence,
+} from '../../../../packages/constraints/index.ts'
 import type { TaggedArguments, TaggedValue, ValueType } from '../../tools/call-format.ts'
 import { propertyOf, typesOf } from '../../tools/reading/value-types.ts'
-import type { Automaton } from '../automaton/automaton.ts'
-import { alternatives, type Expr, literal, never, sequence } from '../grammar/expressions.ts'
-import { marked } from '../grammar/symbols.ts'
-import type { Emission } from '../schema/emission.ts'
-import type { SchemaNode } from '../schema/schema-document.ts'
 import { type NamedEntry, objectEntries } from './entries.ts'
 import { type Entry, inAnyOrder } from './orders.ts'
 import { pythonWords } from './python-arguments.ts'

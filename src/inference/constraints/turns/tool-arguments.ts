@@ -1,11 +1,18 @@
+import {
+  addWritten,
+  BudgetExceededError,
+  createBudget,
+  type Expr,
+  type Grammar,
+  isRecord,
+  literal,
+  SchemaError,
+  type SchemaSettings,
+  sequence,
+} from '../../../../packages/constraints/index.ts'
 import { createTenantCache } from '../../../threads/tenant-cache.ts'
 import type { CallFormat } from '../../tools/call-format.ts'
 import type { OfferedTool } from '../../tools/offered-tool.ts'
-import { BudgetExceededError, createBudget } from '../grammar/budget.ts'
-import { SchemaError } from '../grammar/errors.ts'
-import { type Expr, type Grammar, literal, sequence } from '../grammar/expressions.ts'
-import { isRecord } from '../schema/keywords.ts'
-import { addWritten, type SchemaSettings } from '../schema/schema-grammar.ts'
 import { elementsExpr } from './element-arguments.ts'
 import { pythonExpr } from './python-arguments.ts'
 import { inString } from './quoted.ts'

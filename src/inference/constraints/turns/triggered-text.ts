@@ -4,12 +4,13 @@ import {
   complement,
   type Expr,
   emptyText,
+  isSymbol,
+  otherControlToken,
   type Range,
   rule,
   sequence,
   united,
-} from '../grammar/expressions.ts'
-import { isSymbol, otherControlToken } from '../grammar/symbols.ts'
+} from '../../../../packages/constraints/index.ts'
 import { type Path, path } from './paths.ts'
 
 interface TriggeredText {

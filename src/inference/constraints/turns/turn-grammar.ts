@@ -1,7 +1,14 @@
+import {
+  alternatives,
+  type Expr,
+  emptyText,
+  type Grammar,
+  marked,
+  rule,
+  sequence,
+} from '../../../../packages/constraints/index.ts'
 import type { ReasoningFormat } from '../../reasoning/reasoning-format.ts'
 import type { TurnConstraint } from '../constraint.ts'
-import { alternatives, type Expr, emptyText, type Grammar, rule, sequence } from '../grammar/expressions.ts'
-import { marked } from '../grammar/symbols.ts'
 import { addCalls, type TurnParts } from './calls.ts'
 import { addHarmonyTurn } from './harmony.ts'
 import { space, spaced, textPath } from './literals.ts'

@@ -1,5 +1,4 @@
-import type { SchemaError } from '../grammar/errors.ts'
-import { isRecord } from '../schema/keywords.ts'
+import { isRecord, type SchemaError } from '../../../../packages/constraints/index.ts'
 
 type Schema = Readonly<Record<string, unknown>>
 

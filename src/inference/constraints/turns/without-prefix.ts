@@ -1,6 +1,6 @@
-import { ConstraintError } from '../grammar/errors.ts'
 import {
   alternatives,
+  ConstraintError,
   charClass,
   type Expr,
   emptyText,
@@ -11,7 +11,7 @@ import {
   repetition,
   rule,
   sequence,
-} from '../grammar/expressions.ts'
+} from '../../../../packages/constraints/index.ts'
 import type { Path } from './paths.ts'
 
 /** Texts that begin like a mark in more ways than this are left out. */

@@ -1,4 +1,4 @@
-import type { Spacing } from '../../constraints/matched-constraints.ts'
+import type { Spacing } from '../../../../packages/constraints/index.ts'
 
 /** How often guesses were right. An answer begins with the average of all earlier answers. */
 export interface GuessChances {

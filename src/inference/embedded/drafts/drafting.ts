@@ -1,4 +1,4 @@
-import type { Spacing } from '../../constraints/matched-constraints.ts'
+import type { Spacing } from '../../../../packages/constraints/index.ts'
 import { type GuessChances, kindOfMatch, movingAverage, weightOfAll, weightOfAnswer } from './chances.ts'
 import type { Predicted } from './predicted.ts'
 import { createPromptLookup } from './prompt-lookup.ts'
