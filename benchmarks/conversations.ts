@@ -1,5 +1,5 @@
 // How long a returning conversation waits for its first token when there are more conversations than sequences. See
-// docs/benchmarks/answers.md.
+// docs/benchmarks/conversations.md.
 
 import { rmSync } from 'node:fs'
 import { mkdtemp } from 'node:fs/promises'

@@ -1,4 +1,4 @@
-// Where the server's time goes: the functions with the most self time, by thread. See docs/benchmarks/profiles.md.
+// Where the server's time goes: the functions with the most self time, by thread. See docs/benchmarks.md.
 
 import { rmSync } from 'node:fs'
 import { mkdir, mkdtemp, readdir, readFile } from 'node:fs/promises'

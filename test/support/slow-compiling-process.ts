@@ -12,6 +12,7 @@ answerParent(({ constraint, field }: CompileQuestion) => {
   return {
     grammar: { digest: field, start: 0, nodes: none, lists: none, text: '' },
     widened: [],
+    bytes: 1,
     notes: [],
   }
 })
