@@ -63,9 +63,11 @@ function rowsOf(body: z.ZodObject): Map<string, string> {
   )
 }
 
-/** The page says once what a number in brackets is. */
+/** The page says once what a number in brackets and a question mark are. */
 const shortTypeOf = (schema: Schema) =>
-  typeOf(schema).replace(/ of at most (\d+) (?:characters|entries)/g, ' ($1)')
+  typeOf(schema)
+    .replace(/ of at most (\d+) (?:characters|entries)/g, ' ($1)')
+    .replace(/ or null$/, '?')
 
 export function fieldsOf(body: z.ZodObject): {
   fields: { name: string; schema: Schema }[]
@@ -100,7 +102,7 @@ curl -s localhost:8080/v1/chat/completions -H "authorization: Bearer $KEY" -H 'c
 
 Every field is honoured, or refused by name with a 400 before the first byte of the answer. One that can have no effect here says so; one
 that is not in the table is ignored, and named in the log at level debug. Numbers may be sent as text, booleans as 0, 1 or a word such
-as \`"true"\`. In brackets: the most characters or entries. \`null\` is accepted only where the table has it.
+as \`"true"\`. In brackets: the most characters or entries. \`?\`: \`null\` is accepted.
 
 ${fieldTable(ChatBody)}
 

@@ -117,9 +117,8 @@ ${rowsOf(honoured)}
 \`additionalItems\`, \`unevaluatedProperties\` next to other schemas, \`contains\` with counts, non-empty lists or objects in \`enum\` and
 \`const\`, and more than five keywords about other members at once. A member that violates such a keyword comes last among its kind.
 
-**\`uniqueItems\`** remembers items of any type: none is written that equals an earlier one, nor begun that could only end so. In them, numbers
-have no exponent and no trailing zeros in a fraction, strings are escaped as by JSON.stringify, and members come in the order in which the
-schema first names them. It is refused with \`contains\`, around other remembered lists unless these are in an open object, where undeclared
+**\`uniqueItems\`** remembers items of any type. In them, numbers have no exponent and no trailing zeros in a fraction, strings are escaped as by
+JSON.stringify, and members come in the order in which the schema first names them. It is refused with \`contains\`, around other remembered lists unless these are in an open object, where undeclared
 members are bounded in number or in one of several kinds of objects, and where there may be fewer different items than \`minItems\` requires. For
 arguments of tools it is dropped instead, and the answer names it.
 
@@ -156,9 +155,8 @@ or \`trim\`, and instructor writes nothing for zod 4.
 Tokens that the grammar forbids get a logit of −∞ first (log-probabilities show −9999), then come bias, penalties, top_k, top_p and min_p.
 Control tokens are never allowed.
 
-A token that ends the answer can be drawn only where the text is complete. Where nothing can follow, the answer ends with its last token,
-\`finish_reason: "stop"\` and \`stop_reason: null\`, whatever \`min_tokens\` and \`ignore_eos\` say. A stop text or token ends it where it occurs, so it
-may cut it off.
+An answer can end only where its text is complete. Where nothing can follow it ends, with \`finish_reason: "stop"\` and \`stop_reason: null\`, whatever
+\`min_tokens\` and \`ignore_eos\` say. A stop text or token may cut it off.
 
 What can only be completed with a text of \`bad_words\` is never begun. Where nothing is left, the request is a 400 \`no_token_possible\` that
 names both fields. Later, in a stream as an error event, that can happen only to grammars that continue without end towards a banned text,
@@ -194,12 +192,12 @@ Compiling takes some tenths of a second at most, and the result is cached. A con
 | Heddle, all 8,845 that can be read, as sent (2026-11-23) | 97.9 % | 93.0 % | 94.3 % of 10,609 | 0 of 16,304 |
 | \`@mlc-ai/web-xgrammar\` 0.1.27, over 600 of them (seed 1) | 99.2 % | 73.3 % | 95.2 % of 748 | 371 of 1,249 |
 
-Published for all of MaskBench: llguidance passes 79 %, XGrammar 72 to 82 %, llama.cpp 58 %. The valid values that are refused mostly have
-members that their schema does not list; what is refused mostly has branches that combine in too many ways. The members of values come in the
-order of the schema for Heddle, in their own for XGrammar.
+Published: llguidance 79 %, XGrammar 72 to 82 %, llama.cpp 58 %. Valid values that are refused mostly have members that their schema does not
+list; refused schemas mostly have branches that combine in too many ways. Members come in the order of the schema for Heddle, in their own for
+XGrammar.
 
-On two quiet cores a schema compiles in 0.6 ms at the median, 40 ms at the 99th percentile, 189 ms at most. With 128,000 tokens a mask takes
-0.04, 0.2 and 0.8 ms (the minimum of five rounds, over 60 schemas); over 300 others at most 6.2 ms, and over 53 large ones 0.1, 1.8 and 11 ms.
+On two quiet cores a schema compiles in 0.6 ms at the median, 40 ms at the 99th percentile, 189 ms at most. A mask of 128,000 tokens takes 0.04,
+0.2 and 0.8 ms (the minimum of five rounds, 60 schemas), over 53 large ones 0.1, 1.8 and 11 ms.
 
 \`\`\`sh
 npx node benchmarks/maskbench.ts --folder jsonschemabench/maskbench/data --sample 2500 --mode "as sent" --masks 60
