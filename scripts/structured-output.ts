@@ -36,8 +36,8 @@ An answer that fits a JSON Schema, a regular expression, a choice, a grammar or 
    "properties": {"city": {"type": "string"}, "country": {"type": "string"}}}}}}
 \`\`\`
 
-It fits on any model. What cannot be guaranteed is a 400 that names the keyword and its path. With \`finish_reason: "length"\` the answer is
-only the beginning of one that fits.
+It fits on any model; what cannot be guaranteed is a 400 that names the keyword and its path. With \`finish_reason: "length"\` it is the
+beginning of an answer that fits.
 
 ## Kinds of constraints
 
@@ -72,8 +72,7 @@ lists. \`allOf\`, \`$ref\` and the chosen branch count as part of the object; a 
 \`disable_additional_properties\`, \`false\` leaves objects as open as in JSON Schema, and \`true\` closes every object that lists members and has
 neither \`additionalProperties\` nor \`unevaluatedProperties\` ([decision 12](decisions/0012-objects-are-closed-by-default.md)).
 
-In an open object undeclared names may repeat, and the last value counts. Where that matters (\`minProperties\` above one), none is
-written twice.
+In an open object undeclared names may repeat, and the last value counts, but for \`minProperties\` above one.
 
 ## Where the answer continues a text
 
@@ -158,17 +157,16 @@ Control tokens are never allowed.
 An answer can end only where its text is complete. Where nothing can follow it ends, with \`finish_reason: "stop"\` and \`stop_reason: null\`, whatever
 \`min_tokens\` and \`ignore_eos\` say. A stop text or token may cut it off.
 
-What can only be completed with a text of \`bad_words\` is never begun. Where nothing is left, the request is a 400 \`no_token_possible\` that
-names both fields. Later, in a stream as an error event, that can happen only to grammars that continue without end towards a banned text,
-where \`allowed_token_ids\` cannot spell the rest, and in arrays of \`uniqueItems\`. \`logit_bias\` and \`min_tokens\` leave something always.
+What can only be completed with a text of \`bad_words\` is never begun; where nothing is left, the request is a 400 \`no_token_possible\` that names
+both fields. It comes later, in a stream as an error event, only where a grammar continues without end towards a banned text,
+\`allowed_token_ids\` cannot spell the rest, or in arrays of \`uniqueItems\`.
 
 ## What is not drawn
 
-Where the grammar allows only one text (names of fields after their quotes, \`const\`, the rest of an \`enum\` value), nothing is drawn: the
-answer continues with it, split as the tokenizer splits it, up to the first position where a token could reach beyond it, in one step. Such tokens use no
-random number and no penalty; \`usage\` counts them, and log-probabilities say how likely the model considered this split. With
-\`allowed_token_ids\`, \`logit_bias\`, \`bad_words\` or \`min_tokens\` every token is drawn. Optional white space is a choice:
-\`disable_any_whitespace\` leaves only one text in more places.
+Where the grammar allows only one text (names of fields after their quotes, \`const\`, the rest of an \`enum\` value), it is written in one step, split as
+the tokenizer splits it, up to where a token could reach beyond it. Such tokens use no random number and no penalty; \`usage\` counts them, and
+log-probabilities say how likely the model considered this split. With \`allowed_token_ids\`, \`logit_bias\`, \`bad_words\` or \`min_tokens\` every
+token is drawn. \`disable_any_whitespace\` leaves only one text in more places.
 
 ## Limits
 

@@ -240,7 +240,7 @@ export const settings = {
   log_format: setting(
     z.enum(['auto', 'json', 'pretty']),
     'auto',
-    '`json` is one object per line, `pretty` is for reading, `auto` is pretty on a terminal and JSON elsewhere.',
+    'The form of the log: `json` is one object per line, `pretty` is for reading, `auto` is pretty on a terminal and JSON elsewhere.',
   ),
   body_limit: setting(
     wholeNumber(1024, 1 << 30),

@@ -54,13 +54,13 @@ type Keyword = { standing: 'honoured'; takes: ValueKind; note: string } | { stan
 export const keywords: Readonly<Record<string, Keyword>> = {
   $ref: honoured(
     'text',
-    'Inside the schema, or to the published schema of a draft: a JSON Pointer, an anchor or an identifier. May be recursive. Keywords next to it apply in every draft.',
+    'A JSON Pointer, an anchor or an identifier, inside the schema or of a published draft; recursive too. Keywords next to it apply in every draft.',
   ),
   $defs: honoured('schemas by name', 'Read where a `$ref` refers to it.'),
   definitions: honoured('schemas by name', 'As `$defs`.'),
   $anchor: honoured('text', 'A name to refer to.'),
   $dynamicRef: honoured('text', 'As `$ref`, where only one schema has the name.'),
-  $dynamicAnchor: honoured('text', 'As `$anchor`.'),
+  $dynamicAnchor: honoured('text', 'A name to refer to.'),
   $recursiveRef: honoured('text', 'As `$ref`, where only one schema has `$recursiveAnchor`.'),
   $recursiveAnchor: honoured('boolean', ''),
   $id: honoured('text', 'What references are relative to.'),
@@ -80,14 +80,11 @@ export const keywords: Readonly<Record<string, Keyword>> = {
   // biome-ignore lint/suspicious/noThenProperty: the keyword is called that; nothing awaits this object.
   then: honoured('schema', 'Beside `if`.'),
   else: honoured('schema', 'Beside `if`.'),
-  properties: honoured(
-    'schemas by name',
-    'In the order of the schema. They close the object, unless the schema says something about others.',
-  ),
+  properties: honoured('schemas by name', 'In the order of the schema; they close the object.'),
   required: honoured('names', 'Names that are not in `properties` come after those that are.'),
   additionalProperties: honoured(
     'schema',
-    'These members come last, and never under a declared name. `true` opens an object that lists properties.',
+    'They come last, never under a declared name. `true` opens an object that lists properties.',
   ),
   patternProperties: honoured('schemas by name', 'Up to six patterns that overlap.'),
   propertyNames: honoured('schema', 'A schema of strings.'),
