@@ -29,20 +29,45 @@ const effects: Record<string, string> = {
 
 /** What each field of a body does in Heddle, from its contract. */
 export function fieldTable(body: z.ZodObject): string {
-  const { fields, required } = fieldsOf(body)
-  const rows = fields.map(({ name, schema }) => {
-    const initial = required.includes(name)
-      ? 'required'
-      : schema.default === undefined
-        ? ''
-        : `\`${JSON.stringify(schema.default)}\``
-    const effect = effects[effectOf(schema)] ?? ''
-    return `| \`${name}\` | ${cell(typeOf(schema))} | ${initial} | ${effect}${cell(schema.description ?? '')} |`
-  })
-  return `| Field | Type | Default | What it does |
-|---|---|---|---|
-${rows.join('\n')}`
+  return tableOf(rowsOf(body))
 }
+
+/** The same, but fields that are in every respect those of chat completions are only named. */
+export function fieldTableBesideChat(body: z.ZodObject): string {
+  const ofChat = rowsOf(ChatBody)
+  const rows = rowsOf(body)
+  const own = [...rows].filter(([name, row]) => ofChat.get(name) !== row)
+  const same = [...rows.keys()].filter((name) => ofChat.get(name) === rows.get(name))
+  return `${tableOf(new Map(own))}
+
+These are [the fields of chat completions](chat-parameters.md): ${same.map((name) => `\`${name}\``).join(', ')}.`
+}
+
+const tableOf = (rows: ReadonlyMap<string, string>) => `| Field | Type, default | What it does |
+|---|---|---|
+${[...rows.values()].join('\n')}`
+
+function rowsOf(body: z.ZodObject): Map<string, string> {
+  const { fields, required } = fieldsOf(body)
+  return new Map(
+    fields.map(({ name, schema }) => {
+      const initial = required.includes(name)
+        ? ', required'
+        : schema.default === undefined
+          ? ''
+          : `, \`${JSON.stringify(schema.default)}\``
+      const effect = effects[effectOf(schema)] ?? ''
+      const type = `${cell(shortTypeOf(schema))}${initial}`
+      return [name, `| \`${name}\` | ${type} | ${effect}${cell(schema.description ?? '')} |`]
+    }),
+  )
+}
+
+/** The page says once what a number in brackets and a question mark are. */
+const shortTypeOf = (schema: Schema) =>
+  typeOf(schema)
+    .replace(/ of at most (\d+) (?:characters|entries)/g, ' ($1)')
+    .replace(/ or null$/, '?')
 
 export function fieldsOf(body: z.ZodObject): {
   fields: { name: string; schema: Schema }[]
@@ -66,13 +91,18 @@ export function chatParametersPage(): string {
 
 # Chat parameters
 
-What each field of \`POST /v1/chat/completions\` does. The fields are those of OpenAI and vLLM, with vLLM's meaning.
+The fields of \`POST /v1/chat/completions\` are those of OpenAI and vLLM, with vLLM's meaning:
 
-Every field is honoured, or refused by name with a 400 before the first byte of the answer. A field that can have no effect here is
-marked **No effect**. A field that is not in the table is ignored, and named in the log at level debug. Numbers may also be sent
-as text, and booleans as 0, 1 or a word such as \`"true"\`. \`null\` is accepted only where the table says so.
+\`\`\`sh
+curl -s localhost:8080/v1/chat/completions -H "authorization: Bearer $KEY" -H 'content-type: application/json' -d '{
+  "messages": [{"role": "user", "content": "What is the capital of Mali?"}], "max_tokens": 20, "temperature": 0}'
+\`\`\`
 
 ## Fields
+
+Every field is honoured, or refused by name with a 400 before the first byte of the answer. One that can have no effect here says so; one
+that is not in the table is ignored, and named in the log at level debug. Numbers may be sent as text, booleans as 0, 1 or a word such
+as \`"true"\`. In brackets: the most characters or entries. \`?\`: \`null\` is accepted.
 
 ${fieldTable(ChatBody)}
 
@@ -80,35 +110,27 @@ ${fieldTable(ChatBody)}
 
 | Field | Value |
 |---|---|
-| \`choices[].finish_reason\` | \`stop\`, \`length\` (the limit of tokens, or the end of the context), \`repetition\`, \`tool_calls\` (with whole calls that the model chose to make; \`stop\` if the request names the tool), \`function_call\` (the same for \`functions\`), or \`content_filter\` of another server |
-| \`choices[].stop_reason\` | the stop text or the stop token that ended the answer, \`repetition_detected\`, or null |
-| \`usage.prompt_tokens_details.cached_tokens\` | tokens of the prompt that were cached from an earlier request |
-| \`usage.completion_tokens_details.accepted_prediction_tokens\`, \`rejected_prediction_tokens\` | tokens of \`prediction\` that the answer has where they were predicted, and all other tokens of \`prediction\`; summed over the choices. Unlike at OpenAI, rejected tokens are not part of \`completion_tokens\` |
-| \`bytes\` of a log-probability | the exact bytes of the token. A token that is part of a character has an empty \`token\` and its bytes here |
+| \`choices[].finish_reason\` | \`stop\`, \`length\` (the limit of tokens, or the end of the context), \`repetition\`, \`tool_calls\` (whole calls that the model chose to make; \`stop\` if the request names the tool), \`function_call\` (the same for \`functions\`), or \`content_filter\` of another server |
+| \`choices[].stop_reason\` | the stop text or token that ended the answer, \`repetition_detected\`, or null |
+| \`usage.prompt_tokens_details.cached_tokens\` | tokens of the prompt that an earlier request had computed |
+| \`usage.completion_tokens_details\` | [\`reasoning_tokens\`](reasoning.md#in-an-answer), and \`accepted_prediction_tokens\` and \`rejected_prediction_tokens\` ([a prediction](speculation.md#a-prediction)), summed over the choices |
+| \`bytes\` of a log-probability | the exact bytes of the token. Part of a character has an empty \`token\` |
 
 ## Streams
 
-Each chunk has one choice. The first chunk of a choice has \`delta.role\`, its last one has \`finish_reason\`, and \`data: [DONE]\` ends
-the stream. An error during the stream is sent as \`data: {"error": …}\` before \`[DONE]\`. A comment is sent every 15 seconds while there is
-nothing else to send.
+Each chunk has one choice. The first of a choice has \`delta.role\`, its last \`finish_reason\`, and \`data: [DONE]\` ends the stream, after
+\`data: {"error": …}\` if it failed. A comment comes every 15 seconds while there is nothing else to send.
 
 ## Order of checks
 
-A request is refused for the first of these that fails. A stream is checked in the same way, before its status line is sent.
+A request is refused for the first of these that fails, a stream too, before its status line:
 
-| Check | Status |
-|---|---|
-| credentials | 401 |
-| size and type of the body | 413, 415 |
-| JSON and schema; \`param\` is the path of the field | 400 |
-| fields that contradict each other | 400 |
-| a model is loaded | 503 |
-| the model has this name | 404 |
-| fields that this server does not support | 400 |
-| constraint, messages and template | 400 |
-| a text far too long for the context | 400 |
-| room in the queue | 429 |
-| what depends on the model: prompt length, token ids | 400 |
+1. credentials (401), size and type of the body (413, 415)
+2. JSON and schema, fields that contradict each other (400; \`param\` is the path of the field)
+3. a model is loaded (503) and has this name (404)
+4. fields that this server does not support; constraint, messages, template; a text far too long for the context (400)
+5. room in the queue (429)
+6. what depends on the model: prompt length, token ids (400)
 `
 }
 

@@ -85,28 +85,26 @@ export function formatOfTemplate({ name, text }: PublicTemplate): AnswerFormat {
 export function formatsPage(templates: readonly PublicTemplate[]): string {
   const found = templates.map((template) => ({ name: template.name, format: formatOfTemplate(template) }))
   const count = (proof: AnswerFormat['proof']) => found.filter(({ format }) => format.proof === proof).length
-  const rows = found.map(({ name, format }) =>
-    [`\`${name}\``, format.proof, callsShown(format), thoughtShown(format)]
-      .map((text) => cell(text))
-      .join(' | '),
+  const byFormat = Map.groupBy(found, ({ format }) =>
+    [callsShown(format), thoughtShown(format), format.proof].map((text) => cell(text)).join(' | '),
+  )
+  const rows = [...byFormat].map(
+    ([format, names]) => `${names.map(({ name }) => `\`${name}\``).join(', ')} | ${format}`,
   )
   return `# Formats of calls and thoughts
 
 <!-- Written by \`node scripts/chat-templates.ts\`. -->
 
-When a model is loaded, the format of its tool calls and thoughts is found by rendering its chat template with probes. These are the
-${found.length} templates of public models that the engine's repository collects, with the format found for each:
+When a model is loaded, the format of its tool calls and thoughts is found by rendering its chat template with probes; the log, and \`tools\`
+in \`/v1/models\`, say which one. These are the ${found.length} templates of public models that the engine's repository collects:
 
-- **proven** (${count('proven')}): random calls, with texts that are hard to tell from the marks around them, were rendered by the
-  template and read back as the same calls.
-- **own** (${count('own')}): the format cannot be described by data and Heddle has code for it, or the template shows no calls and the format
-  of its models is known.
-- **generic** (${count('generic')}): the template shows no calls, or none that can be read back. Tools are described in the system
-  message, calls are written between \`<tool_call>\` marks, and results are messages of the user.
+- **proven** (${count('proven')}): random calls, with texts that are hard to tell from the marks, were rendered and read back as the same.
+- **own** (${count('own')}): Heddle has code for it, because data cannot describe it, or the template shows no calls but its models' format
+  is known.
+- **generic** (${count('generic')}): the template shows no calls, or none that can be read back. Tools are in the system message, calls
+  between \`<tool_call>\` marks, results in messages of the user.
 
-The server reports which one applies: in its log when the model is loaded, and as \`tools\` in \`/v1/models\`.
-
-| template | calls | first call begins | thought |
+| template | first call begins | thought | found |
 | --- | --- | --- | --- |
 ${rows.map((row) => `| ${row} |`).join('\n')}
 `

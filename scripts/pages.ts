@@ -33,25 +33,39 @@ ${rows.join('\n')}
 }
 
 export function errorsPage(): string {
-  const rows = Object.entries(refusals)
-    .sort(([a, one], [b, other]) => one.status - other.status || a.localeCompare(b, 'en'))
-    .map(
-      ([code, { status, message, help }]) => `| ${status} | \`${code}\` | ${cell(message)} | ${cell(help)} |`,
-    )
+  const byStatus = Map.groupBy(Object.entries(refusals), ([, { status }]) => status)
+  const sections = [...byStatus]
+    .toSorted(([one], [other]) => one - other)
+    .map(([status, ofStatus]) => {
+      const rows = ofStatus
+        .toSorted(([one], [other]) => one.localeCompare(other, 'en'))
+        .map(([code, { message, help }]) => `| \`${code}\` | ${cell(message)} | ${cell(help)} |`)
+      const about = aboutStatus[status]
+      return `## ${status}
+${about === undefined ? '' : `\n${about}\n`}
+| Code | Message | Cause and remedy |
+|---|---|---|
+${rows.join('\n')}
+`
+    })
   return `${generated}
 
 # Errors
 
-Every refusal: its status, its code, its message, its cause and what to do. Match on the code, not on the text. A message names the
-field, what was given and what would be accepted; \`{…}\` stands for such a value. Every answer has an \`x-request-id\`, which the log repeats.
+Every refusal, by status. Match on the code, not on the text: a message names the field, what was given and what would be accepted, as
+\`{…}\`. Every answer has an \`x-request-id\`, which the log repeats.
 
 | Routes | Form of a refusal |
 |---|---|
 | under \`/v1\` | \`{"error": {"message", "type", "param", "code"}}\`, as the OpenAI SDKs read it |
 | all others | \`{"reason": "…", "code": "…"}\`; the code \`invalid_request\` adds \`"detail": [{"loc": [...], "msg", "type"}]\` |
 
-| Status | Code | Message | Cause and remedy |
-|---|---|---|---|
-${rows.join('\n')}
-`
+${sections.join('\n')}`
+}
+
+/** What holds for each refusal with this status. */
+const aboutStatus: Readonly<Record<number, string>> = {
+  404: 'Unless its row says otherwise, the answer is the same for what is unknown, deleted, expired, or of another project or user.',
+  429: '`Retry-After` says when to try again.',
+  503: '`Retry-After` says when to try again.',
 }

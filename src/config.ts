@@ -207,7 +207,7 @@ export const settings = {
   database_connections: setting(
     wholeNumber(4, 1_000),
     '12',
-    'The most connections to PostgreSQL. One more listens for changes while a client watches events. With fewer, requests wait for each other; PostgreSQL has to allow those of all servers together (`max_connections`).',
+    'The most connections to PostgreSQL, and one more that listens while a client watches events. PostgreSQL has to allow those of all servers together (`max_connections`).',
   ),
   users: setting(
     users,
@@ -218,18 +218,18 @@ export const settings = {
   cors_origins: setting(
     corsOrigins,
     '',
-    'The origins whose pages may send requests to this server from a browser, comma-separated: `https://app.example.com`, `http://localhost:3000`, or `*` for all. They send a key; cookies are not accepted.',
+    'The origins whose pages may send requests from a browser, with a key, comma-separated: `https://app.example.com`, `http://localhost:3000`, or `*` for all.',
     'none',
   ),
   wrong_keys: setting(
     wholeNumber(0, 100_000),
     '30',
-    'Wrong keys that an address (in IPv6, a /64) may send per minute. From a third of that number on, each answer is delayed, by up to 2 s; beyond it the answer is 429 with Retry-After. Valid keys are always served. 0 means no limit.',
+    'Wrong keys that an address may send per minute before it gets 429 (docs/security.md); 0 means no limit.',
   ),
   trust_proxy: setting(
     trustedProxies,
     '',
-    'The reverse proxies whose X-Forwarded-For is trusted: how many there are, or their addresses, comma-separated (`10.0.0.7`, `10.0.0.0/8`, `loopback`, `private`). Wrong keys are not counted when such a proxy forwards no address.',
+    'The reverse proxies whose X-Forwarded-For is trusted: how many there are, or their addresses, comma-separated (`10.0.0.7`, `10.0.0.0/8`, `loopback`, `private`).',
     'none',
   ),
   log_level: setting(
@@ -240,7 +240,7 @@ export const settings = {
   log_format: setting(
     z.enum(['auto', 'json', 'pretty']),
     'auto',
-    'How the log is written: `json` is one JSON object per line, `pretty` is for reading, `auto` is pretty on a terminal and JSON elsewhere.',
+    'The form of the log: `json` is one object per line, `pretty` is for reading, `auto` is pretty on a terminal and JSON elsewhere.',
   ),
   body_limit: setting(
     wholeNumber(1024, 1 << 30),
@@ -251,12 +251,12 @@ export const settings = {
   body_budget: setting(
     wholeNumber(1024, 2 ** 34),
     String(256 * 1024 * 1024),
-    'Bytes of request bodies in memory at once, counted as they arrive; a request beyond that gets 429 with Retry-After. One user may use three quarters of it.',
+    'Bytes of request bodies in memory at once; a request beyond that gets 429. One user may use three quarters of it.',
   ),
   connection_timeout: setting(
     wholeNumber(0, 3_600_000),
     '0',
-    'Milliseconds without traffic after which a connection is closed; 0 means never, because an answer may take a long time.',
+    'Milliseconds without traffic after which a connection is closed; 0 means never.',
   ),
   request_timeout: setting(
     wholeNumber(0, 3_600_000),
@@ -271,7 +271,7 @@ export const settings = {
   keep_alive_timeout: setting(
     wholeNumber(0, 3_600_000),
     '72000',
-    'Milliseconds that an idle connection is kept open. Longer than the 60 s of common load balancers, so that they close first.',
+    'Milliseconds that an idle connection is kept open, longer than the 60 s of common load balancers.',
   ),
   query_timeout: setting(
     wholeNumber(1, 3_600_000),
@@ -291,7 +291,7 @@ export const settings = {
   record: setting(
     z.enum(['all', 'asked', 'off'], 'expected all, asked or off'),
     'all',
-    'Which answers of the model become calls of the record: `all` except those whose request has `"store": false`, with `asked` only those whose request has `"store": true`, with `off` none (docs/recording.md).',
+    'Which answers become calls: `all`, `asked` (requests with `"store": true`) or `off` (docs/recording.md).',
   ),
   retention_days: setting(
     wholeNumber(0, 36_500),
@@ -301,7 +301,7 @@ export const settings = {
   response_days: setting(
     wholeNumber(0, 36_500),
     '0',
-    'Days after which answers of the Responses API expire together with their calls, where these would be kept longer. A conversation that continues is kept as a whole, as far as the retention of calls allows. 0 keeps an answer as long as the record keeps its call.',
+    'Days after which answers of the Responses API expire with their calls, where these would be kept longer (docs/responses.md). 0 keeps an answer as long as its call.',
   ),
   ref_scheme: setting(
     z.string().regex(/^[a-z][a-z0-9+.-]*$/, 'expected the name of a scheme, in lower case'),
@@ -316,7 +316,7 @@ export const settings = {
   models: setting(
     z.string(),
     '',
-    'A JSON file with several models: local ones, which are loaded on demand, and those of other servers, with aliases, fallbacks and a default (docs/many-models.md). It replaces HEDDLE_MODEL.',
+    'A JSON file with several models, local ones and those of other servers (docs/many-models.md), in place of HEDDLE_MODEL.',
     'none',
   ),
   models_memory: setting(
@@ -340,7 +340,7 @@ export const settings = {
   upstream_kind: setting(
     z.enum(['auto', 'heddle', 'vllm', 'llama-server', 'openai']),
     'auto',
-    'The kind of the server of HEDDLE_MODEL, which decides what fields are passed on or refused: heddle, vllm, llama-server or openai; `auto` asks the server.',
+    'The kind of the server of HEDDLE_MODEL: heddle, vllm, llama-server or openai; `auto` asks it (docs/gateway.md).',
   ),
   upstream_timeout: setting(
     wholeNumber(100, 3_600_000),
@@ -356,7 +356,7 @@ export const settings = {
   dimensions: setting(
     shorterVectors,
     '',
-    'Lengths that the vectors of an embedding model may be cut to on request: numbers, comma-separated, or `any`. Only for a model that was trained for it (Matryoshka), which its file does not say (docs/embeddings.md).',
+    'Lengths that the vectors of an embedding model may be cut to: numbers, comma-separated, or `any`, for a model that was trained for it (docs/embeddings.md).',
     'only the full length',
   ),
   parallel: setting(
@@ -369,13 +369,13 @@ export const settings = {
   batch: setting(
     chosen(32, 8192),
     '0',
-    'Tokens that the engine computes in one step. Smaller batches need less memory, larger ones read prompts faster.',
+    'Tokens that the engine computes in one step: fewer need less memory, more read prompts faster.',
     '512',
   ),
   speculation: setting(
     onOff,
     'on',
-    'Guesses tokens ahead, from earlier text and from what the constraint allows, and checks several in one step, where that changes no answer (docs/speculation.md): on or off.',
+    'Guesses tokens ahead, where that changes no answer (docs/speculation.md): on or off.',
   ),
   gpu: setting(
     z.enum(['auto', 'off', 'cuda', 'vulkan', 'metal']),
@@ -393,61 +393,57 @@ export const settings = {
   lora: setting(
     adapters,
     '',
-    'LoRA adapters of the model, GGUF files: `name=path,name=path`. Each is served as a model of that name, next to the model without adapters (docs/models.md).',
+    'LoRA adapters, GGUF files: `name=path,name=path`. Each is served as a model of that name (docs/models.md).',
     'none',
   ),
   prompt_cache: setting(
     sizeBy(cacheSizeOf, acceptedCacheSize),
     'auto',
-    'Memory for computed prompts whose sequence was needed for others, such as `4GiB`: a conversation that comes back continues from there. `off` keeps nothing, `auto` uses twice as much as the sequences, at most a quarter of the memory that is left (docs/models.md).',
+    'Memory for computed prompts whose sequence was needed for others, such as `4GiB`; `off` keeps none, `auto` uses twice as much as the sequences, at most a quarter of what is left (docs/models.md).',
     'from model and memory',
   ),
   prompt_cache_disk: setting(
     sizeBy(diskSizeOf, acceptedDiskSize),
     'off',
-    'The same on disk, for each model in a folder of HEDDLE_DATA/prompts, such as `20GiB`: conversations continue from there after a restart. The text of conversations can be read from these files, whatever is recorded (docs/models.md).',
+    'The same on disk, for each model in a folder of HEDDLE_DATA/prompts, such as `20GiB`, also after a restart. Conversations can be read from these files, whatever is recorded (docs/models.md).',
   ),
   prompt_sharing: setting(
     z.enum(['user', 'entity', 'all'], 'expected user, entity or all'),
     'user',
-    'Whose requests may continue from the same computed prompts: `user` only those of one user, `entity` those of all users with exactly the same entities, `all` those of everybody. Whoever shares can find out by guesses, from `cached_tokens` and from the time, what the others sent (docs/security.md).',
+    'Whose requests may continue from the same computed prompts: those of one `user`, of users with exactly the same entities (`entity`), or `all`. Whoever shares can find out by guesses what the others sent (docs/security.md).',
   ),
   kv_keys: setting(
     kvType,
     'auto',
-    'The number type of the keys that sequences store (the KV cache): f32, f16, bf16, q8_0, q5_1, q5_0, q4_1, q4_0, or `auto`, which is f16 except for the built-in model (docs/models.md). Smaller types use less memory, and change the answers.',
+    'The number type of the keys in the KV cache: f32, f16, bf16, q8_0, q5_1, q5_0, q4_1, q4_0, or `auto`, f16 except for the built-in model. Smaller types use less memory, and change the answers (docs/models.md).',
   ),
   kv_values: setting(kvType, 'auto', 'The same for values; quantized types need flash attention.'),
   flash_attention: setting(
     z.enum(['auto', 'on', 'off']),
     'auto',
-    'Computes attention in pieces, in less memory: on, off, or `auto`, which leaves it off where it saves little, because answers are more repeatable without it (docs/models.md).',
+    'Computes attention in pieces, in less memory: on, off, or `auto`, off where it saves little, because answers repeat better without it (docs/models.md).',
   ),
   memory_check: setting(onOff, 'on', 'Refuses a model that is larger than the free memory: on or off.'),
   queue: setting(
     wholeNumber(0, 100_000),
     '256',
-    'Requests that may wait for the engine; beyond that they get 429. One caller may fill seven eighths of it.',
+    'Requests that may wait for the engine; one caller may fill seven eighths of it. Beyond that they get 429.',
   ),
   priority: setting(
     onOff,
     'off',
     'Lets requests set their `priority`; off refuses any value but 0: on or off.',
   ),
-  request_templates: setting(
-    onOff,
-    'on',
-    'Lets requests send their own `chat_template`, which is rendered within limits of time and size: on or off.',
-  ),
+  request_templates: setting(onOff, 'on', 'Lets requests send their own `chat_template`: on or off.'),
   tool_choice: setting(
     z.enum(['auto', 'none'], 'expected auto or none'),
     'auto',
-    'What a request with tools and without `tool_choice` means. `none` lets no model call tools: any other `tool_choice` is refused, as the specification says.',
+    'What a request with tools and without `tool_choice` means. `none` refuses any other `tool_choice`.',
   ),
   unknown_keywords: setting(
     z.enum(['annotate', 'refuse'], 'expected annotate or refuse'),
     'annotate',
-    'What happens to names in schemas that are not keywords: `annotate` ignores them, as the standard says, and lists those that look like typing errors in `x-heddle-schema-notes`; `refuse` refuses them.',
+    'Names in schemas that are not keywords: `annotate` ignores them, as the standard says, and lists likely typing errors in `x-heddle-schema-notes`; `refuse` refuses them.',
   ),
   hf_endpoint: setting(
     z
@@ -466,7 +462,7 @@ export const settings = {
   search: setting(
     onOff,
     'on',
-    'Keeps an index of the words of calls, which the search of the page and POST /views/search use: on or off. Off frees its space.',
+    'Keeps an index of the words of calls, for the search of the page and POST /views/search: on or off. Off frees its space.',
   ),
   page: setting(
     onOff,

@@ -7,7 +7,7 @@ export const refusals = {
     status: 401,
     message:
       'This server needs credentials: Basic with user name "api" and a key as password, Bearer with a key, or a key in x-api-key or api-key.',
-    help: 'The request has no Authorization header of a known scheme, no x-api-key and no api-key.',
+    help: 'The request has none of these.',
   },
   wrong_credentials: {
     status: 401,
@@ -23,32 +23,32 @@ export const refusals = {
   too_many_wrong_keys: {
     status: 429,
     message: 'Too many wrong keys came from your address. Try again in {seconds} s, or send a valid key now.',
-    help: 'HEDDLE_WRONG_KEYS sets how many are answered in a minute. A valid key is never refused for this. Behind a reverse proxy, HEDDLE_TRUST_PROXY tells its clients apart.',
+    help: 'HEDDLE_WRONG_KEYS sets how many are answered in a minute; a valid key is never refused for this. Behind a reverse proxy, HEDDLE_TRUST_PROXY tells its clients apart.',
   },
   rate_limit_exceeded: {
     status: 429,
     message: 'The user {user} is limited to {limit} {what}. Try again in {seconds} s.',
-    help: '`heddle user set` sets requests per minute, tokens per minute and requests at once for a user. The headers `x-ratelimit-…` and `Retry-After` report what is left and when more is available.',
+    help: '`heddle user set` sets the limits of a user; the headers `x-ratelimit-…` report what is left, and from when.',
   },
   too_many_streams: {
     status: 429,
     message: 'The user {user} already has {limit} event streams open; close one of them.',
-    help: 'A user with several pages or programs can let them share one stream.',
+    help: 'Several pages or programs can share one stream.',
   },
   too_many_exports: {
     status: 429,
     message: 'The user {user} already has {limit} exports running: read one to its end, or close it.',
-    help: 'An export that is not read occupies memory until its client disconnects or is cut off.',
+    help: 'An export that is not read occupies memory until its client is cut off.',
   },
   entity_forbidden: {
     status: 403,
     message: 'Your key has no access to the entity of {field}: {given}.',
-    help: 'The answer is the same whether the project exists or not. `heddle user add` and HEDDLE_USERS set which entities a user has access to.',
+    help: 'The answer is the same whether the project exists or not. `heddle user add` and HEDDLE_USERS set the entities of a user.',
   },
   session_ended: {
     status: 401,
     message: 'This session of the page has ended: sign in again.',
-    help: 'A session ends 12 hours after its last use, when its user signs out, or when its key is no longer valid. The cookie is not a session without the half that the page keeps.',
+    help: '12 hours after its last use, when its user signs out, or with its key. The cookie alone is no session.',
   },
   page_cross_site: {
     status: 403,
@@ -69,22 +69,22 @@ export const refusals = {
   user_exists: {
     status: 409,
     message: 'name: there is already a user {name}.',
-    help: 'The users of the record and of HEDDLE_USERS share one set of names. `POST /keys` makes another key for a user.',
+    help: 'The record and HEDDLE_USERS share one set of names. `POST /keys` makes another key for a user.',
   },
   user_configured: {
     status: 409,
     message: 'The user {name} is set in HEDDLE_USERS: change its key or remove it there.',
-    help: 'Users added with `heddle user add` or `POST /users` have their keys in the record.',
+    help: 'Users of `heddle user add` or `POST /users` have their keys in the record.',
   },
   own_user_stays: {
     status: 409,
     message: 'name: {name} is you. Another admin can remove you; accepted: another user.',
-    help: 'This makes sure that at least one admin remains.',
+    help: 'So at least one admin remains.',
   },
   key_not_found: {
     status: 404,
     message: 'id: there is no key {id} that you may revoke, or it is already revoked.',
-    help: 'The answer is the same for the key of another user. Admins may revoke the keys of all users.',
+    help: 'Admins may revoke the keys of all users.',
   },
   too_many_keys: {
     status: 409,
@@ -95,17 +95,17 @@ export const refusals = {
   route_not_found: {
     status: 404,
     message: 'There is no route {method} {path}. {hint}.',
-    help: 'The path is wrong, the base URL of the client lacks /v1 or has it twice, or the route exists only in a newer version.',
+    help: 'The path is wrong, the base URL lacks /v1 or has it twice, or the route is of a newer version.',
   },
   call_not_found: {
     status: 404,
     message: '{field}: there is no call {id} in project {project}.',
-    help: 'Unknown, deleted, expired, never started, or in another project: the answer is the same.',
+    help: 'Or it was never started.',
   },
   object_not_found: {
     status: 404,
     message: '{field}: there is no object {name} with version {version} in project {project}.',
-    help: 'Unknown, or in another project: the answer is the same. A version is a digest, `latest`, `v` and a number, or an alias.',
+    help: 'A version is a digest, `latest`, `v` and a number, or an alias.',
   },
   object_deleted: {
     status: 404,
@@ -115,12 +115,12 @@ export const refusals = {
   row_not_found: {
     status: 404,
     message: '{field}: there is no table row {digest} in project {project}.',
-    help: 'No table of the project has a row with this digest.',
+    help: 'No table of the project has such a row.',
   },
   table_not_found: {
     status: 404,
     message: '{field}: there is no table {digest} in project {project}.',
-    help: 'Unknown, or in another project: the answer is the same.',
+    help: 'A project can read only its own tables.',
   },
   file_not_found: {
     status: 404,
@@ -130,7 +130,7 @@ export const refusals = {
   digest_differs: {
     status: 409,
     message: '{field}: {given} was expected, but the digest is {digest}. Nothing was stored.',
-    help: 'The client and the server computed different digests, so the value was changed on the way.',
+    help: 'Client and server computed different digests: the value was changed on the way.',
   },
   class_conflict: {
     status: 400,
@@ -141,17 +141,17 @@ export const refusals = {
   feedback_conflict: {
     status: 409,
     message: '{field}: the feedback {given} already exists in project {project}, with different content.',
-    help: 'Sending the same content again under its id is accepted. Leave the id out, use another, or use /feedback/replace.',
+    help: 'The same content again is accepted. Leave the id out, use another, or use /feedback/replace.',
   },
   feedback_of_other_user: {
     status: 409,
     message: '{field}: the same feedback {given} already exists in project {project}, from the user {user}.',
-    help: 'Feedback belongs to the user who sent it first, and only that user can send it again. Leave the id out, or use another.',
+    help: 'Only the user who sent it first can send it again. Leave the id out, or use another.',
   },
   invalid_payload: {
     status: 400,
     message: '{field}: {given}; feedback of type {type} accepts {accepted}.',
-    help: 'Reactions, notes, annotations and runnables each have their own form of payload; docs/feedback.md has the table.',
+    help: 'docs/feedback.md has the payloads of each kind.',
   },
   payload_too_large: {
     status: 400,
@@ -161,17 +161,17 @@ export const refusals = {
   invalid_annotation_spec: {
     status: 400,
     message: '{field}: {given} is not an annotation spec: {why}.',
-    help: 'The object must be an annotation spec whose field_schema is a JSON Schema of draft 2020-12 or draft-07 that refers to nothing outside itself.',
+    help: 'Its field_schema must be a JSON Schema of draft 2020-12 or draft-07 that refers to nothing outside itself.',
   },
   annotation_mismatch: {
     status: 400,
     message: '{field}: {given}; the annotation spec {spec} says: {why}.',
-    help: 'The value of an annotation must fit the field_schema of its annotation spec.',
+    help: 'An annotation must fit the field_schema of its spec.',
   },
   annotation_too_costly: {
     status: 400,
     message: '{field}: checking it against the annotation spec {spec} takes more than {limit}.',
-    help: 'A pattern with nested repetitions, or branches that double at each level. Simplify the field_schema.',
+    help: 'Nested repetitions, or branches that double at each level. Simplify the field_schema.',
   },
   answer_too_large: {
     status: 413,
@@ -186,98 +186,98 @@ export const refusals = {
   annotation_queue_not_found: {
     status: 404,
     message: '{field}: there is no annotation queue {queue} in project {project}.',
-    help: 'Unknown, deleted, or in another project: the answer is the same.',
+    help: '`POST /annotation_queues/query` lists them.',
   },
   monitor_not_found: {
     status: 404,
     message: '{field}: there is no monitor {monitor} in project {project}.',
-    help: 'Unknown, deleted, or in another project: the answer is the same. `POST /monitors/query` lists them.',
+    help: '`POST /monitors/query` lists them.',
   },
   monitor_run_not_found: {
     status: 404,
     message: '{field}: there is no run {run} of monitor {monitor} in project {project}.',
-    help: 'Unknown, or of another monitor: the answer is the same. `POST /monitors/{monitor_id}/run` makes one.',
+    help: '`POST /monitors/{monitor_id}/run` makes one.',
   },
   monitor_run_going: {
     status: 409,
     message: '{field}: the monitor {monitor} is already going over old calls, in its run {run}.',
-    help: 'One run at a time. Wait until it is done, or cancel it.',
+    help: 'Wait until it is done, or cancel it.',
   },
   scorer_not_runnable: {
     status: 400,
     message: '{field}: the scorer {given} cannot be run by this server: {why}.',
-    help: 'A monitor runs scorers with a judge or a check; docs/judges.md shows how they are made.',
+    help: 'A monitor runs scorers with a judge or a check (docs/judges.md).',
   },
   queue_item_not_found: {
     status: 404,
     message: '{field}: there is no item {item} in annotation queue {queue}.',
-    help: 'Unknown, or in another queue. `POST /annotation_queues/{queue_id}/items/query` lists the items.',
+    help: '`POST /annotation_queues/{queue_id}/items/query` lists them.',
   },
   queue_rule_not_found: {
     status: 404,
     message: '{field}: there is no rule {rule} of annotation queue {queue}.',
-    help: 'Unknown, deleted, or of another queue. `GET /annotation_queues/{queue_id}/rules` lists the rules.',
+    help: '`GET /annotation_queues/{queue_id}/rules` lists them.',
   },
   too_many_queue_rules: {
     status: 409,
     message:
       'The project {project} already has {limit} rules for its annotation queues, which is the maximum.',
-    help: 'Paused rules count too. Delete one, or add ops or models to an existing one.',
+    help: 'Paused rules count too. Delete one, or add ops or models to one.',
   },
   annotation_state_conflict: {
     status: 409,
     message: '{field}: {given} cannot follow your state {state}; accepted after it: {accepted}.',
-    help: 'A completed or skipped item stays so for its annotator; docs/queues.md has the table.',
+    help: 'docs/queues.md has the table.',
   },
   evaluation_run_not_found: {
     status: 404,
     message: '{field}: there is no evaluation run {run} in project {project}.',
-    help: 'Unknown, deleted, expired, or in another project: the answer is the same. POST /v2/{entity}/{project}/evaluation_runs makes one.',
+    help: 'POST /v2/{entity}/{project}/evaluation_runs makes one.',
   },
   prediction_not_found: {
     status: 404,
     message: '{field}: there is no prediction {prediction} in project {project}.',
-    help: 'Unknown, deleted, expired, or in another project: the answer is the same. POST /v2/{entity}/{project}/predictions makes one.',
+    help: 'POST /v2/{entity}/{project}/predictions makes one.',
   },
   score_not_found: {
     status: 404,
     message: '{field}: there is no score {score} in project {project}.',
-    help: 'Unknown, deleted, expired, or in another project: the answer is the same. POST /v2/{entity}/{project}/scores makes one.',
+    help: 'POST /v2/{entity}/{project}/scores makes one.',
   },
   call_conflict: {
     status: 409,
     message: '{field}: the call {given} already exists in project {project}, with different content.',
-    help: 'Sending the same content again under its id is accepted. Leave the id out, or use another; the id of a deleted call cannot be used again.',
+    help: 'The same content again is accepted. Leave the id out, or use another; that of a deleted call cannot be used again.',
   },
   evaluation_run_ended: {
     status: 409,
     message: '{field}: the evaluation run {run} has already ended, {how}.',
-    help: 'A run ends once. Finishing it again with the same summary is accepted and changes nothing.',
+    help: 'Finishing it again with the same summary changes nothing and is accepted.',
   },
   schema_unsupported: {
     status: 400,
     message: '{field}: the keyword {keyword} at {path} cannot be enforced: {why}.',
-    help: 'An answer always fits its schema, so a keyword that no grammar can express is refused. docs/structured-output.md lists the keywords.',
+    help: 'No grammar can express it; docs/structured-output.md lists the keywords.',
   },
   schema_invalid: {
     status: 400,
     message: '{field}: the keyword {keyword} at {path} is wrong: {why}.',
-    help: 'A JSON Schema of draft 3 to 2020-12 is accepted; docs/structured-output.md lists the keywords.',
+    help: 'docs/structured-output.md lists the keywords of drafts 3 to 2020-12.',
   },
   constraint_invalid: {
     status: 400,
     message: '{field}: it cannot be read: {why}.',
-    help: 'The regular expression, choice, grammar or structural tag is itself invalid.',
+    help: 'The regular expression, choice, grammar or structural tag is wrong in itself.',
   },
   constraint_unsupported: {
     status: 400,
     message: '{field}: it cannot be enforced: {why}.',
-    help: 'An answer always fits its constraint, so what no grammar can express is refused. docs/structured-output.md lists what is accepted.',
+    help: 'No grammar can express it; docs/structured-output.md lists what is accepted.',
   },
   constraint_too_large: {
     status: 400,
     message: '{field}: it is too large or too complex: {why}.',
-    help: 'Branches that multiply, long counted repetitions and large patterns make grammars that would slow every token down. Simplify the constraint.',
+    help: 'Branches that multiply, long counted repetitions or large patterns would slow every token down. Simplify it.',
   },
   constraint_impossible: {
     status: 400,
@@ -299,7 +299,7 @@ export const refusals = {
   no_token_possible: {
     status: 400,
     message: '{fields}: together they leave no token that could follow after {tokens} tokens of the answer.',
-    help: 'Allow more tokens, ban fewer words, or let the answer end earlier: a token that ends it must be among allowed_token_ids too.',
+    help: 'Allow more tokens, ban fewer words, or let the answer end: a token that ends it must be among allowed_token_ids too.',
   },
   method_not_allowed: {
     status: 405,
@@ -309,17 +309,17 @@ export const refusals = {
   body_too_large: {
     status: 413,
     message: 'The body is larger than {limit} bytes. Send a batch in smaller parts.',
-    help: 'HEDDLE_BODY_LIMIT raises the limit of routes that write values; others always accept at most 4 MiB.',
+    help: 'HEDDLE_BODY_LIMIT raises the limit of routes that write values; others accept at most 4 MiB.',
   },
   body_too_deep: {
     status: 413,
     message: 'The body is nested deeper than {limit} levels.',
-    help: 'The limit protects every part of the server that walks a value.',
+    help: 'It protects every part of the server that walks a value.',
   },
   body_too_costly: {
     status: 413,
     message: 'The body takes more than {limit} to read.',
-    help: 'Its values take far more memory than its text. Send it in several requests.',
+    help: 'Its values take far more memory than its text. Send several requests.',
   },
   too_many_ids: {
     status: 413,
@@ -329,12 +329,12 @@ export const refusals = {
   unsupported_media_type: {
     status: 415,
     message: 'Content-Type {given} is not accepted here; accepted: {accepted}.',
-    help: 'Bodies are JSON; files are uploaded as forms. Outside /v1 a body without a Content-Type is JSON, unless a page in a browser sends it.',
+    help: 'Bodies are JSON, files forms. Outside /v1 a body without a Content-Type is JSON, unless a page in a browser sends it.',
   },
   unsupported_encoding: {
     status: 415,
     message: 'Content-Encoding {given} is not accepted here; accepted: {accepted}.',
-    help: 'Only POST /otel/v1/traces and /v1/traces accept gzip and deflate; send other bodies uncompressed.',
+    help: 'Only POST /otel/v1/traces and /v1/traces accept gzip and deflate.',
   },
   malformed_encoding: {
     status: 400,
@@ -344,22 +344,22 @@ export const refusals = {
   malformed_protobuf: {
     status: 400,
     message: 'The body is not an ExportTraceServiceRequest in protobuf: {why}.',
-    help: 'It is cut off, or is not what its Content-Type says.',
+    help: 'It is cut off, or not what its Content-Type says.',
   },
   malformed_http: {
     status: 400,
     message: 'This is not an HTTP/1.1 request: {why}.',
-    help: 'The connection is closed, because it is unknown where its next request starts. Common causes are TLS sent to the plain port, or a proxy in between.',
+    help: 'TLS sent to the plain port, or a proxy in between. The connection is closed.',
   },
   request_too_slow: {
     status: 408,
     message: 'The request did not arrive in time. The connection is closed.',
-    help: 'HEDDLE_HEADERS_TIMEOUT and HEDDLE_REQUEST_TIMEOUT raise the limits. A body that arrives at less than 16 KiB per second is also refused when others need its share of HEDDLE_BODY_BUDGET.',
+    help: 'HEDDLE_HEADERS_TIMEOUT and HEDDLE_REQUEST_TIMEOUT raise the limits. Below 16 KiB a second a body may lose its share of HEDDLE_BODY_BUDGET to others.',
   },
   unknown_expectation: {
     status: 417,
     message: 'Expect {given} is not understood; accepted: 100-continue.',
-    help: 'The Expect header asks for something else before the body is sent.',
+    help: 'The Expect header asks for something else.',
   },
   headers_too_large: {
     status: 431,
@@ -369,7 +369,7 @@ export const refusals = {
   malformed_json: {
     status: 400,
     message: 'The body is not JSON: {why}.',
-    help: 'It may also be empty, cut off, or not UTF-8.',
+    help: 'Perhaps empty, cut off, or not UTF-8.',
   },
   malformed_form: {
     status: 400,
@@ -389,37 +389,37 @@ export const refusals = {
   invalid_request: {
     status: 422,
     message: 'The {part} does not fit the schema: {what}.',
-    help: 'A wrong type, a missing field, or a value out of range. `detail` lists the paths, with the names that the request used: up to 100, or the first one of a body with more than 2,000 values. Under /v1 the status is 400.',
+    help: 'A wrong type, a missing field, or a value out of range. `detail` lists up to 100 paths in the names of the request, or the first one of a body with more than 2,000 values. Under /v1 the status is 400.',
   },
   invalid_value: {
     status: 400,
     message: '{field}: {given}; accepted: {accepted}.',
-    help: 'The value is well-formed, but this operation does not accept it.',
+    help: 'It is well-formed, but not accepted by this operation.',
   },
   invalid_expression: {
     status: 422,
     message: '{field}: {why}; accepted: {accepted}.',
-    help: 'The expression has an unknown operator, or an operator has the wrong operands.',
+    help: 'An unknown operator, or an operator with the wrong operands (docs/queries.md).',
   },
   unknown_field: {
     status: 422,
     message: '{field}: there is no field {given}; accepted: {accepted}.',
-    help: 'A query, a sort or a list of columns names a field that does not exist.',
+    help: 'Of a query, a sort or a list of columns.',
   },
   too_busy: {
     status: 503,
     message: 'The server is overloaded; try again shortly.',
-    help: 'The event loop is late, or a thread did not start in time. Retry-After says when to try again.',
+    help: 'The event loop is late, or a thread did not start in time.',
   },
   queue_full: {
     status: 429,
     message: 'Too many requests of this kind are waiting; try again shortly.',
-    help: 'Every queue has a bound. Retry-After says when to try again.',
+    help: 'Every queue has a bound.',
   },
   stopping: {
     status: 503,
     message: 'The server is stopping.',
-    help: 'Sent to requests that arrive while the server stops, and in place of what is left of answers that are not finished after HEDDLE_GRACE.',
+    help: 'Also in place of the rest of answers that are not finished after HEDDLE_GRACE.',
   },
   model_not_found: {
     status: 404,
@@ -429,43 +429,43 @@ export const refusals = {
   model_lacks: {
     status: 400,
     message: 'model: the model {model} {why}; accepted: {accepted}.',
-    help: 'A model writes text, gives embeddings or ranks documents. GET /v1/models lists what each can do.',
+    help: 'GET /v1/models lists what each model can do: write text, give embeddings or rank documents.',
   },
   model_not_ready: {
     status: 503,
     message: 'The model is not ready: {why}.',
-    help: 'It is being loaded, it cannot be loaded, or HEDDLE_MODEL is `none`. GET /ready reports which.',
+    help: 'It is being loaded, cannot be loaded, or HEDDLE_MODEL is `none`: GET /ready says which.',
   },
   completion_not_found: {
     status: 404,
     message: "Chat completion with id '{id}' not found.",
-    help: 'Unknown, deleted, expired, not recorded, not completed, or of another project: the answer is the same. The project is that of `x-heddle-project`, or your own default.',
+    help: 'Or not recorded, or not completed. The project is that of `x-heddle-project`, or your default one.',
   },
   response_not_found: {
     status: 404,
     message: "Response with id '{id}' not found.",
-    help: 'Unknown, deleted, expired, made with `"store": false`, not completed, or of another user: the answer is the same. docs/responses.md describes what is kept.',
+    help: 'Or made with `"store": false`, or not completed (docs/responses.md).',
   },
   recording_off: {
     status: 400,
     message: '{field}: {given}, but {why}, so no answer is recorded; accepted: null, or no value.',
-    help: 'HEDDLE_RECORD, the header x-heddle-record or a setting of the key keeps answers from becoming calls of the record.',
+    help: 'HEDDLE_RECORD, the header x-heddle-record or a setting of the key keeps answers out of the record.',
   },
   parent_not_found: {
     status: 404,
     message:
       '{field}: there is no call {id} in project {project}. A parent that is not written yet is accepted together with its trace, in the header {trace}.',
-    help: 'Unknown, deleted, expired, never started, or in another project: the answer is the same. The header x-heddle-project names the project.',
+    help: 'Or it was never started. The header x-heddle-project names the project.',
   },
   previous_response_not_found: {
     status: 400,
     message: "Previous response with id '{id}' not found.",
-    help: 'The response, or one that it continues, is unknown, deleted or expired, was made with `"store": false`, or belongs to another user: the answer is the same. Send the whole conversation as `input`.',
+    help: 'It, or one that it continues, is unknown, deleted, expired, was made with `"store": false` or is of another user. Send the whole conversation as `input`.',
   },
   response_item_not_found: {
     status: 404,
     message: "{field}: Item with id '{id}' not found. Items of answers made with `store` false are not kept.",
-    help: 'Unknown, or of an answer that was deleted, has expired, was not kept, or belongs to another user: the answer is the same. Send the item itself.',
+    help: 'Send the item itself.',
   },
   response_exists: {
     status: 409,
@@ -475,29 +475,29 @@ export const refusals = {
   response_not_in_background: {
     status: 400,
     message: "Cannot cancel a synchronous response: the response with id '{id}' has ended.",
-    help: 'Answers are not made in the background. Closing the connection of a request ends its answer.',
+    help: 'Closing the connection of a request ends its answer.',
   },
   invalid_encrypted_content: {
     status: 400,
     message:
       '{field}: the encrypted content could not be verified; accepted: what this server gave the same user.',
-    help: 'It comes from another server or another user, or was changed. Leave the reasoning item out.',
+    help: 'It was changed, or is of another server or user. Leave the reasoning item out.',
   },
   not_available: {
     status: 400,
     message: '{field}: {given} is not available in this version; accepted: {accepted}.',
-    help: 'The field is known, and is refused rather than ignored. docs/chat-parameters.md lists the values that work.',
+    help: 'The field is known, and refused rather than ignored. docs/chat-parameters.md lists what works.',
   },
   thread_unsupported_request: {
     status: 400,
     message:
       '{field}: {given} is not available in this version; accepted: null, and the whole conversation in messages.',
-    help: 'No conversation is kept between requests of /v1/messages. The tool runner of Anthropic’s SDK recognises the code, and sends the whole conversation from then on.',
+    help: 'The tool runner of Anthropic’s SDK recognises the code, and sends the whole conversation from then on.',
   },
   priority_off: {
     status: 400,
     message: 'priority: {given} needs priority scheduling, which is switched off; accepted: 0.',
-    help: 'HEDDLE_PRIORITY=on allows requests to set it.',
+    help: 'HEDDLE_PRIORITY=on allows it.',
   },
   tool_choice_off: {
     status: 400,
@@ -518,17 +518,17 @@ export const refusals = {
   template_failed: {
     status: 400,
     message: '{field}: the template cannot be rendered with these messages: {why}.',
-    help: 'The text after the colon comes from the template, for example that roles must alternate.',
+    help: 'The text after the colon is the template’s, for example that roles must alternate.',
   },
   template_too_costly: {
     status: 400,
     message: '{field}: rendering the template takes more than {limit}.',
-    help: 'Rendering is limited to one second, and its texts and lists to a bounded size.',
+    help: 'Rendering is limited to one second, and its texts and lists in size.',
   },
   saved_view_not_found: {
     status: 404,
     message: '{field}: there is no saved view {view} in project {project} that you may see.',
-    help: 'Unknown, deleted, or private to another user: the answer is the same.',
+    help: 'Or private to another user.',
   },
   saved_view_of_other: {
     status: 403,
@@ -549,7 +549,7 @@ export const refusals = {
     status: 400,
     message:
       'This server keeps no index of words, so /views/search has nothing to search. $contains in a query reads the calls themselves.',
-    help: 'HEDDLE_SEARCH=on keeps one; existing calls are then indexed in the background.',
+    help: 'HEDDLE_SEARCH=on keeps one, and indexes existing calls in the background.',
   },
   query_too_slow: {
     status: 504,
@@ -561,19 +561,19 @@ export const refusals = {
     status: 413,
     message:
       'A row of {given} characters is too large to be evaluated by this query; accepted: at most {limit}. Leave it out by id, time or op.',
-    help: 'Such a row can be stored only with a HEDDLE_BODY_LIMIT far above its default.',
+    help: 'Such a row needs a HEDDLE_BODY_LIMIT far above its default.',
   },
   context_length_exceeded: {
     status: 400,
     message:
       "This model's maximum context length is {limit} tokens. However, the prompt has {prompt} tokens and the answer needs {answer}.",
-    help: 'Shorten the prompt, ask for a shorter answer, or let truncate_prompt_tokens keep its end. HEDDLE_CONTEXT sets the limit.',
+    help: 'Shorten the prompt or the answer, or let truncate_prompt_tokens keep its end. HEDDLE_CONTEXT sets the limit.',
   },
   input_too_long: {
     status: 400,
     message:
       "{field}: this model's maximum context length is {limit} tokens. However, the input has {given} tokens.",
-    help: 'Shorten it, or let `truncate_prompt_tokens` cut it: -1 keeps as many tokens as the model reads. HEDDLE_CONTEXT sets the limit, up to what the model was trained with.',
+    help: 'Shorten it, or let `truncate_prompt_tokens` cut it (-1: to what the model reads). HEDDLE_CONTEXT sets the limit, up to what the model was trained with.',
   },
   prompt_empty: {
     status: 400,
@@ -583,54 +583,54 @@ export const refusals = {
   engine_queue_full: {
     status: 429,
     message: 'The model is busy and {limit} requests are already waiting; try again shortly.',
-    help: 'HEDDLE_QUEUE sets how many may wait. Retry-After says when to try again.',
+    help: 'HEDDLE_QUEUE sets how many may wait.',
   },
   engine_share_full: {
     status: 429,
     message:
       'The model is busy and {own} of your requests are already running or waiting; the remaining places in the queue are for others. Try again shortly.',
-    help: 'As the queue fills, what is left of it is shared: a caller may have seven times as many waiting requests as there are free slots. Retry-After says when to try again.',
+    help: 'A caller may have seven times as many waiting requests as there are free slots.',
   },
   upstream_lacks: {
     status: 400,
     message: '{field}: the server behind this model does not accept {given}; accepted: {accepted}.',
-    help: 'The model runs on another server, which has no such field. docs/gateway.md lists what each kind of server accepts; no field is dropped silently.',
+    help: 'docs/gateway.md lists what each kind of server accepts; no field is dropped silently.',
   },
   upstream_refused: {
     status: 400,
     message: 'The server behind this model refuses the request: {why}.',
-    help: 'The reason is given in the words of that server. `param` is the field that it named.',
+    help: 'The reason is in the words of that server, and `param` the field that it named.',
   },
   upstream_busy: {
     status: 429,
     message: 'The server behind this model is busy; try again shortly.',
-    help: 'It answered 429, and so did every other address of the model. Retry-After is passed on if it sent one.',
+    help: 'It answered 429, and so did every other address of the model. Its Retry-After is passed on.',
   },
   upstream_unavailable: {
     status: 503,
     message: 'The server behind this model is not available: {why}.',
-    help: 'No address accepted the request, or one took it and ended the connection, and nothing was answered. docs/gateway.md says when a request is sent again. GET /v1/models has the state of each model; the log has the addresses.',
+    help: 'No address accepted it, or one ended the connection without an answer. docs/gateway.md says when it is sent again, GET /v1/models the state of each model, the log the addresses.',
   },
   upstream_failed: {
     status: 502,
     message: 'The server behind this model failed: {why}.',
-    help: 'It refused the key of this server, sent an answer that cannot be read, or broke off in the middle of one. What had arrived by then is in the record.',
+    help: 'It refused this server’s key, or its answer cannot be read or broke off; what arrived is in the record.',
   },
   upstream_timeout: {
     status: 504,
     message: 'The server behind this model sent nothing for {seconds} s.',
-    help: 'HEDDLE_UPSTREAM_TIMEOUT sets how long it may send nothing, before the answer and between two parts of it.',
+    help: 'HEDDLE_UPSTREAM_TIMEOUT: before the answer, and between two parts of it.',
   },
   engine_failed: {
     status: 503,
     message: 'The engine of the model failed in the middle of this request: {why}.',
-    help: 'The engine is restarted, and the record is not affected. Send the request again; the log has the last messages of the engine.',
+    help: 'It is restarted, and the record is not affected. Send the request again; the log has the engine’s last messages.',
   },
   record_refuses_writes: {
     status: 503,
     message:
       'The record accepts no writes now, and answers are recorded: {why} Try again shortly, or send the header x-heddle-record: off to leave this answer unrecorded.',
-    help: 'Nothing was generated. Answers that ended before are kept in memory and written as soon as the record accepts writes again. A lookup of such an answer is refused in the same way.',
+    help: 'Nothing was generated. Answers that ended before are in memory and written as soon as possible; looking one up is refused in the same way.',
   },
   storage_full: {
     status: 503,
@@ -656,17 +656,17 @@ export const refusals = {
     status: 503,
     message:
       'The files of the record were removed or replaced while the server was running. It reads and writes nothing until it is restarted.',
-    help: 'The data folder, the database or its -wal or -shm file was removed, renamed or replaced; the log says which. Put the right files back, then restart the server. A write in progress may be lost; writes that were answered with 2xx are not.',
+    help: 'The log says which file or folder. Put the right files back, then restart. A write in progress may be lost; writes answered with 2xx are not.',
   },
   storage_failed: {
     status: 503,
     message: 'The record cannot be reached: nothing of this request was stored.',
-    help: 'An I/O error, or the database server does not answer. The log has the reason.',
+    help: 'An I/O error, or the database server does not answer; the log has the reason.',
   },
   write_unconfirmed: {
     status: 503,
     message: 'The record did not confirm the write: it may or may not be stored.',
-    help: 'The connection to the record broke while it committed, or the disk failed between two parts of a long list. Writes with an id are safe to send again.',
+    help: 'The connection broke during the commit, or the disk failed between two parts of a long list. Writes with an id are safe to send again.',
   },
   internal_error: {
     status: 500,

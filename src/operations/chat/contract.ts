@@ -59,7 +59,7 @@ export const ChatBody = z.object({
 
   echo: documented(
     flag().optional(),
-    'Prepends the last message to the answer if both have the same role. Without a stream, `prompt_logprobs` is added to the answer, as in vLLM.',
+    'Prepends the last message to the answer if both have the same role. Without a stream, adds `prompt_logprobs`, as in vLLM.',
     { initial: false },
   ),
   add_special_tokens: documented(
@@ -69,39 +69,36 @@ export const ChatBody = z.object({
   ),
   include_reasoning: documented(
     flag().optional(),
-    'If false, thoughts of the model are left out of the answer, with their tokens and log-probabilities. They still count as usage.',
+    'If false, thoughts are left out, with their tokens and log-probabilities. They still count as usage.',
     { initial: true },
   ),
 
   thinking_token_budget: documented(
     integer(0).nullish(),
-    'The maximum number of tokens of a thought, which is ended when they are used up. Needs a template with thoughts.',
+    'The most tokens of a thought, which then ends. Needs a template with thoughts.',
   ),
 
   max_completion_tokens: documented(
     samplingFields.max_tokens,
-    'The maximum number of tokens of an answer. If absent, as many as the context leaves. More than that is refused.',
+    'The most tokens of an answer; as many as the context leaves if absent. More is refused.',
   ),
   ...samplingFields,
 
   prediction: documented(
     Prediction.nullish(),
-    'The expected content of the answer, for instance the text that it edits: `{"type": "content", "content": …}`, a string or a list of text parts. Tokens are guessed from it (docs/speculation.md), which does not change the answer. `usage` reports how many of its tokens were right. Not allowed with `use_beam_search`.',
+    'The expected content of the answer, such as the text that it edits: `{"type": "content", "content": …}`, a string or text parts. Tokens are guessed from it (docs/speculation.md), which does not change the answer. Not allowed with `use_beam_search`.',
   ),
 
-  logprobs: documented(
-    optIn(),
-    'Returns the log-probability of each token, before any sampling setting is applied.',
-  ),
+  logprobs: documented(optIn(), 'Returns the log-probability of each token, before any sampling setting.'),
   top_logprobs: documented(
     integer(0, mostLogprobs).nullish(),
-    'Returns this many of the most likely tokens at each position, most likely first. Needs `logprobs`. Without a stream, `n` × `max_tokens` × (`top_logprobs` + 1) is at most 1000000.',
+    'The number of most likely tokens at each position, most likely first. Needs `logprobs`. Without a stream, `n` × `max_tokens` × (`top_logprobs` + 1) is at most 1000000.',
     { initial: 0 },
   ),
   logprob_token_ids: logprobTokenIds,
   prompt_logprobs: documented(
     integer(0, mostLogprobs).nullish(),
-    'The same for the tokens of the prompt. Not available in a stream. The prompt is then not taken from the cache.',
+    'The same for the prompt, which is then not taken from the cache. Not in a stream.',
   ),
   return_token_ids: documented(
     optIn(),
@@ -112,11 +109,11 @@ export const ChatBody = z.object({
   stream: documented(optIn(), 'Sends the answer as server-sent events.'),
   stream_options: documented(
     streamOptions(),
-    '`include_usage` adds a last chunk with the usage and no choices; `continuous_usage_stats` adds the usage so far to each chunk. Neither needs the other, both default to false. Needs `stream`.',
+    '`include_usage` adds a last chunk with the usage and no choices; `continuous_usage_stats` adds the usage so far to each chunk. Both default to false. Needs `stream`.',
   ),
   request_id: documented(
     plainText(256).min(1).optional(),
-    'The `id` of the answer is `chatcmpl-` followed by this value; else by the request’s header X-Request-Id, else by a random one. The header `x-request-id` of the answer repeats that of the request and never this field.',
+    'The `id` of the answer is `chatcmpl-` and this value, else the header X-Request-Id of the request, else a random one. The header of the answer repeats that of the request, never this field.',
   ),
 
   tool_choice: documented(
@@ -125,7 +122,7 @@ export const ChatBody = z.object({
         error: 'expected "none", "auto", "required", a function by name, or allowed_tools',
       })
       .nullish(),
-    'Whether the answer may call tools (`auto`), must (`required`, a function by name, or `allowed_tools`), or must not (`none`). Default: `auto` if there are tools. HEDDLE_TOOL_CHOICE=none refuses all but `none`.',
+    'Whether the answer may call tools (`auto`, the default with tools), must (`required`, a function by name, or `allowed_tools`), or must not (`none`). HEDDLE_TOOL_CHOICE=none refuses all but `none`.',
     { initial: 'none' },
   ),
   parallel_tool_calls: documented(flag().nullish(), 'If false, the answer ends after its first call.', {
@@ -150,11 +147,11 @@ export const ChatBody = z.object({
   user: documented(z.string().max(1_024).nullish(), 'The caller is identified by its key.', none),
   store: documented(
     flag().nullish(),
-    'Whether the answer is recorded as a call. `false` turns it off; `true` requests it under HEDDLE_RECORD=asked, and is a 400 where nothing is recorded.',
+    'Whether the answer becomes a call: `false` turns that off; `true` requests it under HEDDLE_RECORD=asked, and is a 400 where nothing is recorded.',
   ),
   metadata: documented(
     jsonObject().nullish(),
-    'Up to 16 entries: names of up to 64 characters, with strings of up to 512. Stored with the recorded answer, in `attributes.heddle.metadata` of its call.',
+    'Up to 16 strings of up to 512 characters, under names of up to 64. Stored in `attributes.heddle.metadata` of the call.',
   ),
   service_tier: documented(z.string().max(64).nullish(), 'There is only one tier.', none),
   kv_transfer_params: documented(jsonObject().nullish(), 'For servers that compute prompts elsewhere.', none),

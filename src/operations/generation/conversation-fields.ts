@@ -119,7 +119,7 @@ const reasoningEfforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', '
 export const conversationFields = {
   messages: documented(
     longList(Message),
-    'The conversation: 1 to 10000 messages of any role; `developer` becomes `system` if the template does not know it. Content is a string or a list of text parts; images, audio and files are refused by their type, unless the model is on another server that takes them. The arguments of `tool_calls` are a JSON object as a string.',
+    'The conversation: 1 to 10000 messages of any role; `developer` becomes `system` if the template does not know it. Content is a string or text parts; images, audio and files are for models on another server that takes them. The arguments of `tool_calls` are a JSON object as a string.',
   ),
   model: documented(
     z.string().max(256).nullish(),
@@ -132,16 +132,16 @@ export const conversationFields = {
   ),
   continue_final_message: documented(
     flag().optional(),
-    'Leaves the last message open, so that the answer continues it. Needs `"add_generation_prompt": false`. A constraint applies to the message and the answer together: the message must be the beginning of a text that fits, or it is refused.',
+    'Leaves the last message open, so that the answer continues it. Needs `"add_generation_prompt": false`. A constraint applies to both together (docs/structured-output.md).',
     { initial: false },
   ),
   chat_template: documented(
     z.string().max(131_072).nullish(),
-    'A Jinja template to use instead of the model’s own. Parsing and rendering are limited to one second of processor time and to a bounded size of texts and lists. HEDDLE_REQUEST_TEMPLATES=off refuses it.',
+    'A Jinja template in place of the model’s own, limited to one second of processor time and in the size of texts and lists. HEDDLE_REQUEST_TEMPLATES=off refuses it.',
   ),
   chat_template_kwargs: documented(
     jsonObject().transform(variablesGiven).nullish(),
-    'Variables for the template. A field of the request takes precedence over a variable of the same name, unless it is null. The names `chat_template` and `tokenize` are refused.',
+    'Variables for the template; a field of the same name that is not null takes precedence. `chat_template` and `tokenize` are refused.',
   ),
   documents: documented(
     z.array(jsonObject().transform(documentGiven)).max(1_024).nullish(),
@@ -149,11 +149,11 @@ export const conversationFields = {
   ),
   reasoning_effort: documented(
     z.enum(reasoningEfforts).nullish(),
-    '`none` turns thinking off if the template can, anything else turns it on. Also passed as a variable to templates that know it.',
+    '`none` turns thinking off if the template can, the others on (docs/reasoning.md).',
   ),
   tools: documented(
     z.array(Tool).max(512).nullish(),
-    'The tools that the answer may call; see docs/tools.md. Names consist of letters, digits and any of `_-.:/@`.',
+    'The tools that the answer may call (docs/tools.md). Names have letters, digits and any of `_-.:/@`.',
   ),
 }
 export type ConversationFields = z.output<z.ZodObject<typeof conversationFields>>

@@ -22,7 +22,7 @@ const mostNamedTokens = 128
 /** In chat and text completions. */
 export const logprobTokenIds = documented(
   tokenIds(mostNamedTokens).min(1).nullish(),
-  'Returns the log-probabilities of these tokens at each position, and that of the drawn one, in `top_logprobs` in place of the most likely ones; most likely first. Needs `logprobs`.',
+  'Returns, in `top_logprobs`, these tokens and the drawn one at each position, in place of the most likely ones; most likely first. Needs `logprobs`.',
 )
 
 const stopText = z.string().min(1).max(4_096)
@@ -65,11 +65,11 @@ export const samplingFields = {
   ),
   seed: documented(
     int64().nullish(),
-    'The same seed repeats the same draws; choice i uses seed + i. -1 means no seed. Values beyond the range of 64 bits, up to ±9223372036854776000 (its ends as doubles write them), count as the end of the range.',
+    'The same seed repeats the same draws; choice i uses seed + i. -1 means no seed. Values beyond 64 bits, up to ±9223372036854776000 (the ends as doubles), count as the end.',
   ),
   n: documented(
     integer(1, mostChoices).nullish(),
-    'The number of independent answers; must be 1 with temperature 0. With `use_beam_search`, the width of the search: at most HEDDLE_PARALLEL.',
+    'The number of independent answers; must be 1 with temperature 0. With `use_beam_search`, the width of the search.',
     { initial: 1 },
   ),
   logit_bias: documented(
@@ -82,27 +82,27 @@ export const samplingFields = {
   ),
   bad_words: documented(
     z.array(plainText(1_024).min(1)).max(1_024).optional(),
-    'Texts that never appear in the answer, whichever tokens they consist of: with or without a space before them, also inside a longer word (`small` bans `smaller` too), case-sensitive. vLLM bans one or two token sequences for each. At most 65536 characters in all.',
+    'Texts that never appear in the answer, whichever tokens they consist of, also inside a longer word (`small` bans `smaller`), case-sensitive. At most 65536 characters in all.',
     { initial: [] },
   ),
   use_beam_search: documented(
     flag().optional(),
-    'Searches for the most likely answers with a beam of width `n` instead of drawing. All beams run at once, so `n` is at most HEDDLE_PARALLEL. Penalties, top_*, seed, stop texts and logit_bias have no effect. Not allowed with a constraint or `repetition_detection`.',
+    'Searches for the most likely answers with `n` beams at once, at most HEDDLE_PARALLEL. Penalties, top_*, seed, stop texts and logit_bias have no effect. Not allowed with a constraint or `repetition_detection`.',
     { initial: false },
   ),
   length_penalty: documented(
     number().optional(),
-    'In a beam search, the sum of the log-probabilities of an answer is divided by this power of its length in tokens. As in vLLM, the length counts prompt and answer, without a token that ends the answer.',
+    'In a beam search, the sum of log-probabilities is divided by this power of the length in tokens: prompt and answer, as in vLLM, without a token that ends the answer.',
     { initial: 1 },
   ),
 
   max_tokens: documented(
     integer(1, mostTokens).nullish(),
-    'Deprecated by OpenAI; `max_completion_tokens` takes precedence. Without either, as many as the context leaves. More than that is refused.',
+    'The older name of `max_completion_tokens`, which takes precedence.',
   ),
   min_tokens: documented(
     integer(0, mostTokens).optional(),
-    'Nothing ends the answer before this many tokens: no end token, stop token, stop text or repetition. More than the maximum length of the answer is refused.',
+    'Nothing ends the answer before this many tokens. More than its maximum is refused.',
     { initial: 0 },
   ),
   stop: documented(
@@ -143,7 +143,7 @@ export const samplingFields = {
         ),
       )
       .nullish(),
-    'Ends the answer, with `finish_reason` `repetition`, when its last tokens repeat one pattern of `min_pattern_size` to `max_pattern_size` tokens `min_count` times. A `max_pattern_size` of 0 turns it off; `min_count` is at least 2.',
+    'Ends the answer, with `finish_reason` `repetition`, when its last tokens are `min_count` (from 2) times a pattern of `min_pattern_size` to `max_pattern_size` (0: off) tokens.',
   ),
 
   skip_special_tokens: documented(flag().optional(), 'Removes the text of special tokens from the answer.', {
@@ -163,20 +163,20 @@ export const samplingFields = {
         .refine(Number.isInteger, 'expected a whole number')
         .meta({ type: 'integer' }),
     ).nullish(),
-    'Keeps only this many of the last tokens of the prompt, or of the first (`truncation_side`); -1 keeps as many as fit into the context with the answer. Of a long text only that end is tokenized.',
+    'Keeps only so many tokens of the prompt; -1 keeps as many as fit into the context with the answer.',
   ),
   truncation_side: documented(
     z.enum(['left', 'right']).nullish(),
-    'With `truncate_prompt_tokens`, the end of the prompt that is cut off: `left` keeps its last tokens, `right` its first.',
+    'The end of the prompt that is cut off: `left` keeps its last tokens, `right` its first.',
     { initial: 'left' },
   ),
   cache_salt: documented(
     plainText(256).min(1).nullish(),
-    'Among users who share cached prompts (HEDDLE_PROMPT_SHARING), one is reused only for requests with the same salt, or for all requests without one.',
+    'Among users who share cached prompts (HEDDLE_PROMPT_SHARING), only requests with the same salt, or all without one, share.',
   ),
   priority: documented(
     integer(-(2 ** 31), 2 ** 31 - 1).optional(),
-    'Requests with a lower value run first. Values other than 0 are refused unless HEDDLE_PRIORITY=on.',
+    'A lower value runs first. Only 0 unless HEDDLE_PRIORITY=on.',
     { initial: 0 },
   ),
 }

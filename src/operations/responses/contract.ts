@@ -84,10 +84,7 @@ const inputFields = {
     z.array(Tool).max(512).nullish(),
     'Functions that the answer may call. Tools of other types are skipped and named in the header `x-heddle-skipped-tools`.',
   ),
-  tool_choice: documented(
-    ToolChoice.nullish(),
-    'Whether the answer may call functions (`auto`), must (`required`, one by name, or `allowed_tools`), or must not (`none`). Default: `auto` if there are functions. HEDDLE_TOOL_CHOICE=none refuses all but `none`.',
-  ),
+  tool_choice: documented(ToolChoice.nullish(), 'As in chat completions.'),
   parallel_tool_calls: documented(flag().nullish(), 'If false, the answer ends after its first call.', {
     initial: true,
   }),
@@ -103,11 +100,11 @@ const inputFields = {
         generate_summary: z.enum(['auto', 'concise', 'detailed']).nullish(),
       })
       .nullish(),
-    '`effort` is the `reasoning_effort` of chat completions. With any value of `summary`, thoughts are also returned as their own summaries, for clients that show only those; `generate_summary` is its older name.',
+    '`effort` is the `reasoning_effort` of chat completions. With any `summary` (older: `generate_summary`), thoughts are also returned as their own summaries.',
   ),
   truncation: documented(
     z.enum(['auto', 'disabled']).nullish(),
-    'With `auto`, the oldest turns are left out if the input is too long; leading system messages are kept. With `disabled`, such a request is refused.',
+    '`auto` leaves out the oldest turns of a too long input, but no leading system messages; `disabled` refuses it.',
     { initial: 'disabled' },
   ),
   conversation: documented(jsonValue().nullish(), 'OpenAI’s conversations are not available.', refused),
@@ -132,7 +129,7 @@ export const ResponsesBody = z.object({
   ...inputFields,
   store: documented(
     flag().nullish(),
-    'Stores the answer as a call of the record, so that it can be read, continued and deleted. Where nothing is recorded, `true` is refused and the default is `false`.',
+    'Keeps the answer. Where nothing is recorded, `true` is refused and the default is `false`.',
     { initial: true },
   ),
   include: documented(
@@ -141,7 +138,7 @@ export const ResponsesBody = z.object({
   ),
   max_output_tokens: documented(
     samplingFields.max_tokens,
-    'The maximum number of tokens of an answer, thoughts and calls included. If absent, as many as the context leaves. More than that is refused.',
+    'The most tokens of an answer, thoughts and calls included; as many as the context leaves if absent. More is refused.',
   ),
   top_logprobs: documented(
     integer(0, mostLogprobs).nullish(),
@@ -152,12 +149,12 @@ export const ResponsesBody = z.object({
   structured_outputs: constraintFields.structured_outputs,
   include_reasoning: documented(
     flag().nullish(),
-    'If false, thoughts of the model are left out of the answer. They still count as usage.',
+    'If false, thoughts are left out. They still count as usage.',
     { initial: true },
   ),
   thinking_token_budget: documented(
     integer(0).nullish(),
-    'The maximum number of tokens of a thought, which is ended when they are used up. Needs a template with thoughts.',
+    'The most tokens of a thought, which then ends. Needs a template with thoughts.',
   ),
   return_tokens_as_token_ids: documented(optIn(), 'Writes tokens in log-probabilities as `token_id:<id>`.'),
   request_id: documented(
@@ -173,7 +170,7 @@ export const ResponsesBody = z.object({
   ),
   metadata: documented(
     jsonObject().nullish(),
-    'Up to 16 entries: names of up to 64 characters, with strings of up to 512. They are returned in the answer.',
+    'Up to 16 strings of up to 512 characters, under names of up to 64. They are returned in the answer.',
   ),
   background: documented(flag().nullish(), 'Only `false`: answers are not generated in the background.', {
     initial: false,

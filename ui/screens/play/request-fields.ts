@@ -21,7 +21,7 @@ export const requestFields: readonly RequestField[] = [
   "name": "continue_final_message",
   "kind": "boolean",
   "range": "boolean",
-  "says": "Leaves the last message open, so that the answer continues it. Needs `\"add_generation_prompt\": false`. A constraint applies to the message and the answer together: the message must be the beginning of a text that fits, or it is refused.",
+  "says": "Leaves the last message open, so that the answer continues it. Needs `\"add_generation_prompt\": false`. A constraint applies to both together (docs/structured-output.md).",
   "initial": "false",
   "effect": "honoured"
  },
@@ -29,14 +29,14 @@ export const requestFields: readonly RequestField[] = [
   "name": "chat_template",
   "kind": "text",
   "range": "string of at most 131072 characters",
-  "says": "A Jinja template to use instead of the model’s own. Parsing and rendering are limited to one second of processor time and to a bounded size of texts and lists. HEDDLE_REQUEST_TEMPLATES=off refuses it.",
+  "says": "A Jinja template in place of the model’s own, limited to one second of processor time and in the size of texts and lists. HEDDLE_REQUEST_TEMPLATES=off refuses it.",
   "effect": "honoured"
  },
  {
   "name": "chat_template_kwargs",
   "kind": "json",
   "range": "object",
-  "says": "Variables for the template. A field of the request takes precedence over a variable of the same name, unless it is null. The names `chat_template` and `tokenize` are refused.",
+  "says": "Variables for the template; a field of the same name that is not null takes precedence. `chat_template` and `tokenize` are refused.",
   "effect": "honoured"
  },
  {
@@ -50,7 +50,7 @@ export const requestFields: readonly RequestField[] = [
   "name": "reasoning_effort",
   "kind": "choice",
   "range": "\"none\", \"minimal\", \"low\", \"medium\", \"high\", \"xhigh\", \"max\"",
-  "says": "`none` turns thinking off if the template can, anything else turns it on. Also passed as a variable to templates that know it.",
+  "says": "`none` turns thinking off if the template can, the others on (docs/reasoning.md).",
   "choices": [
    "none",
    "minimal",
@@ -66,14 +66,14 @@ export const requestFields: readonly RequestField[] = [
   "name": "tools",
   "kind": "json",
   "range": "list of objects of at most 512 entries",
-  "says": "The tools that the answer may call; see docs/tools.md. Names consist of letters, digits and any of `_-.:/@`.",
+  "says": "The tools that the answer may call (docs/tools.md). Names have letters, digits and any of `_-.:/@`.",
   "effect": "honoured"
  },
  {
   "name": "echo",
   "kind": "boolean",
   "range": "boolean",
-  "says": "Prepends the last message to the answer if both have the same role. Without a stream, `prompt_logprobs` is added to the answer, as in vLLM.",
+  "says": "Prepends the last message to the answer if both have the same role. Without a stream, adds `prompt_logprobs`, as in vLLM.",
   "initial": "false",
   "effect": "honoured"
  },
@@ -89,7 +89,7 @@ export const requestFields: readonly RequestField[] = [
   "name": "include_reasoning",
   "kind": "boolean",
   "range": "boolean",
-  "says": "If false, thoughts of the model are left out of the answer, with their tokens and log-probabilities. They still count as usage.",
+  "says": "If false, thoughts are left out, with their tokens and log-probabilities. They still count as usage.",
   "initial": "true",
   "effect": "honoured"
  },
@@ -97,14 +97,14 @@ export const requestFields: readonly RequestField[] = [
   "name": "thinking_token_budget",
   "kind": "number",
   "range": "integer from 0",
-  "says": "The maximum number of tokens of a thought, which is ended when they are used up. Needs a template with thoughts.",
+  "says": "The most tokens of a thought, which then ends. Needs a template with thoughts.",
   "effect": "honoured"
  },
  {
   "name": "max_completion_tokens",
   "kind": "number",
   "range": "integer from 1",
-  "says": "The maximum number of tokens of an answer. If absent, as many as the context leaves. More than that is refused.",
+  "says": "The most tokens of an answer; as many as the context leaves if absent. More is refused.",
   "effect": "honoured"
  },
  {
@@ -167,14 +167,14 @@ export const requestFields: readonly RequestField[] = [
   "name": "seed",
   "kind": "number",
   "range": "integer of 64 bits",
-  "says": "The same seed repeats the same draws; choice i uses seed + i. -1 means no seed. Values beyond the range of 64 bits, up to ±9223372036854776000 (its ends as doubles write them), count as the end of the range.",
+  "says": "The same seed repeats the same draws; choice i uses seed + i. -1 means no seed. Values beyond 64 bits, up to ±9223372036854776000 (the ends as doubles), count as the end.",
   "effect": "honoured"
  },
  {
   "name": "n",
   "kind": "number",
   "range": "integer from 1 to 128",
-  "says": "The number of independent answers; must be 1 with temperature 0. With `use_beam_search`, the width of the search: at most HEDDLE_PARALLEL.",
+  "says": "The number of independent answers; must be 1 with temperature 0. With `use_beam_search`, the width of the search.",
   "initial": "1",
   "effect": "honoured"
  },
@@ -196,7 +196,7 @@ export const requestFields: readonly RequestField[] = [
   "name": "bad_words",
   "kind": "texts",
   "range": "list of strings of at most 1024 entries",
-  "says": "Texts that never appear in the answer, whichever tokens they consist of: with or without a space before them, also inside a longer word (`small` bans `smaller` too), case-sensitive. vLLM bans one or two token sequences for each. At most 65536 characters in all.",
+  "says": "Texts that never appear in the answer, whichever tokens they consist of, also inside a longer word (`small` bans `smaller`), case-sensitive. At most 65536 characters in all.",
   "initial": "[]",
   "effect": "honoured"
  },
@@ -204,7 +204,7 @@ export const requestFields: readonly RequestField[] = [
   "name": "use_beam_search",
   "kind": "boolean",
   "range": "boolean",
-  "says": "Searches for the most likely answers with a beam of width `n` instead of drawing. All beams run at once, so `n` is at most HEDDLE_PARALLEL. Penalties, top_*, seed, stop texts and logit_bias have no effect. Not allowed with a constraint or `repetition_detection`.",
+  "says": "Searches for the most likely answers with `n` beams at once, at most HEDDLE_PARALLEL. Penalties, top_*, seed, stop texts and logit_bias have no effect. Not allowed with a constraint or `repetition_detection`.",
   "initial": "false",
   "effect": "honoured"
  },
@@ -212,7 +212,7 @@ export const requestFields: readonly RequestField[] = [
   "name": "length_penalty",
   "kind": "number",
   "range": "number",
-  "says": "In a beam search, the sum of the log-probabilities of an answer is divided by this power of its length in tokens. As in vLLM, the length counts prompt and answer, without a token that ends the answer.",
+  "says": "In a beam search, the sum of log-probabilities is divided by this power of the length in tokens: prompt and answer, as in vLLM, without a token that ends the answer.",
   "initial": "1",
   "effect": "honoured"
  },
@@ -220,14 +220,14 @@ export const requestFields: readonly RequestField[] = [
   "name": "max_tokens",
   "kind": "number",
   "range": "integer from 1",
-  "says": "Deprecated by OpenAI; `max_completion_tokens` takes precedence. Without either, as many as the context leaves. More than that is refused.",
+  "says": "The older name of `max_completion_tokens`, which takes precedence.",
   "effect": "honoured"
  },
  {
   "name": "min_tokens",
   "kind": "number",
   "range": "integer from 0",
-  "says": "Nothing ends the answer before this many tokens: no end token, stop token, stop text or repetition. More than the maximum length of the answer is refused.",
+  "says": "Nothing ends the answer before this many tokens. More than its maximum is refused.",
   "initial": "0",
   "effect": "honoured"
  },
@@ -266,7 +266,7 @@ export const requestFields: readonly RequestField[] = [
   "name": "repetition_detection",
   "kind": "json",
   "range": "object",
-  "says": "Ends the answer, with `finish_reason` `repetition`, when its last tokens repeat one pattern of `min_pattern_size` to `max_pattern_size` tokens `min_count` times. A `max_pattern_size` of 0 turns it off; `min_count` is at least 2.",
+  "says": "Ends the answer, with `finish_reason` `repetition`, when its last tokens are `min_count` (from 2) times a pattern of `min_pattern_size` to `max_pattern_size` (0: off) tokens.",
   "effect": "honoured"
  },
  {
@@ -289,14 +289,14 @@ export const requestFields: readonly RequestField[] = [
   "name": "truncate_prompt_tokens",
   "kind": "number",
   "range": "integer from -1",
-  "says": "Keeps only this many of the last tokens of the prompt, or of the first (`truncation_side`); -1 keeps as many as fit into the context with the answer. Of a long text only that end is tokenized.",
+  "says": "Keeps only so many tokens of the prompt; -1 keeps as many as fit into the context with the answer.",
   "effect": "honoured"
  },
  {
   "name": "truncation_side",
   "kind": "choice",
   "range": "\"left\", \"right\"",
-  "says": "With `truncate_prompt_tokens`, the end of the prompt that is cut off: `left` keeps its last tokens, `right` its first.",
+  "says": "The end of the prompt that is cut off: `left` keeps its last tokens, `right` its first.",
   "initial": "\"left\"",
   "choices": [
    "left",
@@ -308,14 +308,14 @@ export const requestFields: readonly RequestField[] = [
   "name": "cache_salt",
   "kind": "text",
   "range": "string of at most 256 characters",
-  "says": "Among users who share cached prompts (HEDDLE_PROMPT_SHARING), one is reused only for requests with the same salt, or for all requests without one.",
+  "says": "Among users who share cached prompts (HEDDLE_PROMPT_SHARING), only requests with the same salt, or all without one, share.",
   "effect": "honoured"
  },
  {
   "name": "priority",
   "kind": "number",
   "range": "integer",
-  "says": "Requests with a lower value run first. Values other than 0 are refused unless HEDDLE_PRIORITY=on.",
+  "says": "A lower value runs first. Only 0 unless HEDDLE_PRIORITY=on.",
   "initial": "0",
   "effect": "honoured"
  },
@@ -323,14 +323,14 @@ export const requestFields: readonly RequestField[] = [
   "name": "prediction",
   "kind": "json",
   "range": "object",
-  "says": "The expected content of the answer, for instance the text that it edits: `{\"type\": \"content\", \"content\": …}`, a string or a list of text parts. Tokens are guessed from it (docs/speculation.md), which does not change the answer. `usage` reports how many of its tokens were right. Not allowed with `use_beam_search`.",
+  "says": "The expected content of the answer, such as the text that it edits: `{\"type\": \"content\", \"content\": …}`, a string or text parts. Tokens are guessed from it (docs/speculation.md), which does not change the answer. Not allowed with `use_beam_search`.",
   "effect": "honoured"
  },
  {
   "name": "logprobs",
   "kind": "boolean",
   "range": "boolean",
-  "says": "Returns the log-probability of each token, before any sampling setting is applied.",
+  "says": "Returns the log-probability of each token, before any sampling setting.",
   "initial": "false",
   "effect": "honoured"
  },
@@ -338,7 +338,7 @@ export const requestFields: readonly RequestField[] = [
   "name": "top_logprobs",
   "kind": "number",
   "range": "integer from 0 to 20",
-  "says": "Returns this many of the most likely tokens at each position, most likely first. Needs `logprobs`. Without a stream, `n` × `max_tokens` × (`top_logprobs` + 1) is at most 1000000.",
+  "says": "The number of most likely tokens at each position, most likely first. Needs `logprobs`. Without a stream, `n` × `max_tokens` × (`top_logprobs` + 1) is at most 1000000.",
   "initial": "0",
   "effect": "honoured"
  },
@@ -346,14 +346,14 @@ export const requestFields: readonly RequestField[] = [
   "name": "logprob_token_ids",
   "kind": "json",
   "range": "list of integers of at most 128 entries",
-  "says": "Returns the log-probabilities of these tokens at each position, and that of the drawn one, in `top_logprobs` in place of the most likely ones; most likely first. Needs `logprobs`.",
+  "says": "Returns, in `top_logprobs`, these tokens and the drawn one at each position, in place of the most likely ones; most likely first. Needs `logprobs`.",
   "effect": "honoured"
  },
  {
   "name": "prompt_logprobs",
   "kind": "number",
   "range": "integer from 0 to 20",
-  "says": "The same for the tokens of the prompt. Not available in a stream. The prompt is then not taken from the cache.",
+  "says": "The same for the prompt, which is then not taken from the cache. Not in a stream.",
   "effect": "honoured"
  },
  {
@@ -384,21 +384,21 @@ export const requestFields: readonly RequestField[] = [
   "name": "stream_options",
   "kind": "json",
   "range": "object",
-  "says": "`include_usage` adds a last chunk with the usage and no choices; `continuous_usage_stats` adds the usage so far to each chunk. Neither needs the other, both default to false. Needs `stream`.",
+  "says": "`include_usage` adds a last chunk with the usage and no choices; `continuous_usage_stats` adds the usage so far to each chunk. Both default to false. Needs `stream`.",
   "effect": "honoured"
  },
  {
   "name": "request_id",
   "kind": "text",
   "range": "string of at most 256 characters",
-  "says": "The `id` of the answer is `chatcmpl-` followed by this value; else by the request’s header X-Request-Id, else by a random one. The header `x-request-id` of the answer repeats that of the request and never this field.",
+  "says": "The `id` of the answer is `chatcmpl-` and this value, else the header X-Request-Id of the request, else a random one. The header of the answer repeats that of the request, never this field.",
   "effect": "honoured"
  },
  {
   "name": "tool_choice",
   "kind": "json",
   "range": "\"none\", \"auto\", \"required\" or object",
-  "says": "Whether the answer may call tools (`auto`), must (`required`, a function by name, or `allowed_tools`), or must not (`none`). Default: `auto` if there are tools. HEDDLE_TOOL_CHOICE=none refuses all but `none`.",
+  "says": "Whether the answer may call tools (`auto`, the default with tools), must (`required`, a function by name, or `allowed_tools`), or must not (`none`). HEDDLE_TOOL_CHOICE=none refuses all but `none`.",
   "initial": "\"none\"",
   "choices": [
    "none",
@@ -437,14 +437,14 @@ export const requestFields: readonly RequestField[] = [
   "name": "response_format",
   "kind": "json",
   "range": "object",
-  "says": "The form of the answer: `text`; `json_object`, with an optional `schema`; `json_schema`, enforced whether `strict` or not; `structural_tag`, in both forms. `type` may be left out with a `json_schema`. What cannot be guaranteed is refused (docs/structured-output.md).",
+  "says": "The form of the answer (docs/structured-output.md): `text`; `json_object`, with an optional `schema`; `json_schema`, enforced whether `strict` or not; `structural_tag`, in both forms. `type` may be left out with a `json_schema`.",
   "effect": "honoured"
  },
  {
   "name": "structured_outputs",
   "kind": "json",
   "range": "object",
-  "says": "One of `json` (a JSON Schema or its text), `regex`, `choice`, `grammar` (GBNF), `json_object` and `structural_tag`, with options for how JSON is written: `whitespace_pattern`, `disable_any_whitespace`, `disable_additional_properties` (false leaves objects open, as in JSON Schema), `any_order` (members may come in any order). `disable_fallback`, `_backend` and `_backend_was_auto` have no effect. A request may have one constraint, here or in `response_format`.",
+  "says": "One of `json` (a JSON Schema or its text), `regex`, `choice`, `grammar` (GBNF), `json_object` and `structural_tag` (docs/structured-output.md), and how JSON is written: `whitespace_pattern`, `disable_any_whitespace`, `disable_additional_properties`, `any_order`. `disable_fallback`, `_backend` and `_backend_was_auto` have no effect.",
   "effect": "honoured"
  },
  {
@@ -535,14 +535,14 @@ export const requestFields: readonly RequestField[] = [
   "name": "store",
   "kind": "boolean",
   "range": "boolean",
-  "says": "Whether the answer is recorded as a call. `false` turns it off; `true` requests it under HEDDLE_RECORD=asked, and is a 400 where nothing is recorded.",
+  "says": "Whether the answer becomes a call: `false` turns that off; `true` requests it under HEDDLE_RECORD=asked, and is a 400 where nothing is recorded.",
   "effect": "honoured"
  },
  {
   "name": "metadata",
   "kind": "json",
   "range": "object",
-  "says": "Up to 16 entries: names of up to 64 characters, with strings of up to 512. Stored with the recorded answer, in `attributes.heddle.metadata` of its call.",
+  "says": "Up to 16 strings of up to 512 characters, under names of up to 64. Stored in `attributes.heddle.metadata` of the call.",
   "effect": "honoured"
  },
  {

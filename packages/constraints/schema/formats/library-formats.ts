@@ -17,7 +17,7 @@ export function ofLibraries({ ipv4, ipv6, located }: AddressPatterns): Record<st
   const uuids = Object.fromEntries(
     [1, 3, 4, 5, 6, 7, 8].map((version) => [
       `uuid${version}`,
-      { pattern: uuid(version), standard: `RFC 9562, version ${version}` },
+      { pattern: uuid(version), standard: 'RFC 9562, of its version' },
     ]),
   )
   return {
