@@ -181,7 +181,7 @@ Compiling takes some tenths of a second at most, and the result is cached. A con
 
 ## How much of the world's schemas
 
-\`benchmarks/maskbench.ts\` over the schemas of [MaskBench](https://github.com/guidance-ai/jsonschemabench):
+\`packages/constraints/benchmark/maskbench.ts\` over the schemas of [MaskBench](https://github.com/guidance-ai/jsonschemabench):
 
 | Engine | Compiled | Every test right | Valid accepted | Invalid accepted |
 |---|---|---|---|---|
@@ -196,7 +196,7 @@ On two quiet cores a schema compiles in 0.6 ms at the median, 40 ms at the 99th 
 0.2 and 0.8 ms (the minimum of five rounds, 60 schemas), over 53 large ones 0.1, 1.8 and 11 ms.
 
 \`\`\`sh
-npx node benchmarks/maskbench.ts --folder jsonschemabench/maskbench/data --sample 2500 --mode "as sent" --masks 60
+npx node packages/constraints/benchmark/maskbench.ts --folder jsonschemabench/maskbench/data --sample 2500 --mode "as sent" --masks 60
 \`\`\`
 `
 }

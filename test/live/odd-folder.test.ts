@@ -13,7 +13,7 @@ const root = fileURLToPath(new URL('../..', import.meta.url))
 /** A real copy: Node resolves a link to the plain name of what it leads to. Packages are only linked. */
 async function copyInto(folder: string): Promise<void> {
   await mkdir(folder)
-  for (const name of ['bin', 'dist', 'migrations', 'models', 'src', 'package.json']) {
+  for (const name of ['bin', 'dist', 'migrations', 'models', 'packages', 'src', 'package.json']) {
     await cp(join(root, name), join(folder, name), { recursive: true })
   }
   await symlink(join(root, 'node_modules'), join(folder, 'node_modules'))

@@ -33,7 +33,7 @@ const outside = Object.fromEntries(
 async function copyOfTheTree(folder: string): Promise<string> {
   const copy = join(folder, 'tree')
   await mkdir(join(copy, 'test'), { recursive: true })
-  const parts = ['bin', 'docs', 'migrations', 'models', 'scripts', 'src', 'ui']
+  const parts = ['bin', 'docs', 'migrations', 'models', 'packages', 'scripts', 'src', 'ui']
   const files = (await readdir(root, { withFileTypes: true })).filter((entry) => entry.isFile())
   for (const name of [
     ...parts,

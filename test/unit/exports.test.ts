@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
 /** The folders whose exports are checked, and those whose imports count: also tests, benchmarks and scripts. */
-const exporting = ['src', 'ui']
+const exporting = ['src', 'packages', 'ui']
 const reading = [...exporting, 'test', 'benchmarks', 'scripts', 'bin', 'models']
 
 /** Names that are used by text: a thread imports the file that it is given and calls its `serve`. */

@@ -29,7 +29,7 @@ import { addSubgrammar } from './turns/subgrammar.ts'
 import { createToolArguments, type ToolArguments } from './turns/tool-arguments.ts'
 import { addTurn } from './turns/turn-grammar.ts'
 
-export interface ConstraintCompiler {
+interface ConstraintCompiler {
   /** Throws a refusal that names the field if the constraint cannot be kept. */
   compile(constraint: Constraint, options: ConstraintOptions, field: string): Compiled
 }

@@ -1,11 +1,11 @@
-import type { UniqueItemMatcher, UniqueItemPosition } from '../packages/constraints/index.ts'
-import { JsonNumber } from '../src/domain/json/lossless.ts'
+import { isExactNumber } from '../exact-number.ts'
+import type { UniqueItemMatcher, UniqueItemPosition } from '../index.ts'
 
 /**
  * Checks values against a grammar that fixes the order of members: each value is tried in the orders that the grammar
  * allows.
  */
-export interface MemberOrders {
+interface MemberOrders {
   accepts(value: unknown): boolean
   /** The text in the order that is accepted. */
   textOf(value: unknown): string | undefined
@@ -47,7 +47,7 @@ export function createMemberOrders(following: UniqueItemMatcher, schema: unknown
       return at !== undefined && next(at, before + text)
     }
     if (Array.isArray(value)) return put('[', (at, text) => items(at, text, value, 0, further))
-    if (typeof value === 'object' && value !== null && !(value instanceof JsonNumber)) {
+    if (typeof value === 'object' && value !== null && !isExactNumber(value)) {
       const all = Object.entries(value)
       all.sort(([one], [other]) => (ranks.get(one) ?? Infinity) - (ranks.get(other) ?? Infinity) || 0)
       const failed = new Map<UniqueItemPosition, Set<string>>()

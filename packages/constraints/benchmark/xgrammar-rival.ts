@@ -1,15 +1,15 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
-import { loadXGrammar } from '../test/support/xgrammar.ts'
+import { loadXGrammar } from '../../../test/support/xgrammar.ts'
 
 /** XGrammar in a process of its own, which is restarted if a schema ends it. */
-export interface Rival {
+interface Rival {
   /** `accepted` for each value, with its members in the order given; undefined if the schema does not compile. */
   ask(schema: unknown, values: readonly unknown[]): Promise<RivalAnswer>
   close(): void
 }
 
-export interface RivalAnswer {
+interface RivalAnswer {
   accepted: boolean[] | undefined
   /** Of compiling. */
   micros: number

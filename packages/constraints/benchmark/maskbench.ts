@@ -1,23 +1,24 @@
 /**
  * How many of the schemas of a folder compile, and whether they accept what their tests say: `npx node
- * benchmarks/maskbench.ts --folder maskbench/data`. The files are those of MaskBench, `{schema, tests: [{valid, data}]}`;
+ * packages/constraints/benchmark/maskbench.ts --folder maskbench/data`. The files are those of MaskBench, `{schema, tests: [{valid, data}]}`;
  * docs/structured-output.md says where they are published. Compile times are wall-clock times, so they are only valid on
  * an idle machine; those of masks are the minimum of `--rounds`.
  */
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { listedVocabulary } from '../../../test/support/listed-vocabulary.ts'
+import { seededRandom } from '../../../test/support/seeded-random.ts'
+import { parseExact } from '../exact-number.ts'
 import {
   type CompiledGrammar,
+  type ConstraintOptions,
+  compile,
   createConstraints,
   createUniqueItemMatcher,
-} from '../packages/constraints/index.ts'
-import { parseLossless } from '../src/domain/json/lossless.ts'
-import { Refusal } from '../src/domain/refusals.ts'
-import { type ConstraintCompiler, createConstraintCompiler } from '../src/inference/constraints/compile.ts'
-import type { ConstraintOptions } from '../src/inference/constraints/constraint.ts'
-import { listedVocabulary } from '../test/support/listed-vocabulary.ts'
-import { seededRandom } from '../test/support/seeded-random.ts'
+  faultOf,
+  SchemaError,
+} from '../index.ts'
 import { createMemberOrders } from './member-orders.ts'
 import { startRival } from './xgrammar-rival.ts'
 
@@ -98,7 +99,7 @@ async function cases(): Promise<Case[]> {
   for (const name of names.slice(Number(given.skip))) {
     if (found.length === Number(given.sample)) break
     try {
-      const { schema, tests } = parseLossless(await readFile(join(folder, name), 'utf8')) as Case
+      const { schema, tests } = parseExact(await readFile(join(folder, name), 'utf8')) as Case
       found.push({ name, schema, tests })
     } catch (error) {
       console.log(`${name} is left out: ${(error as Error).message.slice(0, 80)}`)
@@ -109,17 +110,19 @@ async function cases(): Promise<Case[]> {
 
 type Compiled = { grammar: CompiledGrammar } | { why: string; keyword: string }
 
-function compiled(schema: unknown, options: ConstraintOptions, compiler: ConstraintCompiler): Compiled {
+function compiled(schema: unknown, options: ConstraintOptions): Compiled {
   try {
-    return compiler.compile({ kind: 'json', schema }, options, 'schema')
+    return compile({ kind: 'json', schema }, options)
   } catch (error) {
-    if (!(error instanceof Refusal)) throw error
-    const { keyword = error.code, why = '' } = error.values
-    const reason = String(why)
+    const fault = faultOf(error)
+    if (fault === undefined) throw error
+    const { keyword, why } =
+      error instanceof SchemaError ? error : { keyword: fault, why: (error as Error).message }
+    const reason = why
       .replaceAll(/#\/\S*/g, '#…')
       .replaceAll(/"[^"]*"/g, '"…"')
       .replaceAll(/\d+/g, 'n')
-    return { keyword: String(keyword), why: `${keyword}: ${reason.slice(0, 110)}` }
+    return { keyword, why: `${keyword}: ${reason.slice(0, 110)}` }
   }
 }
 
@@ -161,12 +164,11 @@ for (const [mode, options] of Object.entries(modes)) {
   const tally = emptyTally()
   const reasons = new Map<string, string[]>()
   // Code that has not run yet is slower, so warming up is excluded from the figures.
-  for (const { schema } of sample.slice(0, 40)) compiled(schema, options, createConstraintCompiler())
-  const compiler = createConstraintCompiler()
+  for (const { schema } of sample.slice(0, 40)) compiled(schema, options)
   for (const one of sample) {
     let outcome: Compiled | undefined
     const time = spent(() => {
-      outcome = compiled(one.schema, options, compiler)
+      outcome = compiled(one.schema, options)
     })
     tally.times.push(time)
     if (outcome === undefined) continue
