@@ -6,11 +6,12 @@ import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
-const files = ['src', 'packages', 'ui', 'bin', 'scripts', 'benchmarks', 'models', 'docker', 'test'].flatMap((folder) =>
-  readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
-    .filter((file) => /\.(ts|tsx|js|mjs)$/.test(file))
-    .filter((file) => !file.split(/[\\/]/).includes('node_modules') && !import.meta.filename.endsWith(file))
-    .map((file) => join(folder, file)),
+const files = ['src', 'packages', 'ui', 'bin', 'scripts', 'benchmarks', 'models', 'docker', 'test'].flatMap(
+  (folder) =>
+    readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+      .filter((file) => /\.(ts|tsx|js|mjs)$/.test(file))
+      .filter((file) => !file.split(/[\\/]/).includes('node_modules') && !import.meta.filename.endsWith(file))
+      .map((file) => join(folder, file)),
 )
 
 /**
