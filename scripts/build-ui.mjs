@@ -57,6 +57,16 @@ const common = {
 
 const sha256 = (text) => createHash('sha256').update(text).digest('base64')
 
+/** Components that need a server. The file carries none of their code, and `export/main.tsx` draws nothing for them. */
+const leftOut = {
+  name: 'left out of the file',
+  setup({ onLoad }) {
+    const filter =
+      /ui.(adding.|export.(button|of-)|parts.saved-views|screens.(calls.selection|queue.(change|new)-))/
+    onLoad({ filter }, () => ({ contents: '', loader: 'empty' }))
+  },
+}
+
 /** The file into which screens are exported, complete except for the contents. Only the scripts it contains can run. */
 async function exportTemplate(bundle) {
   const { outputFiles } = await bundle({
@@ -64,8 +74,9 @@ async function exportTemplate(bundle) {
     entryPoints: [join(source, 'export', 'main.tsx'), join(source, 'style', 'page.css')],
     format: 'iife',
     entryNames: '[name]',
+    plugins: [leftOut],
     // Only the page can export files; an exported file cannot.
-    define: { exportTemplate: '""', isFile: 'true' },
+    define: { exportTemplate: '""' },
   })
   const textOf = (ending) => outputFiles.find(({ path }) => path.endsWith(ending)).text.trim()
   const [script, style] = [textOf('.js'), textOf('.css')]
@@ -122,7 +133,7 @@ async function build(hash) {
     metafile: true,
     entryNames: '[name]-[hash]',
     chunkNames: '[name]-[hash]',
-    define: { exportTemplate: JSON.stringify(`/ui/${templateName}`), isFile: 'false' },
+    define: { exportTemplate: JSON.stringify(`/ui/${templateName}`) },
   })
   const named = new Map(outputFiles.map(({ path, contents }) => [basename(path), contents]))
   const find = (ending) =>

@@ -1,6 +1,4 @@
-import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
-import Axe from '@axe-core/playwright'
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
 
 export type { Browser, Page }
@@ -60,11 +58,4 @@ export function collectProblems(page: Page, url: string): string[] {
     if (to.protocol.startsWith('http') && to.host !== host) problems.push(`asked ${to.host}`)
   })
   return problems
-}
-
-/** Asserts that axe finds nothing; reports one line for each kind of violation. */
-export async function assertAccessible(page: Page): Promise<void> {
-  const { violations } = await new Axe({ page }).analyze()
-  const found = violations.map(({ id, help, nodes }) => `${id}: ${help}: ${nodes[0]?.html.slice(0, 200)}`)
-  assert.deepEqual(found, [])
 }

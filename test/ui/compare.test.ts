@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { assertAccessible, noBrowser } from '../support/browser.ts'
+import { noBrowser } from '../support/browser.ts'
 import { comparedRuns, runId } from '../support/compared-runs.ts'
 import { pageTests, writeCalls } from '../support/page-app.ts'
+import { assertAccessible, narrow } from './accessible.ts'
 
 const skip = noBrowser
 const evals = '/ui/acme/qa/evals'
@@ -221,26 +222,17 @@ test('texts from models, scorers and users are shown as plain text', { skip }, a
   assert.deepEqual([...list.problems, ...problems], [])
 })
 
-for (const colorScheme of ['light', 'dark'] as const) {
-  for (const width of [360, 1400]) {
-    test(`the comparison is accessible: ${colorScheme}, ${width} px`, { skip }, async (t) => {
-      const options = { colorScheme, viewport: { width, height: 800 } }
-      const { page, problems } = await open(t, evals, options)
-      await page.waitForSelector('tbody tr:has-text("missing")')
-      await assertAccessible(page)
-      const other = await open(t, compare([0, 1, 2], byJudge), options)
-      await other.page.waitForSelector('[role=row] .cell-run')
-      await other.page.locator('.heat').waitFor()
-      await assertAccessible(other.page)
-      await other.page.keyboard.press('j')
-      await other.page.keyboard.press('Enter')
-      await other.page.waitForSelector('.row-view .row-runs')
-      await assertAccessible(other.page)
-      for (const one of [page, other.page]) {
-        const isWider = await one.evaluate(() => document.documentElement.scrollWidth > innerWidth)
-        assert.equal(isWider, false, `${one.url()} scrolls horizontally`)
-      }
-      assert.deepEqual([...problems, ...other.problems], [])
-    })
-  }
-}
+test('the comparison is accessible', { skip }, async (t) => {
+  const { page, problems } = await open(t, evals, narrow)
+  await page.waitForSelector('tbody tr:has-text("missing")')
+  await assertAccessible(page)
+  const other = await open(t, compare([0, 1, 2], byJudge), narrow)
+  await other.page.waitForSelector('[role=row] .cell-run')
+  await other.page.locator('.heat').waitFor()
+  await assertAccessible(other.page)
+  await other.page.keyboard.press('j')
+  await other.page.keyboard.press('Enter')
+  await other.page.waitForSelector('.row-view .row-runs')
+  await assertAccessible(other.page)
+  assert.deepEqual([...problems, ...other.problems], [])
+})

@@ -5,11 +5,12 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import type { Page } from 'playwright-core'
-import { assertAccessible, noBrowser, type OpenedPage, openPage } from '../support/browser.ts'
+import { noBrowser, type OpenedPage, openPage } from '../support/browser.ts'
 import { completeOf, project } from '../support/calls.ts'
 import { comparedRuns, runId } from '../support/compared-runs.ts'
 import { chatCall, idOf, pageTests, servePageApp, traceCalls, writeCalls } from '../support/page-app.ts'
 import { createQueue } from '../support/queues.ts'
+import { assertAccessible } from './accessible.ts'
 
 const skip = noBrowser
 const evil = [
@@ -54,12 +55,7 @@ const { browser, open, served } = await pageTests(
 )
 
 /** The exported file as its recipient opens it, without a server. */
-async function reopened(
-  t: Parameters<typeof open>[0],
-  page: Page,
-  what: string,
-  options: Parameters<typeof openPage>[3] = {},
-): Promise<OpenedPage> {
+async function reopened(t: Parameters<typeof open>[0], page: Page, what: string): Promise<OpenedPage> {
   const [download] = await Promise.all([
     page.waitForEvent('download'),
     page.getByRole('button', { name: `Export ${what} as one file` }).click(),
@@ -67,7 +63,7 @@ async function reopened(
   const path = join(folder, `${++files}-${download.suggestedFilename()}`)
   await download.saveAs(path)
   const file = pathToFileURL(path).href
-  const seen = await openPage(browser(), t, file, { offline: true, ...options })
+  const seen = await openPage(browser(), t, file, { offline: true })
   seen.page.on('request', (request) => {
     if (request.url() !== file) seen.problems.push(`asked for ${request.url()}`)
   })
@@ -84,6 +80,7 @@ test('a trace is exported as one file, which can be browsed, read and searched w
   await file.page.getByText('It contains all 3 calls of the trace in full').waitFor()
   await file.page.waitForSelector(`${treeText('search')}[aria-selected=true]`)
   await file.page.waitForSelector('.exception >> text=TimeoutError: too slow')
+  await assertAccessible(file.page)
   await file.page.keyboard.press('n')
   await file.page.waitForSelector('.feedback-list >> text=Too slow. <img')
   assert.equal(await file.page.getByRole('button', { name: 'Bad' }).count(), 0)
@@ -164,6 +161,7 @@ test('a comparison is exported as one file, with its rows, runs and trials side 
   await file.page.keyboard.press('Escape')
   await file.page.waitForSelector('.row-view', { state: 'detached' })
   await file.page.locator('.heat').waitFor()
+  await assertAccessible(file.page)
   assert.equal(await file.page.getByRole('button', { name: /make baseline|Remove/ }).count(), 0)
   assert.deepEqual([...problems, ...file.problems], [])
 })
@@ -179,6 +177,7 @@ test('a list of calls is exported as one file, with its columns and each call in
   await file.page.getByText('It contains all 7 calls in full, with their feedback.').waitFor()
   await file.page.waitForFunction(() => document.querySelectorAll('.grid-row .call-name').length === 7)
   assert.deepEqual(await file.page.locator('.grid-row').allTextContents(), rows)
+  await assertAccessible(file.page)
   await file.page.getByText('7 calls', { exact: true }).waitFor()
   await file.page.locator('.filter-text >> text=-op:Evaluation.predict_and_score').waitFor()
   await file.page.keyboard.press('j')
@@ -213,6 +212,7 @@ test('charts are exported as one file with a fixed time range', { skip }, async 
   )
   await file.page.locator('[data-panel="errors"] summary').press('Enter')
   await file.page.locator('[data-panel="errors"] tbody td').first().waitFor()
+  await assertAccessible(file.page)
   assert.equal(await file.page.locator('.chart a').count(), 0)
   await file.page.locator('[data-panel="calls"] svg').first().click()
   await file.page.keyboard.press('1')
@@ -234,6 +234,7 @@ test('search results are exported as one file', { skip }, async (t) => {
     await file.page.locator('.hit mark').allTextContents(),
     await page.locator('.hit mark').allTextContents(),
   )
+  await assertAccessible(file.page)
   await file.page.keyboard.press('j')
   await file.page.keyboard.press('Enter')
   await file.page.waitForSelector('.file-call .tab-panel')
@@ -249,6 +250,8 @@ test('a queue is exported as one file, with its items and their feedback', { ski
   const file = await reopened(t, page, 'queue')
   await file.page.getByText('It contains all 2 items in full, with their feedback.').waitFor()
   await file.page.waitForSelector('.queue-head >> text=onerror')
+  await file.page.waitForSelector('.item-call a')
+  await assertAccessible(file.page)
   for (const name of ['Edit', 'Delete', 'Review', /^Export/]) {
     assert.equal(await file.page.locator('main').getByRole('button', { name }).count(), 0)
   }
@@ -296,33 +299,3 @@ test('an exported file says what it does not contain', { skip }, async (t) => {
   await file.page.getByRole('alert').getByText('This is not in the file.').waitFor()
   assert.deepEqual(file.problems, [])
 })
-
-for (const colorScheme of ['light', 'dark'] as const) {
-  for (const width of [360, 1400]) {
-    test(`exported files are accessible: ${colorScheme}, ${width} px`, { skip }, async (t) => {
-      const options = { colorScheme, viewport: { width, height: 800 } }
-      for (const [path, what, there] of [
-        [`${trace}?call=${idOf('search', 300)}`, 'trace', '.tab-panel'],
-        [compare, 'comparison', '.heat'],
-        [`/ui/${project}/calls?all=1`, 'list', '.grid-row .call-name'],
-        [`/ui/${project}/charts?range=1y`, 'charts', '[data-panel="calls"] svg path'],
-        [`/ui/${project}/search?q=Chad`, 'search', '.hit'],
-        [`/ui/${project}/queues/${served().queue}`, 'queue', '.item-call a'],
-      ] as const) {
-        const { page } = await open(t, path, options)
-        await page.waitForSelector(there)
-        const file = await reopened(t, page, what, options)
-        await file.page.waitForSelector(there)
-        await assertAccessible(file.page)
-        const isWider = await file.page.evaluate(() => document.documentElement.scrollWidth > innerWidth)
-        assert.equal(isWider, false, `${what} scrolls horizontally`)
-        if (process.env.HEDDLE_SHOTS) {
-          const name = `${what}-${colorScheme}-${width}`
-          await file.page.screenshot({ path: `${process.env.HEDDLE_SHOTS}/file-${name}.png` })
-          await page.screenshot({ path: `${process.env.HEDDLE_SHOTS}/page-${name}.png` })
-        }
-        assert.deepEqual(file.problems, [])
-      }
-    })
-  }
-}

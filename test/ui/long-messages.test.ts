@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, type TestContext, test } from 'node:test'
-import { assertAccessible, noBrowser, type Page } from '../support/browser.ts'
+import { noBrowser, type Page } from '../support/browser.ts'
 import { project } from '../support/calls.ts'
 import { pageTests } from '../support/page-app.ts'
 import { scriptedBackend, scriptOf } from '../support/scripted-backend.ts'
+import { assertAccessible } from './accessible.ts'
 
 const skip = noBrowser
 const backend = scriptedBackend()

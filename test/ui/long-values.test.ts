@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { assertAccessible, noBrowser } from '../support/browser.ts'
+import { noBrowser } from '../support/browser.ts'
 import { project } from '../support/calls.ts'
 import { chatCall, idOf, pageTests, writeCalls } from '../support/page-app.ts'
+import { assertAccessible } from './accessible.ts'
 
 const skip = noBrowser
 

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { assertAccessible, noBrowser, type Page } from '../support/browser.ts'
+import { noBrowser, type Page } from '../support/browser.ts'
 import { completeOf, project } from '../support/calls.ts'
 import { pageTests, writeCalls } from '../support/page-app.ts'
+import { assertAccessible, narrow } from './accessible.ts'
 
 const skip = noBrowser
 const hostile = '<img src=x onerror="document.title=`taken`">'
@@ -180,17 +181,11 @@ test('a missing trace says so', { skip }, async (t) => {
   assert.deepEqual(problems, [])
 })
 
-for (const colorScheme of ['light', 'dark'] as const) {
-  for (const width of [360, 1400]) {
-    test(`a trace is accessible: ${colorScheme}, ${width} px`, { skip }, async (t) => {
-      const { page, problems } = await open(t, path(trace), { colorScheme, viewport: { width, height: 800 } })
-      await page.waitForSelector(chosen('agent'))
-      await page.getByRole('tab', { name: 'Input' }).waitFor()
-      await assertAccessible(page)
-      const isWider = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth)
-      assert.equal(isWider, false)
-      assert.notEqual(await page.title(), 'taken')
-      assert.deepEqual(problems, [])
-    })
-  }
-}
+test('a trace is accessible', { skip }, async (t) => {
+  const { page, problems } = await open(t, path(trace), narrow)
+  await page.waitForSelector(chosen('agent'))
+  await page.getByRole('tab', { name: 'Input' }).waitFor()
+  await assertAccessible(page)
+  assert.notEqual(await page.title(), 'taken')
+  assert.deepEqual(problems, [])
+})

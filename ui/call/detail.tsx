@@ -1,4 +1,4 @@
-import type { ComponentChildren } from 'preact'
+import { type ComponentChildren, Fragment } from 'preact'
 import { useMemo, useState } from 'preact/hooks'
 import { AddToDataset } from '../adding/add-to-dataset.tsx'
 import { AddToQueue } from '../adding/add-to-queue.tsx'
@@ -67,18 +67,15 @@ export function CallDetail({ project, call: id, withTrace = false, isBeside = fa
     { keys: ['u'], does: 'Output', run: () => choose('output') },
     { keys: ['m'], does: 'Attributes', run: () => choose('attributes') },
     { keys: ['n'], does: 'Feedback and notes', run: () => choose('feedback') },
-    ...(isFile ? [] : changing),
   ]
-  useShortcuts('Call', isBeside ? [] : bindings)
+  useShortcuts('Call', isBeside ? [] : bindings, isBeside ? [] : changing)
   if (error) return <Failed error={error} retry={reload} />
   if (!isThis) return <Skeleton rows={12} />
   return (
     <>
       <Shown {...{ project, id, call, withTrace, isBeside, tab, choose, onChanged }} add={setFront} />
-      {!isFile && front === 'queue' && (
-        <AddToQueue project={project} calls={[id]} onClose={() => setFront(undefined)} />
-      )}
-      {!isFile && front === 'dataset' && (
+      {front === 'queue' && <AddToQueue project={project} calls={[id]} onClose={() => setFront(undefined)} />}
+      {front === 'dataset' && (
         <AddToDataset project={project} calls={[id]} onClose={() => setFront(undefined)} />
       )}
     </>
@@ -118,8 +115,8 @@ function Shown({ project, id, call, withTrace, isBeside, tab: wanted, choose, ad
         <h2>{nameOf(row)}</h2>
         <CopyButton text={id} label="Copy call ID" />
         <span class="detail-tools">
-          {!isBeside && !isFile && (
-            <>
+          {!isBeside && (
+            <Fragment data-file={null}>
               {nodeAt(inputs, 'messages')?.kind === 'array' && (
                 <a class="button" href={paths.play({ p: project, from: id })} title="Open in the playground">
                   Playground
@@ -139,10 +136,10 @@ function Shown({ project, id, call, withTrace, isBeside, tab: wanted, choose, ad
                 }
                 hasKey={withTrace}
               />
-            </>
+            </Fragment>
           )}
           {withTrace && (
-            <a class="button" href={paths.trace(project, row.trace_id, id)}>
+            <a class="button" data-file={null} href={paths.trace(project, row.trace_id, id)}>
               Open trace
             </a>
           )}

@@ -47,42 +47,40 @@ export function Feedback({ project, call, onChanged }: Props) {
     { keys: ['-'], does: 'Thumbs down', run: () => void add({ kind: 'reaction', emoji: '👎' }) },
     { keys: ['Ctrl+Enter'], does: 'Add note', whileTyping: true, run: () => void keepNote() },
   ]
-  useShortcuts('Feedback', isFile ? [] : bindings)
+  useShortcuts('Feedback', [], bindings)
   if (error) return <Failed error={error} retry={reload} />
   if (value === undefined) return <Skeleton rows={3} />
   return (
     <div class="feedback">
-      {!isFile && (
-        <div class="feedback-add">
-          <button type="button" onClick={() => void add({ kind: 'reaction', emoji: '👍' })}>
-            <Icon name="up" /> Good
+      <div class="feedback-add" data-file={null}>
+        <button type="button" onClick={() => void add({ kind: 'reaction', emoji: '👍' })}>
+          <Icon name="up" /> Good
+        </button>
+        <button type="button" onClick={() => void add({ kind: 'reaction', emoji: '👎' })}>
+          <Icon name="down" /> Bad
+        </button>
+        <form
+          onSubmit={(event) => {
+            event.preventDefault()
+            void keepNote()
+          }}
+        >
+          <label class="hidden-text" for="note">
+            A note on this call
+          </label>
+          <textarea
+            id="note"
+            rows={2}
+            maxLength={1024}
+            placeholder="A note on this call"
+            value={note}
+            onInput={({ currentTarget }) => setNote(currentTarget.value)}
+          />
+          <button type="submit" disabled={note.trim() === ''}>
+            Add note
           </button>
-          <button type="button" onClick={() => void add({ kind: 'reaction', emoji: '👎' })}>
-            <Icon name="down" /> Bad
-          </button>
-          <form
-            onSubmit={(event) => {
-              event.preventDefault()
-              void keepNote()
-            }}
-          >
-            <label class="hidden-text" for="note">
-              A note on this call
-            </label>
-            <textarea
-              id="note"
-              rows={2}
-              maxLength={1024}
-              placeholder="A note on this call"
-              value={note}
-              onInput={({ currentTarget }) => setNote(currentTarget.value)}
-            />
-            <button type="submit" disabled={note.trim() === ''}>
-              Add note
-            </button>
-          </form>
-        </div>
-      )}
+        </form>
+      </div>
       {failure && (
         <p class="problem" role="alert">
           {failure.message}

@@ -1,3 +1,4 @@
+import { live } from '../export/contents.ts'
 import { navigate } from '../router.ts'
 import { paths } from '../routes.ts'
 import { forkAt, type Token } from '../screens/play/answer.ts'
@@ -34,7 +35,7 @@ export function RecordedSurprise({ project, inputs, choices }: Props) {
     return (
       <section key={index}>
         {choices.length > 1 && <h3>Choice {index + 1}</h3>}
-        <Surprise tokens={tokens} onFork={asked === undefined || isFile ? undefined : fork} />
+        <Surprise tokens={tokens} onFork={asked && live(fork)} />
       </section>
     )
   })

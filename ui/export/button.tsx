@@ -13,11 +13,7 @@ interface Props {
 }
 
 /** Saves what is on the screen as one file that can be read without a server. */
-export function ExportButton(props: Props) {
-  return isFile ? null : <Live {...props} />
-}
-
-function Live({ what, load, hasKey = false }: Props) {
+export function ExportButton({ what, load, hasKey = false }: Props) {
   const running = useRef<AbortController>(undefined)
   const [state, setState] = useState<{ is: 'not' | 'running' | 'done'; said?: string; failure?: string }>({
     is: 'not',

@@ -22,13 +22,8 @@ function contentsHere(): Contents | undefined {
 
 export const contents = contentsHere()
 
-declare global {
-  /**
-   * True in an exported file, where nothing can be changed or requested: such controls are left out. The build replaces it by
-   * true or false, so that neither the page nor the file carries the code of the other.
-   */
-  const isFile: boolean
-}
+/** What needs a server: undefined in an exported file, where nothing can be changed or requested. */
+export const live = <T>(what: T): T | undefined => (contents === undefined ? what : undefined)
 
 export const answers: ReadonlyMap<string, string> = new Map(contents?.answers)
 

@@ -1,4 +1,4 @@
-import { render } from 'preact'
+import { type ComponentChildren, Fragment, options, render, type VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { CallDetail } from '../call/detail.tsx'
 import { ErrorBoundary } from '../parts/error-boundary.tsx'
@@ -90,8 +90,27 @@ function Screen({ here, within: { project, path } }: { here: Route; within: Cont
   )
 }
 
+/**
+ * What needs a server is not drawn: components whose code the build leaves out, and elements that say with `data-file`
+ * what is drawn instead, or null. The page ignores it.
+ */
+function drawAsFile() {
+  const drawAsWell = options.vnode
+  options.vnode = (vnode) => {
+    const { type, props } = vnode as VNode<{ 'data-file'?: (() => ComponentChildren) | null }>
+    const instead = props['data-file']
+    if (type === undefined || instead !== undefined) {
+      vnode.type = Fragment
+      vnode.props = { children: instead?.() }
+      vnode.ref = null
+    }
+    drawAsWell?.(vnode)
+  }
+}
+
 if (contents !== undefined) {
   document.title = `${contents.title} · Heddle`
+  drawAsFile()
   followLinks()
   listenForShortcuts()
   render(<File within={contents} />, document.getElementById('page') as HTMLElement)

@@ -1,5 +1,6 @@
 import { signal } from '@preact/signals'
 import { useLayoutEffect, useRef } from 'preact/hooks'
+import { live } from '../export/contents.ts'
 
 /** What a key does on the current screen. The sheet of shortcuts is made from the same bindings, so the two cannot differ. */
 export interface Shortcut {
@@ -12,9 +13,11 @@ export interface Shortcut {
   run(key: string): void
 }
 
+type Shortcuts = readonly Shortcut[]
+
 interface Group {
   name: string
-  bindings: readonly Shortcut[]
+  bindings: Shortcuts
 }
 
 /** The last group takes precedence. */
@@ -22,10 +25,10 @@ const groups = signal<readonly Group[]>([])
 
 export const activeShortcuts = groups
 
-/** Binds these keys while the component is mounted. */
-export function useShortcuts(name: string, bindings: readonly Shortcut[]): void {
+/** Binds these keys while the component is mounted; those `withServer` do nothing in an exported file. */
+export function useShortcuts(name: string, bindings: Shortcuts, withServer: Shortcuts = []): void {
   const current = useRef(bindings)
-  current.current = bindings
+  current.current = [...bindings, ...(live(withServer) ?? [])]
   // A layout effect, because keys may be pressed as soon as the screen is seen.
   useLayoutEffect(() => {
     // Each binding runs the function of the latest render, not of the first.

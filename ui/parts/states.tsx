@@ -78,11 +78,9 @@ function Missing({ missing, why }: { missing: MissingNotice; why: string }) {
     <div class="state" role="alert">
       <h2>{missing.title}</h2>
       <p>{why}</p>
-      {!isFile && (
-        <a class="button" href={missing.href}>
-          {missing.to}
-        </a>
-      )}
+      <a class="button" data-file={null} href={missing.href}>
+        {missing.to}
+      </a>
     </div>
   )
 }

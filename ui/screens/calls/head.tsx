@@ -35,12 +35,13 @@ export function GridHead({ shown, sort }: Props) {
             title={column.path}
             aria-sort={isSorted ? (sort.direction === 'asc' ? 'ascending' : 'descending') : undefined}
           >
-            {field === undefined || isFile ? (
+            {field === undefined ? (
               column.label
             ) : (
               <button
                 type="button"
                 class="quiet"
+                data-file={() => column.label}
                 tabIndex={-1}
                 onClick={() => setSearch({ sort: next(field, sort) })}
               >

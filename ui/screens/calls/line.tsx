@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import type { LightCall } from '../../../src/operations/views/contract.ts'
+import { live } from '../../export/contents.ts'
 import { feedbackWordOf } from '../../filter/fields.ts'
 import { Status } from '../../parts/status.tsx'
 import { Time } from '../../parts/time.tsx'
@@ -31,7 +32,7 @@ interface Props {
 
 /** An exported list contains the calls, but no traces. */
 export const pathOfCall = (project: string, { id, trace_id }: Pick<LightCall, 'id' | 'trace_id'>): string =>
-  isFile ? paths.call(project, id) : paths.trace(project, trace_id, id)
+  live(paths.trace(project, trace_id, id)) ?? paths.call(project, id)
 
 /** A call as one row; a placeholder until it is loaded. */
 export function CallLine(props: Props) {
@@ -76,18 +77,17 @@ export function CallLine(props: Props) {
       }}
     >
       <div role="gridcell" class="cell-choose">
-        {!isFile && (
-          <input
-            type="checkbox"
-            tabIndex={-1}
-            aria-label={`Select ${nameOf(row)}`}
-            checked={isChosen}
-            onClick={(event) => {
-              event.stopPropagation()
-              props.onChoose(event.shiftKey)
-            }}
-          />
-        )}
+        <input
+          type="checkbox"
+          data-file={null}
+          tabIndex={-1}
+          aria-label={`Select ${nameOf(row)}`}
+          checked={isChosen}
+          onClick={(event) => {
+            event.stopPropagation()
+            props.onChoose(event.shiftKey)
+          }}
+        />
       </div>
       <div role="gridcell" class="cell-status">
         <Status status={row.status} isShort />

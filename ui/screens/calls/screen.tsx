@@ -1,3 +1,4 @@
+import { Fragment } from 'preact'
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { LightCall } from '../../../src/operations/views/contract.ts'
 import { ExportButton } from '../../export/button.tsx'
@@ -115,7 +116,7 @@ export function CallsScreen({ project }: { project: string }) {
     { keys: ['g g', 'Home'], does: 'First call', run: () => move(-Infinity) },
     { keys: ['G', 'End'], does: 'Last call', run: () => move(Infinity) },
     { keys: ['p', ' '], does: 'Preview', run: () => setSearch({ peek: current?.id }) },
-    { keys: ['Enter', 'o'], does: isFile ? 'Open call' : 'Open trace', run: () => open(current) },
+    { keys: ['Enter', 'o'], does: 'Open call', run: () => open(current) },
     {
       keys: ['Escape'],
       does: 'Close the preview, then clear the focus',
@@ -139,7 +140,7 @@ export function CallsScreen({ project }: { project: string }) {
     },
     { keys: ['N'], does: 'Show new calls', run: showFresh },
   ]
-  useShortcuts('Calls', isFile ? reading : [...reading, ...changing])
+  useShortcuts('Calls', reading, changing)
 
   const error = list.error.value
   if (isForbidden(error)) return <FailedScreen name={`Calls of ${project}`} error={error} />
@@ -149,33 +150,29 @@ export function CallsScreen({ project }: { project: string }) {
     <main class={`screen calls ${peek ? 'has-peek' : ''}`}>
       <h1 class="hidden-text">Calls of {project}</h1>
       <div class="filter-bar">
-        {isFile ? (
-          <FilterText text={text} roots={roots} />
-        ) : (
-          <>
-            <FilterBar text={text} problem={read.problem} meant={meant} />
-            <RootsSwitch roots={roots} />
-            <button type="button" class="facets-switch" aria-pressed={hasFacets} onClick={turnFacets}>
-              Facets
-            </button>
-            <SavedViews project={project} screen="calls" />
-            <ColumnChooser shown={shown} meant={meant} />
-            <AskAgain view={view} count={count} />
-            <Export view={view} />
-            <ExportButton
-              what="list"
-              load={async () => (await import('../../export/of-calls.ts')).exportOfCalls(view, pageSize)}
-            />
-            <LiveSwitch list={list} />
-          </>
-        )}
+        <Fragment data-file={() => <FilterText text={text} roots={roots} />}>
+          <FilterBar text={text} problem={read.problem} meant={meant} />
+          <RootsSwitch roots={roots} />
+          <button type="button" class="facets-switch" aria-pressed={hasFacets} onClick={turnFacets}>
+            Facets
+          </button>
+          <SavedViews project={project} screen="calls" />
+          <ColumnChooser shown={shown} meant={meant} />
+          <AskAgain view={view} count={count} />
+          <Export view={view} />
+          <ExportButton
+            what="list"
+            load={async () => (await import('../../export/of-calls.ts')).exportOfCalls(view, pageSize)}
+          />
+          <LiveSwitch list={list} />
+        </Fragment>
         <output class="muted count">
           {count === undefined ? '' : `${countText(count)} ${count === 1 ? 'call' : 'calls'}`}
         </output>
       </div>
       <DisconnectedNote />
       <div class="calls-body">
-        {!isFile && hasFacets && <Facets {...{ meant, text, pinned }} />}
+        {hasFacets && <Facets data-file={null} {...{ meant, text, pinned }} />}
         {error ? (
           <div class="in-place">
             <Failed error={error} retry={() => void list.reload()} />
@@ -243,10 +240,10 @@ export function CallsScreen({ project }: { project: string }) {
             >
               <Icon name="close" />
             </button>
-            <CallDetail project={project} call={peek} withTrace={!isFile} />
+            <CallDetail project={project} call={peek} withTrace />
           </aside>
         )}
-        {!isFile && chosen.size > 0 && (
+        {chosen.size > 0 && (
           <Selection
             view={view}
             ids={[...chosen]}
@@ -257,7 +254,7 @@ export function CallsScreen({ project }: { project: string }) {
             }}
           />
         )}
-        {!isFile && fresh > 0 && (
+        {fresh > 0 && (
           <button type="button" class="fresh" onClick={showFresh}>
             {countText(fresh)} new
           </button>

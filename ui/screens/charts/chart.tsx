@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks'
+import { live } from '../../export/contents.ts'
 import { timeText } from '../../value/units.ts'
 import type { ChartSeries, Panel, Series } from './series.ts'
 
@@ -55,11 +56,10 @@ export function Chart({ panel, drawn: { series, left }, times, end, linkOf, onCh
           preserveAspectRatio="none"
           role="img"
           aria-label={`${panel.title} from ${timeOf(0)} to ${timeText(end, now, toThe)}; the table below has the numbers`}
-          onPointerDown={(event) => {
-            if (isFile) return
+          onPointerDown={live((event) => {
             event.currentTarget.setPointerCapture(event.pointerId)
             setHeld({ from: bucketAt(event), to: bucketAt(event) })
-          }}
+          })}
           onPointerMove={(event) => {
             setPointed(bucketAt(event))
             if (held) setHeld({ ...held, to: bucketAt(event) })
@@ -172,7 +172,11 @@ function Numbers({ panel, series, times, timeOf, linkOf }: NumbersProps) {
         <tbody>
           {filled.map((bucket) => (
             <tr key={bucket}>
-              <th scope="row">{isFile ? timeOf(bucket) : <a href={linkOf(bucket)}>{timeOf(bucket)}</a>}</th>
+              <th scope="row">
+                <a data-file={() => timeOf(bucket)} href={linkOf(bucket)}>
+                  {timeOf(bucket)}
+                </a>
+              </th>
               {series.map(({ label, values }) => {
                 const value = values[bucket]
                 return <td key={label}>{value === undefined ? '–' : panel.text(value)}</td>

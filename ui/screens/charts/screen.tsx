@@ -1,3 +1,4 @@
+import { Fragment } from 'preact'
 import { useEffect, useMemo, useRef } from 'preact/hooks'
 import { ExportButton } from '../../export/button.tsx'
 import { useListPosition, useScrollRestoration } from '../../parts/list-position.ts'
@@ -72,7 +73,7 @@ export function ChartsScreen({ project }: { project: string }) {
       run: () => setSearch({ all: roots ? '1' : undefined }),
     },
   ]
-  useShortcuts('Charts', isFile ? [] : bindings)
+  useShortcuts('Charts', [], bindings)
   const { shown, error } = charts
   const there = shown.value
   const screen = useRef<HTMLElement>(null)
@@ -118,47 +119,43 @@ export function ChartsScreen({ project }: { project: string }) {
     <main class="screen charts" ref={screen} onScroll={() => keepPlace()}>
       <div class="filter-bar">
         <h1 class="hidden-text">Charts</h1>
-        {isFile ? (
-          <FilterText text={text} roots={roots} />
-        ) : (
-          <>
-            <FilterBar text={text} problem={problem} meant={{ project, roots, query }} />
-            <div class="segments" role="group" aria-label="Time range">
-              {spans.map(({ name, label }) => (
-                <button
-                  key={name}
-                  type="button"
-                  aria-pressed={(rangeGiven ?? '24h') === name}
-                  onClick={() => choose(name)}
-                >
-                  {label}
-                </button>
-              ))}
-            </div>
-            <select
-              aria-label="Group"
-              value={by ?? ''}
-              onChange={({ currentTarget }) => setSearch({ by: currentTarget.value })}
-            >
-              {groupings.map(({ by: one, label }) => (
-                <option key={label} value={one ?? ''}>
-                  {label}
-                </option>
-              ))}
-            </select>
-            <SavedViews project={project} screen="charts" />
-            <RootsSwitch roots={roots} />
-            {there && (
-              <ExportButton
-                what="charts"
-                load={async () =>
-                  (await import('../../export/of-charts.ts')).exportOfCharts(viewOf, there.range, asked)
-                }
-                hasKey
-              />
-            )}
-          </>
-        )}
+        <Fragment data-file={() => <FilterText text={text} roots={roots} />}>
+          <FilterBar text={text} problem={problem} meant={{ project, roots, query }} />
+          <div class="segments" role="group" aria-label="Time range">
+            {spans.map(({ name, label }) => (
+              <button
+                key={name}
+                type="button"
+                aria-pressed={(rangeGiven ?? '24h') === name}
+                onClick={() => choose(name)}
+              >
+                {label}
+              </button>
+            ))}
+          </div>
+          <select
+            aria-label="Group"
+            value={by ?? ''}
+            onChange={({ currentTarget }) => setSearch({ by: currentTarget.value })}
+          >
+            {groupings.map(({ by: one, label }) => (
+              <option key={label} value={one ?? ''}>
+                {label}
+              </option>
+            ))}
+          </select>
+          <SavedViews project={project} screen="charts" />
+          <RootsSwitch roots={roots} />
+          {there && (
+            <ExportButton
+              what="charts"
+              load={async () =>
+                (await import('../../export/of-charts.ts')).exportOfCharts(viewOf, there.range, asked)
+              }
+              hasKey
+            />
+          )}
+        </Fragment>
       </div>
       {error.value && <Failed error={error.value} retry={() => void charts.reload()} />}
       {!error.value && there === undefined && <Skeleton rows={8} />}

@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact'
+import { contents } from '../../export/contents.ts'
 import {
   type Compared,
   type EvaluationSummary,
@@ -49,7 +50,7 @@ export function ScoreCard({ field, view, base, side, runs, letters, isChosen, on
   return (
     <section class={`score-card ${isChosen ? 'is-chosen' : ''}`} aria-label={scoreName(field)}>
       <h2>
-        <button type="button" aria-pressed={isChosen} disabled={isFile} onClick={onChoose}>
+        <button type="button" aria-pressed={isChosen} disabled={contents !== undefined} onClick={onChoose}>
           {scoreName(field)}
         </button>
       </h2>

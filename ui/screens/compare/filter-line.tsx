@@ -27,30 +27,22 @@ export function FilterLine({ view, sortOrder, field, fields, count }: Props) {
   const [text, setText] = useState(view.filter)
   // A layout effect, because the user may have begun to type before the next paint.
   useLayoutEffect(() => setText(view.filter), [view.filter])
-  useShortcuts(
-    'Filter',
-    isFile ? [] : [{ keys: ['/', 'f'], does: 'Filter rows', run: () => input.current?.focus() }],
-  )
+  useShortcuts('Filter', [], [{ keys: ['/', 'f'], does: 'Filter rows', run: () => input.current?.focus() }])
   const filter = (q: string) => setSearch({ q, row: undefined, trial: undefined }, { replaces: false })
-  if (isFile) {
-    return (
-      <div class="filter-bar">
-        <span>
-          {orderNames[sortOrder]}
-          {field !== undefined && `, by ${scoreName(field)}`}
-          {view.filter !== '' && (
-            <>
-              {', matching '}
-              <code>{view.filter}</code>
-            </>
-          )}
-        </span>
-        <output class="muted count">{count === undefined ? '' : `${countText(count)} rows`}</output>
-      </div>
-    )
-  }
+  const counted = <output class="muted count">{count === undefined ? '' : `${countText(count)} rows`}</output>
+  const asText = () => (
+    <div class="filter-bar">
+      <span>
+        {orderNames[sortOrder]}
+        {field !== undefined && `, by ${scoreName(field)}`}
+        {view.filter !== '' && ', matching '}
+        {view.filter !== '' && <code>{view.filter}</code>}
+      </span>
+      {counted}
+    </div>
+  )
   return (
-    <div class="filter-bar" role="search">
+    <div class="filter-bar" role="search" data-file={asText}>
       <div class="search-field">
         <Icon name="search" />
         <input
@@ -110,7 +102,7 @@ export function FilterLine({ view, sortOrder, field, fields, count }: Props) {
           Clear filter
         </button>
       )}
-      <output class="muted count">{count === undefined ? '' : `${countText(count)} rows`}</output>
+      {counted}
       <p id="filter-wrong" class="problem filter-wrong" role="status">
         {view.wrong !== undefined &&
           `Cannot parse: ${view.wrong.slice(0, 80)}. A condition is a field, an operator (= != < <= > >= ~) and a value; put texts with spaces in quotes.`}

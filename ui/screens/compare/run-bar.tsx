@@ -27,22 +27,24 @@ export function RunBar({ view: { project, ids, base, side }, letters, names, cou
             {names.get(id)}
           </span>
           <span class="muted run-bar-count">{counts.get(id)}</span>
-          {id === base
-            ? ids.length > 1 && <span class="muted">baseline</span>
-            : !isFile && (
-                <button
-                  type="button"
-                  class="quiet"
-                  aria-label={`${letters.get(id)}: make baseline`}
-                  onClick={() => setSearch({ base: id, side: base, ids: ids.join(',') })}
-                >
-                  make baseline
-                </button>
-              )}
-          {ids.length > 1 && !isFile && (
+          {id === base ? (
+            ids.length > 1 && <span class="muted">baseline</span>
+          ) : (
+            <button
+              type="button"
+              class="quiet"
+              data-file={null}
+              aria-label={`${letters.get(id)}: make baseline`}
+              onClick={() => setSearch({ base: id, side: base, ids: ids.join(',') })}
+            >
+              make baseline
+            </button>
+          )}
+          {ids.length > 1 && (
             <button
               type="button"
               class="icon-button"
+              data-file={null}
               aria-label={`Remove ${letters.get(id)}`}
               onClick={() => without(id)}
             >
@@ -51,13 +53,11 @@ export function RunBar({ view: { project, ids, base, side }, letters, names, cou
           )}
         </li>
       ))}
-      {!isFile && (
-        <li class="run-bar-more">
-          <a class="button" href={`${paths.evals(project)}?sel=${ids.map(encodeURIComponent).join(',')}`}>
-            Select runs
-          </a>
-        </li>
-      )}
+      <li class="run-bar-more" data-file={null}>
+        <a class="button" href={`${paths.evals(project)}?sel=${ids.map(encodeURIComponent).join(',')}`}>
+          Select runs
+        </a>
+      </li>
     </ul>
   )
 }

@@ -1,5 +1,6 @@
 import { useEffect, useMemo, useRef } from 'preact/hooks'
 import { ExportButton } from '../../export/button.tsx'
+import { live } from '../../export/contents.ts'
 import { useListPosition, useScrollRestoration } from '../../parts/list-position.ts'
 import { useShortcuts } from '../../parts/shortcuts.ts'
 import { Empty, Failed, FailedScreen, Skeleton } from '../../parts/states.tsx'
@@ -150,7 +151,7 @@ function Comparison({ view }: { view: ReturnType<typeof viewOf> }) {
             {...{ fields, field, compared, base, side, runs, letters }}
             isLoading={value === undefined}
             onChoose={(one) => setSearch({ sort: `${sortOrder}:${one}` })}
-            onFilter={isFile ? undefined : addTerms}
+            onFilter={live(addTerms)}
           />
           {count === 0 ? (
             <div class="in-place">

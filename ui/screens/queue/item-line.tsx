@@ -1,3 +1,4 @@
+import { live } from '../../export/contents.ts'
 import { Time } from '../../parts/time.tsx'
 import { paths } from '../../routes.ts'
 import { shortOp } from '../../server/calls.ts'
@@ -25,7 +26,7 @@ function StateName({ state }: { state: ItemState }) {
 
 /** In an exported file items link to their calls, since nothing is reviewed there. */
 export const pathOfItem = (project: string, queue: string, { id, call_id }: QueueItem): string =>
-  isFile ? paths.call(project, call_id) : paths.review(project, queue, id)
+  live(paths.review(project, queue, id)) ?? paths.call(project, call_id)
 
 interface Props {
   index: number

@@ -1,5 +1,5 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
-import { contents } from '../../export/contents.ts'
+import { contents, live } from '../../export/contents.ts'
 import { useListPosition, useScrollRestoration } from '../../parts/list-position.ts'
 import { createPagedList } from '../../parts/paged-list.ts'
 import { type Shortcut, useShortcuts } from '../../parts/shortcuts.ts'
@@ -51,23 +51,23 @@ export function Items({ project, queue, stats }: Props) {
     does: 'Open trace',
     run: () => current && navigate(paths.trace(project, current.call_trace_id, current.call_id)),
   }
-  useShortcuts('Items', [
+  const reading: Shortcut[] = [
     { keys: ['j', 'ArrowDown'], does: 'Next item', run: () => move(1) },
     { keys: ['k', 'ArrowUp'], does: 'Previous item', run: () => move(-1) },
     { keys: ['g g', 'Home'], does: 'First item', run: () => move(-Infinity) },
     { keys: ['G', 'End'], does: 'Last item', run: () => move(Infinity) },
     {
       keys: ['Enter', 'o'],
-      does: isFile ? 'Open call' : 'Review this item',
+      does: 'Open this item',
       run: () => current && navigate(pathOfItem(project, queue, current)),
     },
-    ...(isFile ? [] : [toTrace]),
-  ])
+  ]
+  useShortcuts('Items', reading, [toTrace])
   const error = list.error.value
   return (
     <>
       <div class="choices" role="group" aria-label="State">
-        {(isFile ? [state] : [undefined, ...states]).map((one) => (
+        {(live([undefined, ...states]) ?? [state]).map((one) => (
           <button
             key={one ?? 'all'}
             type="button"

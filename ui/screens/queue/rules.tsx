@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks'
+import { contents } from '../../export/contents.ts'
 import { ConfirmDialog } from '../../parts/confirm-dialog.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { Empty, Failed, Skeleton } from '../../parts/states.tsx'
@@ -60,23 +61,22 @@ export function Rules({ project, queue }: { project: string; queue: string }) {
                       <input
                         type="checkbox"
                         checked={!rule.paused}
-                        disabled={isFile}
+                        disabled={contents !== undefined}
                         onChange={() => void change(pauseRule(project, queue, rule.id, !rule.paused))}
                       />
                       {rule.paused ? 'Paused' : 'On'}
                     </label>
                   </td>
                   <td class="is-number">
-                    {!isFile && (
-                      <button
-                        type="button"
-                        class="icon-button"
-                        aria-label={`Delete rule: ${pickText(rule)}`}
-                        onClick={() => setLeaving(rule)}
-                      >
-                        <Icon name="trash" />
-                      </button>
-                    )}
+                    <button
+                      type="button"
+                      class="icon-button"
+                      data-file={null}
+                      aria-label={`Delete rule: ${pickText(rule)}`}
+                      onClick={() => setLeaving(rule)}
+                    >
+                      <Icon name="trash" />
+                    </button>
                   </td>
                 </tr>
               ))}
@@ -89,8 +89,8 @@ export function Rules({ project, queue }: { project: string; queue: string }) {
           {failure.message}
         </p>
       )}
-      {!isFile && <NewRuleForm onMake={(rule) => makeRule(project, queue, rule).then(reload)} />}
-      {!isFile && leaving && (
+      <NewRuleForm onMake={(rule) => makeRule(project, queue, rule).then(reload)} />
+      {leaving && (
         <ConfirmDialog
           title="Delete this rule?"
           text="It will add no more calls to the queue. Calls that it has added stay."

@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks'
 import { ExportButton } from '../../export/button.tsx'
+import { live } from '../../export/contents.ts'
 import { ConfirmDialog } from '../../parts/confirm-dialog.tsx'
 import { pageSize } from '../../parts/paged-list.ts'
 import { type Shortcut, useShortcuts } from '../../parts/shortcuts.ts'
@@ -39,7 +40,7 @@ export function QueueScreen({ project, queue }: { project: string; queue: string
     { keys: ['e'], does: 'Edit name and questions', run: () => setFront('change') },
     { keys: ['Escape'], does: 'All queues', run: () => navigate(paths.queues(project)) },
   ]
-  useShortcuts('Queue', isFile ? [] : bindings)
+  useShortcuts('Queue', [], bindings)
   if (error) {
     return <FailedScreen name="Queue" {...{ error, retry: reload }} missing={missingQueue(project)} />
   }
@@ -63,28 +64,26 @@ export function QueueScreen({ project, queue }: { project: string; queue: string
           )}
         </div>
         <ProgressBar done={stats.completed_items} all={stats.total_items} />
-        {!isFile && (
-          <div class="queue-tools">
-            <button type="button" onClick={() => setFront('change')}>
-              Edit
-            </button>
-            <button type="button" onClick={() => setFront('delete')}>
-              Delete
-            </button>
-            <ExportButton
-              what="queue"
-              load={async () =>
-                (await import('../../export/of-queue.ts')).exportOfQueue(
-                  { project, queue, state: stateIn(search.value) },
-                  pageSize,
-                )
-              }
-            />
-            <a class="button main-button" href={review}>
-              Review
-            </a>
-          </div>
-        )}
+        <div class="queue-tools" data-file={null}>
+          <button type="button" onClick={() => setFront('change')}>
+            Edit
+          </button>
+          <button type="button" onClick={() => setFront('delete')}>
+            Delete
+          </button>
+          <ExportButton
+            what="queue"
+            load={async () =>
+              (await import('../../export/of-queue.ts')).exportOfQueue(
+                { project, queue, state: stateIn(search.value) },
+                pageSize,
+              )
+            }
+          />
+          <a class="button main-button" href={review}>
+            Review
+          </a>
+        </div>
       </header>
       <div class="tabs" role="tablist" aria-label="Queue sections">
         {(Object.keys(tabs) as Tab[]).map((one) => (
@@ -96,10 +95,7 @@ export function QueueScreen({ project, queue }: { project: string; queue: string
             aria-selected={one === tab}
             aria-controls="queue-panel"
             onClick={() =>
-              setSearch({
-                tab: one === 'items' ? undefined : one,
-                state: isFile ? (search.value.get('state') ?? undefined) : undefined,
-              })
+              setSearch({ tab: one === 'items' ? undefined : one, ...live({ state: undefined }) })
             }
           >
             {tabs[one]}
@@ -111,7 +107,7 @@ export function QueueScreen({ project, queue }: { project: string; queue: string
         {tab === 'rules' && <Rules project={project} queue={queue} />}
         {tab === 'reviewers' && <Reviewers stats={stats} />}
       </div>
-      {!isFile && front === 'change' && (
+      {front === 'change' && (
         <ChangeQueue
           {...{ project, queue: found }}
           onClose={() => setFront(undefined)}
@@ -121,7 +117,7 @@ export function QueueScreen({ project, queue }: { project: string; queue: string
           }}
         />
       )}
-      {!isFile && front === 'delete' && (
+      {front === 'delete' && (
         <ConfirmDialog
           title="Delete this queue?"
           text={`“${found.name}” and its rules will be deleted for everybody. The calls and their reviews are kept.`}

@@ -42,7 +42,7 @@ export function SearchScreen({ project }: { project: string }) {
   }, [text])
   // A layout effect, because the user may type before the next paint. On a return the focus stays with the results.
   useLayoutEffect(() => {
-    if (kept.left === undefined && !isFile) field.current?.focus()
+    if (kept.left === undefined) field.current?.focus()
     return () => clearTimeout(timer.current)
   }, [])
   const reading = useRef<AbortController>(undefined)
@@ -85,12 +85,7 @@ export function SearchScreen({ project }: { project: string }) {
     list.current?.children[next]?.scrollIntoView({ block: 'nearest' })
   }
   const current = hits[active]?.call
-  const asking: Shortcut[] = [
-    { keys: ['/', 'f'], does: 'New search', run: () => field.current?.focus() },
-    { keys: ['m'], does: 'Show more', run: () => state?.next && read(state.next) },
-  ]
-  useShortcuts('Search', [
-    ...(isFile ? [] : asking),
+  const moving: Shortcut[] = [
     { keys: ['j', 'ArrowDown'], does: 'Next call', run: () => move(1) },
     { keys: ['k', 'ArrowUp'], does: 'Previous call', run: () => move(-1) },
     {
@@ -98,44 +93,44 @@ export function SearchScreen({ project }: { project: string }) {
       does: 'Open call',
       run: () => current && navigate(pathOfCall(project, current)),
     },
+  ]
+  useShortcuts('Search', moving, [
+    { keys: ['/', 'f'], does: 'New search', run: () => field.current?.focus() },
+    { keys: ['m'], does: 'Show more', run: () => state?.next && read(state.next) },
   ])
   if (isForbidden(error)) return <FailedScreen name={`Search in ${project}`} error={error} />
   return (
     <main class="screen search-screen">
       <h1 class="hidden-text">Search in {project}</h1>
       <div class="filter-bar">
-        {isFile ? (
-          <FilterText text={text} />
-        ) : (
-          <div class="search-field" role="search">
-            <Icon name="search" />
-            <input
-              ref={field}
-              aria-label="Search"
-              placeholder="refund &quot;my order&quot; -test"
-              autocomplete="off"
-              spellcheck={false}
-              maxLength={1_000}
-              value={draft}
-              onInput={({ currentTarget }) => {
-                const next = currentTarget.value
-                setDraft(next)
-                clearTimeout(timer.current)
-                timer.current = setTimeout(() => apply(next), pauseMs)
-              }}
-              onKeyDown={(event) => {
-                if (event.key === 'Enter') apply(draft)
-                else if (event.key === 'ArrowDown' && hits.length > 0) {
-                  event.currentTarget.blur()
-                  move(1)
-                } else if (event.key === 'Escape') event.currentTarget.blur()
-                else return
-                event.preventDefault()
-                event.stopPropagation()
-              }}
-            />
-          </div>
-        )}
+        <div class="search-field" role="search" data-file={() => <FilterText text={text} />}>
+          <Icon name="search" />
+          <input
+            ref={field}
+            aria-label="Search"
+            placeholder="refund &quot;my order&quot; -test"
+            autocomplete="off"
+            spellcheck={false}
+            maxLength={1_000}
+            value={draft}
+            onInput={({ currentTarget }) => {
+              const next = currentTarget.value
+              setDraft(next)
+              clearTimeout(timer.current)
+              timer.current = setTimeout(() => apply(next), pauseMs)
+            }}
+            onKeyDown={(event) => {
+              if (event.key === 'Enter') apply(draft)
+              else if (event.key === 'ArrowDown' && hits.length > 0) {
+                event.currentTarget.blur()
+                move(1)
+              } else if (event.key === 'Escape') event.currentTarget.blur()
+              else return
+              event.preventDefault()
+              event.stopPropagation()
+            }}
+          />
+        </div>
         <output class="muted count" aria-live="polite">
           {state && `${countText(hits.length)} found${state.next ? ' so far' : ''}`}
         </output>
@@ -149,8 +144,8 @@ export function SearchScreen({ project }: { project: string }) {
           />
         )}
       </div>
-      {state?.searchable && !isFile && (
-        <p class="muted note" role="status">
+      {state?.searchable && (
+        <p class="muted note" role="status" data-file={null}>
           {countText(state.searchable.value)} of {countText(state.searchable.of)} calls are searchable so far.{' '}
           <button type="button" class="quiet" onClick={() => setTurn(turn + 1)}>
             Search again
@@ -189,8 +184,13 @@ export function SearchScreen({ project }: { project: string }) {
                 />
               ))}
             </ol>
-            {state.next !== null && !isFile && (
-              <button type="button" class="more-hits" onClick={() => read(state.next ?? undefined)}>
+            {state.next !== null && (
+              <button
+                type="button"
+                class="more-hits"
+                data-file={null}
+                onClick={() => read(state.next ?? undefined)}
+              >
                 Show more
               </button>
             )}

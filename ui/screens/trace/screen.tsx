@@ -4,7 +4,7 @@ import { ExportButton } from '../../export/button.tsx'
 import { toggleValue } from '../../filter/facet-filter.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { useListPosition, useScrollRestoration } from '../../parts/list-position.ts'
-import { useShortcuts } from '../../parts/shortcuts.ts'
+import { type Shortcut, useShortcuts } from '../../parts/shortcuts.ts'
 import { Empty, FailedScreen, Skeleton } from '../../parts/states.tsx'
 import { VirtualList } from '../../parts/virtual-list.tsx'
 import { navigate, search, setSearch } from '../../router.ts'
@@ -101,7 +101,8 @@ export function TraceScreen({ project, trace }: { project: string; trace: string
   }
   const isWaitedFor = (branch: Branch) => (critical.get(branch)?.length ?? 0) > 0
   const peer = (by: 1 | -1) => nextThat(by, ({ row }) => row.op_name === current?.row.op_name)
-  useShortcuts('Trace', [
+  const toCalls = () => navigate(paths.calls(project))
+  const moving: Shortcut[] = [
     { keys: ['j', 'ArrowDown'], does: 'Next call', run: () => choose(at + 1) },
     { keys: ['k', 'ArrowUp'], does: 'Previous call', run: () => choose(at - 1) },
     { keys: ['l', 'ArrowRight'], does: 'Expand, or go to the first child', run: inward },
@@ -115,10 +116,8 @@ export function TraceScreen({ project, trace }: { project: string; trace: string
     ...(gaps.length > 0 ? [{ keys: ['z'], does: 'Shorten gaps or show them in full', run: turnGaps }] : []),
     { keys: ['g g', 'Home'], does: 'First call', run: () => choose(0) },
     { keys: ['G', 'End'], does: 'Last call', run: () => choose(lines.length - 1) },
-    ...(isFile
-      ? []
-      : [{ keys: ['Escape'], does: 'Back to the calls', run: () => navigate(paths.calls(project)) }]),
-  ])
+  ]
+  useShortcuts('Trace', moving, [{ keys: ['Escape'], does: 'Back to the calls', run: toCalls }])
 
   if (error) return <FailedScreen name="Trace" {...{ error, retry: reload }} />
   if (rows === undefined) {
@@ -146,11 +145,9 @@ export function TraceScreen({ project, trace }: { project: string; trace: string
     <main class="screen trace">
       <h1 class="hidden-text">Trace</h1>
       <div class="trace-bar">
-        {!isFile && (
-          <a class="icon-button" href={paths.calls(project)} aria-label="Back to the calls">
-            <Icon name="back" />
-          </a>
-        )}
+        <a class="icon-button" data-file={null} href={paths.calls(project)} aria-label="Back to the calls">
+          <Icon name="back" />
+        </a>
         <span>
           {countText(rows.length)} {rows.length === 1 ? 'call' : 'calls'}
           {isPart && ' so far'}
@@ -158,18 +155,18 @@ export function TraceScreen({ project, trace }: { project: string; trace: string
         </span>
         {!isPart && <span>{durationText(span.end - span.start)}</span>}
         {cost !== undefined && <span>{costText(cost)}</span>}
-        {!isFile && <a href={asList(project, trace)}>View as list</a>}
+        <a data-file={null} href={asList(project, trace)}>
+          View as list
+        </a>
         {gaps.length > 0 && (
           <button type="button" class="quiet" aria-pressed={!isEven} onClick={turnGaps}>
             {gapsText(gaps)}, {isEven ? 'in full' : 'shortened'}
           </button>
         )}
         <code class="muted">{trace}</code>
-        {!isFile && (
-          <button type="button" class="icon-button" aria-label="Reload" onClick={reload}>
-            <Icon name="refresh" />
-          </button>
-        )}
+        <button type="button" class="icon-button" data-file={null} aria-label="Reload" onClick={reload}>
+          <Icon name="refresh" />
+        </button>
         <ExportButton
           what="trace"
           load={async () =>
