@@ -10,7 +10,15 @@ import type { ExportKind } from '../operations/exporting/contract.ts'
 import type { Exported } from '../operations/exporting/export.ts'
 import type { Database } from '../storage/database.ts'
 import { hasProject } from '../storage/projects/deletion.ts'
-import { type Command, CommandError, exitCodes, onlyArgument, print, withRecord } from './command.ts'
+import {
+  type Command,
+  CommandError,
+  exitCodes,
+  onlyArgument,
+  type Print,
+  type Surroundings,
+  withRecord,
+} from './command.ts'
 import { projectArgument } from './name-arguments.ts'
 import { operator } from './operator.ts'
 
@@ -33,7 +41,12 @@ export const exportCommands: Record<string, Command> = {
   },
 }
 
-async function exportProject(args: readonly string[], config: Config): Promise<void> {
+async function exportProject(
+  args: readonly string[],
+  config: Config,
+  print: Print,
+  { stdout }: Surroundings,
+): Promise<void> {
   const { values, positionals } = parseArgs({
     args: [...args],
     allowPositionals: true,
@@ -60,10 +73,7 @@ async function exportProject(args: readonly string[], config: Config): Promise<v
     const asked = { project, kinds, view: undefined, after: undefined }
     if (to === undefined) {
       const [kind] = kinds
-      return write(
-        process.stdout,
-        isParquet && kind ? await parquet(db, asked, kind) : await lines(db, asked),
-      )
+      return write(stdout, isParquet && kind ? await parquet(db, asked, kind) : await lines(db, asked))
     }
     const part = `${to}.part`
     try {
@@ -119,7 +129,12 @@ async function write(out: NodeJS.WritableStream, pieces: AsyncIterable<string | 
   }
 }
 
-async function importFile(args: readonly string[], config: Config): Promise<void> {
+async function importFile(
+  args: readonly string[],
+  config: Config,
+  print: Print,
+  around: Surroundings,
+): Promise<void> {
   const { values, positionals } = parseArgs({
     args: [...args],
     allowPositionals: true,
@@ -135,7 +150,7 @@ async function importFile(args: readonly string[], config: Config): Promise<void
   await withRecord(config, async (db) => {
     const by = operator()
     const importing = createImport(db, { project, user: by.name })
-    const source = await openSource(file)
+    const source = await openSource(file === '-' ? around.stdin : file)
     let number = 0
     try {
       for await (const line of source.lines) {
