@@ -11,6 +11,7 @@ import { isOlder } from '../storage/engines/sqlite/migrate.ts'
 import { checkEvaluation, findEvaluations, mostProblems } from '../storage/evaluations/check.ts'
 import { openRecord, sqliteFile } from '../storage/open.ts'
 import { type Command, CommandError, exitCodes, onlyArgument, type Print, withRecord } from './command.ts'
+import { untilTheEnd } from './operator.ts'
 
 export const databaseCommands: Record<string, Command> = {
   'db migrate': {
@@ -177,6 +178,3 @@ async function rebuildDerived(db: Database, print: Print): Promise<void> {
   }
   print(`Derived ${trials} trials of ${evaluations} evaluations again.`)
 }
-
-/** A command in a terminal is stopped by ending its process. */
-const untilTheEnd = new AbortController().signal

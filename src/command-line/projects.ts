@@ -15,12 +15,9 @@ import {
   withRecord,
 } from './command.ts'
 import { projectArgument } from './name-arguments.ts'
-import { operator } from './operator.ts'
+import { operator, untilTheEnd } from './operator.ts'
 
 const listedAtOnce = 1_000
-
-/** A command in a terminal is stopped by ending its process. */
-const untilTheEnd = new AbortController().signal
 
 /** What is stored for whom, and for how long. A project needs no registration: the first write creates it. */
 export const projectCommands: Record<string, Command> = {

@@ -4,6 +4,7 @@ import { formatTime, parseTime } from '../domain/time.ts'
 import { type AuditEntry, streamAudit } from '../storage/users/audit.ts'
 import { readUsage, type UsageDay } from '../storage/users/usage.ts'
 import { type Command, CommandError, exitCodes, withRecord } from './command.ts'
+import { untilTheEnd } from './operator.ts'
 
 const usageAtOnce = 1_000
 const day = /^\d{4}-\d\d-\d\d$/
@@ -34,8 +35,7 @@ export const reportCommands: Record<string, Command> = {
       const { from, to, json } = optionsOf(args, {})
       const times = { from: dayOf('from', from) ?? 0, until: (dayOf('to', to) ?? lastDay) + dayMicros - 1 }
       await withRecord(config, async (db) => {
-        const { signal } = new AbortController()
-        for await (const entries of streamAudit(db, times, { signal })) {
+        for await (const entries of streamAudit(db, times, { signal: untilTheEnd })) {
           for (const entry of entries) print(json ? JSON.stringify(recordOf(entry)) : lineOf(entry))
         }
       })

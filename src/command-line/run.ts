@@ -30,23 +30,22 @@ const commands: Record<string, Command> = {
 
 /** Runs one command and returns its exit code. Without a command it starts the server. */
 export async function run(args: readonly string[], around: Surroundings = process): Promise<number> {
-  const print = (line: string) => void around.stdout.write(`${line}\n`)
-  const say = (text: string) => {
-    print(text)
+  const print = (text: string) => {
+    around.stdout.write(`${text}\n`)
     return exitCodes.done
   }
   try {
     const wantsHelp = args.includes('--help') || args.includes('-h')
     const words = args.filter((word) => word !== '--help' && word !== '-h')
-    if (words[0] === '--version') return say(version)
-    if (wantsHelp && words.length === 0) return say(helpOfAll(commands))
+    if (words[0] === '--version') return print(version)
+    if (wantsHelp && words.length === 0) return print(helpOfAll(commands))
     const found = find(words)
     if (found === undefined) {
       const group = helpOfAll(commands, words[0])
-      if (wantsHelp && group !== '') return say(group)
+      if (wantsHelp && group !== '') return print(group)
       throw unknownCommand(words.slice(0, 2).join(' '))
     }
-    if (wantsHelp) return say(helpOf(found.name, found.command))
+    if (wantsHelp) return print(helpOf(found.name, found.command))
     await found.command.run(found.rest, readConfig(around.env), print, around)
     return exitCodes.done
   } catch (error) {
@@ -97,14 +96,9 @@ function helpOfAll(commands: Record<string, Command>, group?: string): string {
   ].join('\n')
 }
 
-interface Complaint {
-  text: string
-  exitCode: number
-}
+const complaint = (text: string, exitCode: number) => ({ text, exitCode })
 
-const complaint = (text: string, exitCode: number): Complaint => ({ text, exitCode })
-
-function explained(error: unknown): Complaint {
+function explained(error: unknown): ReturnType<typeof complaint> {
   if (error instanceof CommandError) return complaint(error.message, error.exitCode)
   if (error instanceof ConfigError) return complaint(error.message, exitCodes.usage)
   if (error instanceof Error && error.name === 'ModelsFileError')
