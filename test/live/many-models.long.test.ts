@@ -295,7 +295,7 @@ test('a user with a list of models sees only those', async () => {
 })
 
 test('the file is read again when it changes, and a removed model finishes its streams', async () => {
-  const running = await ask('one', { stream: true, max_tokens: 3_000 })
+  const running = await ask('one', { stream: true, max_tokens: 1_000 })
   const without = usual.models.filter(({ name }) => name !== 'one' && name !== 'gone')
   await writeFile(
     list,
