@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream'
 import type { Config } from '../config.ts'
 import type { Database } from '../storage/database.ts'
 import { StorageRefusal } from '../storage/failures.ts'
@@ -8,8 +9,19 @@ export interface Command {
   usage: string
   summary: string
   more?: string
-  run(args: readonly string[], config: Config): Promise<void>
+  run(args: readonly string[], config: Config, print: Print, around: Surroundings): Promise<void>
 }
+
+/** Where a command reads and writes, and its variables: those of the process, unless a caller gives others. */
+export interface Surroundings {
+  stdin: Readable & { isTTY?: boolean }
+  stdout: NodeJS.WritableStream
+  stderr: NodeJS.WritableStream & { isTTY?: boolean }
+  env: Readonly<Record<string, string | undefined>>
+}
+
+/** Writes a line to the standard output. */
+export type Print = (line: string) => void
 
 /** The exit codes, from which scripts can tell how a command ended. */
 export const exitCodes = {
@@ -37,10 +49,6 @@ export function onlyArgument(args: readonly string[], what: string): string {
   const [given, ...rest] = args
   if (given === undefined || rest.length > 0) throw new CommandError(`Give ${what}.`, exitCodes.usage)
   return given
-}
-
-export function print(text: string): void {
-  process.stdout.write(`${text}\n`)
 }
 
 export function recordOptions(config: Config) {

@@ -10,14 +10,15 @@ import { backupSqlite, checkSqlite } from '../storage/engines/sqlite/maintenance
 import { isOlder } from '../storage/engines/sqlite/migrate.ts'
 import { checkEvaluation, findEvaluations, mostProblems } from '../storage/evaluations/check.ts'
 import { openRecord, sqliteFile } from '../storage/open.ts'
-import { type Command, CommandError, exitCodes, onlyArgument, print, withRecord } from './command.ts'
+import { type Command, CommandError, exitCodes, onlyArgument, type Print, withRecord } from './command.ts'
+import { untilTheEnd } from './operator.ts'
 
 export const databaseCommands: Record<string, Command> = {
   'db migrate': {
     usage: '',
     summary: 'Migrate the record to the schema of this version',
     more: 'The server does this too when it starts. A file that already contains a record is copied before it is changed.',
-    async run(_args, config) {
+    async run(_args, config, print) {
       await withRecord(config, (db) => db.probe(), { mayMake: true })
       print('The record has the schema of this version.')
     },
@@ -26,7 +27,7 @@ export const databaseCommands: Record<string, Command> = {
     usage: 'FILE',
     summary: 'Write a copy of the record as it is now, even while a server runs',
     more: 'The copy is an SQLite file, even of a record in PostgreSQL. To serve it, put it into a folder as heddle.db and set HEDDLE_DATA to that folder; `heddle db copy postgres://…` then puts it into an empty database.',
-    async run(args, config) {
+    async run(args, config, print) {
       const copy = onlyArgument(args, 'the file to write')
       if (existsSync(copy)) throw new CommandError(`${copy} exists already; a backup never replaces a file.`)
       refuseNowhere(copy)
@@ -46,7 +47,7 @@ export const databaseCommands: Record<string, Command> = {
     summary:
       'Look for damage, and for anything derived from calls that does not match them; exits with 1 if it finds any',
     more: 'Derived are the columns of lists and charts, the words of the search, and the results of evaluations. --rebuild derives again what does not match, and the results of every evaluation. Best run while no server writes: each evaluation is one transaction.',
-    async run(args, config) {
+    async run(args, config, print) {
       const { values } = parseArgs({ args: [...args], options: { rebuild: { type: 'boolean' } } })
       if (config.database_url === '') {
         const file = sqliteFile(config.data)
@@ -57,7 +58,7 @@ export const databaseCommands: Record<string, Command> = {
           return
         }
       }
-      await withRecord(config, values.rebuild ? rebuildDerived : checkDerived)
+      await withRecord(config, (db) => (values.rebuild ? rebuildDerived(db, print) : checkDerived(db)))
       print(
         config.database_url === ''
           ? 'The record is sound.'
@@ -113,7 +114,7 @@ async function backupPostgres(config: Config, copy: string): Promise<void> {
   })
 }
 
-async function copyTo(args: readonly string[], config: Config): Promise<void> {
+async function copyTo(args: readonly string[], config: Config, print: Print): Promise<void> {
   const to = onlyArgument(args, 'the folder or the postgres:// address to copy to')
   const isUrl = /^postgres(ql)?:\/\//.test(to)
   const place = { databaseUrl: isUrl ? to : '', folder: isUrl ? config.data : resolve(to) }
@@ -161,7 +162,7 @@ async function checkDerived(db: Database): Promise<void> {
 /** Derived in one transaction. */
 const atOnce = { limit: 64, characters: 512 * 1024 }
 
-async function rebuildDerived(db: Database): Promise<void> {
+async function rebuildDerived(db: Database, print: Print): Promise<void> {
   let derived = 0
   for await (const batch of findWrongBatches(db, atOnce, untilTheEnd)) {
     const calls = batch.map(({ id }) => id)
@@ -177,6 +178,3 @@ async function rebuildDerived(db: Database): Promise<void> {
   }
   print(`Derived ${trials} trials of ${evaluations} evaluations again.`)
 }
-
-/** A command in a terminal is stopped by ending its process. */
-const untilTheEnd = new AbortController().signal

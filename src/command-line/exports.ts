@@ -1,21 +1,16 @@
-import { once } from 'node:events'
 import { createWriteStream, existsSync } from 'node:fs'
 import { mkdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { parseArgs } from 'node:util'
-import type { Config } from '../config.ts'
 import { Refusal } from '../domain/refusals.ts'
 import type { ExportKind } from '../operations/exporting/contract.ts'
 import type { Exported } from '../operations/exporting/export.ts'
 import type { Database } from '../storage/database.ts'
 import { hasProject } from '../storage/projects/deletion.ts'
-import { type Command, CommandError, exitCodes, onlyArgument, print, withRecord } from './command.ts'
+import { type Command, CommandError, exitCodes, onlyArgument, withRecord } from './command.ts'
 import { projectArgument } from './name-arguments.ts'
-import { operator } from './operator.ts'
-
-/** A command in a terminal is stopped by ending its process. */
-const untilTheEnd = new AbortController().signal
+import { operator, untilTheEnd } from './operator.ts'
 
 /** Exports and imports the contents of a project as lines. */
 export const exportCommands: Record<string, Command> = {
@@ -33,7 +28,7 @@ export const exportCommands: Record<string, Command> = {
   },
 }
 
-async function exportProject(args: readonly string[], config: Config): Promise<void> {
+async function exportProject(...[args, config, print, { stdout }]: Parameters<Command['run']>) {
   const { values, positionals } = parseArgs({
     args: [...args],
     allowPositionals: true,
@@ -60,10 +55,8 @@ async function exportProject(args: readonly string[], config: Config): Promise<v
     const asked = { project, kinds, view: undefined, after: undefined }
     if (to === undefined) {
       const [kind] = kinds
-      return write(
-        process.stdout,
-        isParquet && kind ? await parquet(db, asked, kind) : await lines(db, asked),
-      )
+      const pieces = isParquet && kind ? await parquet(db, asked, kind) : await lines(db, asked)
+      return pipeline(pieces, stdout, { end: false })
     }
     const part = `${to}.part`
     try {
@@ -110,16 +103,7 @@ async function parquet(db: Database, asked: Exported, kind: ExportKind): Promise
 const writeTo = (path: string, pieces: AsyncIterable<string | Uint8Array>): Promise<void> =>
   pipeline(pieces, createWriteStream(path, { flush: true }))
 
-/** Writes at the pace of the reader. */
-async function write(out: NodeJS.WritableStream, pieces: AsyncIterable<string | Uint8Array>): Promise<void> {
-  const failed = new Promise<never>((_, reject) => out.on('error', reject))
-  failed.catch(() => undefined)
-  for await (const piece of pieces) {
-    if (!out.write(piece)) await Promise.race([once(out, 'drain'), failed])
-  }
-}
-
-async function importFile(args: readonly string[], config: Config): Promise<void> {
+async function importFile(...[args, config, print, around]: Parameters<Command['run']>) {
   const { values, positionals } = parseArgs({
     args: [...args],
     allowPositionals: true,
@@ -135,7 +119,7 @@ async function importFile(args: readonly string[], config: Config): Promise<void
   await withRecord(config, async (db) => {
     const by = operator()
     const importing = createImport(db, { project, user: by.name })
-    const source = await openSource(file)
+    const source = await openSource(file === '-' ? around.stdin : file)
     let number = 0
     try {
       for await (const line of source.lines) {

@@ -3,7 +3,7 @@ import { newId } from '../domain/ids.ts'
 import { hashKey, newKey } from '../domain/keys.ts'
 import { formatTime, formatTimeOrNull, now } from '../domain/time.ts'
 import { hasUser, listKeys } from '../storage/users/users.ts'
-import { type Command, CommandError, exitCodes, onlyArgument, print, withRecord } from './command.ts'
+import { type Command, CommandError, exitCodes, onlyArgument, withRecord } from './command.ts'
 import { userNameArgument } from './name-arguments.ts'
 import { operator } from './operator.ts'
 
@@ -15,7 +15,7 @@ export const keyCommands: Record<string, Command> = {
     usage: 'USER [--record off]',
     summary: 'Make another key for a user and print it, once',
     more: '--record off: answers of models to this key are not recorded, for callers that record them themselves.',
-    async run(args, config) {
+    async run(args, config, print) {
       const { values, positionals } = parseArgs({
         args: [...args],
         allowPositionals: true,
@@ -34,7 +34,7 @@ export const keyCommands: Record<string, Command> = {
   'key set': {
     usage: 'ID --record off|on',
     summary: 'Set whether answers of models to a key are recorded, and print its settings',
-    async run(args, config) {
+    async run(args, config, print) {
       const { values, positionals } = parseArgs({
         args: [...args],
         allowPositionals: true,
@@ -55,7 +55,7 @@ export const keyCommands: Record<string, Command> = {
   'key list': {
     usage: 'USER',
     summary: 'List the keys of a user by their ids, one JSON object per line',
-    async run(args, config) {
+    async run(args, config, print) {
       const user = userNameArgument(args)
       const keys = await withRecord(config, async (db) =>
         (await hasUser(db, user)) ? listKeys(db, user) : undefined,

@@ -1,7 +1,7 @@
 import { utimes } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { reasonOf } from '../inference/models/model-error.ts'
-import { type Command, CommandError, exitCodes, print } from './command.ts'
+import { type Command, CommandError, exitCodes } from './command.ts'
 
 /** Commands about the file of HEDDLE_MODELS. Its contract is loaded by the commands that need it. */
 export const modelsFileCommands: Record<string, Command> = {
@@ -9,7 +9,7 @@ export const modelsFileCommands: Record<string, Command> = {
     usage: '',
     summary: 'Check the file of HEDDLE_MODELS, and have running servers read it again',
     more: 'Errors in the file are reported, and then nothing changes. The command needs the HEDDLE_MODELS of the server, and the variables with keys that the file names. Servers check the file for changes every second, so this is needed only when nothing in it has changed, such as after a model file was copied.',
-    async run(args, config) {
+    async run(args, config, print, { env }) {
       if (args.length > 0) {
         throw new CommandError(`model reload takes no arguments, given ${args.join(' ')}.`, exitCodes.usage)
       }
@@ -18,7 +18,7 @@ export const modelsFileCommands: Record<string, Command> = {
       }
       const { readModels } = await import('../inference/many/read-models.ts')
       const file = resolve(config.models)
-      const { models, upstreams } = await readModels(config.models, process.env)
+      const { models, upstreams } = await readModels(config.models, env)
       const now = new Date()
       await utimes(file, now, now).catch((error: unknown) => {
         throw new CommandError(
@@ -37,7 +37,7 @@ export const modelsFileCommands: Record<string, Command> = {
   'model schema': {
     usage: '',
     summary: 'Print the JSON Schema of the file of HEDDLE_MODELS',
-    async run(args) {
+    async run(args, _config, print) {
       if (args.length > 0) {
         throw new CommandError(`model schema takes no arguments, given ${args.join(' ')}.`, exitCodes.usage)
       }

@@ -4,7 +4,7 @@ import { builtinModels, findModel, modelsFolder, sourceOf, storedModels } from '
 import { ModelError } from '../inference/models/model-error.ts'
 import { prepareModel } from '../inference/models/plan.ts'
 import { createPrompts, type Prompts } from '../inference/prompt/prompts.ts'
-import { type Command, CommandError, exitCodes, print } from './command.ts'
+import { type Command, CommandError, exitCodes } from './command.ts'
 import { planRecord } from './plan-record.ts'
 import { showProgress } from './progress.ts'
 
@@ -13,7 +13,7 @@ export const modelCommands: Record<string, Command> = {
     usage: 'hf:ORG/REPOSITORY[:QUANT or FILE]',
     summary: 'Download a model and print its path; an interrupted download is resumed',
     more: 'HF_TOKEN opens private and gated repositories, HF_ENDPOINT names a mirror. The server downloads its model too.',
-    async run(args, config) {
+    async run(args, config, print, { stderr }) {
       const [given = '', ...rest] = args
       const source = sourceOf(given)
       if (source.kind !== 'hub' || rest.length > 0 || !settings.model.schema.safeParse(given).success) {
@@ -22,7 +22,7 @@ export const modelCommands: Record<string, Command> = {
           exitCodes.usage,
         )
       }
-      const progress = showProgress(process.stderr)
+      const progress = showProgress(stderr)
       const file = await findModel(source, config, {
         signal: new AbortController().signal,
         onDownload: progress.begin,
@@ -36,7 +36,7 @@ export const modelCommands: Record<string, Command> = {
     usage: '',
     summary: 'List the models on this machine and how it would run them, one JSON object per line',
     more: 'Sizes follow the settings: HEDDLE_CONTEXT, HEDDLE_PARALLEL, HEDDLE_THREADS, HEDDLE_BATCH, HEDDLE_GPU, HEDDLE_GPU_LAYERS. With HEDDLE_MODELS the models of that file come first, each with its state: the files of models are read and planned, and the servers behind models are asked; nothing is loaded or downloaded. GET /v1/models of a running server lists what it has loaded.',
-    async run(args, config) {
+    async run(args, config, print, { env }) {
       if (args.length > 0) {
         throw new CommandError(`model list takes no arguments, given ${args.join(' ')}.`, exitCodes.usage)
       }
@@ -45,7 +45,7 @@ export const modelCommands: Record<string, Command> = {
         const shown = new Set<string>()
         if (config.models !== '') {
           const { listModels } = await import('./models-list.ts')
-          for (const { line, file, template } of await listModels(config, process.env)) {
+          for (const { line, file, template } of await listModels(config, env)) {
             if (file !== undefined) shown.add(file)
             print(JSON.stringify({ ...line, ...(file !== undefined && (await turnsOf(template, prompts))) }))
           }

@@ -10,3 +10,6 @@ export function operator(via: Actor['via'] = 'command line'): Actor {
     return { via, name: `uid ${process.getuid?.() ?? 'unknown'}` }
   }
 }
+
+/** A command in a terminal is stopped by ending its process. */
+export const untilTheEnd = new AbortController().signal

@@ -4,7 +4,7 @@ import { shownBytes } from '../inference/models/memory.ts'
 const width = 30
 
 /** A moving bar on a terminal; otherwise an occasional line that does not flood a log. */
-export function showProgress(stream: NodeJS.WriteStream) {
+export function showProgress(stream: NodeJS.WritableStream & { isTTY?: boolean }) {
   let name = ''
   const say = (line: string) => void stream.write(`${line}\n`)
   if (!stream.isTTY) {

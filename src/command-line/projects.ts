@@ -6,14 +6,18 @@ import type { Database } from '../storage/database.ts'
 import { type Counts, hasProject } from '../storage/projects/deletion.ts'
 import { countProject, listProjects } from '../storage/projects/list.ts'
 import { readProjectSettings } from '../storage/projects/projects.ts'
-import { type Command, CommandError, exitCodes, onlyArgument, print, withRecord } from './command.ts'
+import {
+  type Command,
+  CommandError,
+  exitCodes,
+  onlyArgument,
+  type Surroundings,
+  withRecord,
+} from './command.ts'
 import { projectArgument } from './name-arguments.ts'
-import { operator } from './operator.ts'
+import { operator, untilTheEnd } from './operator.ts'
 
 const listedAtOnce = 1_000
-
-/** A command in a terminal is stopped by ending its process. */
-const untilTheEnd = new AbortController().signal
 
 /** What is stored for whom, and for how long. A project needs no registration: the first write creates it. */
 export const projectCommands: Record<string, Command> = {
@@ -22,7 +26,7 @@ export const projectCommands: Record<string, Command> = {
     summary:
       'Set how many days calls of a project are kept, and print its settings; none removes the setting',
     more: 'PROJECT is <entity>/<project>, such as acme/qa. It takes effect within a second on a running server, for calls that are written from then on without an expire_at. 0 keeps them for ever; without a setting HEDDLE_RETENTION_DAYS applies.',
-    async run(args, config) {
+    async run(args, config, print) {
       const { values, positionals } = parseArgs({
         args: [...args],
         allowPositionals: true,
@@ -41,7 +45,7 @@ export const projectCommands: Record<string, Command> = {
   'project list': {
     usage: '',
     summary: 'List the projects, one JSON object per line',
-    async run(args, config) {
+    async run(args, config, print) {
       if (args.length > 0) throw new CommandError('project list takes no arguments.', exitCodes.usage)
       await withRecord(config, async (db) => {
         for (let after = ''; ; ) {
@@ -58,7 +62,7 @@ export const projectCommands: Record<string, Command> = {
   'project show': {
     usage: 'PROJECT',
     summary: 'Print the settings of a project and how much it contains, as one JSON object',
-    async run(args, config) {
+    async run(args, config, print) {
       const project = onlyProject(args)
       await withRecord(config, async (db) => {
         await requireProject(db, project)
@@ -71,7 +75,7 @@ export const projectCommands: Record<string, Command> = {
     usage: 'PROJECT [--yes]',
     summary: 'Delete everything of a project, and print how much was deleted',
     more: 'Calls, feedback, queues, objects, tables, files, evaluation results, prices, monitors and settings: this cannot be undone. It asks for the name of the project unless --yes is given. A server may run meanwhile; what clients write to the project during the deletion may be deleted too. If the command is interrupted, a running server, the next one that starts, or the same command finishes the deletion. The audit log has an entry of it.',
-    async run(args, config) {
+    async run(args, config, print, around) {
       const { values, positionals } = parseArgs({
         args: [...args],
         allowPositionals: true,
@@ -80,7 +84,7 @@ export const projectCommands: Record<string, Command> = {
       const project = onlyProject(positionals)
       await withRecord(config, async (db) => {
         await requireProject(db, project)
-        if (!values.yes) await confirm(project, await countProject(db, project, untilTheEnd))
+        if (!values.yes) await confirm(around, project, await countProject(db, project, untilTheEnd))
         const deleted = await deleteProject(db, project, operator())
         print(JSON.stringify({ project, deleted }))
       })
@@ -92,12 +96,12 @@ async function requireProject(db: Database, project: string): Promise<void> {
   if (!(await hasProject(db, project))) throw new CommandError(`There is nothing in project ${project}.`)
 }
 
-async function confirm(project: string, counts: Counts): Promise<void> {
-  if (!process.stdin.isTTY) {
+async function confirm({ stdin, stderr }: Surroundings, project: string, counts: Counts): Promise<void> {
+  if (!stdin.isTTY) {
     throw new CommandError('There is no terminal to ask on: give --yes to delete it.', exitCodes.usage)
   }
   const all = Object.entries(counts).map(([name, count]) => `${count} ${name.replace('_', ' ')}`)
-  const asking = createInterface({ input: process.stdin, output: process.stderr })
+  const asking = createInterface({ input: stdin, output: stderr })
   try {
     const typed = await asking.question(
       `This deletes ${project} for ever: ${all.join(', ')}.\nType its name to continue: `,

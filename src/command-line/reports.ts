@@ -3,7 +3,8 @@ import type { Config } from '../config.ts'
 import { formatTime, parseTime } from '../domain/time.ts'
 import { type AuditEntry, streamAudit } from '../storage/users/audit.ts'
 import { readUsage, type UsageDay } from '../storage/users/usage.ts'
-import { type Command, CommandError, exitCodes, print, withRecord } from './command.ts'
+import { type Command, CommandError, exitCodes, withRecord } from './command.ts'
+import { untilTheEnd } from './operator.ts'
 
 const usageAtOnce = 1_000
 const day = /^\d{4}-\d\d-\d\d$/
@@ -14,7 +15,7 @@ export const reportCommands: Record<string, Command> = {
     usage: '[--user NAME] [--from DAY] [--to DAY] [--json]',
     summary: 'Show the usage of users by UTC day, the latest first',
     more: 'A running server adds its counts every few seconds. --json prints one JSON object per line.',
-    async run(args, config) {
+    async run(args, config, print) {
       const { user, json, ...times } = optionsOf(args, { user: { type: 'string' } })
       const { from, to } = times
       dayOf('from', from)
@@ -30,12 +31,11 @@ export const reportCommands: Record<string, Command> = {
     usage: '[--from DAY] [--to DAY] [--json]',
     summary: 'Show what was done with users, keys and settings, and what was deleted, the earliest first',
     more: 'The log only grows: the database refuses to change it. --json prints one JSON object per line.',
-    async run(args, config) {
+    async run(args, config, print) {
       const { from, to, json } = optionsOf(args, {})
       const times = { from: dayOf('from', from) ?? 0, until: (dayOf('to', to) ?? lastDay) + dayMicros - 1 }
       await withRecord(config, async (db) => {
-        const { signal } = new AbortController()
-        for await (const entries of streamAudit(db, times, { signal })) {
+        for await (const entries of streamAudit(db, times, { signal: untilTheEnd })) {
           for (const entry of entries) print(json ? JSON.stringify(recordOf(entry)) : lineOf(entry))
         }
       })

@@ -4,7 +4,7 @@ import { Refusal } from '../domain/refusals.ts'
 import { ModelError } from '../inference/models/model-error.ts'
 import { StorageRefusal } from '../storage/failures.ts'
 import { version } from '../version.ts'
-import { type Command, CommandError, exitCodes, print } from './command.ts'
+import { type Command, CommandError, exitCodes, type Surroundings } from './command.ts'
 import { databaseCommands } from './database.ts'
 import { exportCommands } from './exports.ts'
 import { keyCommands } from './keys.ts'
@@ -29,23 +29,29 @@ const commands: Record<string, Command> = {
 }
 
 /** Runs one command and returns its exit code. Without a command it starts the server. */
-export async function run(args: readonly string[]): Promise<number> {
+export async function run(args: readonly string[], around: Surroundings = process): Promise<number> {
+  const print = (text: string) => {
+    around.stdout.write(`${text}\n`)
+    return exitCodes.done
+  }
   try {
     const wantsHelp = args.includes('--help') || args.includes('-h')
     const words = args.filter((word) => word !== '--help' && word !== '-h')
-    if (words[0] === '--version') return say(version)
-    if (wantsHelp && words.length === 0) return say(helpOfAll(commands))
+    if (words[0] === '--version') return print(version)
+    if (wantsHelp && words.length === 0) return print(helpOfAll(commands))
     const found = find(words)
     if (found === undefined) {
       const group = helpOfAll(commands, words[0])
-      if (wantsHelp && group !== '') return say(group)
+      if (wantsHelp && group !== '') return print(group)
       throw unknownCommand(words.slice(0, 2).join(' '))
     }
-    if (wantsHelp) return say(helpOf(found.name, found.command))
-    await found.command.run(found.rest, readConfig(process.env))
+    if (wantsHelp) return print(helpOf(found.name, found.command))
+    await found.command.run(found.rest, readConfig(around.env), print, around)
     return exitCodes.done
   } catch (error) {
-    return explain(error)
+    const { text, exitCode } = explained(error)
+    around.stderr.write(`${text}\n`)
+    return exitCode
   }
 }
 
@@ -90,29 +96,21 @@ function helpOfAll(commands: Record<string, Command>, group?: string): string {
   ].join('\n')
 }
 
-function say(text: string): number {
-  print(text)
-  return exitCodes.done
-}
+const complaint = (text: string, exitCode: number) => ({ text, exitCode })
 
-function explain(error: unknown): number {
-  if (error instanceof CommandError) return complain(error.message, error.exitCode)
-  if (error instanceof ConfigError) return complain(error.message, exitCodes.usage)
+function explained(error: unknown): ReturnType<typeof complaint> {
+  if (error instanceof CommandError) return complaint(error.message, error.exitCode)
+  if (error instanceof ConfigError) return complaint(error.message, exitCodes.usage)
   if (error instanceof Error && error.name === 'ModelsFileError')
-    return complain(error.message, exitCodes.usage)
-  if (error instanceof ModelError) return complain(error.message, exitCodes.failed)
-  if (error instanceof StorageRefusal) return complain(error.message, exitCodes.record)
+    return complaint(error.message, exitCodes.usage)
+  if (error instanceof ModelError) return complaint(error.message, exitCodes.failed)
+  if (error instanceof StorageRefusal) return complaint(error.message, exitCodes.record)
   if (error instanceof Refusal && error.code.startsWith('storage_')) {
-    return complain(`${error.message} (${String(error.cause)})`, exitCodes.record)
+    return complaint(`${error.message} (${String(error.cause)})`, exitCodes.record)
   }
   if (error instanceof TypeError && 'code' in error && String(error.code).startsWith('ERR_PARSE_ARGS')) {
     const option = /^Unknown option '(-[^']*)'/.exec(error.message)?.[1]
-    return complain(option === undefined ? error.message : unknownOption(option).message, exitCodes.usage)
+    return complaint(option === undefined ? error.message : unknownOption(option).message, exitCodes.usage)
   }
-  return complain(error instanceof Error ? (error.stack ?? error.message) : String(error), exitCodes.failed)
-}
-
-function complain(text: string, exitCode: number): number {
-  process.stderr.write(`${text}\n`)
-  return exitCode
+  return complaint(error instanceof Error ? (error.stack ?? error.message) : String(error), exitCodes.failed)
 }

@@ -7,7 +7,7 @@ import { modelName, mostModels, mostOfLimit } from '../domain/user-settings.ts'
 import type { Database } from '../storage/database.ts'
 import type { SettingsChange } from '../storage/users/settings.ts'
 import { listUsers, type Role } from '../storage/users/users.ts'
-import { type Command, CommandError, exitCodes, print, withRecord } from './command.ts'
+import { type Command, CommandError, exitCodes, withRecord } from './command.ts'
 import { projectArgument, userNameArgument } from './name-arguments.ts'
 import { operator } from './operator.ts'
 
@@ -17,7 +17,7 @@ export const userCommands: Record<string, Command> = {
     usage: 'NAME [--entities A,B] [--role ROLE] [--new]',
     summary: 'Add a user and print its first key, once',
     more: 'Without --entities the user has access to every entity. ROLE is member (default) or admin, who may also read /metrics. --new creates the record if there is none yet.',
-    async run(args, config) {
+    async run(args, config, print) {
       const { values, positionals } = parseArgs({
         args: [...args],
         allowPositionals: true,
@@ -57,7 +57,7 @@ export const userCommands: Record<string, Command> = {
   'user list': {
     usage: '',
     summary: 'List the users, one JSON object per line',
-    async run(_args, config) {
+    async run(_args, config, print) {
       for (const user of await withRecord(config, listUsers)) {
         const { name, role, entities, created_at, settings } = user
         print(JSON.stringify({ name, role, entities, created_at: formatTime(created_at), ...settings }))
@@ -70,7 +70,7 @@ export const userCommands: Record<string, Command> = {
     summary:
       'Set the limits of a user and where its answers go, and print its settings; none removes a setting',
     more: 'It takes effect on a running server at once. Tokens are those of prompts and answers under /v1, charged when they are known. --default-project acme/qa is where answers of models are recorded when a request names no project; the user needs access to it. --models names the models that the user may use, comma-separated; for this user the others do not exist. NAME may also be a user of HEDDLE_USERS, for whom it takes effect within a second; give the command the same HEDDLE_USERS as the server.',
-    async run(args, config) {
+    async run(args, config, print) {
       const { values, positionals } = parseArgs({
         args: [...args],
         allowPositionals: true,

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { after, test } from 'node:test'
 import { codeOf } from '../support/answers.ts'
 import { openAppWithoutShedding } from '../support/app-without-shedding.ts'
 import { completeOf, endOf, project, startOf } from '../support/calls.ts'
@@ -19,13 +19,14 @@ function withField(body: unknown, json: string): string {
 const megabyte = 1024 * 1024
 const manyKeys = `{${Array.from({ length: 20_000 }, (_, n) => `"key${n}":${n}`).join(',')}}`
 
+const opened = await openAppWithoutShedding({ after: (close) => after(close) })
+
 for (const [url, sampleOf] of Object.entries(sampleBodies)) {
   // Before signing in, a caller may send a key and nothing more: test/app/page/sessions.test.ts.
   if (url === '/ui/session') continue
   // Without the role of an admin, a caller is refused before the body is read: test/app/people.
   if (url === '/users') continue
-  test(`${url}: a body may be large, odd and 200 levels deep, but no deeper`, async (t) => {
-    const opened = await openAppWithoutShedding(t)
+  test(`${url}: a body may be large, odd and 200 levels deep, but no deeper`, async () => {
     const send = (body: string) => opened.send(methodOf(url), addressOf({ url }), body)
     const sample = sampleOf(project)
     // With a small value first: a route treats all unknown fields alike.

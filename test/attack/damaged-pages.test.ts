@@ -8,11 +8,12 @@ import { type Answer, keys, openApp } from '../support/app.ts'
 import { completeOf, project } from '../support/calls.ts'
 import { campaign } from '../support/campaign/length.ts'
 import { evaluationRunsOf } from '../support/evaluation-runs.ts'
+import { sized } from '../support/length.ts'
 import { storeOneOfEach } from '../support/one-of-each.ts'
 import { seededRandom } from '../support/seeded-random.ts'
 import { newFolder } from '../support/server.ts'
 
-const rounds = 8 * campaign.faults
+const rounds = sized(2, 8) * campaign.faults
 
 type Read = [method: 'GET' | 'POST', url: string, body?: object]
 

@@ -1,17 +1,15 @@
 import assert from 'node:assert/strict'
 import { userInfo } from 'node:os'
 import { join } from 'node:path'
-import { after, type TestContext, test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import Sqlite from 'better-sqlite3'
 import pg from 'pg'
 import { openRecord } from '../../src/storage/open.ts'
 import { keys } from '../support/app.ts'
 import { completeOf, project } from '../support/calls.ts'
-import { openCommands } from '../support/commands.ts'
+import { runCommand } from '../support/commands.ts'
 import { startPostgres } from '../support/postgres.ts'
 import { newFolder, startServer } from '../support/server.ts'
-
-const runCommand = openCommands({ after })
 
 const tampering = [
   "UPDATE audit SET actor = 'bob'",

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { type SpawnSyncReturns, spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { basic } from '../support/app.ts'
 import { completeOf, endOf, project, startOf } from '../support/calls.ts'
-import { openCommands } from '../support/commands.ts'
+import { runCommand } from '../support/commands.ts'
 import { heddle, newFolder, runHeddle, startServer, type TestScope } from '../support/server.ts'
 import { until } from '../support/wait.ts'
 
@@ -35,10 +35,8 @@ interface KeyLine {
 
 const time = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{3,6})?Z$/
 
-const inOneProcess = openCommands({ after })
-
 /** A folder, and commands on it that must exit with the expected code. */
-async function inFolder(t: TestScope, runCommand: typeof inOneProcess | typeof runHeddle = inOneProcess) {
+async function inFolder(t: TestScope) {
   const folder = await newFolder(t)
   const run = async (line: string, expected = 0) => {
     const result = await runCommand(line.split(' '), { HEDDLE_DATA: folder })
@@ -54,10 +52,12 @@ async function inFolder(t: TestScope, runCommand: typeof inOneProcess | typeof r
 
 describe('users', () => {
   test('can be added with a key, listed and removed', async (t) => {
-    // The other tests of this file start no process for each command.
-    const { run } = await inFolder(t, runHeddle)
-    const added = await run('user add ann --entities acme,globex --role admin --new')
-    assert.match(added.out, keyLine)
+    const { folder, run } = await inFolder(t)
+    // As a user runs it; the other tests of this file start no process for a command.
+    const add = ['user', 'add', 'ann', '--entities', 'acme,globex', '--role', 'admin', '--new']
+    const { code, out, err } = await runHeddle(add, { HEDDLE_DATA: folder })
+    assert.deepEqual([code, err], [0, ''])
+    assert.match(out, keyLine)
     assert.match((await run('user add bob')).out, keyLine)
 
     const users = entriesOf<UserLine>((await run('user list')).out)
@@ -135,7 +135,7 @@ describe('limits of users', () => {
     await run('user add ann --new')
     assert.match((await run('user set bob --at-once 1', 1)).err, /no user bob, neither in the record nor in/)
     const known = { HEDDLE_DATA: folder, HEDDLE_USERS: 'bob:the-secret-key-of-bob' }
-    assert.equal((await inOneProcess(['user', 'set', 'bob', '--at-once', '1'], known)).code, 0)
+    assert.equal((await runCommand(['user', 'set', 'bob', '--at-once', '1'], known)).code, 0)
     await Promise.all(
       [
         '',
@@ -358,7 +358,7 @@ describe('the database', () => {
     await Promise.all(writers)
     assert.equal(await server.end('SIGTERM'), 0)
 
-    assert.equal((await runHeddle(['db', 'check'], { HEDDLE_DATA: copyFolder })).code, 0)
+    assert.equal((await runCommand(['db', 'check'], { HEDDLE_DATA: copyFolder })).code, 0)
     const again = await startServer(t, { HEDDLE_DATA: copyFolder })
     for (const id of before) {
       const answer = await again.post('/call/read', { project_id: project, id })
@@ -396,8 +396,12 @@ describe('the database', () => {
 
   test('in an unreachable PostgreSQL exits with 3 and a line without the password', async () => {
     const settings = { HEDDLE_DATABASE_URL: 'postgres://heddle:secret@127.0.0.1:1/x' }
-    for (const args of [['serve'], ['user', 'list'], ['db', 'backup', 'copy']]) {
-      const { code, err } = await runHeddle(args, settings)
+    const outcomes = [
+      runHeddle(['serve'], settings),
+      runCommand(['user', 'list'], settings),
+      runCommand(['db', 'backup', 'copy'], settings),
+    ]
+    for (const { code, err } of await Promise.all(outcomes)) {
       assert.equal(code, 3)
       assert.match(err, /^[^\n]*127\.0\.0\.1:1[^\n]*\n$/)
       assert.doesNotMatch(err, /secret/)
@@ -449,7 +453,7 @@ describe('help', () => {
     const { folder, run } = await inFolder(t)
     await run('user add ann --help')
     await run('serve --help')
-    assert.match((await runHeddle(['db', 'check'], { HEDDLE_DATA: folder })).err, /no record/)
+    assert.match((await runCommand(['db', 'check'], { HEDDLE_DATA: folder })).err, /no record/)
   })
 
   test('the version is that of the package', async (t) => {

@@ -5,7 +5,8 @@ import { now } from '../../src/domain/time.ts'
 import { openSqlite } from '../../src/storage/engines/sqlite/open.ts'
 import { sqliteFile } from '../../src/storage/open.ts'
 import { wholePart } from '../support/call-parts.ts'
-import { newFolder, runHeddle } from '../support/server.ts'
+import { runCommand } from '../support/commands.ts'
+import { newFolder } from '../support/server.ts'
 
 const project = 'acme/qa'
 
@@ -39,7 +40,7 @@ test('`heddle db check` finds results that differ from the calls, and derives th
     Array.from({ length: 200 }, (_, n) => trial(n)),
   )
   await db.close()
-  const owed = await runHeddle(['db', 'check'], { HEDDLE_DATA: folder })
+  const owed = await runCommand(['db', 'check'], { HEDDLE_DATA: folder })
   assert.deepEqual(
     [owed.code, owed.out, owed.err],
     [0, 'The record is sound.\n', ''],
@@ -48,7 +49,7 @@ test('`heddle db check` finds results that differ from the calls, and derives th
   const behind = await openSqlite({ file })
   while (await behind.writeInBackground('deriveNext', { limit: 50, now: now() }));
   await behind.close()
-  const check = (...options: string[]) => runHeddle(['db', 'check', ...options], { HEDDLE_DATA: folder })
+  const check = (...options: string[]) => runCommand(['db', 'check', ...options], { HEDDLE_DATA: folder })
 
   const sound = await check()
   assert.deepEqual([sound.code, sound.out, sound.err], [0, 'The record is sound.\n', ''])

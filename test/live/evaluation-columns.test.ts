@@ -12,6 +12,7 @@ import { sql } from '../../src/storage/sql/sql.ts'
 import { openApp, type TestApp } from '../support/app.ts'
 import { newProject, startedAt, wholePart } from '../support/call-parts.ts'
 import { allDrivers } from '../support/drivers.ts'
+import { sized } from '../support/length.ts'
 import { until } from '../support/wait.ts'
 
 const evaluations = ['e1', 'e2', 'e3']
@@ -167,7 +168,7 @@ for (const driver of allDrivers()) {
             }
           },
         ),
-        { numRuns: 25 },
+        { numRuns: sized(5, 25) },
       )
     })
 

@@ -18,6 +18,7 @@ import { endPart, newProject, startedAt, startPart, wholePart } from '../support
 import { completeOf } from '../support/calls.ts'
 import { allDrivers } from '../support/drivers.ts'
 import { type FinalCall, type ResultsRequest, resultsOf } from '../support/evaluation-results.ts'
+import { sized } from '../support/length.ts'
 
 const caller: Caller = { name: 'alice', role: 'member', entities: new Set(['acme']) }
 const evaluations = ['e1', 'e2']
@@ -280,7 +281,7 @@ for (const driver of allDrivers()) {
             await assertSame(db, project, questions)
           },
         ),
-        { numRuns: 150 },
+        { numRuns: sized(15, 150) },
       )
     })
 
@@ -472,7 +473,7 @@ for (const driver of allDrivers()) {
             ])
           },
         ),
-        { numRuns: 80 },
+        { numRuns: sized(8, 80) },
       )
     })
   })

@@ -4,9 +4,10 @@ import { connect } from 'node:net'
 import { test } from 'node:test'
 import { basic, keys } from '../support/app.ts'
 import { endOf, project, startOf } from '../support/calls.ts'
+import { runCommand } from '../support/commands.ts'
 import { fileForm, formType } from '../support/forms.ts'
 import { exportOf, spanOf } from '../support/otlp.ts'
-import { newFolder, type RunningServer, runHeddle, startServer } from '../support/server.ts'
+import { newFolder, type RunningServer, startServer } from '../support/server.ts'
 import { until } from '../support/wait.ts'
 
 const json = 'application/json'
@@ -91,7 +92,7 @@ async function sendBroken(server: RunningServer, headers: Record<string, string>
 
 test('no log line shows a credential, for any request and log level', async (t) => {
   const HEDDLE_DATA = await newFolder(t)
-  const { out } = await runHeddle(['user', 'add', 'carol', '--entities', 'acme', '--new'], { HEDDLE_DATA })
+  const { out } = await runCommand(['user', 'add', 'carol', '--entities', 'acme', '--new'], { HEDDLE_DATA })
   const made = out.trim()
   const wrong = 'wrong-but-still-secret'
   const server = await startServer(t, {

@@ -6,6 +6,7 @@ import { parquetMetadata } from 'hyparquet'
 import { parquetWriteBuffer } from 'hyparquet-writer'
 import { Compression, readParquet, WriterPropertiesBuilder, writeParquet } from 'parquet-wasm/node'
 import { completeOf } from '../support/calls.ts'
+import { runCommand } from '../support/commands.ts'
 import {
   callsOfProject,
   databaseSettings,
@@ -15,7 +16,7 @@ import {
   withApp,
 } from '../support/exported-project.ts'
 import { startPostgres, type TestPostgres } from '../support/postgres.ts'
-import { newFolder, runHeddle } from '../support/server.ts'
+import { newFolder } from '../support/server.ts'
 
 const kinds = ['files', 'tables', 'objects', 'calls', 'feedback']
 
@@ -26,7 +27,7 @@ before(async () => {
 after(() => postgres.stop())
 
 async function runs(args: readonly string[], settings: Record<string, string>): Promise<string> {
-  const { code, out, err } = await runHeddle(args, settings)
+  const { code, out, err } = await runCommand(args, settings)
   assert.equal(code, 0, err)
   return out
 }
@@ -132,7 +133,7 @@ test('a Parquet file that is incomplete or not from an export is refused by name
     [written(head, { ...feedback, payload: '[]' }), /bad\.parquet, row 1: .*feedback\.payload/],
   ] as const) {
     writeFileSync(bad, bytes)
-    const { code, err } = await runHeddle(['import', bad], settings)
+    const { code, err } = await runCommand(['import', bad], settings)
     assert.equal(code, 1, err)
     assert.match(err, says)
   }
@@ -140,7 +141,7 @@ test('a Parquet file that is incomplete or not from an export is refused by name
   const part = join(settings.HEDDLE_DATA as string, 'part')
   cpSync(folder, part, { recursive: true })
   rmSync(join(part, 'feedback.parquet'))
-  const cut = await runHeddle(['import', part], settings)
+  const cut = await runCommand(['import', part], settings)
   assert.equal(cut.code, 1)
   assert.match(cut.err, /has no feedback\.parquet: the export was cut off/)
   // A single file is imported on purpose.
@@ -153,7 +154,7 @@ test('a Parquet file that is incomplete or not from an export is refused by name
     [['export', project, '--format', 'parquet'], /--kinds: given "everything"; accepted: one kind/],
     [['export', project, '--format', 'parquet', '--to', folder], /exists already/],
   ] as const) {
-    const { code, err } = await runHeddle(args, settings)
+    const { code, err } = await runCommand(args, settings)
     assert.notEqual(code, 0)
     assert.match(err, says)
   }

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { basic } from '../support/app.ts'
 import { endOf, project, startOf } from '../support/calls.ts'
+import { runCommand } from '../support/commands.ts'
 import { canMeasureMemory, memoryOf } from '../support/process-memory.ts'
 import { newFolder, type RunningServer, runHeddle, startServer } from '../support/server.ts'
 import { until } from '../support/wait.ts'
@@ -54,7 +55,7 @@ describe('the first start in an empty folder', () => {
     const server = await startServer(t, { HEDDLE_DATA: folder })
     assert.deepEqual(keysIn(server.complaints), [])
     assert.equal(await server.end('SIGTERM'), 0)
-    const { out } = await runHeddle(['user', 'list'], { HEDDLE_DATA: folder })
+    const { out } = await runCommand(['user', 'list'], { HEDDLE_DATA: folder })
     assert.equal(out, '')
   })
 

@@ -1,9 +1,9 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { copyFile, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import type { Database } from '../../src/storage/database.ts'
-import { openRecord } from '../../src/storage/open.ts'
+import { openRecord, sqliteFile as sqliteFileIn } from '../../src/storage/open.ts'
 import { startPostgres, type TestPostgres } from './postgres.ts'
 
 export interface Driver {
@@ -22,21 +22,31 @@ export function allDrivers(): Driver[] {
   return [sqliteFile(), postgres()]
 }
 
+const newFolder = () => mkdtemp(join(tmpdir(), 'heddle-test-'))
+
+/** Every record but the first is a copy of an empty one, because the migrations take longer than most tests. */
 function sqliteFile(): Driver {
+  let empty: Promise<string> | undefined
+  const remove = (folder: string) => rm(folder, { recursive: true, force: true })
   return withShared({
     name: 'SQLite file',
     start: async () => undefined,
-    stop: async () => undefined,
+    stop: async () => empty && remove(await empty),
     async open(t) {
-      const folder = await mkdtemp(join(tmpdir(), 'heddle-test-'))
-      const remove = () => rm(folder, { recursive: true, force: true })
-      return closedAfter(t, await openRecord({ ...place, folder }), remove)
+      empty ??= newFolder().then(async (folder) => {
+        await (await openRecord({ ...place, folder })).close()
+        return folder
+      })
+      const folder = await newFolder()
+      await copyFile(sqliteFileIn(await empty), sqliteFileIn(folder))
+      return closedAfter(t, await openRecord({ ...place, folder }), () => remove(folder))
     },
   })
 }
 
 function postgres(): Driver {
   let server: TestPostgres | undefined
+  let empty: Promise<string> | undefined
   return withShared({
     name: 'PostgreSQL',
     async start() {
@@ -44,7 +54,12 @@ function postgres(): Driver {
     },
     stop: async () => server?.stop(),
     async open(t) {
-      const databaseUrl = (await server?.createDatabase()) ?? ''
+      if (server === undefined) throw new Error('PostgreSQL has not been started')
+      empty ??= server.createDatabase().then(async (databaseUrl) => {
+        await (await openRecord({ ...place, databaseUrl })).close()
+        return databaseUrl
+      })
+      const databaseUrl = await server.createDatabase(await empty)
       return closedAfter(t, await openRecord({ ...place, databaseUrl }))
     },
   })

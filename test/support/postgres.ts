@@ -13,8 +13,11 @@ export type GuardianReport = { port: number } | { done: GuardianOrder } | { fail
 export interface TestPostgres {
   /** The administrator's database. Tests use one of their own from `createDatabase`. */
   url: string
-  /** The address of a new empty database, owned by a user with no other rights on the server. */
-  createDatabase(): Promise<string>
+  /**
+   * The address of a new database, owned by a user with no other rights on the server: empty, or a copy of another, which
+   * nobody may be connected to.
+   */
+  createDatabase(from?: string): Promise<string>
   /** The address of the database with this name, which is created if it does not exist. */
   database(name: string): Promise<string>
   /** Stops the server as its administrator would; `resume` starts it again with the same data on the same port. */
@@ -102,9 +105,10 @@ export async function startPostgres({ folder, settings = {} }: PostgresOptions =
 
   return {
     url,
-    async createDatabase() {
+    async createDatabase(from) {
       const name = `heddle_${++databases}`
-      await administer(`CREATE DATABASE ${name} OWNER heddle`)
+      const copied = from === undefined ? '' : ` TEMPLATE ${new URL(from).pathname.slice(1)}`
+      await administer(`CREATE DATABASE ${name} OWNER heddle${copied}`)
       return address('heddle', name)
     },
     async database(name) {

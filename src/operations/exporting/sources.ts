@@ -18,9 +18,9 @@ interface ImportSource {
 
 export const nameOf = (kind: string): string => `${kind}.parquet`
 
-/** JSON Lines from a file or standard input, a Parquet file, or a folder of Parquet files. */
-export async function openSource(path: string): Promise<ImportSource> {
-  if (path === '-') return jsonLinesOf(process.stdin)
+/** JSON Lines from a file or a stream, a Parquet file, or a folder of Parquet files. */
+export async function openSource(path: string | AsyncIterable<Uint8Array>): Promise<ImportSource> {
+  if (typeof path !== 'string') return jsonLinesOf(path)
   if ((await stat(path)).isDirectory()) {
     const files = exportKinds.map((kind) => join(path, nameOf(kind))).filter((file) => existsSync(file))
     return parquetOf(files, path)

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { runCommand } from '../../support/commands.ts'
 import { type FakeHubOptions, startFakeHub } from '../../support/fake-hub.ts'
 import { startFakeUpstream, streamWords } from '../../support/fake-upstream.ts'
 import { writeRandomModel } from '../../support/random-model.ts'
@@ -14,9 +15,10 @@ async function openHub(t: TestContext, options: Partial<FakeHubOptions> = {}) {
   const repositories = { 'acme/tiny': { 'm-Q4_0.gguf': bytes, 'm-Q8_0.gguf': bytes } }
   const hub = await startFakeHub(t, { repositories, ...options })
   const data = await newFolder(t)
+  const given = { HEDDLE_DATA: data, HF_ENDPOINT: `${hub.endpoint}/` }
   const run = (line: string, settings: Record<string, string> = {}) =>
-    runHeddle(line.split(' '), { HEDDLE_DATA: data, HF_ENDPOINT: `${hub.endpoint}/`, ...settings })
-  return { hub, data, bytes, run }
+    runCommand(line.split(' '), { ...given, ...settings })
+  return { hub, data, bytes, run, given }
 }
 
 test('model pull downloads a model, reports progress in plain lines without a terminal, and prints the path', async (t) => {
@@ -36,8 +38,9 @@ test('model pull downloads a model, reports progress in plain lines without a te
 })
 
 test('two concurrent pulls download a model once', async (t) => {
-  const { hub, run } = await openHub(t)
-  const found = await Promise.all([run('model pull hf:acme/tiny'), run('model pull hf:acme/tiny')])
+  const { hub, given } = await openHub(t)
+  const pull = () => runHeddle(['model', 'pull', 'hf:acme/tiny'], given)
+  const found = await Promise.all([pull(), pull()])
   assert.deepEqual(
     found.map(({ code }) => code),
     [0, 0],

@@ -3,10 +3,11 @@ import { after, before, test } from 'node:test'
 import pg from 'pg'
 import { keys, users } from '../support/app.ts'
 import { completeOf, project } from '../support/calls.ts'
+import { runCommand } from '../support/commands.ts'
 import { type FakeUpstream, startFakeUpstream, streamWords } from '../support/fake-upstream.ts'
 import { startPostgres, type TestPostgres } from '../support/postgres.ts'
 import { queueOf } from '../support/queues.ts'
-import { newFolder, type RunningServer, runHeddle, startOne } from '../support/server.ts'
+import { newFolder, type RunningServer, startOne } from '../support/server.ts'
 import { until, withTimeout } from '../support/wait.ts'
 
 const minute = 60_000
@@ -105,7 +106,7 @@ test('servers with wrong clocks count the requests of a user together', async (t
   for (const server of servers) {
     await until('the model is reached', async () => (await server.get('/ready')).status === 200)
   }
-  const limit = await runHeddle(['user', 'set', 'alice', '--at-once', '1'], base)
+  const limit = await runCommand(['user', 'set', 'alice', '--at-once', '1'], base)
   assert.equal(limit.code, 0, limit.err)
   const status = async (server: RunningServer) => (await server.get('/me')).status
   /** A request that another server has just answered may still count for a moment. */

@@ -9,13 +9,11 @@ import { hasUnread } from '../../src/storage/search/indexing.ts'
 import { rawSql, sql } from '../../src/storage/sql/sql.ts'
 import { keys, openApp } from '../support/app.ts'
 import { completeOf } from '../support/calls.ts'
-import { openCommands } from '../support/commands.ts'
+import { runCommand } from '../support/commands.ts'
 import { storeOneOfEach } from '../support/one-of-each.ts'
 import { startPostgres, type TestPostgres } from '../support/postgres.ts'
 import { dumpOf } from '../support/record-dump.ts'
 import { heddle, newFolder } from '../support/server.ts'
-
-const runCommand = openCommands({ after })
 
 const project = 'acme/qa'
 

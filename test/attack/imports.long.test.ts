@@ -6,6 +6,7 @@ import Sqlite from 'better-sqlite3'
 import { sqliteFile } from '../../src/storage/open.ts'
 import { keys } from '../support/app.ts'
 import { completeOf } from '../support/calls.ts'
+import { runCommand } from '../support/commands.ts'
 import { databaseSettings, project, readAll, withApp } from '../support/exported-project.ts'
 import { limitDiskSize } from '../support/limited-disk.ts'
 import { storeOneOfEach } from '../support/one-of-each.ts'
@@ -37,7 +38,7 @@ async function exported(t: Parameters<typeof newFolder>[0]) {
     ['--to', file],
     ['--format', 'parquet', '--to', folder],
   ]) {
-    const { code, err } = await runHeddle(['export', project, ...more], settings)
+    const { code, err } = await runCommand(['export', project, ...more], settings)
     assert.equal(code, 0, err)
   }
   return { file, folder, all: await readAll(settings) }
@@ -65,12 +66,12 @@ test('an import that is killed continues when it is run again', async (t) => {
     await ended
     const some = await countIn(settings)
     assert.ok(some > 0, 'it was killed after its first write')
-    const again = await runHeddle(['import', source], settings)
+    const again = await runCommand(['import', source], settings)
     assert.equal(again.code, 0, again.err)
     const { added, there } = JSON.parse(again.out).calls
     assert.deepEqual([added + there, there >= some], [calls + 1, true], again.out)
     assert.deepEqual(await readAll(settings), all)
-    assert.equal((await runHeddle(['db', 'check'], settings)).code, 0)
+    assert.equal((await runCommand(['db', 'check'], settings)).code, 0)
   }
 })
 

@@ -6,8 +6,9 @@ import type { Database } from '../../src/storage/database.ts'
 import { openRecord } from '../../src/storage/open.ts'
 import { keys } from '../support/app.ts'
 import { endOf, startOf } from '../support/calls.ts'
+import { runCommand } from '../support/commands.ts'
 import { startPostgres, type TestPostgres } from '../support/postgres.ts'
-import { newFolder, runHeddle, startOne } from '../support/server.ts'
+import { newFolder, startOne } from '../support/server.ts'
 import { until } from '../support/wait.ts'
 
 let postgres: TestPostgres
@@ -51,7 +52,7 @@ test('two servers on one record share revoked keys, limits and leases', async (t
   const [alices, carols] = [taken.slice(0, 5), taken.slice(5)]
   assert.ok(!alices.some((id) => carols.includes(id)), 'no item is leased to two reviewers')
 
-  const limit = await runHeddle(['user', 'set', 'carol', '--requests-per-minute', '30'], settings)
+  const limit = await runCommand(['user', 'set', 'carol', '--requests-per-minute', '30'], settings)
   assert.equal(limit.code, 0, limit.err)
   await until('the limit is known', async () =>
     (await one.get('/me', key)).headers.has('x-ratelimit-limit-requests'),
@@ -64,7 +65,7 @@ test('two servers on one record share revoked keys, limits and leases', async (t
   for (let n = 0; n < 30; n++) if ((await other.get('/me', key)).status === 200) served++
   assert.ok(served < 15, `${served} of 30 more were served`)
 
-  const revoked = await runHeddle(['key', 'revoke', id], settings)
+  const revoked = await runCommand(['key', 'revoke', id], settings)
   assert.equal(revoked.code, 0, revoked.err)
   for (const server of [one, other]) assert.equal((await server.get('/me', key)).status, 401)
 })

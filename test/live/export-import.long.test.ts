@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { completeOf, endOf, startOf } from '../support/calls.ts'
-import { openCommands } from '../support/commands.ts'
+import { runCommand } from '../support/commands.ts'
 import {
   callsOfProject,
   databaseSettings,
@@ -14,8 +14,6 @@ import {
 } from '../support/exported-project.ts'
 import { startPostgres, type TestPostgres } from '../support/postgres.ts'
 import { newFolder } from '../support/server.ts'
-
-const runCommand = openCommands({ after })
 
 let postgres: TestPostgres
 before(async () => {

@@ -9,8 +9,9 @@ import Sqlite from 'better-sqlite3'
 import pg from 'pg'
 import { sqliteFile } from '../../src/storage/open.ts'
 import { completeOf, endOf, startOf } from '../support/calls.ts'
+import { runCommand } from '../support/commands.ts'
 import { startPostgres, type TestPostgres } from '../support/postgres.ts'
-import { newFolder, type RunningServer, runHeddle, startOne, type TestScope } from '../support/server.ts'
+import { newFolder, type RunningServer, startOne, type TestScope } from '../support/server.ts'
 import { until } from '../support/wait.ts'
 
 /**
@@ -232,7 +233,7 @@ for (const [engine, share] of Object.entries(engines)) {
       for (const { id, words } of expected.slice(-rounds * names.length)) {
         for (const word of words) assert.deepEqual(await found(next, word), [id], word)
       }
-      const check = (...options: string[]) => runHeddle(['db', 'check', ...options], settings)
+      const check = (...options: string[]) => runCommand(['db', 'check', ...options], settings)
       assert.deepEqual((await check()).err, '')
 
       // What an earlier upgrade of this kind has lost is found and mended, too.

@@ -9,6 +9,7 @@ import { openSqlite } from '../../src/storage/engines/sqlite/open.ts'
 import { sqliteFile } from '../../src/storage/open.ts'
 import { newProject, startPart } from '../support/call-parts.ts'
 import { project, startOf } from '../support/calls.ts'
+import { runCommand } from '../support/commands.ts'
 import { type DiskLimit, limitDiskSize, limitFileSize, unprivilegedPrefix } from '../support/limited-disk.ts'
 import { refusedWith } from '../support/refusals.ts'
 import { newFolder, type RunningServer, runHeddle, startServer } from '../support/server.ts'
@@ -316,20 +317,20 @@ describe('a damaged page', () => {
 
   test('is found by `heddle db check`', async (t) => {
     const { folder, file } = await damagedRecord(t)
-    const damaged = await runHeddle(['db', 'check'], { HEDDLE_DATA: folder })
+    const damaged = await runCommand(['db', 'check'], { HEDDLE_DATA: folder })
     assert.equal(damaged.code, 1, damaged.err)
     assert.match(damaged.err, /page/i)
     assert.equal(damaged.out, '')
     rmSync(file)
     const fresh = await newRecord(t)
-    const sound = await runHeddle(['db', 'check'], { HEDDLE_DATA: fresh.folder })
+    const sound = await runCommand(['db', 'check'], { HEDDLE_DATA: fresh.folder })
     assert.deepEqual([sound.code, sound.err], [0, ''])
   })
 
   test('is not copied silently by a backup', async (t) => {
     const { folder } = await damagedRecord(t)
     const copy = join(folder, 'copy.db')
-    const { code, err } = await runHeddle(['db', 'backup', copy], { HEDDLE_DATA: folder })
+    const { code, err } = await runCommand(['db', 'backup', copy], { HEDDLE_DATA: folder })
     assert.equal(code, 3)
     assert.match(err, /damaged/)
     assert.deepEqual(
@@ -344,7 +345,7 @@ test('a text that is not JSON is found by `heddle db check`', async (t) => {
   const handle = new Sqlite(file)
   handle.prepare('UPDATE calls SET inputs = ? WHERE id = ?').run('{"cut', ids[0])
   handle.close()
-  const { code, err } = await runHeddle(['db', 'check'], { HEDDLE_DATA: folder })
+  const { code, err } = await runCommand(['db', 'check'], { HEDDLE_DATA: folder })
   assert.equal(code, 1)
   assert.ok(err.includes(ids[0] as string))
 })

@@ -5,10 +5,11 @@ import { sqliteFile } from '../../src/storage/open.ts'
 import { keys } from '../support/app.ts'
 import { campaign } from '../support/campaign/length.ts'
 import { createMixedWrites, type Outcome } from '../support/campaign/mixed-writes.ts'
+import { runCommand } from '../support/commands.ts'
 import { limitDiskSize } from '../support/limited-disk.ts'
 import { startPostgres } from '../support/postgres.ts'
 import { seededRandom } from '../support/seeded-random.ts'
-import { newFolder, type RunningServer, runHeddle, startServer } from '../support/server.ts'
+import { newFolder, type RunningServer, startServer } from '../support/server.ts'
 import { until, withTimeout } from '../support/wait.ts'
 
 const writers = 8
@@ -52,7 +53,7 @@ async function survives(fault: Fault, seed: number): Promise<void> {
     await assertNoneOfOthers(server)
   }
   assert.equal(await server.end('SIGTERM'), 0)
-  const { code, err } = await runHeddle(['db', 'check'], fault.settings)
+  const { code, err } = await runCommand(['db', 'check'], fault.settings)
   assert.deepEqual([code, err], [0, ''])
 }
 

@@ -3,6 +3,7 @@ import { rm, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { keys } from '../support/app.ts'
+import { runCommand } from '../support/commands.ts'
 import { writeRandomModel } from '../support/random-model.ts'
 import { newFolder, type RunningServer, runHeddle, startServer } from '../support/server.ts'
 import { until } from '../support/wait.ts'
@@ -269,7 +270,7 @@ test('a killed engine does not affect the answers of others', async () => {
 
 test('a user with a list of models sees only those', async () => {
   const settings = { HEDDLE_DATA: join(folder, 'data'), HEDDLE_USERS: `alice:${keys.alice}` }
-  const set = await runHeddle(['user', 'set', 'alice', '--models', 'one,three'], settings)
+  const set = await runCommand(['user', 'set', 'alice', '--models', 'one,three'], settings)
   assert.equal(set.code, 0, set.err)
   try {
     const listed = async () => {
@@ -288,13 +289,13 @@ test('a user with a list of models sees only those', async () => {
       ['one', 'three'],
     )
   } finally {
-    await runHeddle(['user', 'set', 'alice', '--models', 'none'], settings)
+    await runCommand(['user', 'set', 'alice', '--models', 'none'], settings)
   }
   await until('it is taken away', async () => (await answered('two')).status === 200)
 })
 
 test('the file is read again when it changes, and a removed model finishes its streams', async () => {
-  const running = await ask('one', { stream: true, max_tokens: 3_000 })
+  const running = await ask('one', { stream: true, max_tokens: 1_000 })
   const without = usual.models.filter(({ name }) => name !== 'one' && name !== 'gone')
   await writeFile(
     list,
@@ -316,7 +317,7 @@ test('the file is read again when it changes, and a removed model finishes its s
   assert.match(await trouble(), /models\[0\]\.file: given 7; accepted: builtin/)
   assert.equal((await answered('new')).status, 200)
   const settings = { HEDDLE_MODEL: '', HEDDLE_MODELS: list }
-  const refused = await runHeddle(['model', 'reload'], settings)
+  const refused = await runCommand(['model', 'reload'], settings)
   assert.deepEqual([refused.code, refused.err.includes('models[0].file: given 7')], [2, true])
 
   await writeFile(list, JSON.stringify(usual))
@@ -330,7 +331,7 @@ test('heddle model reload retries a model that was not found', async (t) => {
   t.after(() => rm(join(folder, 'gone.gguf')))
   const old = new Date(Date.now() - 60_000)
   await utimes(list, old, old)
-  const { code, out } = await runHeddle(['model', 'reload'], { HEDDLE_MODEL: '', HEDDLE_MODELS: list })
+  const { code, out } = await runCommand(['model', 'reload'], { HEDDLE_MODEL: '', HEDDLE_MODELS: list })
   assert.deepEqual([code, (JSON.parse(out) as { models: string[] }).models.length], [0, 5])
   await until('it answers by itself', async () => (await answered('gone')).model === 'gone')
 })
@@ -370,6 +371,6 @@ test('a server does not start with an invalid file, and says what is wrong', asy
     [2, true],
     both.err,
   )
-  const schema = await runHeddle(['model', 'schema'], { HEDDLE_MODEL: '' })
+  const schema = await runCommand(['model', 'schema'], { HEDDLE_MODEL: '' })
   assert.ok('models' in (JSON.parse(schema.out) as { properties: object }).properties)
 })
