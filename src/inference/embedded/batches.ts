@@ -1,7 +1,6 @@
 import { additionOrder, planBatch } from './batch-plan.ts'
 import { createDraftBenefit } from './drafts/draft-benefit.ts'
 import { createDraftLength, longestDraft } from './drafts/draft-length.ts'
-import type { DraftSettings } from './drafts/draft-settings.ts'
 import type { Draft } from './drafts/drafting.ts'
 import type { NativeContext } from './native.ts'
 import { createPace } from './pace.ts'
@@ -35,7 +34,8 @@ interface BatchParts {
   mostRows: number
   /** Most tokens in a sequence. */
   longest: number
-  drafts: DraftSettings
+  /** Whether tokens are guessed ahead. */
+  isDrafting(): boolean
 }
 
 interface ChosenDraft extends Draft {
@@ -51,26 +51,17 @@ interface ChosenDraft extends Draft {
 const maxDrafted = 48
 const nothing: Draft = { tokens: [], sure: 0, chance: 0 }
 
-/**
- * Tiny models compute prompts one after the other, in one batch or in several, so the first is done sooner if the next
- * is in a later batch. Alongside so many writers, all of which are in each batch, the additional batches would cost
- * more than they gain.
- */
-const mostOfTiny = 256
-const mostBesideTiny = 3
-
 /** One of so many batches reads from the prompt that has waited longest. */
 const oldestEvery = 4
 
 /** Decides which answers are in the next batch and how much each reads, from the times of the last ones. */
-export function createBatches({ context, tenants, batch, mostRows, longest, drafts: how }: BatchParts) {
+export function createBatches({ context, tenants, batch, mostRows, longest, isDrafting }: BatchParts) {
   const pace = createPace(context)
   const draftLength = createDraftLength(() => pace.readMs(1))
-  const draftBenefit = createDraftBenefit(how)
+  const draftBenefit = createDraftBenefit()
   // Background work mostly has constraints, so its times say nothing about those of callers.
   const backgroundPace = createPace()
   const shares = createTenantShares()
-  const leastDrafted = () => (how.isPaired ? 1 : 0)
   let turn = 0
   let decodeMs = 0
 
@@ -84,46 +75,37 @@ export function createBatches({ context, tenants, batch, mostRows, longest, draf
     return [own.reduce((longest, other) => (other.turn < longest.turn ? other : longest))]
   }
 
-  function draftOf(writer: Answering, most: number, mostSure: number): Draft {
-    if (!isRecomputing(writer))
-      return (how.isEnabled ? writer.drafting?.next(most, mostSure) : undefined) ?? nothing
-    const { sequence, request, again, drawn } = writer
-    const next = again[(sequence?.tokens.length ?? 0) - request.prompt.length + 1] ?? drawn
-    return next === undefined ? nothing : { ...nothing, tokens: [next] }
-  }
-
   /**
-   * Drafts for the writers, all of the same length. Alongside prompts they are as short as possible. Sure tokens are
-   * read like a prompt: all of them, up to `prompts` in total.
+   * Drafts for the writers, all of the same length. Alongside prompts nothing is guessed. Sure tokens are read like a
+   * prompt: all of them, up to `prompts` in total.
    */
   function draftsOf(answerings: readonly Answering[], prompts: number): Map<Answering, ChosenDraft> {
+    const drafts = new Map<Answering, ChosenDraft>()
     const writers = answerings.filter(isDecoding)
+    if (!isDrafting() || !draftBenefit.isWorth(writers.length)) return drafts
     const areAlone = writers.length === answerings.length
     const room = Math.min(
       longestDraft,
       ...(areAlone ? [Math.floor(Math.min(maxDrafted, batch, mostRows) / writers.length) - 1] : [0]),
       ...writers.map(({ sequence }) => longest - (sequence?.tokens.length ?? 0) - 1),
     )
-    const least = leastDrafted()
-    const isAhead = how.isEnabled && draftBenefit.isWorth(writers.length)
-    const most = isAhead ? Math.max(least, room) : least
-    const share = isAhead ? Math.floor(Math.min(batch, prompts) / writers.length) - 1 : least
-    const drafts = new Map<Answering, ChosenDraft>()
+    const most = Math.max(0, room)
+    const share = Math.floor(Math.min(batch, prompts) / writers.length) - 1
     const chances = writers.map((writer) => {
       const { sequence, request } = writer
       const left = longest - (sequence?.tokens.length ?? 0) - 1
       const asksAll = request.generation.logprobs !== undefined
-      const bound = asksAll ? most : Math.max(least, Math.min(share, left))
-      const draft = draftOf(writer, most, bound)
+      const bound = asksAll ? most : Math.max(0, Math.min(share, left))
+      const draft = (isRecomputing(writer) ? undefined : writer.drafting?.next(most, bound)) ?? nothing
       drafts.set(writer, { ...draft, length: 0, unasked: asksAll ? 0 : draft.sure, bound })
       return draft.chance
     })
-    const length = most > least ? draftLength.choose(chances, least, most) : least
+    const length = draftLength.choose(chances, most)
     for (const draft of drafts.values()) {
       const { tokens, sure, bound } = draft
       // After sure tokens, a draft is no longer than its tokens: rows that only fill up would cost more there.
-      const own = Math.min(bound, tokens.length, sure + (length > least ? length : 0))
-      draft.length = sure > 0 ? Math.max(least, own) : length
+      const own = Math.min(bound, tokens.length, sure + length)
+      draft.length = sure > 0 ? own : length
     }
     return drafts
   }
@@ -218,10 +200,7 @@ export function createBatches({ context, tenants, batch, mostRows, longest, draf
       const writers = answerings.filter(isDecoding).length
       return batchOf(
         answerings.map((answering) => ({ answering, tokens: waits(answering) ? 0 : leftToRead(answering) })),
-        Math.min(
-          pace.promptTokens(writers, answerings.length - writers, isShared || areTenantsActive),
-          how.isPaired && writers <= mostBesideTiny ? mostOfTiny : batch,
-        ),
+        pace.promptTokens(writers, answerings.length - writers, isShared || areTenantsActive),
       )
     },
     /** The native library took `ms`. */
@@ -241,7 +220,7 @@ export function createBatches({ context, tenants, batch, mostRows, longest, draf
         const drawn = parts.reduce((sum, part) => sum + part.drawn, 0)
         draftLength.drew(drawn, ms - decodeMs)
         // Batches with wrong guesses say nothing about how long writers take together.
-        const isPlain = parts.every(({ guessed }) => guessed <= leastDrafted())
+        const isPlain = parts.every(({ guessed }) => guessed === 0)
         // If each writer got several tokens, the time per token.
         if (isPlain) by.wrote(parts.length, (ms * parts.length) / Math.max(parts.length, drawn))
         const sure = parts.reduce((sum, part) => sum + part.sure, 0)

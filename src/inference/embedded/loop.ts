@@ -7,7 +7,6 @@ import { createAfterBatch } from './after-batch.ts'
 import { createAnswers } from './answers.ts'
 import { createBatches, type Part } from './batches.ts'
 import { checkGeneration } from './checks.ts'
-import { draftSettings } from './drafts/draft-settings.ts'
 import type { NativeContext, NativeModel } from './native.ts'
 import { createOpenRequests } from './open-requests.ts'
 import { createOutbox, type Listener } from './outbox.ts'
@@ -28,7 +27,7 @@ export type Loop = ReturnType<typeof createLoop>
  * memory removed or copied, so no locks are needed.
  */
 export function createLoop(
-  model: Pick<NativeModel, 'vocabulary' | 'tokenize' | 'parameters'>,
+  model: Pick<NativeModel, 'vocabulary' | 'tokenize'>,
   context: Omit<NativeContext, 'close' | 'save' | 'load'>,
   options: EngineOptions & { disk?: DiskCacheOptions | undefined },
   listener: Listener,
@@ -46,9 +45,18 @@ export function createLoop(
   const { running, behind, runningOf } = open
   const background = createBackgroundShare()
   const tenants = createActiveTenants()
-  const drafts = draftSettings(model, context, options)
+  // On a CPU, plain attention of one row has other last digits than that of several. Answers are promised to repeat to
+  // the last digit there, so no row is guessed.
+  let isDrafting = options.drafts && (options.gpu !== false || !context.hasPlainAttention)
   const longest = options.context
-  const batches = createBatches({ context, tenants, batch: options.batch, mostRows, longest, drafts })
+  const batches = createBatches({
+    context,
+    tenants,
+    batch: options.batch,
+    mostRows,
+    longest,
+    isDrafting: () => isDrafting,
+  })
   const { promptCache: bound, disk } = options
   const cache = createPromptCache({ context, bound, disk, least: copyFrom, readMs: batches.readMs })
   const nextToKeep = createIdleSaves(sequences.all, cache.isCheap)
@@ -56,7 +64,7 @@ export function createLoop(
   const memory = createSequenceMemory({ context, cache, doOthersWrite })
   const admission = createAdmission({ context, open, sequences, memory, cache, tenants })
   const outbox = createOutbox(listener, open.counts)
-  const answersOf = createAnswers({ model, drafts, open, memory, outbox, finish })
+  const answersOf = createAnswers({ model, isDrafting: () => isDrafting, open, memory, outbox, finish })
   const afterBatch = createAfterBatch({ vocabulary, context, open, memory, admission, outbox })
   const adapterTurn = createAdapterTurns()
   let wake = () => {}
@@ -165,12 +173,12 @@ export function createLoop(
    * while no sequence is in use.
    */
   async function checkRemoval(): Promise<void> {
-    if (!drafts.isPaired && !drafts.isEnabled) return
+    if (!isDrafting) return
     const token = vocabulary.eos ?? 0
     context.begin(2)
     context.add(0, 0, Uint32Array.of(token, token), Uint32Array.of())
     await context.decode()
-    if (!context.forget(0, 1)) Object.assign(drafts, { isPaired: false, isEnabled: false })
+    isDrafting = context.forget(0, 1)
     context.forget(0, 0)
   }
 

@@ -25,14 +25,14 @@ function played(
 const plain = { tokens: 4, ms: 20 }
 
 test('the faster way is used after the other was tried', () => {
-  const faster = createDraftBenefit({ isPaired: false })
+  const faster = createDraftBenefit()
   assert.equal(played(faster, 30, { tokens: 20, ms: 70 }, plain), `${'a'.repeat(8)}pppp${'a'.repeat(18)}`)
-  const slower = createDraftBenefit({ isPaired: false })
+  const slower = createDraftBenefit()
   assert.equal(played(slower, 30, { tokens: 20, ms: 300 }, plain), `${'a'.repeat(8)}${'p'.repeat(22)}`)
 })
 
 test('occasional attempts find out that reading ahead has become faster', () => {
-  const worth = createDraftBenefit({ isPaired: false })
+  const worth = createDraftBenefit()
   played(worth, 30, { tokens: 20, ms: 300 }, plain)
   const later = played(worth, 2000, { tokens: 20, ms: 70 }, plain)
   assert.match(later, /^p+a/)
@@ -40,7 +40,7 @@ test('occasional attempts find out that reading ahead has become faster', () => 
 })
 
 test('a single delayed batch changes nothing', () => {
-  const worth = createDraftBenefit({ isPaired: false })
+  const worth = createDraftBenefit()
   played(worth, 20, { tokens: 20, ms: 70 }, plain)
   assert.equal(worth.isWorth(4), true)
   worth.took(4, true, 20, 5_000)
@@ -48,18 +48,16 @@ test('a single delayed batch changes nothing', () => {
 })
 
 test('each number of writers is measured separately', () => {
-  const worth = createDraftBenefit({ isPaired: false })
+  const worth = createDraftBenefit()
   played(worth, 30, { tokens: 20, ms: 300 }, plain)
   assert.equal(worth.isWorth(4), false)
   assert.equal(worth.isWorth(3), true)
 })
 
-test('a single writer always reads ahead, and so does a model whose rows cost almost nothing', () => {
-  const alone = createDraftBenefit({ isPaired: false })
-  const paired = createDraftBenefit({ isPaired: true })
+test('a single writer always reads ahead', () => {
+  const alone = createDraftBenefit()
   for (let turn = 0; turn < 300; turn++) {
-    assert.ok(alone.isWorth(1) && paired.isWorth(4))
+    assert.ok(alone.isWorth(1))
     alone.took(1, true, 2, 500)
-    paired.took(4, true, 5, 500)
   }
 })

@@ -1,5 +1,3 @@
-import type { DraftSettings } from './draft-settings.ts'
-
 /** So many of the latest batches of each kind are compared, … */
 const latest = 16
 /** … and at least so many, which is also the length of a trial of the other kind. */
@@ -31,9 +29,9 @@ interface Writers {
  * Whether several writers are faster when each reads sure tokens and guesses. Their numbers of rows then differ, and
  * llama.cpp computes them one after the other, starting its threads anew for each. The cost depends on the model, on
  * the number of threads, and on what else the machine does, so both kinds are measured. A single writer has nothing to
- * lose, nor have models in which rows cost almost nothing (`isPaired`).
+ * lose.
  */
-export function createDraftBenefit({ isPaired }: Pick<DraftSettings, 'isPaired'>) {
+export function createDraftBenefit() {
   const all = new Map<number, Writers>()
 
   function of(writers: number): Writers {
@@ -45,7 +43,7 @@ export function createDraftBenefit({ isPaired }: Pick<DraftSettings, 'isPaired'>
   return {
     /** To be called once for each batch. */
     isWorth(writers: number): boolean {
-      if (writers < 2 || isPaired) return true
+      if (writers < 2) return true
       const known = of(writers)
       const { ahead, plain, count } = known
       const areKnown = [ahead, plain].every((kind) => kind.batches.length >= enough)
