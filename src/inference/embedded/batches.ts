@@ -1,5 +1,4 @@
 import { additionOrder, planBatch } from './batch-plan.ts'
-import { createDraftBenefit } from './drafts/draft-benefit.ts'
 import { createDraftLength, longestDraft } from './drafts/draft-length.ts'
 import type { Draft } from './drafts/drafting.ts'
 import type { NativeContext } from './native.ts'
@@ -58,7 +57,6 @@ const oldestEvery = 4
 export function createBatches({ context, tenants, batch, mostRows, longest, isDrafting }: BatchParts) {
   const pace = createPace(context)
   const draftLength = createDraftLength(() => pace.readMs(1))
-  const draftBenefit = createDraftBenefit()
   // Background work mostly has constraints, so its times say nothing about those of callers.
   const backgroundPace = createPace()
   const shares = createTenantShares()
@@ -82,7 +80,7 @@ export function createBatches({ context, tenants, batch, mostRows, longest, isDr
   function draftsOf(answerings: readonly Answering[], prompts: number): Map<Answering, ChosenDraft> {
     const drafts = new Map<Answering, ChosenDraft>()
     const writers = answerings.filter(isDecoding)
-    if (!isDrafting() || !draftBenefit.isWorth(writers.length)) return drafts
+    if (!isDrafting()) return drafts
     const areAlone = writers.length === answerings.length
     const room = Math.min(
       longestDraft,
@@ -105,7 +103,10 @@ export function createBatches({ context, tenants, batch, mostRows, longest, isDr
       const { tokens, sure, bound } = draft
       // After sure tokens, a draft is no longer than its tokens: rows that only fill up would cost more there.
       const own = Math.min(bound, tokens.length, sure + length)
-      draft.length = sure > 0 ? own : length
+      // A sequence with another number of rows is computed apart from the others, about as long as a batch for it alone.
+      const isAhead = sure > 0 && sure >= writers.length
+      draft.length = isAhead ? own : length
+      if (!isAhead) draft.unasked = 0
     }
     return drafts
   }
@@ -223,8 +224,6 @@ export function createBatches({ context, tenants, batch, mostRows, longest, isDr
         const isPlain = parts.every(({ guessed }) => guessed === 0)
         // If each writer got several tokens, the time per token.
         if (isPlain) by.wrote(parts.length, (ms * parts.length) / Math.max(parts.length, drawn))
-        const sure = parts.reduce((sum, part) => sum + part.sure, 0)
-        draftBenefit.took(parts.length, !isPlain, drawn + sure, ms)
       }
       if (isBackground) return
       const tokens = new Map<string, number>()
