@@ -93,7 +93,6 @@ export function createAnswers({ model, isDrafting, ...parts }: AnswersParts) {
         drawn: undefined,
         again: [],
         isIdle: false,
-        turn: 0,
         ...(askBeam
           ? { ask: askBeam(index), acceptSure: () => [], drafting: undefined }
           : written(request, createChoice(plan, index), prediction, () => answering)),

@@ -57,20 +57,15 @@ const oldestEvery = 4
 export function createBatches({ context, tenants, batch, mostRows, longest, isDrafting }: BatchParts) {
   const pace = createPace(context)
   const draftLength = createDraftLength(() => pace.readMs(1))
-  // Background work mostly has constraints, so its times say nothing about those of callers.
-  const backgroundPace = createPace()
   const shares = createTenantShares()
   let turn = 0
   let decodeMs = 0
 
-  /**
-   * If decoding all writers together costs more than one after the other, they take turns: first the tenants, then the
-   * answers of one tenant.
-   */
-  function writersOf(busy: readonly Answering[], of: ReadonlySet<string>, by = pace): readonly Answering[] {
-    const own = of.size > 1 ? busy.filter(({ tenant }) => tenant === shares.next) : busy
-    if (by.abreast(busy.length) > 1) return by.isWorthSharing(busy.length, own.length, of.size) ? own : busy
-    return [own.reduce((longest, other) => (other.turn < longest.turn ? other : longest))]
+  /** If the writers of several tenants take longer together than one tenant after the other, the tenants take turns. */
+  function writersOf(busy: readonly Answering[], of: ReadonlySet<string>): readonly Answering[] {
+    if (of.size < 2) return busy
+    const own = busy.filter(({ tenant }) => tenant === shares.next)
+    return pace.isWorthSharing(busy.length, own.length, of.size) ? own : busy
   }
 
   /**
@@ -138,7 +133,6 @@ export function createBatches({ context, tenants, batch, mostRows, longest, isDr
       const { sequence, request } = answering
       const count = counts[index] ?? 0
       if (count === 0 || sequence === undefined) return []
-      answering.turn = turn
       request.queuedMs ??= performance.now() - request.since
       const draft = drafts.get(answering)
       const own = nextToRead(answering, count)
@@ -183,9 +177,8 @@ export function createBatches({ context, tenants, batch, mostRows, longest, isDr
      * batches are as short as alongside callers, because a caller may arrive.
      */
     ofBackground(busy: readonly Answering[]): Part[] {
-      const answerings = busy.every(isDecoding) ? writersOf(busy, new Set(), backgroundPace) : busy
       return batchOf(
-        answerings.map((answering) => ({ answering, tokens: leftToRead(answering) })),
+        busy.map((answering) => ({ answering, tokens: leftToRead(answering) })),
         pace.promptTokens(1, 1, true),
       )
     },
@@ -217,13 +210,13 @@ export function createBatches({ context, tenants, batch, mostRows, longest, isDr
     /** A batch took `ms`, including sampling. */
     took(parts: readonly Part[], ms: number, isBackground: boolean): void {
       if (parts.every(({ isPrompt }) => !isPrompt)) {
-        const by = isBackground ? backgroundPace : pace
         const drawn = parts.reduce((sum, part) => sum + part.drawn, 0)
         draftLength.drew(drawn, ms - decodeMs)
         // Batches with wrong guesses say nothing about how long writers take together.
-        const isPlain = parts.every(({ guessed }) => guessed === 0)
+        // Background work mostly has constraints, so its times say nothing about those of callers.
+        const isPlain = !isBackground && parts.every(({ guessed }) => guessed === 0)
         // If each writer got several tokens, the time per token.
-        if (isPlain) by.wrote(parts.length, (ms * parts.length) / Math.max(parts.length, drawn))
+        if (isPlain) pace.wrote(parts.length, (ms * parts.length) / Math.max(parts.length, drawn))
       }
       if (isBackground) return
       const tokens = new Map<string, number>()

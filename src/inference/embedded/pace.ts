@@ -28,16 +28,9 @@ const longestTwoTilesMs = 600
 /** Until a tile has been read: tiles are assumed to be about this many times as fast as rows. */
 const rowsAreDearer = 3
 
-/**
- * Decoding together is usually faster, because the weights are read once for all. But the library multiplies two to
- * four rows so much less efficiently than one that small models on few cores are faster one by one: 187 tokens a second
- * against 124 with two streams of 135 million parameters. So both are measured, and the one in use is compared with the
- * other now and then.
- */
-const turnsBetweenLooks = 400
-/** A trial is several batches long: the first of another size takes longer, and any of them may be delayed. */
-const turnsOfLook = 4
-/** One by one must be this much faster: each turn has its own overhead, here and in sending the tokens. */
+/** So many of the latest times of each number of writers are compared. */
+const latestTimes = 4
+/** Turns of tenants must be this much faster: each turn has its own overhead, here and in sending the tokens. */
 const worthTurns = 1.1
 
 /** A batch with fewer tokens of prompts says less about larger ones: each token costs more in it. */
@@ -53,9 +46,11 @@ export function createPace({ readsTiles = false } = {}) {
   let inTilesPerMs: number | undefined
   /** Times of batches by their number of writers. */
   const written = new Map<number, ReturnType<typeof createLatest>>()
-  let turns = 0
 
   const writtenMs = (writers: number) => written.get(writers)?.least
+  /** The time between two tokens of an answer, if known. */
+  const stepMs = () =>
+    written.size === 0 ? undefined : Math.min(...Array.from(written.values(), ({ least }) => least))
 
   /** How long the writers take by themselves, if known; otherwise how long fewer of them take. */
   function writingMs(writers: number): number {
@@ -78,16 +73,6 @@ export function createPace({ readsTiles = false } = {}) {
   }
 
   return {
-    /** How many of the writers go into the batch: all, or one. */
-    abreast(writers: number): number {
-      const single = writtenMs(1)
-      if (writers < 2 || single === undefined) return 1
-      const together = written.get(writers)
-      if (together?.isFull !== true) return writers
-      const isFaster = together.least <= writers * single * worthTurns
-      const isLook = turns++ % turnsBetweenLooks >= turnsBetweenLooks - turnsOfLook
-      return isFaster !== isLook ? writers : 1
-    },
     /** A batch of `writers` took `ms`, including sampling. */
     wrote(writers: number, ms: number): void {
       const latest = written.get(writers) ?? createLatest()
@@ -107,7 +92,7 @@ export function createPace({ readsTiles = false } = {}) {
         fewest,
         Math.floor(tokensPerMs * (writers === 0 ? aloneMs : whileOthersWriteMs * crowd)),
       )
-      const single = writtenMs(1)
+      const single = stepMs()
       const piece = readsTiles && writers > 0 ? Math.max(usual, tilesBeside(tokensPerMs)) : usual
       if (!isShared || single === undefined) return piece
       // Tenants pay for their time, so smaller pieces would only waste it.
@@ -117,7 +102,7 @@ export function createPace({ readsTiles = false } = {}) {
     readMs: (tokens: number) => (tokensPerMs === undefined ? undefined : tokens / tokensPerMs),
     /** How much more of the model's time than another a tenant may have used before its prompts wait. */
     get aheadMs(): number {
-      const single = writtenMs(1)
+      const single = stepMs()
       return single === undefined ? Number.POSITIVE_INFINITY : aheadSteps * single
     },
     /** Whether so many writers take longer together than the tenants take one after the other. */
@@ -149,11 +134,7 @@ function createLatest() {
   return {
     add(ms: number): void {
       times[next] = ms
-      next = (next + 1) % turnsOfLook
-    },
-    /** The times are all of the current trial. */
-    get isFull() {
-      return times.length === turnsOfLook
+      next = (next + 1) % latestTimes
     },
     get least() {
       return Math.min(...times)
