@@ -62,7 +62,7 @@ export function createLoop(
   const nextToKeep = createIdleSaves(sequences.all, cache.isCheap)
   const doOthersWrite = () => runningOf(false).length > 0
   const memory = createSequenceMemory({ context, cache, doOthersWrite })
-  const admission = createAdmission({ context, open, sequences, memory, cache, tenants })
+  const admission = createAdmission({ open, sequences, memory, cache, tenants })
   const outbox = createOutbox(listener, open.counts)
   const answersOf = createAnswers({ model, isDrafting: () => isDrafting, open, memory, outbox, finish })
   const afterBatch = createAfterBatch({ vocabulary, context, open, memory, admission, outbox })

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { additionOrder, planBatch } from '../../../src/inference/embedded/batch-plan.ts'
 import { createPace } from '../../../src/inference/embedded/pace.ts'
-import { reusedForTile, tile } from '../../../src/inference/embedded/tiles.ts'
+import { tile } from '../../../src/inference/embedded/tiles.ts'
 
 const most = Number.POSITIVE_INFINITY
 
@@ -39,20 +39,6 @@ test('with tiles, a piece is cut so that at least a tile is left', () => {
   assert.deepEqual(first(310, 240), [240], 'more than a tile is left')
   assert.deepEqual(first(290, 256), [226])
   assert.deepEqual(first(127, 80), [80], 'the prompt is shorter than two tiles')
-})
-
-test('a few cached tokens are read again where a whole tile is faster than most of one', () => {
-  const rows = (remembered: number, added: number) =>
-    remembered + added - reusedForTile(remembered + added, remembered)
-  assert.deepEqual(
-    [47, 48, 63, 64, 65].map((added) => rows(300, added)),
-    [47, 64, 64, 64, 65],
-  )
-  assert.equal(rows(200, 60), 60, 'few tokens precede them')
-  assert.deepEqual(
-    [39, 40].map((added) => rows(2000, added)),
-    [39, 64],
-  )
 })
 
 test('a prompt with a bound of its own leaves room for others', () => {
