@@ -82,12 +82,10 @@ function shareOf(tokens: number, most: number, inTiles = false): number {
  * The order in which the parts of a batch are added; they are given in the order of their sequences. llama.cpp computes
  * neighbouring parts of ascending sequences together, the same number of tokens of each. That is good for decoding
  * sequences, which have equally many tokens, but it would split a single row off a prompt next to them. So each prompt
- * stands alone, and the groups are in descending order. `arePromptsJoined`: prompts of equal length are computed
- * together, too. Short ones then take three quarters of the time, with other last digits.
+ * stands alone, and the groups are in descending order.
  */
 export function additionOrder<Part extends { tokens: { length: number }; isPrompt?: boolean }>(
   parts: readonly Part[],
-  arePromptsJoined = false,
 ): Part[] {
   const groups: Part[][] = []
   for (const part of parts) {
@@ -95,8 +93,7 @@ export function additionOrder<Part extends { tokens: { length: number }; isPromp
     const last = group?.at(-1)
     const { length } = part.tokens
     const isPrompt = part.isPrompt !== false
-    const isOther = isPrompt !== (last?.isPrompt !== false)
-    const isAlone = length > 1 && (isOther || (isPrompt && !arePromptsJoined))
+    const isAlone = length > 1 && (isPrompt || last?.isPrompt !== false)
     if (last?.tokens.length === length && !isAlone) group?.push(part)
     else groups.push([part])
   }

@@ -155,8 +155,7 @@ export function createBatches({ context, tenants, batch, mostRows, longest, isDr
         },
       ]
     })
-    // With flash attention of plain numbers, the last digits depend on the other sequences in any case.
-    return additionOrder(parts, context.readsTiles).map(
+    return additionOrder(parts).map(
       ({ answering, sequence, tokens, guessed, sure, checked, isPrompt, isLast }) => {
         const { request } = answering
         const last = tokens.length - 1 - guessed

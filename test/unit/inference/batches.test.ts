@@ -94,18 +94,6 @@ test('single tokens are grouped in ascending order, and each prompt is a group o
   assert.deepEqual(order(64, 64, 1), [2, 1, 0])
 })
 
-test('where prompts are joined, those of equal length are grouped, but never with decoding sequences', () => {
-  const order = (...parts: [length: number, isPrompt: boolean][]) =>
-    additionOrder(
-      parts.map(([length, isPrompt], id) => ({ id, tokens: { length }, isPrompt })),
-      true,
-    ).map(({ id }) => id)
-  const prompt: [number, boolean] = [24, true]
-  assert.deepEqual(order(prompt, prompt, prompt), [0, 1, 2])
-  assert.deepEqual(order(prompt, prompt, [25, true], [25, true]), [2, 3, 0, 1])
-  assert.deepEqual(order([24, false], [24, false], prompt, prompt), [2, 3, 0, 1])
-})
-
 test('the end of a prompt is read with the piece before it if that is at most a quarter more', () => {
   assert.deepEqual(plan([250], 512, 200), [250])
   assert.deepEqual(plan([251], 512, 200), [200])
