@@ -5,7 +5,7 @@ import { promptGroupOf } from '../prompt-group.ts'
 import { createAdmission } from './admission.ts'
 import { createAfterBatch } from './after-batch.ts'
 import { createAnswers } from './answers.ts'
-import { createBatches, type Part } from './batches.ts'
+import { type BatchItem, createBatches } from './batches.ts'
 import { checkGeneration } from './checks.ts'
 import type { NativeContext, NativeModel } from './native.ts'
 import { createOpenRequests } from './open-requests.ts'
@@ -40,7 +40,7 @@ export function createLoop(
     model.tokenize(text, { special: false, add: false }),
   )
   // Each wanted row of logits has a number per token of the vocabulary until the next batch.
-  const mostRows = Math.max(3, Math.floor(2 ** 22 / vocabulary.size))
+  const maxRows = Math.max(3, Math.floor(2 ** 22 / vocabulary.size))
   const open = createOpenRequests()
   const { running, behind, runningOf } = open
   const background = createBackgroundShare()
@@ -48,13 +48,8 @@ export function createLoop(
   // On a CPU, plain attention of one row has other last digits than that of several. Answers are promised to repeat to
   // the last digit there, so no row is guessed.
   let isDrafting = options.drafts && (options.gpu !== false || !context.hasPlainAttention)
-  const longest = options.context
   const batches = createBatches({
-    context,
-    tenants,
-    batch: options.batch,
-    mostRows,
-    longest,
+    ...{ context, tenants, batch: options.batch, maxRows, maxTokens: options.context },
     isDrafting: () => isDrafting,
   })
   const { promptCache: bound, disk } = options
@@ -148,19 +143,19 @@ export function createLoop(
         await (idle === undefined ? rest() : memory.keepWhatIsLost(idle))
         continue
       }
-      const parts = isBehind
+      const items = isBehind
         ? batches.ofBackground(adapterTurn(runningOf(true)))
         : batches.ofCallers(adapterTurn(runningOf(false).filter(({ isIdle }) => !isIdle)))
-      const [first] = parts
+      const [first] = items
       if (first !== undefined) context.adapt(adapterOf(first.answering))
-      const decoding = decode(parts)
-      const finishing = parts.map((part) => afterBatch.finish(part, decoding))
+      const decoding = decode(items)
+      const finishing = items.map((item) => afterBatch.finish(item, decoding))
       // While the native library works on this batch, the results of the last one are sent.
-      const onlyWrite = parts.every(({ isPrompt }) => !isPrompt)
+      const onlyWrite = items.every(({ isPrompt }) => !isPrompt)
       if (!onlyWrite || outbox.isDue(since)) outbox.flush()
       await Promise.all([decoding, ...finishing])
       const ms = performance.now() - since
-      batches.took(parts, ms, isBehind)
+      batches.took(items, ms, isBehind)
       if (isBehind) background.backgroundTook(ms)
       else background.callersTook(ms)
     }
@@ -200,13 +195,13 @@ export function createLoop(
     wake()
   }
 
-  async function decode(parts: Part[]): Promise<void> {
+  async function decode(items: BatchItem[]): Promise<void> {
     const since = performance.now()
     batchSince = since
     await context.decode()
     memory.copiesAreMade()
     batchSince = undefined
-    batches.decoded(parts, performance.now() - since)
+    batches.decoded(items, performance.now() - since)
   }
 
   return { add, leave, load, run, stop }

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { additionOrder, planBatch } from '../../../src/inference/embedded/batch-plan.ts'
-import { createPace } from '../../../src/inference/embedded/pace.ts'
-import { tile } from '../../../src/inference/embedded/tiles.ts'
+import { additionOrder, planBatch, tile } from '../../../src/inference/embedded/batch-plan.ts'
+import { createDecodeTimes } from '../../../src/inference/embedded/decode-times.ts'
+import { createPromptPace } from '../../../src/inference/embedded/prompt-pace.ts'
 
-const most = Number.POSITIVE_INFINITY
+const maxTokens = Number.POSITIVE_INFINITY
 
 function plan(tokens: number[], batch: number, prompts: number, oldestFirst = false): number[] {
   return planBatch(
-    tokens.map((left, arrival) => ({ tokens: left, most, arrival })),
+    tokens.map((left, arrival) => ({ tokens: left, maxTokens, arrival })),
     { batch, prompts, oldestFirst },
   )
 }
@@ -34,7 +34,12 @@ test('the prompt that has waited longest gets a turn before shorter ones', () =>
 
 test('with tiles, a piece is cut so that at least a tile is left', () => {
   const first = (tokens: number, prompts: number) =>
-    planBatch([{ tokens, most, arrival: 0 }], { batch: 512, prompts, oldestFirst: false, inTiles: true })
+    planBatch([{ tokens, maxTokens, arrival: 0 }], {
+      batch: 512,
+      prompts,
+      oldestFirst: false,
+      readsTiles: true,
+    })
   assert.deepEqual(first(300, 240), [236])
   assert.deepEqual(first(310, 240), [240], 'more than a tile is left')
   assert.deepEqual(first(290, 256), [226])
@@ -43,8 +48,8 @@ test('with tiles, a piece is cut so that at least a tile is left', () => {
 
 test('a prompt with a bound of its own leaves room for others', () => {
   const left = [
-    { tokens: 1000, most: 4, arrival: 0 },
-    { tokens: 1000, most, arrival: 1 },
+    { tokens: 1000, maxTokens: 4, arrival: 0 },
+    { tokens: 1000, maxTokens, arrival: 1 },
   ]
   assert.deepEqual(planBatch(left, { batch: 512, prompts: 68, oldestFirst: false }), [4, 64])
 })
@@ -53,7 +58,7 @@ test('no batch is too large or empty, and no sequence gets more than it has left
   const left = fc.array(
     fc.record({
       tokens: fc.integer({ min: 0, max: 600 }),
-      most: fc.integer({ min: 3, max: 600 }),
+      maxTokens: fc.integer({ min: 3, max: 600 }),
       arrival: fc.nat(),
     }),
     { minLength: 1, maxLength: 16 },
@@ -65,16 +70,16 @@ test('no batch is too large or empty, and no sequence gets more than it has left
       fc.integer({ min: 8, max: 512 }),
       fc.boolean(),
       fc.boolean(),
-      (all, batch, prompts, oldestFirst, inTiles) => {
-        const counts = planBatch(all, { batch, prompts, oldestFirst, inTiles })
+      (all, batch, prompts, oldestFirst, readsTiles) => {
+        const counts = planBatch(all, { batch, prompts, oldestFirst, readsTiles })
         const sum = counts.reduce((total, count) => total + count, 0)
         assert.ok(sum <= batch)
         for (const [i, count] of counts.entries()) {
-          const { tokens = 0, most: bound = 0 } = all[i] ?? {}
+          const { tokens = 0, maxTokens: bound = 0 } = all[i] ?? {}
           assert.ok(count >= 0 && count <= Math.min(tokens, bound))
           if (tokens > 1) assert.ok(count !== 1 && tokens - count !== 1, 'no row of a prompt is read alone')
           if (tokens === 1) assert.equal(count, 1)
-          const isCut = inTiles && tokens >= 2 * tile && count >= tile && count < tokens
+          const isCut = readsTiles && tokens >= 2 * tile && count >= tile && count < tokens
           if (isCut) assert.ok(tokens - count >= tile, 'at least a tile is left after a tile')
         }
         assert.equal(
@@ -102,85 +107,90 @@ test('the end of a prompt is read with the piece before it if that is at most a 
   assert.deepEqual(plan([126, 1, 114], 240, 200), [86, 1, 114], 'the batch is bounded')
 })
 
+function paceOf(readsTiles = false) {
+  const times = createDecodeTimes()
+  const pace = createPromptPace(times, { readsTiles })
+  return {
+    times,
+    took(tokens: number, decoding: number, ms: number, batches = 20) {
+      for (let batch = 0; batch < batches; batch++) pace.took(tokens, decoding, ms)
+    },
+    tokens: (decoding: number, prefilling = 1, isShared = false) =>
+      pace.maxTokens({ decoding, prefilling, isShared }),
+  }
+}
+
 test('pieces of prompts follow the measured speed, and are shorter while others are decoding', () => {
-  const pace = createPace()
-  const unknown = pace.promptTokens(0, 1, false)
-  assert.ok(unknown <= 64, 'small until the speed is known')
-  for (let time = 0; time < 20; time++) pace.read(100, 0, 100)
-  assert.equal(pace.promptTokens(1, 1, false), 75)
-  assert.equal(pace.promptTokens(0, 1, false), 300)
-  assert.equal(pace.promptTokens(4, 4, false), 75)
-  assert.equal(
-    pace.promptTokens(2, 4, false),
-    150,
-    'more requests wait for their first token than for their next',
-  )
-  assert.equal(pace.promptTokens(1, 7, false), 225, 'but no request waits very long for its next token')
-  for (let time = 0; time < 20; time++) pace.read(0, 1, 50)
-  assert.equal(pace.promptTokens(1, 1, false), 75, 'decoding does not change the speed of prompts')
-  pace.wrote(1, 10)
-  pace.wrote(4, 40)
-  for (let time = 0; time < 20; time++) pace.read(64, 4, 64 + 40)
-  for (let time = 0; time < 20; time++) pace.read(64, 5, 64 + 40)
-  for (let time = 0; time < 20; time++) pace.read(64, 1, 64 + 10)
-  assert.equal(
-    Math.round(pace.promptTokens(1, 1, false)),
-    75,
-    'the time of decoding sequences in a batch is not counted for prompts',
-  )
-  for (let time = 0; time < 200; time++) pace.read(16, 0, 10_000)
-  assert.equal(pace.promptTokens(1, 1, false), 16, 'smaller pieces would cost more than they help')
-  assert.equal(pace.promptTokens(0, 1, false), 64)
+  const { times, took, tokens } = paceOf()
+  assert.ok(tokens(0) <= 64, 'small until the speed is known')
+  took(100, 0, 100)
+  assert.equal(tokens(1), 75)
+  assert.equal(tokens(0), 300)
+  assert.equal(tokens(4, 4), 75)
+  assert.equal(tokens(2, 4), 150, 'more requests wait for their first token than for their next')
+  assert.equal(tokens(1, 7), 225, 'but no request waits very long for its next token')
+  took(0, 1, 50)
+  assert.equal(tokens(1), 75, 'decoding does not change the speed of prompts')
+  times.took(1, 10)
+  times.took(4, 40)
+  took(64, 4, 64 + 40)
+  took(64, 5, 64 + 40)
+  took(64, 1, 64 + 10)
+  assert.equal(tokens(1), 75, 'the time of decoding sequences in a batch is not counted for prompts')
+  took(16, 0, 10_000, 200)
+  assert.equal(tokens(1), 16, 'smaller pieces would cost more than they help')
+  assert.equal(tokens(0), 64)
 })
 
 test('while others are decoding, prompts are read in tiles if rows are expensive without, unless tiles take long', () => {
   const reading = (readsTiles: boolean, perPiece: number, ms: number) => {
-    const pace = createPace({ readsTiles })
-    for (let time = 0; time < 20; time++) pace.read(perPiece, 0, ms)
+    const pace = paceOf(readsTiles)
+    pace.took(perPiece, 0, ms)
     return pace
   }
-  assert.equal(reading(false, 100, 300).promptTokens(8, 1, false), 25)
-  assert.equal(reading(true, 100, 300).promptTokens(8, 1, false), 128, 'two tiles of 192 ms')
-  assert.equal(reading(true, 100, 480).promptTokens(8, 1, false), 64, 'a tile of 307 ms')
-  assert.equal(reading(true, 100, 700).promptTokens(8, 1, false), 16, 'a tile of 448 ms')
-  assert.equal(reading(true, 100, 50).promptTokens(8, 1, false), 150, 'more than a tile fits')
-  assert.equal(reading(true, 100, 300).promptTokens(0, 1, false), 100, 'no request waits')
+  assert.equal(reading(false, 100, 300).tokens(8), 25)
+  assert.equal(reading(true, 100, 300).tokens(8), 128, 'two tiles of 192 ms')
+  assert.equal(reading(true, 100, 480).tokens(8), 64, 'a tile of 307 ms')
+  assert.equal(reading(true, 100, 700).tokens(8), 16, 'a tile of 448 ms')
+  assert.equal(reading(true, 100, 50).tokens(8), 150, 'more than a tile fits')
+  assert.equal(reading(true, 100, 300).tokens(0), 100, 'no request waits')
   const rowByRow = reading(true, 64, 350)
-  for (let time = 0; time < 50; time++) rowByRow.read(32, 0, 400)
-  assert.equal(rowByRow.promptTokens(8, 1, false), 64, 'shorter pieces say nothing about tiles')
+  rowByRow.took(32, 0, 400, 50)
+  assert.equal(rowByRow.tokens(8), 64, 'shorter pieces say nothing about tiles')
   const slow = reading(true, 64, 700)
-  assert.equal(slow.promptTokens(8, 1, false), 16)
-  for (let time = 0; time < 50; time++) slow.read(32, 0, 100)
-  assert.equal(slow.promptTokens(8, 1, false), 128, 'a tile is no slower than its rows')
-  assert.equal(
-    reading(true, 32, 500).promptTokens(8, 1, false),
-    64,
-    'no tile has been read yet, so one is tried',
-  )
-  assert.equal(reading(true, 32, 3000).promptTokens(8, 1, false), 16, 'a tile would take long in any case')
+  assert.equal(slow.tokens(8), 16)
+  slow.took(32, 0, 100, 50)
+  assert.equal(slow.tokens(8), 128, 'a tile is no slower than its rows')
+  assert.equal(reading(true, 32, 500).tokens(8), 64, 'no tile has been read yet, so one is tried')
+  assert.equal(reading(true, 32, 3000).tokens(8), 16, 'a tile would take long in any case')
 })
 
-test('while tenants share the model, a piece takes no longer than a few tokens of an answer', () => {
-  const pace = createPace()
-  for (let time = 0; time < 20; time++) pace.read(100, 0, 10)
-  assert.equal(pace.promptTokens(0, 1, true), 3000, 'the time of one writer is not known yet')
-  pace.wrote(1, 2)
-  assert.equal(pace.promptTokens(0, 1, true), 100)
-  assert.equal(pace.promptTokens(1, 1, true), 100)
-  assert.equal(pace.promptTokens(1, 4, true), 100)
-  assert.equal(pace.promptTokens(1, 1, false), 750)
-  for (let time = 0; time < 200; time++) pace.wrote(1, 1_000)
-  assert.equal(pace.promptTokens(1, 1, true), 750, 'a slow one is not made slower')
+test('while tenants share the model, a piece takes no longer than a few steps of an answer', () => {
+  const { times, took, tokens } = paceOf()
+  took(100, 0, 10)
+  assert.equal(tokens(0, 1, true), 3000, 'the time of a step is not known yet')
+  times.took(1, 2)
+  times.took(4, 8)
+  assert.equal(tokens(0, 1, true), 100)
+  assert.equal(tokens(1, 1, true), 100)
+  assert.equal(tokens(1, 4, true), 100)
+  assert.equal(tokens(1), 750)
+  for (let batch = 0; batch < 4; batch++) for (const count of [1, 4]) times.took(count, 1_000)
+  assert.equal(tokens(1, 1, true), 750, 'a slow one is not made slower')
 })
 
-test('the writers of several tenants take turns if they are slower together than one tenant after the other', () => {
-  const pace = createPace()
-  pace.wrote(1, 10)
-  assert.equal(pace.isWorthSharing(4, 1, 2), false, 'the time of four is not known yet')
-  pace.wrote(4, 20)
-  assert.equal(pace.isWorthSharing(4, 1, 2), false, 'all together are as fast as one tenant after the other')
-  assert.equal(pace.isWorthSharing(4, 4, 1), false)
-  for (let time = 0; time < 50; time++) pace.wrote(4, 30)
-  assert.equal(pace.isWorthSharing(4, 1, 2), true)
-  assert.equal(pace.isWorthSharing(4, 1, 4), false)
+test('tenants take turns if their answers are slower together than one tenant after the other', () => {
+  const times = createDecodeTimes()
+  assert.equal(times.stepMs, undefined)
+  times.took(1, 10)
+  assert.equal(times.areTurnsFaster(4, 1, 2), false, 'the time of four is not known yet')
+  times.took(4, 20)
+  assert.equal(times.areTurnsFaster(4, 1, 2), false, 'all together are as fast as one tenant after the other')
+  assert.equal(times.areTurnsFaster(4, 4, 1), false)
+  for (let batch = 0; batch < 3; batch++) times.took(4, 30)
+  assert.equal(times.areTurnsFaster(4, 1, 2), false, 'one delayed batch says nothing')
+  times.took(4, 30)
+  assert.equal(times.areTurnsFaster(4, 1, 2), true)
+  assert.equal(times.areTurnsFaster(4, 1, 4), false)
+  assert.deepEqual([times.stepMs, times.msOf(3), times.msOf(5)], [10, 10, 30])
 })

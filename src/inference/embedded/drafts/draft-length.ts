@@ -1,6 +1,6 @@
 /** Lengths of drafts that are tried: the rows in between cost about as much as the next longer draft. */
 const lengths = [1, 2, 4, 8, 16]
-export const longestDraft = 16
+export const maxDraft = 16
 /** Until a prompt has been read: the assumed cost of one more row, as a share of a batch without guesses. */
 const firstGuess = 0.06
 /** A draft must be this much faster than none. */
