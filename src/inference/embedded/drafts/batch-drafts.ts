@@ -43,8 +43,8 @@ export function createBatchDrafts({ batch, maxRows, context }: DraftBounds, rowM
     /**
      * Drafts for the decoding sequences of a batch. Guesses of all are equally many. Sure tokens are read like a
      * prompt: all of them, up to `prompts` in total. llama.cpp computes a sequence whose number of rows differs apart
-     * from the others, which costs about as much as a batch for it alone. So sure tokens are read ahead if they are at
-     * least as many as the sequences that decode.
+     * from the others, which costs about as much as a batch for it alone. So sure tokens are read ahead if those of all
+     * are at least as many as the sequences that decode.
      */
     draftsOf(decoding: readonly Answering[], isAlone: boolean, prompts: number): Map<Answering, BatchDraft> {
       const guesses = maxGuesses(decoding, isAlone)
@@ -59,13 +59,14 @@ export function createBatchDrafts({ batch, maxRows, context }: DraftBounds, rowM
           : (answering.drafting?.next(guesses, maxSure) ?? noDraft)
         return { answering, wantsLogits, maxSure, ...draft }
       })
+      const sureOfAll = drafts.reduce((sum, draft) => sum + draft.sure, 0)
       const length = draftLength.choose(
         drafts.map(({ chance }) => chance),
         guesses,
       )
       return new Map(
         drafts.map(({ answering, tokens, sure, wantsLogits, maxSure }) => {
-          const isAhead = sure > 0 && sure >= decoding.length
+          const isAhead = sure > 0 && sureOfAll >= decoding.length
           // After sure tokens no row fills up: it would cost more there.
           const rows = isAhead ? Math.min(maxSure, tokens.length, sure + length) : length
           const checked = tokens.slice(0, rows)
