@@ -10,7 +10,6 @@ import { checkGeneration } from './checks.ts'
 import type { NativeContext, NativeModel } from './native.ts'
 import { createOpenRequests } from './open-requests.ts'
 import { createOutbox, type Listener } from './outbox.ts'
-import { createIdleSaves } from './prompt-cache/idle-saves.ts'
 import { createPromptCache, type DiskCacheOptions } from './prompt-cache/prompt-cache.ts'
 import { type EngineOptions, keepAtEndMs, type Load } from './protocol.ts'
 import type { Answering, Request } from './request.ts'
@@ -54,7 +53,6 @@ export function createLoop(
   })
   const { promptCache: bound, disk } = options
   const cache = createPromptCache({ context, bound, disk, least: copyFrom, readMs: batches.readMs })
-  const nextToKeep = createIdleSaves(sequences.all, cache.isCheap)
   const doOthersWrite = () => runningOf(false).length > 0
   const memory = createSequenceMemory({ context, cache, doOthersWrite })
   const admission = createAdmission({ open, sequences, memory, cache, tenants })
@@ -139,8 +137,7 @@ export function createLoop(
       const isBehind = background.isTurn(doCallersRun) && (await admission.admitBackground())
       if (!isBehind && !doCallersRun) {
         outbox.flush()
-        const idle = nextToKeep()
-        await (idle === undefined ? rest() : memory.keepWhatIsLost(idle))
+        await rest()
         continue
       }
       const items = isBehind
