@@ -1,5 +1,5 @@
 import { namesPattern } from '../../src/inference/control-tokens.ts'
-import { hiddenParts } from '../../src/inference/embedded/hidden-parts.ts'
+import { hiddenParts } from '../../src/inference/embedded/text-pieces.ts'
 import type { Vocabulary } from '../../src/inference/vocabulary.ts'
 
 export interface SmallVocabulary extends Vocabulary {

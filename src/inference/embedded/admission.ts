@@ -1,6 +1,7 @@
+import type { Generation } from '../backend.ts'
+import { promptGroupOf } from '../prompt-group.ts'
 import type { OpenRequests } from './open-requests.ts'
 import type { createPromptCache } from './prompt-cache/prompt-cache.ts'
-import { promptKeyOf } from './prompt-cache/prompt-key.ts'
 import { type Answering, notePause } from './request.ts'
 import type { SequenceMemory } from './sequence-memory.ts'
 import { maxReused, type Sequence, type Sequences } from './sequences.ts'
@@ -148,4 +149,11 @@ export function createAdmission({ open, sequences, memory, cache, tenants }: Adm
       return others
     },
   }
+}
+
+/** What a prompt must have in common with a computed one, besides tokens, to continue from it. */
+export function promptKeyOf(
+  generation: Pick<Generation, 'promptGroup' | 'tenant' | 'adapter' | 'salt'>,
+): string {
+  return JSON.stringify([promptGroupOf(generation), generation.adapter, generation.salt])
 }
