@@ -17,7 +17,6 @@ import {
   startPackageAlone,
 } from './chat-contestants.ts'
 import { measureConversations } from './chat-conversations.ts'
-import { measureCopies } from './chat-copies.ts'
 import { measureCosts } from './chat-costs.ts'
 import { measureMixed } from './chat-mixed.ts'
 import { measurePrefix } from './chat-prefix.ts'
@@ -138,11 +137,6 @@ async function measureModel(model: Measured, report: Report): Promise<Aim[]> {
     if (name === 'random') aims.push(...(await measureMixed(model, [heddle, ...rivals], run, report)))
     aims.push(...(await measureConversations(model, [heddle, ...rivals], run, report)))
     aims.push(...(await measurePrefix(model, all, run, report)))
-    if (name === 'builtin') {
-      const off = await startHeddle(run, join(folder, 'off'), { HEDDLE_SPECULATION: 'off' })
-      started.push(off)
-      aims.push(...(await measureCopies(model, heddle, off, rivals, report)))
-    }
     return [...aims, ...(await measureCosts(model, heddle, report))]
   } finally {
     await Promise.all(started.map(({ stop }) => stop()))

@@ -5,11 +5,10 @@ import { rmSync } from 'node:fs'
 import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { isDeepStrictEqual, parseArgs } from 'node:util'
+import { parseArgs } from 'node:util'
 import type { Generation, GenerationEvent } from '../src/inference/backend.ts'
 import { createConstraintCompiler } from '../src/inference/constraints/compile.ts'
 import { createEmbeddedBackend, type EmbeddedBackend } from '../src/inference/embedded/owner/backend.ts'
-import { builtinModels } from '../src/inference/models/find.ts'
 import { prepareModel } from '../src/inference/models/plan.ts'
 import { generationOf } from '../test/support/generations.ts'
 import { benchmarkShape, writeRandomModel } from '../test/support/random-model.ts'
@@ -36,12 +35,6 @@ const quiet = { debug() {}, info() {}, warn() {}, error() {} }
 const folder = await mkdtemp(join(tmpdir(), 'heddle-benchmark-'))
 process.once('exit', () => rmSync(folder, { recursive: true, force: true, maxRetries: 10 }))
 
-const story =
-  'Once upon a time there was a brave sheep called Mila. Mila lived in a valley. One morning the wind was cold, and Mila found a ' +
-  'purple mountain. "Whose mountain is this?" asked Mila. "It is mine," said a horse, "but I will gladly share it." So the sheep ' +
-  'and the horse carried the mountain home together. They shared a warm soup and went to sleep. The end.'
-const record = '{"name": "Lila", "city": "Paris", "age": 42}'
-
 const fields = [
   'name',
   'temperature',
@@ -67,77 +60,49 @@ interface Task {
   isForetold?: boolean
 }
 
-const turn = (text: string) =>
-  ({
-    text: `<|im_start|>user\n${text}<|im_end|>\n<|im_start|>assistant\n`,
-    special: true,
-    add: true,
-  }) as const
-const plain = { temperature: 0 }
+const compiler = createConstraintCompiler()
+const promptOf = (number: number) => ({
+  tokens: [300 + number, ...Array.from({ length: 23 }, (_, i) => 400 + 31 * i)],
+})
 
-function tasksOf(isBuiltin: boolean): Task[] {
-  const compiler = createConstraintCompiler()
-  const random = (number: number) => ({
-    tokens: [300 + number, ...Array.from({ length: 23 }, (_, i) => 400 + 31 * i)],
+/** At temperature 0 the answers of a random model soon repeat themselves. */
+const repeated = (number: number) =>
+  generationOf({
+    prompt: promptOf(number),
+    sampling: { temperature: 0 },
+    ending: { maxTokens: 128, ignoreEos: true },
   })
-  const usual: Task = {
-    name: 'an answer as any',
-    generation: (number) =>
-      generationOf({
-        prompt: isBuiltin ? turn(`My name is number ${number}. Tell me a story.`) : random(number),
-        sampling: isBuiltin
-          ? { temperature: 0.7, seed: BigInt(number) }
-          : { temperature: 1, seed: BigInt(number) },
-        ending: { maxTokens: isBuiltin ? 128 : 64, ignoreEos: true },
-      }),
-  }
-  const forced = (['none', 'bounded'] as const).map((whitespace): Task => {
+
+const tasks: Task[] = [
+  { name: 'an answer that repeats itself', generation: repeated },
+  { name: 'the same with changes, foretold', generation: repeated, isForetold: true },
+  ...(['none', 'bounded'] as const).map((whitespace): Task => {
     const { grammar } = compiler.compile({ kind: 'json', schema }, { whitespace }, 'x')
     return {
       name: `a schema that leaves little choice, ${whitespace === 'none' ? 'no white space' : 'any usual white space'}`,
       generation: (number) =>
         generationOf({
-          prompt: isBuiltin ? turn(`${number}: describe Paris as JSON.`) : random(number),
-          sampling: plain,
+          prompt: promptOf(number),
+          sampling: { temperature: 0 },
           constraint: { grammar, field: 'response_format' },
           ending: { maxTokens: 256 },
         }),
     }
-  })
-  if (!isBuiltin) return [usual, ...forced]
-  const edited: Task = {
-    name: 'a story told again',
+  }),
+  {
+    name: 'an answer as any',
     generation: (number) =>
       generationOf({
-        prompt: turn(
-          `Tell me story ${number}.<|im_end|>\n<|im_start|>assistant\n${story}<|im_end|>\n<|im_start|>user\nTell me that story again.`,
-        ),
-        sampling: plain,
-        ending: { maxTokens: 256 },
+        prompt: promptOf(number),
+        sampling: { temperature: 1, seed: BigInt(number) },
+        ending: { maxTokens: 64, ignoreEos: true },
       }),
-  }
-  const copied: Task = {
-    name: 'JSON said again',
-    generation: (number) =>
-      generationOf({
-        prompt: turn(`Remember record ${number}: ${record}. Repeat after me: ${record}`),
-        sampling: plain,
-        ending: { maxTokens: 256 },
-      }),
-  }
-  return [
-    edited,
-    copied,
-    { ...usual, name: 'a text with changes, foretold', isForetold: true },
-    ...forced,
-    usual,
-  ]
-}
+  },
+]
 
 interface Cell {
   perSecond: number
   work: number
-  said: unknown
 }
 
 async function cellOf(backend: EmbeddedBackend, task: Task, streams: number, round: number): Promise<Cell> {
@@ -161,7 +126,7 @@ async function cellOf(backend: EmbeddedBackend, task: Task, streams: number, rou
   const ms = performance.now() - (first || since)
   const tokens = all.flat().length
   const work = (workOf(pid)?.all ?? Number.NaN) - before
-  return { perSecond: (1000 * tokens) / ms, work: work / tokens, said: all }
+  return { perSecond: (1000 * tokens) / ms, work: work / tokens }
 }
 
 async function eventsOf(backend: EmbeddedBackend, generation: Generation, heard = () => {}) {
@@ -184,13 +149,12 @@ async function foretell(backend: EmbeddedBackend, generations: Generation[]): Pr
   }
 }
 
-async function measure(name: string, file: string, report: Report): Promise<void> {
+async function measure(file: string, report: Report): Promise<void> {
   const backends: EmbeddedBackend[] = []
   for (const speculation of [false, true]) {
     const { plan } = await prepareModel(file, {
       ...{
-        // Under this name it has its own types.
-        model: name === 'the built-in model' ? 'builtin' : file,
+        model: file,
         model_name: [],
         context: 2048,
         parallel: Math.max(4, ...streamCounts),
@@ -206,8 +170,7 @@ async function measure(name: string, file: string, report: Report): Promise<void
     for (const backend of backends) {
       while (backend.status().state === 'starting') await new Promise((resolve) => setTimeout(resolve, 10))
     }
-    const isBuiltin = name === 'the built-in model'
-    for (const task of tasksOf(isBuiltin)) {
+    for (const task of tasks) {
       if (options.only !== undefined && !task.name.includes(options.only)) continue
       for (const streams of streamCounts) {
         const cells: [Cell, Cell][] = []
@@ -219,8 +182,6 @@ async function measure(name: string, file: string, report: Report): Promise<void
             two[which] = await cellOf(backend, task, streams, round)
           }
           const [off, on] = two as [Cell, Cell]
-          if (isBuiltin && !isDeepStrictEqual(off.said, on.said))
-            throw new Error(`${task.name}: not the same answers`)
           // The first one warms up both.
           if (round > 0) cells.push([off, on])
         }
@@ -238,7 +199,7 @@ async function measure(name: string, file: string, report: Report): Promise<void
   } finally {
     await Promise.all(backends.map((backend) => backend.close()))
   }
-  report.say(`### Guessing ahead, ${name}`)
+  report.say(`### Guessing ahead, ${options.model ?? 'a random model of 135 million parameters'}`)
   report.say(
     table(['answers', 'streams', 'tokens/s without', 'with', 'times as fast', 'less processor time'], rows),
   )
@@ -249,12 +210,7 @@ const { date, commit, node, system, cpu, cores, load } = machineFacts(folder)
 report.say(
   `${date}, commit ${commit}, Node ${node} on ${system}; ${cpu}, ${cores} cores; load ${load.toFixed(1)}.`,
 )
-if (options.model !== 'random') {
-  await measure('the built-in model', (await builtinModels())[0] ?? '', report)
-}
-if (options.model !== 'builtin') {
-  const file = join(folder, 'random-135m.gguf')
-  await writeRandomModel(file, benchmarkShape)
-  await measure('a random model of 135 million parameters', file, report)
-}
+const file = options.model ?? join(folder, 'random-135m.gguf')
+if (options.model === undefined) await writeRandomModel(file, benchmarkShape)
+await measure(file, report)
 if (options.markdown) report.write(options.markdown)

@@ -1,6 +1,6 @@
 import type { Vocabulary } from '../../packages/constraints/index.ts'
 import { namesPattern } from '../../src/inference/control-tokens.ts'
-import { hiddenParts } from '../../src/inference/embedded/hidden-parts.ts'
+import { hiddenParts } from '../../src/inference/embedded/text-pieces.ts'
 
 export interface SmallVocabulary extends Vocabulary {
   tokenize(text: string, options: { special: boolean; mark?: string }): number[]

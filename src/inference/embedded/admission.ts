@@ -1,15 +1,13 @@
-import type { NativeContext } from './native.ts'
+import type { Generation } from '../backend.ts'
+import { promptGroupOf } from '../prompt-group.ts'
 import type { OpenRequests } from './open-requests.ts'
 import type { createPromptCache } from './prompt-cache/prompt-cache.ts'
-import { promptKeyOf } from './prompt-cache/prompt-key.ts'
 import { type Answering, notePause } from './request.ts'
 import type { SequenceMemory } from './sequence-memory.ts'
 import { maxReused, type Sequence, type Sequences } from './sequences.ts'
-import { reusedForTile } from './tiles.ts'
 import type { ActiveTenants } from './turns/active-tenants.ts'
 
 interface AdmissionParts {
-  context: Pick<NativeContext, 'readsTiles'>
   open: OpenRequests
   sequences: Sequences
   memory: SequenceMemory
@@ -20,8 +18,7 @@ interface AdmissionParts {
 export type Admission = ReturnType<typeof createAdmission>
 
 /** Decides which waiting answers get a sequence, and which one. Called only between two batches. */
-export function createAdmission({ context, open, sequences, memory, cache, tenants }: AdmissionParts) {
-  const { readsTiles } = context
+export function createAdmission({ open, sequences, memory, cache, tenants }: AdmissionParts) {
   const { running, queue, behind, queueOf, runningOf } = open
 
   function start(answering: Answering, sequence: Sequence): void {
@@ -81,8 +78,6 @@ export function createAdmission({ context, open, sequences, memory, cache, tenan
     if (from === 'elsewhere') await memory.restore(found, sequence)
     else if (from !== undefined) await memory.copy(from, sequence)
     answering.cached = memory.cut(sequence, shared)
-    if (readsTiles)
-      answering.cached = memory.shorten(sequence, reusedForTile(prompt.length, answering.cached))
     sequence.key = key
     start(answering, sequence)
     request.leader ??= answering
@@ -154,4 +149,11 @@ export function createAdmission({ context, open, sequences, memory, cache, tenan
       return others
     },
   }
+}
+
+/** What a prompt must have in common with a computed one, besides tokens, to continue from it. */
+export function promptKeyOf(
+  generation: Pick<Generation, 'promptGroup' | 'tenant' | 'adapter' | 'salt'>,
+): string {
+  return JSON.stringify([promptGroupOf(generation), generation.adapter, generation.salt])
 }

@@ -2,7 +2,7 @@ import type { Vocabulary } from '../../../packages/constraints/index.ts'
 import type { GenerationEvent } from '../backend.ts'
 import { promptLogprob } from '../sampling/logprobs.ts'
 import type { Admission } from './admission.ts'
-import type { Part } from './batches.ts'
+import type { BatchItem } from './batches.ts'
 import type { NativeContext } from './native.ts'
 import type { OpenRequests } from './open-requests.ts'
 import type { Outbox } from './outbox.ts'
@@ -16,7 +16,7 @@ import {
 } from './request.ts'
 import type { SequenceMemory } from './sequence-memory.ts'
 
-interface AfterBatchParts {
+interface AfterBatchOptions {
   vocabulary: Vocabulary
   context: Pick<NativeContext, 'logits'>
   open: OpenRequests
@@ -39,14 +39,14 @@ function drawsBehindPrompt({ request, drawn, again }: Answering): boolean {
 }
 
 /** After a batch: records what was read, and draws the next token of each answer whose tokens have all been read. */
-export function createAfterBatch(parts: AfterBatchParts) {
-  const { vocabulary, context, open, memory, admission, outbox } = parts
+export function createAfterBatch(options: AfterBatchOptions) {
+  const { vocabulary, context, open, memory, admission, outbox } = options
   /** Guesses that were checked, and how many of them were drawn. */
   const guesses = { checked: 0, right: 0 }
 
   /** Accepts the next token and, as long as it equals the guess, draws the one after it. `known` is what comes first. */
-  async function check(part: Part, known: readonly AcceptToken[]): Promise<void> {
-    const { answering, sequence, tokens, guessed, sure, rows } = part
+  async function check(item: BatchItem, known: readonly AcceptToken[]): Promise<void> {
+    const { answering, sequence, tokens, guessed, sure, rows } = item
     const first = tokens.length - guessed
     guesses.checked += rows.length - 1
     for (let at = 0; at < sure + rows.length; at++) {
@@ -63,7 +63,7 @@ export function createAfterBatch(parts: AfterBatchParts) {
       const takeUp = known[at] ?? (row !== undefined && (await answering.ask(context.logits(row))))
       if (!takeUp) return
       await takeUp()
-      if (row !== undefined) part.drawn++
+      if (row !== undefined) item.drawn++
     }
   }
 
@@ -98,7 +98,7 @@ export function createAfterBatch(parts: AfterBatchParts) {
    * in this batch, is requested. The single thread of the native library then answers as soon as it has the logits, and
    * this thread is not woken in between.
    */
-  async function lookAhead({ answering, isPrompt, sure, rows }: Part): Promise<AcceptToken[]> {
+  async function lookAhead({ answering, isPrompt, sure, rows }: BatchItem): Promise<AcceptToken[]> {
     const [row] = rows
     if (row === undefined) return []
     if (isPrompt ? !drawsBehindPrompt(answering) : isRecomputing(answering)) return []
@@ -109,9 +109,9 @@ export function createAfterBatch(parts: AfterBatchParts) {
   return {
     guesses,
     /** To be called when the batch has begun; resolves after the batch. */
-    async finish(part: Part, decoding: Promise<void>): Promise<void> {
-      const { answering, sequence, tokens, guessed, rows } = part
-      const [known] = await Promise.allSettled([lookAhead(part)])
+    async finish(item: BatchItem, decoding: Promise<void>): Promise<void> {
+      const { answering, sequence, tokens, guessed, rows } = item
+      const [known] = await Promise.allSettled([lookAhead(item)])
       await decoding
       const from = sequence.tokens.length
       for (const token of tokens.subarray(0, tokens.length - guessed)) sequence.tokens.push(token)
@@ -122,8 +122,8 @@ export function createAfterBatch(parts: AfterBatchParts) {
         if (request.promptLogprobs !== undefined && !request.isRead)
           await addPromptLogprobs(request, from, rows)
         if (open.isGone(answering) || leftToRead(answering) > 0) return
-        if (guessed > 0 || part.isPrompt === false) {
-          await check(part, told(known))
+        if (guessed > 0 || !item.isPrompt) {
+          await check(item, told(known))
           return
         }
         const [drawn] = told(known)

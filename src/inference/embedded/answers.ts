@@ -4,7 +4,6 @@ import { type AcceptedToken, type AnswerPlan, type Choice, createChoice, type Dr
 import { promptGroupOf } from '../prompt-group.ts'
 import { type BeamParts, beamSearch } from './beam-answers.ts'
 import { initialChances } from './drafts/chances.ts'
-import type { DraftSettings } from './drafts/draft-settings.ts'
 import { createDrafting, type Drafting } from './drafts/drafting.ts'
 import { createPredicted, type Predicted } from './drafts/predicted.ts'
 import type { NativeModel } from './native.ts'
@@ -12,11 +11,11 @@ import type { AcceptToken, Answering, Request } from './request.ts'
 
 interface AnswersParts extends BeamParts {
   model: Pick<NativeModel, 'tokenize'>
-  drafts: DraftSettings
+  isDrafting(): boolean
 }
 
 /** The answers of a request in the form that runs on sequences: independent choices, or the beams of one search. */
-export function createAnswers({ model, drafts, ...parts }: AnswersParts) {
+export function createAnswers({ model, isDrafting, ...parts }: AnswersParts) {
   const { open, outbox, finish } = parts
   const guessChances = initialChances()
   /** Tokens of the texts that constraints leave as the only possibility, for each group of users. */
@@ -76,7 +75,7 @@ export function createAnswers({ model, drafts, ...parts }: AnswersParts) {
         }
         return taken
       },
-      drafting: drafts.isEnabled ? draftingOf(request, choice, predicted) : undefined,
+      drafting: isDrafting() ? draftingOf(request, choice, predicted) : undefined,
     }
   }
 
@@ -94,7 +93,6 @@ export function createAnswers({ model, drafts, ...parts }: AnswersParts) {
         drawn: undefined,
         again: [],
         isIdle: false,
-        turn: 0,
         ...(askBeam
           ? { ask: askBeam(index), acceptSure: () => [], drafting: undefined }
           : written(request, createChoice(plan, index), prediction, () => answering)),

@@ -1,17 +1,15 @@
 import { additionOrder, planBatch } from './batch-plan.ts'
-import { createDraftBenefit } from './drafts/draft-benefit.ts'
-import { createDraftLength, longestDraft } from './drafts/draft-length.ts'
-import type { DraftSettings } from './drafts/draft-settings.ts'
-import type { Draft } from './drafts/drafting.ts'
+import { createDecodeTimes } from './decode-times.ts'
+import { type BatchDraft, createBatchDrafts } from './drafts/batch-drafts.ts'
 import type { NativeContext } from './native.ts'
-import { createPace } from './pace.ts'
-import { type Answering, isDecoding, isRecomputing, leftToRead, nextToRead } from './request.ts'
+import { createPromptPace } from './prompt-pace.ts'
+import { type Answering, isDecoding, leftToRead, nextToRead } from './request.ts'
 import type { Sequence } from './sequences.ts'
 import type { ActiveTenants } from './turns/active-tenants.ts'
 import { createTenantShares } from './turns/tenant-shares.ts'
 
 /** What one sequence reads in a batch. */
-export interface Part {
+export interface BatchItem {
   answering: Answering
   sequence: Sequence
   tokens: Uint32Array
@@ -26,171 +24,108 @@ export interface Part {
   drawn: number
 }
 
-interface BatchParts {
+interface BatchesOptions {
   context: Pick<NativeContext, 'begin' | 'add' | 'readsTiles'>
   tenants: ActiveTenants
   /** Most tokens in a batch. */
   batch: number
   /** Most rows of logits in a batch. */
-  mostRows: number
+  maxRows: number
   /** Most tokens in a sequence. */
-  longest: number
-  drafts: DraftSettings
+  maxTokens: number
+  /** Whether tokens are guessed ahead. */
+  isDrafting(): boolean
 }
 
-interface ChosenDraft extends Draft {
-  /** How many of its tokens are read. */
-  length: number
-  /** The most that may be read. */
-  bound: number
-  /** How many of them are accepted without logits. */
-  unasked: number
+/** An answer, and how many of its tokens the batch may read. */
+interface Candidate {
+  answering: Answering
+  tokens: number
 }
 
-/** Drafted tokens of all decoding sequences together. More rows cost as much time as they could save. */
-const maxDrafted = 48
-const nothing: Draft = { tokens: [], sure: 0, chance: 0 }
-
-/**
- * Tiny models compute prompts one after the other, in one batch or in several, so the first is done sooner if the next
- * is in a later batch. Alongside so many writers, all of which are in each batch, the additional batches would cost
- * more than they gain.
- */
-const mostOfTiny = 256
-const mostBesideTiny = 3
+const noDraft: BatchDraft = { tokens: [], sure: 0, rows: 0 }
 
 /** One of so many batches reads from the prompt that has waited longest. */
 const oldestEvery = 4
 
 /** Decides which answers are in the next batch and how much each reads, from the times of the last ones. */
-export function createBatches({ context, tenants, batch, mostRows, longest, drafts: how }: BatchParts) {
-  const pace = createPace(context)
-  const draftLength = createDraftLength(() => pace.readMs(1))
-  const draftBenefit = createDraftBenefit(how)
-  // Background work mostly has constraints, so its times say nothing about those of callers.
-  const backgroundPace = createPace()
+export function createBatches({ context, tenants, batch, maxRows, maxTokens, isDrafting }: BatchesOptions) {
+  const decodeTimes = createDecodeTimes()
+  const pace = createPromptPace(decodeTimes, context)
+  const drafting = createBatchDrafts({ batch, maxRows, context: maxTokens }, () => pace.readMs(1))
   const shares = createTenantShares()
-  const leastDrafted = () => (how.isPaired ? 1 : 0)
   let turn = 0
   let decodeMs = 0
 
-  /**
-   * If decoding all writers together costs more than one after the other, they take turns: first the tenants, then the
-   * answers of one tenant.
-   */
-  function writersOf(busy: readonly Answering[], of: ReadonlySet<string>, by = pace): readonly Answering[] {
-    const own = of.size > 1 ? busy.filter(({ tenant }) => tenant === shares.next) : busy
-    if (by.abreast(busy.length) > 1) return by.isWorthSharing(busy.length, own.length, of.size) ? own : busy
-    return [own.reduce((longest, other) => (other.turn < longest.turn ? other : longest))]
+  /** If the answers of several tenants take longer together than one tenant after the other, the tenants take turns. */
+  function inTurn(answerings: readonly Answering[], meeting: ReadonlySet<string>): readonly Answering[] {
+    if (meeting.size < 2 || !answerings.every(isDecoding)) return answerings
+    const own = answerings.filter(({ tenant }) => tenant === shares.next)
+    return decodeTimes.areTurnsFaster(answerings.length, own.length, meeting.size) ? own : answerings
   }
 
-  function draftOf(writer: Answering, most: number, mostSure: number): Draft {
-    if (!isRecomputing(writer))
-      return (how.isEnabled ? writer.drafting?.next(most, mostSure) : undefined) ?? nothing
-    const { sequence, request, again, drawn } = writer
-    const next = again[(sequence?.tokens.length ?? 0) - request.prompt.length + 1] ?? drawn
-    return next === undefined ? nothing : { ...nothing, tokens: [next] }
+  function draftsOf(answerings: readonly Answering[], prompts: number): ReadonlyMap<Answering, BatchDraft> {
+    const decoding = answerings.filter(isDecoding)
+    if (!isDrafting() || decoding.length === 0) return new Map()
+    return drafting.draftsOf(decoding, decoding.length === answerings.length, prompts)
   }
 
-  /**
-   * Drafts for the writers, all of the same length. Alongside prompts they are as short as possible. Sure tokens are
-   * read like a prompt: all of them, up to `prompts` in total.
-   */
-  function draftsOf(answerings: readonly Answering[], prompts: number): Map<Answering, ChosenDraft> {
-    const writers = answerings.filter(isDecoding)
-    const areAlone = writers.length === answerings.length
-    const room = Math.min(
-      longestDraft,
-      ...(areAlone ? [Math.floor(Math.min(maxDrafted, batch, mostRows) / writers.length) - 1] : [0]),
-      ...writers.map(({ sequence }) => longest - (sequence?.tokens.length ?? 0) - 1),
-    )
-    const least = leastDrafted()
-    const isAhead = how.isEnabled && draftBenefit.isWorth(writers.length)
-    const most = isAhead ? Math.max(least, room) : least
-    const share = isAhead ? Math.floor(Math.min(batch, prompts) / writers.length) - 1 : least
-    const drafts = new Map<Answering, ChosenDraft>()
-    const chances = writers.map((writer) => {
-      const { sequence, request } = writer
-      const left = longest - (sequence?.tokens.length ?? 0) - 1
-      const asksAll = request.generation.logprobs !== undefined
-      const bound = asksAll ? most : Math.max(least, Math.min(share, left))
-      const draft = draftOf(writer, most, bound)
-      drafts.set(writer, { ...draft, length: 0, unasked: asksAll ? 0 : draft.sure, bound })
-      return draft.chance
-    })
-    const length = most > least ? draftLength.choose(chances, least, most) : least
-    for (const draft of drafts.values()) {
-      const { tokens, sure, bound } = draft
-      // After sure tokens, a draft is no longer than its tokens: rows that only fill up would cost more there.
-      const own = Math.min(bound, tokens.length, sure + (length > least ? length : 0))
-      draft.length = sure > 0 ? Math.max(least, own) : length
-    }
-    return drafts
+  /** How many tokens each answer reads; `prompts` of all prompts together. */
+  function countsOf(
+    candidates: readonly Candidate[],
+    drafts: ReadonlyMap<Answering, BatchDraft>,
+    prompts: number,
+  ): number[] {
+    const remaining = candidates.map(({ answering, tokens }) => ({
+      tokens: tokens + (drafts.get(answering)?.rows ?? 0),
+      maxTokens: answering.request.promptLogprobs === undefined ? batch : maxRows,
+      arrival: answering.request.since,
+      isDecoding: isDecoding(answering),
+    }))
+    const oldestFirst = turn % oldestEvery === 0
+    return planBatch(remaining, { batch, prompts, oldestFirst, readsTiles: context.readsTiles })
   }
 
-  /** `tokens` of each may be read, and `prompts` of all prompts together. */
-  function batchOf(each: { answering: Answering; tokens: number }[], prompts: number): Part[] {
+  /** Fills the batch of the native library; `prompts` tokens of all prompts together. */
+  function batchOf(candidates: readonly Candidate[], prompts: number): BatchItem[] {
     turn++
     const drafts = draftsOf(
-      each.map(({ answering }) => answering),
+      candidates.map(({ answering }) => answering),
       prompts,
     )
-    const inOrder = each.toSorted(
-      (one, other) => (one.answering.sequence?.id ?? 0) - (other.answering.sequence?.id ?? 0),
+    const inOrder = candidates.toSorted(
+      (a, b) => (a.answering.sequence?.id ?? 0) - (b.answering.sequence?.id ?? 0),
     )
-    const left = inOrder.map(({ answering, answering: { request }, tokens }) => ({
-      tokens: tokens + (drafts.get(answering)?.length ?? 0),
-      most: request.promptLogprobs === undefined ? batch : mostRows,
-      arrival: request.since,
-      isWriting: isDecoding(answering),
-    }))
-    const counts = planBatch(left, {
-      batch,
-      prompts,
-      oldestFirst: turn % oldestEvery === 0,
-      inTiles: context.readsTiles,
+    const counts = countsOf(inOrder, drafts, prompts)
+    const items = inOrder.flatMap(({ answering, tokens }, index) => {
+      const draft = drafts.get(answering) ?? noDraft
+      const count = counts[index] ?? 0
+      const isLast = isDecoding(answering) || count === tokens
+      return count === 0 ? [] : itemOf(answering, count, draft, isLast)
     })
     context.begin(counts.reduce((sum, count) => sum + count, 0))
-    const parts = inOrder.flatMap(({ answering, tokens: most }, index) => {
-      const { sequence, request } = answering
-      const count = counts[index] ?? 0
-      if (count === 0 || sequence === undefined) return []
-      answering.turn = turn
-      request.queuedMs ??= performance.now() - request.since
-      const draft = drafts.get(answering)
-      const own = nextToRead(answering, count)
-      const tokens = draft === undefined ? own : withDraft(own, draft)
-      const checked =
-        draft === undefined || isRecomputing(answering) ? 0 : Math.min(draft.tokens.length, draft.length)
-      const sure = Math.min(draft?.unasked ?? 0, checked)
-      const guessed = tokens.length - own.length
-      const isPrompt = !isDecoding(answering)
-      return [
-        {
-          answering,
-          sequence,
-          tokens,
-          guessed,
-          sure,
-          checked,
-          isPrompt,
-          isLast: !isPrompt || count === most,
-        },
-      ]
+    return additionOrder(items).map(({ wanted, ...item }) => {
+      const { sequence, tokens } = item
+      return { ...item, rows: context.add(sequence.id, sequence.tokens.length, tokens, wanted) }
     })
-    // With flash attention of plain numbers, the last digits depend on the other sequences in any case.
-    return additionOrder(parts, context.readsTiles).map(
-      ({ answering, sequence, tokens, guessed, sure, checked, isPrompt, isLast }) => {
-        const { request } = answering
-        const last = tokens.length - 1 - guessed
-        const wanted =
-          request.promptLogprobs !== undefined && !request.isRead
-            ? Uint32Array.from(tokens.keys())
-            : Uint32Array.from({ length: isLast ? 1 + checked - sure : 0 }, (_, at) => last + sure + at)
-        const rows = context.add(sequence.id, sequence.tokens.length, tokens, wanted)
-        return { answering, sequence, tokens, guessed, sure, rows, isPrompt, drawn: 0 }
-      },
-    )
+  }
+
+  function itemOf(answering: Answering, count: number, draft: BatchDraft, isLast: boolean) {
+    const { sequence, request } = answering
+    if (sequence === undefined) return []
+    request.queuedMs ??= performance.now() - request.since
+    const own = nextToRead(answering, count)
+    const tokens = withDraft(own, draft)
+    const { sure } = draft
+    const isAllWanted = request.promptLogprobs !== undefined && !request.isRead
+    const wanted = isAllWanted
+      ? Uint32Array.from(tokens.keys())
+      : Uint32Array.from(
+          { length: isLast ? 1 + draft.tokens.length - sure : 0 },
+          (_, row) => own.length - 1 + sure + row,
+        )
+    const isPrompt = !isDecoding(answering)
+    return [{ answering, sequence, tokens, guessed: draft.rows, sure, wanted, isPrompt, drawn: 0 }]
   }
 
   return {
@@ -199,69 +134,67 @@ export function createBatches({ context, tenants, batch, mostRows, longest, draf
      * Never in one batch with callers, whose batches are the same with and without background work. Even alone its
      * batches are as short as alongside callers, because a caller may arrive.
      */
-    ofBackground(busy: readonly Answering[]): Part[] {
-      const answerings = busy.every(isDecoding) ? writersOf(busy, new Set(), backgroundPace) : busy
-      return batchOf(
+    ofBackground: (answerings: readonly Answering[]): BatchItem[] =>
+      batchOf(
         answerings.map((answering) => ({ answering, tokens: leftToRead(answering) })),
-        pace.promptTokens(1, 1, true),
-      )
-    },
-    ofCallers(busy: readonly Answering[]): Part[] {
-      const meeting = new Set(busy.map(({ tenant }) => tenant))
+        pace.maxTokens({ decoding: 1, prefilling: 1, isShared: true }),
+      ),
+    ofCallers(running: readonly Answering[]): BatchItem[] {
+      const meeting = new Set(running.map(({ tenant }) => tenant))
       shares.meet(meeting)
-      const answerings = busy.every(isDecoding) ? writersOf(busy, meeting) : busy
-      const isShared = meeting.size > 1
+      const answerings = inTurn(running, meeting)
       // A prompt delays the decoding of others: it waits while its tenant is ahead.
-      const waits = (one: Answering) =>
-        isShared && !isDecoding(one) && shares.isAhead(one.tenant, pace.aheadMs)
-      const areTenantsActive = answerings.some(({ tenant }) => tenants.hasOthers(tenant))
-      const writers = answerings.filter(isDecoding).length
+      const waits = (answering: Answering) =>
+        meeting.size > 1 && !isDecoding(answering) && shares.isAhead(answering.tenant, maxAhead(decodeTimes))
+      const isShared = meeting.size > 1 || answerings.some(({ tenant }) => tenants.hasOthers(tenant))
+      const decoding = answerings.filter(isDecoding).length
       return batchOf(
         answerings.map((answering) => ({ answering, tokens: waits(answering) ? 0 : leftToRead(answering) })),
-        Math.min(
-          pace.promptTokens(writers, answerings.length - writers, isShared || areTenantsActive),
-          how.isPaired && writers <= mostBesideTiny ? mostOfTiny : batch,
-        ),
+        pace.maxTokens({ decoding, prefilling: answerings.length - decoding, isShared }),
       )
     },
     /** The native library took `ms`. */
-    decoded(parts: readonly Part[], ms: number): void {
-      const prompts = parts.filter(({ isPrompt }) => isPrompt)
+    decoded(items: readonly BatchItem[], ms: number): void {
+      const prompts = items.filter(({ isPrompt }) => isPrompt)
       const read = prompts.reduce((sum, { tokens }) => sum + tokens.length, 0)
-      pace.read(read, parts.length - prompts.length, ms)
+      pace.took(read, items.length - prompts.length, ms)
       decodeMs = ms
-      const rows = parts[0]?.tokens.length ?? 0
-      const areEqual = parts.every(({ tokens }) => tokens.length === rows)
-      if (prompts.length === 0 && areEqual) draftLength.decoded(parts.length, rows, ms)
+      const rows = items[0]?.tokens.length ?? 0
+      const areEqual = items.every(({ tokens }) => tokens.length === rows)
+      if (prompts.length === 0 && areEqual) drafting.decoded(items.length, rows, ms)
     },
     /** A batch took `ms`, including sampling. */
-    took(parts: readonly Part[], ms: number, isBackground: boolean): void {
-      if (parts.every(({ isPrompt }) => !isPrompt)) {
-        const by = isBackground ? backgroundPace : pace
-        const drawn = parts.reduce((sum, part) => sum + part.drawn, 0)
-        draftLength.drew(drawn, ms - decodeMs)
-        // Batches with wrong guesses say nothing about how long writers take together.
-        const isPlain = parts.every(({ guessed }) => guessed <= leastDrafted())
-        // If each writer got several tokens, the time per token.
-        if (isPlain) by.wrote(parts.length, (ms * parts.length) / Math.max(parts.length, drawn))
-        const sure = parts.reduce((sum, part) => sum + part.sure, 0)
-        draftBenefit.took(parts.length, !isPlain, drawn + sure, ms)
+    took(items: readonly BatchItem[], ms: number, isBackground: boolean): void {
+      if (items.every(({ isPrompt }) => !isPrompt)) {
+        const drawn = items.reduce((sum, item) => sum + item.drawn, 0)
+        drafting.drew(drawn, ms - decodeMs)
+        // Background work mostly has constraints, so its times say nothing about those of callers, nor do batches with
+        // guesses about how long sequences take together.
+        const isPlain = !isBackground && items.every(({ guessed }) => guessed === 0)
+        if (isPlain) decodeTimes.took(items.length, ms)
       }
       if (isBackground) return
       const tokens = new Map<string, number>()
-      for (const part of parts) {
-        const { tenant } = part.answering
-        tokens.set(tenant, (tokens.get(tenant) ?? 0) + part.tokens.length)
+      for (const { answering, tokens: read } of items) {
+        tokens.set(answering.tenant, (tokens.get(answering.tenant) ?? 0) + read.length)
       }
       shares.pay(tokens, ms)
     },
   }
 }
 
-/** All writers in a batch have equally many rows: if fewer tokens are guessed, the last known token fills the rest. */
-function withDraft(own: Uint32Array, { tokens, length }: ChosenDraft): Uint32Array {
-  const all = new Uint32Array(own.length + length).fill(own.at(-1) ?? 0)
+/** Tenants whose times differ by less than so many steps of an answer read their prompts in one batch. */
+const aheadSteps = 2
+
+/** How much more of the model's time than another a tenant may have used before its prompts wait, in milliseconds. */
+function maxAhead({ stepMs = Number.POSITIVE_INFINITY }: { stepMs: number | undefined }): number {
+  return aheadSteps * stepMs
+}
+
+/** Rows without a token of the draft have the last known token. */
+function withDraft(own: Uint32Array, { tokens, rows }: BatchDraft): Uint32Array {
+  const all = new Uint32Array(own.length + rows).fill(own.at(-1) ?? 0)
   all.set(own)
-  all.set(tokens.slice(0, length), own.length)
+  all.set(tokens, own.length)
   return all
 }

@@ -1,9 +1,10 @@
-import { LRUCache } from 'lru-cache'
-import { isInMask, type TokenMask } from '../../../packages/constraints/index.ts'
+import { isInMask } from '../../../packages/constraints/index.ts'
 import type { Candidates, Logits, PositionLogits } from '../sampling/logits.ts'
-import type { AddonContext, AddonModel, AddonSampler, Binding, LogitsFilter } from './binding.ts'
+import type { AddonContext, AddonModel, Binding, LogitsFilter } from './binding.ts'
+import { createSamplers, type Samplers } from './samplers.ts'
 
-const dispose = (sampler: AddonSampler) => sampler.dispose()
+/** Up to so many tokens, searching the list at each logit costs less than a sampler for the list. */
+const maxFiltered = 8
 
 /**
  * Reads the logits of a row, each request in its cheapest form. Microseconds measured on one core:
@@ -27,137 +28,70 @@ export function createLogitsReader(
   binding: Binding,
   context: AddonContext,
   model: AddonModel,
-  { vocabulary, sequences }: { vocabulary: number; sequences: number },
-): (place: number) => PositionLogits {
-  const greedy = sampler({ temperature: 0 })
-  const cuts = new Map<number, AddonSampler>()
-  // Each sequence uses at most one temperature at once, and two lists: its allowed tokens, and those it prefers.
-  const warmths = new LRUCache<number, AddonSampler>({
-    max: sequences + 4,
-    dispose,
-    memoMethod: (temperature) => sampler({ temperature }),
-  })
-  // More than are in use at once, plus as many as fit of those that answers return to.
-  const mostMasked = Math.min(64, Math.floor(maskedBytes / (bytesOfToken * vocabulary)))
-  const masks = new LRUCache<string, AddonSampler>({ max: Math.max(2 * sequences + 2, mostMasked), dispose })
-  const plain: Samplers = {
-    greedy: () => greedy,
-    cut(size) {
-      const cut = cuts.get(size) ?? sampler({ temperature: 1, topK: size })
-      cuts.set(size, cut)
-      return cut
-    },
-    warm: (temperature) => warmths.memo(temperature),
-  }
-  const lists = new LRUCache<readonly number[], AddonSampler>({
-    max: 2 * sequences + 4,
-    dispose,
-    memoMethod: others,
-  })
-  const seen = new WeakSet<readonly number[]>()
+  sizes: { vocabulary: number; sequences: number },
+): (row: number) => PositionLogits {
+  const { vocabulary } = sizes
+  const samplers = createSamplers(binding, model, sizes)
+  const requestedLists = new WeakSet<readonly number[]>()
 
-  function sampler(config: Parameters<AddonSampler['applyConfig']>[0]): AddonSampler {
-    const made = new binding.AddonSampler(model)
-    // Without a seed each uses the time as one, and is rebuilt every second.
-    made.applyConfig({ seed: 0, ...config })
-    return made
-  }
-
-  function samplersOf(mask: TokenMask): Samplers {
-    const prepared = (name: string, config: Parameters<AddonSampler['applyConfig']>[0]) => {
-      const key = `${mask.id} ${name}`
-      const known = masks.get(key)
-      if (known !== undefined) return known
-      const forbidden = forbidding(vocabulary - mask.count, (token) => isInMask(mask, token))
-      const made = sampler({ ...config, ...forbidden })
-      masks.set(key, made)
-      return made
-    }
-    return {
-      greedy: () => prepared('greedy', { temperature: 0 }),
-      cut: (size) => prepared(`cut ${size}`, { temperature: 1, topK: size }),
-      warm: (temperature) => prepared(`warm ${temperature}`, { temperature }),
-    }
-  }
-
-  function forbidding(count: number, isAllowed: (token: number) => boolean) {
-    const forbidden = new Uint32Array(count)
-    for (let token = 0, next = 0; token < vocabulary; token++) {
-      if (!isAllowed(token)) forbidden[next++] = token
-    }
-    return {
-      tokenBiasKeys: forbidden,
-      tokenBiasValues: new Float32Array(count).fill(Number.NEGATIVE_INFINITY),
-    }
-  }
-
-  async function largest(place: number, { cut }: Samplers, count: number): Promise<Candidates> {
+  async function likeliest(row: number, { cut }: Samplers, count: number): Promise<Candidates> {
     // Few sizes, because each has its own sampler with room for the whole vocabulary.
     const size = count === 1 ? 1 : Math.min(vocabulary, Math.max(16, 2 ** Math.ceil(Math.log2(count))))
-    const [, , , pairs] = await context.sampleToken(place, cut(size), false, false, true)
+    const [, , , pairs] = await context.sampleToken(row, cut(size), false, false, true)
     return candidates(pairs, count)
   }
 
-  /** Forbidden tokens sink to the end, so that a cut leaves the others. Preparing it costs as much as using it 30 times. */
-  function others(tokens: readonly number[]): AddonSampler {
-    const allowed = new Set(tokens)
-    return sampler({
-      temperature: 1,
-      topK: allowed.size,
-      ...forbidding(vocabulary - allowed.size, (token) => allowed.has(token)),
-    })
+  /** Pairs of a token and its logit, with at least these tokens. A list is prepared when it is requested again. */
+  async function pairsOf(row: number, tokens: readonly number[]): Promise<number[] | undefined> {
+    const read = async (sampler = samplers.plain.greedy(), filter: LogitsFilter | true = true) =>
+      (await context.sampleToken(row, sampler, false, false, filter))[3]
+    const filter: LogitsFilter = [tokens, false, false, false, 0]
+    if (tokens.length <= maxFiltered) return read(undefined, filter)
+    if (tokens.length > vocabulary / 2) return read()
+    if (requestedLists.has(tokens)) return read(samplers.listed(tokens))
+    requestedLists.add(tokens)
+    return read(undefined, filter)
   }
 
-  async function logitsOf(place: number, tokens: readonly number[]): Promise<number[] | undefined> {
-    let sampler = greedy
-    let shown: LogitsFilter | true = true
-    if (tokens.length <= vocabulary / 2 || tokens.length <= fewTokens) {
-      if (tokens.length > fewTokens && seen.has(tokens)) sampler = lists.memo(tokens)
-      else shown = [tokens, false, false, false, 0]
-      if (tokens.length > fewTokens) seen.add(tokens)
-    }
-    return (await context.sampleToken(place, sampler, false, false, shown))[3]
-  }
-
-  function told(place: number, samplers: Samplers): Pick<Logits, 'best' | 'top' | 'logTotal'> {
+  function summaryOf(row: number, by: Samplers): Pick<Logits, 'best' | 'top' | 'logTotal'> {
     /** The latest request that begins with the largest logit. */
-    let asked: Promise<Candidates> | undefined
-    let most: number | undefined
+    let requested: Promise<Candidates> | undefined
+    let largest: number | undefined
 
     return {
       async best() {
-        const token = await context.sampleToken(place, samplers.greedy())
+        const token = await context.sampleToken(row, by.greedy())
         if (token < 0) throw new Error('the model returned no token')
         return token
       },
       async top(count) {
-        asked = largest(place, samplers, Math.min(count, vocabulary))
-        return asked
+        requested = likeliest(row, by, Math.min(count, vocabulary))
+        return requested
       },
       async logTotal(temperature) {
         const isPlain = temperature === 1
-        if (!isPlain && most === undefined) asked ??= largest(place, samplers, 1)
+        if (!isPlain && largest === undefined) requested ??= likeliest(row, by, 1)
         // The largest logit is returned along with the sum if it has not been requested yet.
-        const isKnown = asked !== undefined || most !== undefined
-        const shown: LogitsFilter | false = !isKnown && [[], false, false, true, 0]
-        const sampler = isPlain ? samplers.greedy() : samplers.warm(temperature)
-        const summed = context.sampleToken(place, sampler, false, false, shown, true)
-        const [[, , , pairs, weight], found] = await Promise.all([summed, asked])
-        most ??= found?.logits[0] ?? pairs?.[1]
-        return (most ?? Number.NaN) / temperature + Math.log(weight ?? Number.NaN)
+        const isKnown = requested !== undefined || largest !== undefined
+        const filter: LogitsFilter | false = !isKnown && [[], false, false, true, 0]
+        const sampler = isPlain ? by.greedy() : by.warm(temperature)
+        const summed = context.sampleToken(row, sampler, false, false, filter, true)
+        const [[, , , pairs, weight], found] = await Promise.all([summed, requested])
+        largest ??= found?.logits[0] ?? pairs?.[1]
+        return (largest ?? Number.NaN) / temperature + Math.log(weight ?? Number.NaN)
       },
     }
   }
 
-  return (place) => {
-    const of: Logits['of'] = async (tokens) => inOrder(tokens, await logitsOf(place, tokens))
+  return (row) => {
+    const of: Logits['of'] = async (tokens) => inOrder(tokens, await pairsOf(row, tokens))
     return {
       vocabulary,
-      ...told(place, plain),
+      ...summaryOf(row, samplers.plain),
       of,
       masked: (mask) => ({
         vocabulary: mask.count,
-        ...told(place, samplersOf(mask)),
+        ...summaryOf(row, samplers.masked(mask)),
         async of(tokens) {
           const values = await of(tokens)
           return values.map((logit, i) => (isInMask(mask, tokens[i] as number) ? logit : -Infinity))
@@ -167,29 +101,12 @@ export function createLogitsReader(
   }
 }
 
-/** The samplers for each kind of request, for all tokens or for those of a mask. */
-interface Samplers {
-  greedy(): AddonSampler
-  cut(size: number): AddonSampler
-  warm(temperature: number): AddonSampler
-}
-
-/** For the samplers of masks; each has a candidate and up to two biases per token. */
-const maskedBytes = 64 * 1024 * 1024
-const bytesOfToken = 28
-
-/** Up to so many tokens, searching the list at each logit costs less than a sampler for the list. */
-const fewTokens = 8
-
-function candidates(pairs: number[] | undefined, most: number): Candidates {
-  const count = Math.min(most, (pairs?.length ?? 0) / 2)
-  const tokens = new Uint32Array(count)
-  const logits = new Float32Array(count)
-  for (let index = 0; index < count; index++) {
-    tokens[index] = pairs?.[2 * index] ?? 0
-    logits[index] = pairs?.[2 * index + 1] ?? Number.NaN
+function candidates(pairs: number[] = [], max: number): Candidates {
+  const count = Math.min(max, pairs.length / 2)
+  return {
+    tokens: Uint32Array.from({ length: count }, (_, index) => pairs[2 * index] ?? 0),
+    logits: Float32Array.from({ length: count }, (_, index) => pairs[2 * index + 1] ?? Number.NaN),
   }
-  return { tokens, logits }
 }
 
 function inOrder(tokens: readonly number[], pairs: number[] = []): Float32Array {

@@ -6,13 +6,11 @@ import { promptGroupOf } from '../prompt-group.ts'
 import { createAdmission } from './admission.ts'
 import { createAfterBatch } from './after-batch.ts'
 import { createAnswers } from './answers.ts'
-import { createBatches, type Part } from './batches.ts'
+import { type BatchItem, createBatches } from './batches.ts'
 import { checkGeneration } from './checks.ts'
-import { draftSettings } from './drafts/draft-settings.ts'
 import type { NativeContext, NativeModel } from './native.ts'
 import { createOpenRequests } from './open-requests.ts'
 import { createOutbox, type Listener } from './outbox.ts'
-import { createIdleSaves } from './prompt-cache/idle-saves.ts'
 import { createPromptCache, type DiskCacheOptions } from './prompt-cache/prompt-cache.ts'
 import { type EngineOptions, keepAtEndMs, type Load } from './protocol.ts'
 import type { Answering, Request } from './request.ts'
@@ -29,7 +27,7 @@ export type Loop = ReturnType<typeof createLoop>
  * memory removed or copied, so no locks are needed.
  */
 export function createLoop(
-  model: Pick<NativeModel, 'vocabulary' | 'tokenize' | 'parameters'>,
+  model: Pick<NativeModel, 'vocabulary' | 'tokenize'>,
   context: Omit<NativeContext, 'close' | 'save' | 'load'>,
   options: EngineOptions & { disk?: DiskCacheOptions | undefined },
   listener: Listener,
@@ -42,22 +40,25 @@ export function createLoop(
     model.tokenize(text, { special: false, add: false }),
   )
   // Each wanted row of logits has a number per token of the vocabulary until the next batch.
-  const mostRows = Math.max(3, Math.floor(2 ** 22 / vocabulary.size))
+  const maxRows = Math.max(3, Math.floor(2 ** 22 / vocabulary.size))
   const open = createOpenRequests()
   const { running, behind, runningOf } = open
   const background = createBackgroundShare()
   const tenants = createActiveTenants()
-  const drafts = draftSettings(model, context, options)
-  const longest = options.context
-  const batches = createBatches({ context, tenants, batch: options.batch, mostRows, longest, drafts })
+  // On a CPU, plain attention of one row has other last digits than that of several. Answers are promised to repeat to
+  // the last digit there, so no row is guessed.
+  let isDrafting = options.drafts && (options.gpu !== false || !context.hasPlainAttention)
+  const batches = createBatches({
+    ...{ context, tenants, batch: options.batch, maxRows, maxTokens: options.context },
+    isDrafting: () => isDrafting,
+  })
   const { promptCache: bound, disk } = options
   const cache = createPromptCache({ context, bound, disk, least: copyFrom, readMs: batches.readMs })
-  const nextToKeep = createIdleSaves(sequences.all, cache.isCheap)
   const doOthersWrite = () => runningOf(false).length > 0
   const memory = createSequenceMemory({ context, cache, doOthersWrite })
-  const admission = createAdmission({ context, open, sequences, memory, cache, tenants })
+  const admission = createAdmission({ open, sequences, memory, cache, tenants })
   const outbox = createOutbox(listener, open.counts)
-  const answersOf = createAnswers({ model, drafts, open, memory, outbox, finish })
+  const answersOf = createAnswers({ model, isDrafting: () => isDrafting, open, memory, outbox, finish })
   const afterBatch = createAfterBatch({ vocabulary, context, open, memory, admission, outbox })
   const adapterTurn = createAdapterTurns()
   let wake = () => {}
@@ -137,23 +138,22 @@ export function createLoop(
       const isBehind = background.isTurn(doCallersRun) && (await admission.admitBackground())
       if (!isBehind && !doCallersRun) {
         outbox.flush()
-        const idle = nextToKeep()
-        await (idle === undefined ? rest() : memory.keepWhatIsLost(idle))
+        await rest()
         continue
       }
-      const parts = isBehind
+      const items = isBehind
         ? batches.ofBackground(adapterTurn(runningOf(true)))
         : batches.ofCallers(adapterTurn(runningOf(false).filter(({ isIdle }) => !isIdle)))
-      const [first] = parts
+      const [first] = items
       if (first !== undefined) context.adapt(adapterOf(first.answering))
-      const decoding = decode(parts)
-      const finishing = parts.map((part) => afterBatch.finish(part, decoding))
+      const decoding = decode(items)
+      const finishing = items.map((item) => afterBatch.finish(item, decoding))
       // While the native library works on this batch, the results of the last one are sent.
-      const onlyWrite = parts.every(({ isPrompt }) => !isPrompt)
+      const onlyWrite = items.every(({ isPrompt }) => !isPrompt)
       if (!onlyWrite || outbox.isDue(since)) outbox.flush()
       await Promise.all([decoding, ...finishing])
       const ms = performance.now() - since
-      batches.took(parts, ms, isBehind)
+      batches.took(items, ms, isBehind)
       if (isBehind) background.backgroundTook(ms)
       else background.callersTook(ms)
     }
@@ -166,12 +166,12 @@ export function createLoop(
    * while no sequence is in use.
    */
   async function checkRemoval(): Promise<void> {
-    if (!drafts.isPaired && !drafts.isEnabled) return
+    if (!isDrafting) return
     const token = vocabulary.eos ?? 0
     context.begin(2)
     context.add(0, 0, Uint32Array.of(token, token), Uint32Array.of())
     await context.decode()
-    if (!context.forget(0, 1)) Object.assign(drafts, { isPaired: false, isEnabled: false })
+    isDrafting = context.forget(0, 1)
     context.forget(0, 0)
   }
 
@@ -193,13 +193,13 @@ export function createLoop(
     wake()
   }
 
-  async function decode(parts: Part[]): Promise<void> {
+  async function decode(items: BatchItem[]): Promise<void> {
     const since = performance.now()
     batchSince = since
     await context.decode()
     memory.copiesAreMade()
     batchSince = undefined
-    batches.decoded(parts, performance.now() - since)
+    batches.decoded(items, performance.now() - since)
   }
 
   return { add, leave, load, run, stop }

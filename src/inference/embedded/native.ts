@@ -6,12 +6,11 @@ import { typeNumbers, usualKvTypes } from '../models/kv-types.ts'
 import type { Truncation } from '../pooling.ts'
 import { type AddonContext, type AddonLora, type AddonModel, type Binding, bindingOf } from './binding.ts'
 import { openBuild } from './build.ts'
-import { hiddenParts, type TextPart } from './hidden-parts.ts'
 import { createLogitsReader } from './logits-reader.ts'
 import { openPoolingContext, type PoolingOptions } from './pooling/context.ts'
 import { inspectCheckpoints, saveState } from './prompt-cache/states.ts'
 import type { Adapter, EngineOptions, GpuBuild } from './protocol.ts'
-import { endOfText, startOfText, textPieces } from './text-pieces.ts'
+import { endOfText, hiddenParts, startOfText, type TextPart, textPieces } from './text-pieces.ts'
 import { BYTE_PAIRS, isSpecial, tokenBytes, WORD_PIECES } from './token-bytes.ts'
 
 export type NativeModel = Awaited<ReturnType<typeof loadModel>>

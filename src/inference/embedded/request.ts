@@ -48,8 +48,6 @@ export interface Answering {
   drafting: Drafting | undefined
   /** A beam without continuations at the moment, which may be needed again. */
   isIdle: boolean
-  /** The number of its last batch. */
-  turn: number
   /**
    * Accepts at most `most` tokens that come next whatever the model says, one after the other. May be called while they
    * are being read.

@@ -53,11 +53,6 @@ export function createSequenceMemory({ context, cache, doOthersWrite }: MemoryPa
       }
       return sequence.tokens.length
     },
-    /** Removes what follows the first `count` tokens if the model can remove a part; returns how many are left. */
-    shorten(sequence: Sequence, count: number): number {
-      if (sequence.tokens.length > count && context.forget(sequence.id, count)) sequence.tokens.length = count
-      return sequence.tokens.length
-    },
     async restore(found: FoundPrompt | undefined, to: Sequence): Promise<void> {
       if (found === undefined) throw new Error('there is no kept prompt to restore')
       if (noted.from.has(to) || noted.to.has(to)) {

@@ -5,15 +5,15 @@ import type { MemoryUse, ResidentEntry } from './resident.ts'
 /** How a resident makes room for another one. */
 type Eviction<Thing> =
   /** It is being loaded, and nothing waits for it. */
-  | { by: 'cancelling'; one: ResidentEntry<Thing> }
+  | { by: 'cancelling'; entry: ResidentEntry<Thing> }
   /** It is not in use. */
-  | { by: 'closing'; one: ResidentEntry<Thing> }
+  | { by: 'closing'; entry: ResidentEntry<Thing> }
   /** It is only used by background work. */
-  | { by: 'giving back'; one: ResidentEntry<Thing> }
+  | { by: 'giving back'; entry: ResidentEntry<Thing> }
   /** Callers use it: it accepts no new ones. */
-  | { by: 'yielding'; one: ResidentEntry<Thing> }
+  | { by: 'yielding'; entry: ResidentEntry<Thing> }
   /** It was loaded so recently that it stays for now. */
-  | { by: 'staying'; one: ResidentEntry<Thing> }
+  | { by: 'staying'; entry: ResidentEntry<Thing> }
 
 const isHere = ({ phase }: ResidentEntry<unknown>) =>
   phase === 'loading' || phase === 'in' || phase === 'leaving'
@@ -34,9 +34,9 @@ export function fits(all: Iterable<ResidentEntry<unknown>>, bound: MemoryUse, ne
 /** Something larger than the whole room can never be loaded. */
 export function checkBound(bound: MemoryUse, { machine, device }: MemoryUse): void {
   if (machine <= bound.machine && device <= bound.device) return
-  const [need, most] = machine > bound.machine ? [machine, bound.machine] : [device, bound.device]
+  const [needed, accepted] = machine > bound.machine ? [machine, bound.machine] : [device, bound.device]
   throw new ModelError(
-    `it needs about ${shownBytes(need)} and the models of this server may use ${shownBytes(most)} together; accepted: more HEDDLE_MODELS_MEMORY, a smaller model, or less of its context, parallel or batch.`,
+    `it needs about ${shownBytes(needed)} and the models of this server may use ${shownBytes(accepted)} together; accepted: more HEDDLE_MODELS_MEMORY, a smaller model, or less of its context, parallel or batch.`,
   )
 }
 
@@ -49,10 +49,10 @@ export function fewestEvictions<Thing>(
 ): ResidentEntry<Thing>[] | undefined {
   const staying = new Set([...all].filter(({ phase }) => phase !== 'leaving'))
   const chosen: ResidentEntry<Thing>[] = []
-  for (const one of candidates) {
+  for (const entry of candidates) {
     if (fits(staying, bound, need)) break
-    chosen.push(one)
-    staying.delete(one)
+    chosen.push(entry)
+    staying.delete(entry)
   }
   return fits(staying, bound, need) ? chosen : undefined
 }
@@ -68,14 +68,14 @@ export function chooseEvictions<Thing>(
   const unwanted = [...all].filter(({ phase, waiters }) => phase === 'loading' && waiters.length === 0)
   const byUse = [...all].filter(({ phase }) => phase === 'in').sort((a, b) => a.lastAsked - b.lastAsked)
   const idle = byUse.filter(({ holds }) => holds.size === 0)
-  const behind = byUse.filter((one) => one.holds.size > 0 && isBehind(one))
-  const busy = byUse.filter((one) => !isBehind(one))
+  const behind = byUse.filter((entry) => entry.holds.size > 0 && isBehind(entry))
+  const busy = byUse.filter((entry) => !isBehind(entry))
 
-  function leave(one: ResidentEntry<Thing>): Eviction<Thing> {
-    if (one.phase === 'loading') return { by: 'cancelling', one }
-    if (one.holds.size === 0) return { by: 'closing', one }
-    if (isBehind(one)) return { by: 'giving back', one }
-    return { by: one.staysUntil <= now ? 'yielding' : 'staying', one }
+  function leave(entry: ResidentEntry<Thing>): Eviction<Thing> {
+    if (entry.phase === 'loading') return { by: 'cancelling', entry }
+    if (entry.holds.size === 0) return { by: 'closing', entry }
+    if (isBehind(entry)) return { by: 'giving back', entry }
+    return { by: entry.staysUntil <= now ? 'yielding' : 'staying', entry }
   }
   return (fewestEvictions(all, bound, need, [...unwanted, ...idle, ...behind, ...busy]) ?? []).map(leave)
 }

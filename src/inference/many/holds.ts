@@ -2,21 +2,25 @@ import { type Refusal, refuse } from '../../domain/refusals.ts'
 import type { Hold, Loaded, Requester, ResidentEntry, ResidentState, Waiter } from './resident.ts'
 
 /** Notes a new user of it. `freed` is called when it has none any more. */
-export function addHold<Thing>(one: ResidentEntry<Thing>, asker: Requester, freed: () => void): Hold<Thing> {
-  const { thing } = one.loaded as Loaded<Thing>
-  const hold = { asker, ...(asker.isBackground && { giveBack: new AbortController() }) }
+export function addHold<Thing>(
+  entry: ResidentEntry<Thing>,
+  requester: Requester,
+  freed: () => void,
+): Hold<Thing> {
+  const { thing } = entry.loaded as Loaded<Thing>
+  const hold = { requester, ...(requester.isBackground && { giveBack: new AbortController() }) }
   const touch = () => {
-    if (!asker.isBackground) one.lastAsked = performance.now()
+    if (!requester.isBackground) entry.lastAsked = performance.now()
   }
-  one.holds.add(hold)
+  entry.holds.add(hold)
   touch()
   return {
     thing,
     ...(hold.giveBack && { signal: hold.giveBack.signal }),
     release() {
-      if (!one.holds.delete(hold)) return
+      if (!entry.holds.delete(hold)) return
       touch()
-      if (one.holds.size === 0) freed()
+      if (entry.holds.size === 0) freed()
     },
   }
 }
@@ -30,19 +34,19 @@ export function abortBackground({ holds }: ResidentEntry<unknown>): void {
 
 /** Waits until it is loaded. If the signal aborts before, the wait ends and `left` is called. */
 export function waitUntilLoaded<Thing>(
-  one: ResidentEntry<Thing>,
-  asker: Requester,
+  entry: ResidentEntry<Thing>,
+  requester: Requester,
   signal: AbortSignal,
   { take, left }: { take: () => Hold<Thing>; left: () => void },
 ): Promise<Hold<Thing>> {
   const { promise, resolve, reject } = Promise.withResolvers<Hold<Thing>>()
   const leave = () => {
-    one.waiters = one.waiters.filter((other) => other !== waiter)
+    entry.waiters = entry.waiters.filter((other) => other !== waiter)
     reject(signal.reason)
     left()
   }
   const waiter: Waiter = {
-    asker,
+    requester,
     grant() {
       signal.removeEventListener('abort', leave)
       resolve(take())
@@ -53,16 +57,16 @@ export function waitUntilLoaded<Thing>(
     },
   }
   signal.addEventListener('abort', leave, { once: true })
-  one.waiters.push(waiter)
+  entry.waiters.push(waiter)
   return promise
 }
 
-export function grantWaiters(one: ResidentEntry<unknown>): void {
-  for (const waiter of one.waiters.splice(0)) waiter.grant()
+export function grantWaiters(entry: ResidentEntry<unknown>): void {
+  for (const waiter of entry.waiters.splice(0)) waiter.grant()
 }
 
-export function failWaiters(one: ResidentEntry<unknown>, why: () => Refusal): void {
-  for (const waiter of one.waiters.splice(0)) waiter.fail(why())
+export function failWaiters(entry: ResidentEntry<unknown>, why: () => Refusal): void {
+  for (const waiter of entry.waiters.splice(0)) waiter.fail(why())
 }
 
 /** Whether one more request may wait: a tenant gets at most seven eighths of the queue. */
@@ -73,14 +77,14 @@ export function checkWaiting(
 ): void {
   const waiting = [...all].flatMap(({ waiters }) => waiters)
   if (waiting.length >= queue) throw refuse('engine_queue_full', { limit: queue })
-  const own = waiting.filter((one) => one.asker.tenant === tenant).length
+  const own = waiting.filter((entry) => entry.requester.tenant === tenant).length
   if (own >= Math.max(1, Math.ceil((queue * 7) / 8))) throw refuse('engine_share_full', { own })
 }
 
-export function stateOf<Thing>(one: ResidentEntry<Thing>): ResidentState<Thing> {
-  if (one.phase === 'in' && one.loaded !== undefined) return { at: 'in', thing: one.loaded.thing }
-  if (one.phase === 'loading') return { at: 'loading' }
-  if (one.waiters.length > 0) return { at: 'waiting' }
-  if (one.failure !== undefined) return { at: 'failed', reason: one.failure.reason }
+export function stateOf<Thing>(entry: ResidentEntry<Thing>): ResidentState<Thing> {
+  if (entry.phase === 'in' && entry.loaded !== undefined) return { at: 'in', thing: entry.loaded.thing }
+  if (entry.phase === 'loading') return { at: 'loading' }
+  if (entry.waiters.length > 0) return { at: 'waiting' }
+  if (entry.failure !== undefined) return { at: 'failed', reason: entry.failure.reason }
   return { at: 'out' }
 }

@@ -36,7 +36,7 @@ export interface Hold<Thing> {
 
 export interface Resident<Thing> {
   /** Uses it, loading it first if necessary. Waits for memory that others use. */
-  hold(asker: Requester, signal: AbortSignal): Promise<Hold<Thing>>
+  hold(requester: Requester, signal: AbortSignal): Promise<Hold<Thing>>
   /** Loads it if there is enough unused memory. */
   preload(signal: AbortSignal): Promise<void>
   /** Its current state. */
@@ -52,7 +52,7 @@ export type ResidentState<Thing> =
 
 /** A request that waits until it is loaded. */
 export interface Waiter {
-  asker: Requester
+  requester: Requester
   grant(): void
   fail(error: unknown): void
 }
@@ -66,7 +66,7 @@ export interface ResidentEntry<Thing> {
   loaded?: Loaded<Thing> | undefined
   cancel?: AbortController | undefined
   waiters: Waiter[]
-  holds: Set<{ asker: Requester; giveBack?: AbortController }>
+  holds: Set<{ requester: Requester; giveBack?: AbortController }>
   /** In the time of `performance.now()`. */
   lastAsked: number
   staysUntil: number

@@ -32,15 +32,6 @@ test('prefill starts where a prompt differs from a cached one, and the count sho
   )
 })
 
-test('where prefill works in tiles, at least one tile is computed again, and the count shows it', async (t) => {
-  const engine = await startEngine(t, { plan: { flashAttention: 'on' } })
-  const first = await generate(engine, story)
-  const turn = [...first.promptTokens, ...Array.from({ length: 50 }, (_, at) => 33 + at)]
-  const cached = async () => (await generate(engine, turn)).prefilled.cachedTokens
-  assert.equal(await cached(), turn.length - 64)
-  assert.equal(await cached(), turn.length - 2, 'two rows need no full tile')
-})
-
 test('what is cached for one salt is not used for another', async (t) => {
   const engine = await startEngine(t)
   const cached = async (salt?: string) =>

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { additionOrder, planBatch } from '../../../src/inference/embedded/batch-plan.ts'
-import { createPace } from '../../../src/inference/embedded/pace.ts'
-import { reusedForTile, tile } from '../../../src/inference/embedded/tiles.ts'
+import { additionOrder, planBatch, tile } from '../../../src/inference/embedded/batch-plan.ts'
+import { createDecodeTimes } from '../../../src/inference/embedded/decode-times.ts'
+import { createPromptPace } from '../../../src/inference/embedded/prompt-pace.ts'
 
-const most = Number.POSITIVE_INFINITY
+const maxTokens = Number.POSITIVE_INFINITY
 
 function plan(tokens: number[], batch: number, prompts: number, oldestFirst = false): number[] {
   return planBatch(
-    tokens.map((left, arrival) => ({ tokens: left, most, arrival })),
+    tokens.map((left, arrival) => ({ tokens: left, maxTokens, arrival })),
     { batch, prompts, oldestFirst },
   )
 }
@@ -34,31 +34,22 @@ test('the prompt that has waited longest gets a turn before shorter ones', () =>
 
 test('with tiles, a piece is cut so that at least a tile is left', () => {
   const first = (tokens: number, prompts: number) =>
-    planBatch([{ tokens, most, arrival: 0 }], { batch: 512, prompts, oldestFirst: false, inTiles: true })
+    planBatch([{ tokens, maxTokens, arrival: 0 }], {
+      batch: 512,
+      prompts,
+      oldestFirst: false,
+      readsTiles: true,
+    })
   assert.deepEqual(first(300, 240), [236])
   assert.deepEqual(first(310, 240), [240], 'more than a tile is left')
   assert.deepEqual(first(290, 256), [226])
   assert.deepEqual(first(127, 80), [80], 'the prompt is shorter than two tiles')
 })
 
-test('a few cached tokens are read again where a whole tile is faster than most of one', () => {
-  const rows = (remembered: number, added: number) =>
-    remembered + added - reusedForTile(remembered + added, remembered)
-  assert.deepEqual(
-    [47, 48, 63, 64, 65].map((added) => rows(300, added)),
-    [47, 64, 64, 64, 65],
-  )
-  assert.equal(rows(200, 60), 60, 'few tokens precede them')
-  assert.deepEqual(
-    [39, 40].map((added) => rows(2000, added)),
-    [39, 64],
-  )
-})
-
 test('a prompt with a bound of its own leaves room for others', () => {
   const left = [
-    { tokens: 1000, most: 4, arrival: 0 },
-    { tokens: 1000, most, arrival: 1 },
+    { tokens: 1000, maxTokens: 4, arrival: 0 },
+    { tokens: 1000, maxTokens, arrival: 1 },
   ]
   assert.deepEqual(planBatch(left, { batch: 512, prompts: 68, oldestFirst: false }), [4, 64])
 })
@@ -67,7 +58,7 @@ test('no batch is too large or empty, and no sequence gets more than it has left
   const left = fc.array(
     fc.record({
       tokens: fc.integer({ min: 0, max: 600 }),
-      most: fc.integer({ min: 3, max: 600 }),
+      maxTokens: fc.integer({ min: 3, max: 600 }),
       arrival: fc.nat(),
     }),
     { minLength: 1, maxLength: 16 },
@@ -79,16 +70,16 @@ test('no batch is too large or empty, and no sequence gets more than it has left
       fc.integer({ min: 8, max: 512 }),
       fc.boolean(),
       fc.boolean(),
-      (all, batch, prompts, oldestFirst, inTiles) => {
-        const counts = planBatch(all, { batch, prompts, oldestFirst, inTiles })
+      (all, batch, prompts, oldestFirst, readsTiles) => {
+        const counts = planBatch(all, { batch, prompts, oldestFirst, readsTiles })
         const sum = counts.reduce((total, count) => total + count, 0)
         assert.ok(sum <= batch)
         for (const [i, count] of counts.entries()) {
-          const { tokens = 0, most: bound = 0 } = all[i] ?? {}
+          const { tokens = 0, maxTokens: bound = 0 } = all[i] ?? {}
           assert.ok(count >= 0 && count <= Math.min(tokens, bound))
           if (tokens > 1) assert.ok(count !== 1 && tokens - count !== 1, 'no row of a prompt is read alone')
           if (tokens === 1) assert.equal(count, 1)
-          const isCut = inTiles && tokens >= 2 * tile && count >= tile && count < tokens
+          const isCut = readsTiles && tokens >= 2 * tile && count >= tile && count < tokens
           if (isCut) assert.ok(tokens - count >= tile, 'at least a tile is left after a tile')
         }
         assert.equal(
@@ -108,18 +99,6 @@ test('single tokens are grouped in ascending order, and each prompt is a group o
   assert.deepEqual(order(64, 64, 1), [2, 1, 0])
 })
 
-test('where prompts are joined, those of equal length are grouped, but never with decoding sequences', () => {
-  const order = (...parts: [length: number, isPrompt: boolean][]) =>
-    additionOrder(
-      parts.map(([length, isPrompt], id) => ({ id, tokens: { length }, isPrompt })),
-      true,
-    ).map(({ id }) => id)
-  const prompt: [number, boolean] = [24, true]
-  assert.deepEqual(order(prompt, prompt, prompt), [0, 1, 2])
-  assert.deepEqual(order(prompt, prompt, [25, true], [25, true]), [2, 3, 0, 1])
-  assert.deepEqual(order([24, false], [24, false], prompt, prompt), [2, 3, 0, 1])
-})
-
 test('the end of a prompt is read with the piece before it if that is at most a quarter more', () => {
   assert.deepEqual(plan([250], 512, 200), [250])
   assert.deepEqual(plan([251], 512, 200), [200])
@@ -128,123 +107,90 @@ test('the end of a prompt is read with the piece before it if that is at most a 
   assert.deepEqual(plan([126, 1, 114], 240, 200), [86, 1, 114], 'the batch is bounded')
 })
 
+function paceOf(readsTiles = false) {
+  const times = createDecodeTimes()
+  const pace = createPromptPace(times, { readsTiles })
+  return {
+    times,
+    took(tokens: number, decoding: number, ms: number, batches = 20) {
+      for (let batch = 0; batch < batches; batch++) pace.took(tokens, decoding, ms)
+    },
+    tokens: (decoding: number, prefilling = 1, isShared = false) =>
+      pace.maxTokens({ decoding, prefilling, isShared }),
+  }
+}
+
 test('pieces of prompts follow the measured speed, and are shorter while others are decoding', () => {
-  const pace = createPace()
-  const unknown = pace.promptTokens(0, 1, false)
-  assert.ok(unknown <= 64, 'small until the speed is known')
-  for (let time = 0; time < 20; time++) pace.read(100, 0, 100)
-  assert.equal(pace.promptTokens(1, 1, false), 75)
-  assert.equal(pace.promptTokens(0, 1, false), 300)
-  assert.equal(pace.promptTokens(4, 4, false), 75)
-  assert.equal(
-    pace.promptTokens(2, 4, false),
-    150,
-    'more requests wait for their first token than for their next',
-  )
-  assert.equal(pace.promptTokens(1, 7, false), 225, 'but no request waits very long for its next token')
-  for (let time = 0; time < 20; time++) pace.read(0, 1, 50)
-  assert.equal(pace.promptTokens(1, 1, false), 75, 'decoding does not change the speed of prompts')
-  pace.wrote(1, 10)
-  pace.wrote(4, 40)
-  for (let time = 0; time < 20; time++) pace.read(64, 4, 64 + 40)
-  for (let time = 0; time < 20; time++) pace.read(64, 5, 64 + 40)
-  for (let time = 0; time < 20; time++) pace.read(64, 1, 64 + 10)
-  assert.equal(
-    Math.round(pace.promptTokens(1, 1, false)),
-    75,
-    'the time of decoding sequences in a batch is not counted for prompts',
-  )
-  for (let time = 0; time < 200; time++) pace.read(16, 0, 10_000)
-  assert.equal(pace.promptTokens(1, 1, false), 16, 'smaller pieces would cost more than they help')
-  assert.equal(pace.promptTokens(0, 1, false), 64)
+  const { times, took, tokens } = paceOf()
+  assert.ok(tokens(0) <= 64, 'small until the speed is known')
+  took(100, 0, 100)
+  assert.equal(tokens(1), 75)
+  assert.equal(tokens(0), 300)
+  assert.equal(tokens(4, 4), 75)
+  assert.equal(tokens(2, 4), 150, 'more requests wait for their first token than for their next')
+  assert.equal(tokens(1, 7), 225, 'but no request waits very long for its next token')
+  took(0, 1, 50)
+  assert.equal(tokens(1), 75, 'decoding does not change the speed of prompts')
+  times.took(1, 10)
+  times.took(4, 40)
+  took(64, 4, 64 + 40)
+  took(64, 5, 64 + 40)
+  took(64, 1, 64 + 10)
+  assert.equal(tokens(1), 75, 'the time of decoding sequences in a batch is not counted for prompts')
+  took(16, 0, 10_000, 200)
+  assert.equal(tokens(1), 16, 'smaller pieces would cost more than they help')
+  assert.equal(tokens(0), 64)
 })
 
 test('while others are decoding, prompts are read in tiles if rows are expensive without, unless tiles take long', () => {
   const reading = (readsTiles: boolean, perPiece: number, ms: number) => {
-    const pace = createPace({ readsTiles })
-    for (let time = 0; time < 20; time++) pace.read(perPiece, 0, ms)
+    const pace = paceOf(readsTiles)
+    pace.took(perPiece, 0, ms)
     return pace
   }
-  assert.equal(reading(false, 100, 300).promptTokens(8, 1, false), 25)
-  assert.equal(reading(true, 100, 300).promptTokens(8, 1, false), 128, 'two tiles of 192 ms')
-  assert.equal(reading(true, 100, 480).promptTokens(8, 1, false), 64, 'a tile of 307 ms')
-  assert.equal(reading(true, 100, 700).promptTokens(8, 1, false), 16, 'a tile of 448 ms')
-  assert.equal(reading(true, 100, 50).promptTokens(8, 1, false), 150, 'more than a tile fits')
-  assert.equal(reading(true, 100, 300).promptTokens(0, 1, false), 100, 'no request waits')
+  assert.equal(reading(false, 100, 300).tokens(8), 25)
+  assert.equal(reading(true, 100, 300).tokens(8), 128, 'two tiles of 192 ms')
+  assert.equal(reading(true, 100, 480).tokens(8), 64, 'a tile of 307 ms')
+  assert.equal(reading(true, 100, 700).tokens(8), 16, 'a tile of 448 ms')
+  assert.equal(reading(true, 100, 50).tokens(8), 150, 'more than a tile fits')
+  assert.equal(reading(true, 100, 300).tokens(0), 100, 'no request waits')
   const rowByRow = reading(true, 64, 350)
-  for (let time = 0; time < 50; time++) rowByRow.read(32, 0, 400)
-  assert.equal(rowByRow.promptTokens(8, 1, false), 64, 'shorter pieces say nothing about tiles')
+  rowByRow.took(32, 0, 400, 50)
+  assert.equal(rowByRow.tokens(8), 64, 'shorter pieces say nothing about tiles')
   const slow = reading(true, 64, 700)
-  assert.equal(slow.promptTokens(8, 1, false), 16)
-  for (let time = 0; time < 50; time++) slow.read(32, 0, 100)
-  assert.equal(slow.promptTokens(8, 1, false), 128, 'a tile is no slower than its rows')
-  assert.equal(
-    reading(true, 32, 500).promptTokens(8, 1, false),
-    64,
-    'no tile has been read yet, so one is tried',
-  )
-  assert.equal(reading(true, 32, 3000).promptTokens(8, 1, false), 16, 'a tile would take long in any case')
+  assert.equal(slow.tokens(8), 16)
+  slow.took(32, 0, 100, 50)
+  assert.equal(slow.tokens(8), 128, 'a tile is no slower than its rows')
+  assert.equal(reading(true, 32, 500).tokens(8), 64, 'no tile has been read yet, so one is tried')
+  assert.equal(reading(true, 32, 3000).tokens(8), 16, 'a tile would take long in any case')
 })
 
-test('while tenants share the model, a piece takes no longer than a few tokens of an answer', () => {
-  const pace = createPace()
-  for (let time = 0; time < 20; time++) pace.read(100, 0, 10)
-  assert.equal(pace.promptTokens(0, 1, true), 3000, 'the time of one writer is not known yet')
-  pace.wrote(1, 2)
-  assert.equal(pace.promptTokens(0, 1, true), 100)
-  assert.equal(pace.promptTokens(1, 1, true), 100)
-  assert.equal(pace.promptTokens(1, 4, true), 100)
-  assert.equal(pace.promptTokens(1, 1, false), 750)
-  for (let time = 0; time < 200; time++) pace.wrote(1, 1_000)
-  assert.equal(pace.promptTokens(1, 1, true), 750, 'a slow one is not made slower')
+test('while tenants share the model, a piece takes no longer than a few steps of an answer', () => {
+  const { times, took, tokens } = paceOf()
+  took(100, 0, 10)
+  assert.equal(tokens(0, 1, true), 3000, 'the time of a step is not known yet')
+  times.took(1, 2)
+  times.took(4, 8)
+  assert.equal(tokens(0, 1, true), 100)
+  assert.equal(tokens(1, 1, true), 100)
+  assert.equal(tokens(1, 4, true), 100)
+  assert.equal(tokens(1), 750)
+  for (let batch = 0; batch < 4; batch++) for (const count of [1, 4]) times.took(count, 1_000)
+  assert.equal(tokens(1, 1, true), 750, 'a slow one is not made slower')
 })
 
-test('the writers of several tenants take turns if they are slower together than one tenant after the other', () => {
-  const pace = createPace()
-  pace.wrote(1, 10)
-  assert.equal(pace.isWorthSharing(4, 1, 2), false, 'the time of four is not known yet')
-  pace.wrote(4, 20)
-  assert.equal(pace.isWorthSharing(4, 1, 2), false, 'all together are as fast as one tenant after the other')
-  assert.equal(pace.isWorthSharing(4, 4, 1), false)
-  for (let time = 0; time < 50; time++) pace.wrote(4, 30)
-  assert.equal(pace.isWorthSharing(4, 1, 2), true)
-  assert.equal(pace.isWorthSharing(4, 1, 4), false)
-})
-
-test('writers run together unless one after the other is faster, and that is measured again', () => {
-  const pace = createPace()
-  assert.equal(pace.abreast(1), 1)
-  assert.equal(pace.abreast(4), 1, 'the time of one is not known yet')
-  pace.wrote(1, 10)
-  assert.equal(pace.abreast(4), 4, 'the time of four is not known yet')
-  const took = (writers: number, ms: number, times = 4) => {
-    for (let time = 0; time < times; time++) pace.wrote(writers, ms)
-  }
-  const turns = (count: number) => Array.from({ length: count }, () => pace.abreast(4))
-  took(4, 30)
-  assert.equal(turns(1200).filter((abreast) => abreast === 1).length, 12)
-  assert.equal(pace.abreast(2), 2, 'the time of two is not known yet')
-  took(4, 42)
-  assert.equal(turns(1200).filter((abreast) => abreast === 1).length, 12, 'turns must be worth it')
-  took(4, 60)
-  assert.equal(turns(1200).filter((abreast) => abreast === 4).length, 12, 'it may have become faster')
-  took(4, 90, 3)
-  took(4, 30, 1)
-  assert.equal(
-    turns(1200).filter((abreast) => abreast === 1).length,
-    12,
-    'one measurement is enough to find that out',
-  )
-})
-
-test('a delayed batch does not separate the writers', () => {
-  const pace = createPace()
-  // The first batch of four is delayed, and so is every tenth batch after it.
-  const tookOf = (writers: number, turn: number) => (writers === 1 ? 6 : 20) * (turn % 10 === 1 ? 5 : 1)
-  const alone = Array.from({ length: 2000 }, (_, turn) => {
-    const writers = pace.abreast(4)
-    pace.wrote(writers, tookOf(writers, turn))
-    return writers
-  }).filter((writers) => writers === 1)
-  assert.ok(alone.length <= 25, `${alone.length} of 2000 batches had one writer`)
+test('tenants take turns if their answers are slower together than one tenant after the other', () => {
+  const times = createDecodeTimes()
+  assert.equal(times.stepMs, undefined)
+  times.took(1, 10)
+  assert.equal(times.areTurnsFaster(4, 1, 2), false, 'the time of four is not known yet')
+  times.took(4, 20)
+  assert.equal(times.areTurnsFaster(4, 1, 2), false, 'all together are as fast as one tenant after the other')
+  assert.equal(times.areTurnsFaster(4, 4, 1), false)
+  for (let batch = 0; batch < 3; batch++) times.took(4, 30)
+  assert.equal(times.areTurnsFaster(4, 1, 2), false, 'one delayed batch says nothing')
+  times.took(4, 30)
+  assert.equal(times.areTurnsFaster(4, 1, 2), true)
+  assert.equal(times.areTurnsFaster(4, 1, 4), false)
+  assert.deepEqual([times.stepMs, times.msOf(3), times.msOf(5)], [10, 10, 30])
 })

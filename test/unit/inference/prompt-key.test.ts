@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { promptKeyOf } from '../../../src/inference/embedded/prompt-cache/prompt-key.ts'
+import { promptKeyOf } from '../../../src/inference/embedded/admission.ts'
 import { promptGroupOf } from '../../../src/operations/generation/prompt-group.ts'
 
 test('different tenants, groups, adapters and salts have different keys', () => {

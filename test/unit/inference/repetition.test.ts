@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { createRepetition, type RepetitionRule } from '../../../src/inference/output/repetition.ts'
+import { createRepetition, type RepetitionRule } from '../../../src/inference/output/ending.ts'
 
 /** After how many tokens the repetition is found; undefined if never. */
 function foundAfter(rule: RepetitionRule, tokens: number[]): number | undefined {

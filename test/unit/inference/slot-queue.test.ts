@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createSlotQueue } from '../../../src/inference/embedded/turns/slot-queue.ts'
+import { createSlotQueue } from '../../../src/inference/embedded/open-requests.ts'
 
 interface Waiting {
   name: string

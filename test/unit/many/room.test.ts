@@ -15,7 +15,7 @@ function openRoom(options: Partial<RoomOptions> = {}) {
   const said: string[] = []
   const loads: string[] = []
   const room = createRoom<string>(
-    { bound: { machine: 2, device: 0 }, queue: 16, stayMs: { least: 0, most: 0 }, ...options },
+    { bound: { machine: 2, device: 0 }, queue: 16, stayMs: { min: 0, max: 0 }, ...options },
     {
       loaded: (name) => said.push(`+${name}`),
       unloaded: (name) => said.push(`-${name}`),

@@ -1,6 +1,6 @@
 /** Lengths of drafts that are tried: the rows in between cost about as much as the next longer draft. */
 const lengths = [1, 2, 4, 8, 16]
-export const longestDraft = 16
+export const maxDraft = 16
 /** Until a prompt has been read: the assumed cost of one more row, as a share of a batch without guesses. */
 const firstGuess = 0.06
 /** A draft must be this much faster than none. */
@@ -19,9 +19,9 @@ export function createDraftLength(rowMs: () => number | undefined = () => undefi
   const decodeMs = new Map<number, Map<number, { ms: number; trust: number }>>()
   let drawMs = 0.05
 
-  function costOf(writers: number, rows: number, least: number): number | undefined {
+  function costOf(writers: number, rows: number): number | undefined {
     const measured = decodeMs.get(writers)
-    const plain = measured?.get(least)?.ms
+    const plain = measured?.get(1)?.ms
     if (measured === undefined || plain === undefined) return undefined
     const known = measured.get(rows)
     if (known !== undefined) {
@@ -39,20 +39,20 @@ export function createDraftLength(rowMs: () => number | undefined = () => undefi
   }
 
   return {
-    /** `chances` has for each writer how likely its next token is predicted right. `least` tokens are read in any case. */
-    choose(chances: readonly number[], least: number, most: number): number {
+    /** `chances` has for each writer how likely its next token is predicted right. */
+    choose(chances: readonly number[], most: number): number {
       const writers = chances.length
-      if (chances.every((chance) => chance === 0)) return least
+      if (chances.every((chance) => chance === 0)) return 0
       const rate = (length: number): number => {
-        const ms = costOf(writers, length + 1, least + 1)
+        const ms = costOf(writers, length + 1)
         const tokens = chances.reduce((sum, chance) => sum + expected(chance, length), 0)
         return ms === undefined ? 0 : tokens / (ms + drawMs * tokens)
       }
-      let best = least
-      let bestRate = rate(least) * worth
-      if (bestRate === 0) return least
+      let best = 0
+      let bestRate = rate(0) * worth
+      if (bestRate === 0) return 0
       for (const length of lengths) {
-        if (length <= least || length > most) continue
+        if (length > most) break
         const its = rate(length)
         if (its > bestRate) {
           best = length

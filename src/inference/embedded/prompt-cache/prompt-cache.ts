@@ -58,14 +58,6 @@ const decayFactor = 0.97
 /** Until the speed is known: bytes copied per millisecond. */
 const firstBytesOfMs = 500_000
 
-/**
- * For copies made while the engine is idle: a request that arrives meanwhile waits for the copy, and would mostly wait
- * for the same copy otherwise.
- */
-const aheadMs = 25
-/** What is copied ahead is in memory twice, and may evict what is there once: no more than this share of the bound. */
-const aheadShare = 0.25
-
 /** While others are decoding: no longer than the largest piece of a prompt that may be read alongside them. */
 const longestBesideMs = 225
 
@@ -210,18 +202,6 @@ export function createPromptCache({ context, bound, disk, least, readMs }: Promp
       }
       wanted = best?.kept
       return best && { ...best, costs: Math.ceil(tokensOf(restoreMs(best.kept))) }
-    },
-    /**
-     * Whether copying a sequence ahead is cheap when `before` others are lost first: in memory alone, with little time
-     * and space.
-     */
-    isCheap({ tokens }: Sequence, before: number): boolean {
-      const needed = tokens.length * bytesOfToken
-      return (
-        onDisk.bound === 0 &&
-        needed * (before + 1) <= memory.bound * aheadShare &&
-        needed * memory.keepMsOfByte <= aheadMs
-      )
     },
     /** Called before a sequence loses all but its first `stays` tokens: keeps what it holds where that pays. */
     async keep(sequence: Sequence, stays: number, doOthersWrite: boolean): Promise<void> {
