@@ -77,7 +77,8 @@ function chatWalk(architecture: string): number {
 /** What can be counted of how much a maintainer must read, below the checkout in `root`. */
 export function measureHouse(root: string): readonly Row[] {
   const server = sourcesOf(root, 'src', /\.ts$/)
-  const packages = sourcesOf(root, 'packages', /\.ts$/)
+  // Their tests and benchmarks lie beside them.
+  const packages = sourcesOf(root, 'packages', /^(?!.*\/(test|benchmark)\/).*\.ts$/)
   const page = sourcesOf(root, 'ui', /\.tsx?$/)
   const docs = sourcesOf(root, 'docs', /\.md$/)
   const code = new Map([...server, ...packages])
