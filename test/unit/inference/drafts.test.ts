@@ -9,6 +9,7 @@ import { createPredicted } from '../../../src/inference/embedded/drafts/predicte
 import { createPromptLookup } from '../../../src/inference/embedded/drafts/prompt-lookup.ts'
 import { createLoop } from '../../../src/inference/embedded/loop.ts'
 import { usualKvTypes } from '../../../src/inference/models/kv-types.ts'
+import { tried } from '../../support/campaign-share.ts'
 import { type GenerationParts, generationOf } from '../../support/generations.ts'
 import { type SimulatedContextOptions, simulatedContext } from '../../support/simulated-context.ts'
 import { smallVocabulary } from '../../support/small-vocabulary.ts'
@@ -224,7 +225,7 @@ for (const [name, how] of Object.entries({
           } else assert.deepEqual(other, events)
         }
       }),
-      { numRuns: 40 },
+      tried({ share: 10, whole: 40 }),
     )
   })
 }
