@@ -3,6 +3,7 @@ import { after, test } from 'node:test'
 import { codeOf } from '../support/answers.ts'
 import { type Answer, keys } from '../support/app.ts'
 import { project } from '../support/calls.ts'
+import { isWhole, sampled } from '../support/campaign-share.ts'
 import { changed, type Field, fieldsOf, missing, type Path } from '../support/contract-fields.ts'
 import { documentedPath, documentOf, type Operation } from '../support/openapi.ts'
 import { addressOf, openAppWithRoutes } from '../support/routes.ts'
@@ -33,9 +34,11 @@ function badValues({ schema, nullable, path }: Field): unknown[] {
   if (minimum !== undefined) bad.push(minimum - 1)
   if (maximum !== undefined) bad.push(maximum * 2, 1e300)
   if (minLength !== undefined) bad.push('')
-  if (maxLength !== undefined) bad.push('x'.repeat(maxLength + 1), 'x'.repeat(1_000_000 + maxLength))
+  if (maxLength !== undefined) bad.push('x'.repeat(maxLength + 1))
+  if (maxLength !== undefined && isWhole) bad.push('x'.repeat(1_000_000 + maxLength))
   if (maxItems !== undefined) bad.push(Array(maxItems + 1).fill('x'))
-  if (pattern !== undefined || format !== undefined) bad.push('', 'x', ' ', 'x'.repeat(100_000))
+  if (pattern !== undefined || format !== undefined)
+    bad.push('', 'x', ' ', ...(isWhole ? ['x'.repeat(100_000)] : []))
   if (schema.enum !== undefined) bad.push('', 'another')
   if (path.at(-1) === 'project_id') bad.push('acme', 'acme/', '/qa', 'acme/q/a', ' acme/qa', 'acme/q\0a')
   return bad
@@ -199,7 +202,7 @@ for (const url of Object.keys(sampleBodies)) {
     const text = JSON.stringify(sample())
     const { status } = await send(method, address, text)
     for (const name of Object.keys(sample())) {
-      for (const bad of ['5', '"x"', '[[]]', 'null', '{"x":[1.0]}']) {
+      for (const bad of sampled(['5', '"x"', '[[]]', 'null', '{"x":[1.0]}'])) {
         const first = await send(method, address, text.replace('{', `{"${name}":${bad},`))
         assert.equal(first.status, status, first.text)
       }
@@ -237,7 +240,7 @@ for (const url of Object.keys(sampleBodies)) {
 
   test(`${url}: a body that is cut off at any position is not JSON`, async () => {
     const text = JSON.stringify(sample())
-    const step = Math.ceil(text.length / 50)
+    const step = Math.ceil(text.length / (isWhole ? 50 : 10))
     for (let length = 1; length < text.length; length += step) {
       const answer = await send(method, address, text.slice(0, length))
       assert.deepEqual([answer.status, codeOf(answer)], [400, 'malformed_json'], text.slice(0, length))

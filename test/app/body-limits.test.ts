@@ -3,6 +3,7 @@ import { after, test } from 'node:test'
 import { plainBodyLimit } from '../../src/http/body-limits.ts'
 import { keys, openApp } from '../support/app.ts'
 import { project } from '../support/calls.ts'
+import { sampled } from '../support/campaign-share.ts'
 import { addressOf } from '../support/routes.ts'
 import { methodOf, sampleBodies } from '../support/sample-bodies.ts'
 
@@ -31,6 +32,9 @@ const largeBodies = [
   '/v2/:entity/:project/models',
 ]
 
+/** The routes whose body is padded to exactly the limit; all others of `npm test` get it as short as it is. */
+const padded = new Set(sampled(Object.keys(sampleBodies)))
+
 const opened = await openApp({ after })
 
 /** Sends as a user with access. */
@@ -43,7 +47,8 @@ for (const [url, sampleOf] of Object.entries(sampleBodies)) {
   const isLarge = largeBodies.includes(url)
   test(`${url}: a body of more than 4 MiB is ${isLarge ? 'accepted' : 'refused by its length'}`, async () => {
     const body = JSON.stringify(sampleOf(project))
-    const exactly = await send(methodOf(url), addressOf({ url }), body.padEnd(plainBodyLimit))
+    const within = padded.has(url) ? body.padEnd(plainBodyLimit) : body
+    const exactly = await send(methodOf(url), addressOf({ url }), within)
     assert.notEqual(exactly.status, 413)
     const { status, json } = await send(methodOf(url), addressOf({ url }), body.padEnd(plainBodyLimit + 1))
     if (isLarge) return assert.equal(status, exactly.status)

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { type TestContext, test } from 'node:test'
+import { after, test } from 'node:test'
 import { openApp } from '../../support/app.ts'
 import { asking, chatUrl, choiceOf, eventsOf } from '../../support/chat.ts'
 import { askingMessage, messagesUrl } from '../../support/messages.ts'
@@ -24,16 +24,19 @@ function continuing(content: unknown, fields: Record<string, unknown>) {
   })
 }
 
+const backend = simulatedBackend({ after }, '')
+const { post } = await openApp({ after }, { backend })
+
 /** The continuation of the given text, which is the same streamed and whole. */
-async function said(t: TestContext, say: ModelTexts, body: Record<string, unknown>) {
-  const backend = simulatedBackend(t, say)
-  const { post } = await openApp(t, { backend })
+async function said(say: ModelTexts, body: Record<string, unknown>) {
+  backend.say = say
   const { status, json, text } = await post(chatUrl, body)
   assert.equal(status, 200, text)
   const streamed = choiceOf(eventsOf((await post(chatUrl, { ...body, stream: true })).text).chunks, 0)
   const { message, finish_reason } = json.choices[0]
   assert.equal(streamed.content, message.content ?? '')
   assert.equal(streamed.finish_reason, finish_reason)
+  assert.deepEqual(backend.failures, [])
   return { ...message, finish_reason }
 }
 
@@ -71,29 +74,28 @@ const answers: Record<string, [given: unknown, fields: Record<string, unknown>, 
 }
 
 for (const [what, [given, fields, answer]] of Object.entries(answers)) {
-  test(`${what}: the answer continues the last message, streamed or not`, async (t) => {
-    const { content, finish_reason, tool_calls } = await said(t, answer, continuing(given, fields))
+  test(`${what}: the answer continues the last message, streamed or not`, async () => {
+    const { content, finish_reason, tool_calls } = await said(answer, continuing(given, fields))
     assert.equal(content ?? '', answer)
     assert.equal(finish_reason, 'stop')
     assert.ok(!tool_calls?.length)
   })
 }
 
-test('a thought that the last message leaves open is ended first', async (t) => {
+test('a thought that the last message leaves open is ended first', async () => {
   const body = continuing('<think>Who', { response_format: format })
-  const { content, reasoning } = await said(t, ' is it?</think>{"name": "A", "age": 3}', body)
+  const { content, reasoning } = await said(' is it?</think>{"name": "A", "age": 3}', body)
   assert.deepEqual([reasoning, content], ['is it?', '{"name": "A", "age": 3}'])
 })
 
-test('a required call follows the given text, to which the constraint on content does not apply', async (t) => {
+test('a required call follows the given text, to which the constraint on content does not apply', async () => {
   const call = '<tool_call>\n{"name": "find", "arguments": {}}\n</tool_call>'
   const body = continuing('Let me look. ', { response_format: format, tools, tool_choice: 'required' })
-  const { tool_calls } = await said(t, call, body)
+  const { tool_calls } = await said(call, body)
   assert.equal(tool_calls[0].function.name, 'find')
 })
 
-test('a given text that can never fit is refused by field and character, streamed or not', async (t) => {
-  const { post } = await openApp(t, { backend: simulatedBackend(t, '') })
+test('a given text that can never fit is refused by field and character, streamed or not', async () => {
   const body = continuing('Sure: {"name"', { response_format: format })
   for (const stream of [false, true]) {
     const { status, json } = await post(chatUrl, { ...body, stream })
@@ -107,9 +109,8 @@ test('a given text that can never fit is refused by field and character, streame
   }
 })
 
-test('a last message of the assistant is the beginning of the text that a schema of the Messages API constrains', async (t) => {
-  const backend = simulatedBackend(t, 'da", "age": 3}')
-  const { post } = await openApp(t, { backend })
+test('a last message of the assistant is the beginning of the text that a schema of the Messages API constrains', async () => {
+  backend.say = 'da", "age": 3}'
   const asked = (content: unknown) =>
     askingMessage({
       model: 'played',

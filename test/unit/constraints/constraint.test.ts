@@ -19,6 +19,7 @@ import { createConstrainedSampler } from '../../../src/inference/sampling/constr
 import type { Logits } from '../../../src/inference/sampling/logits.ts'
 import { createRandom } from '../../../src/inference/sampling/random.ts'
 import { createSampler } from '../../../src/inference/sampling/sampler.ts'
+import { tried } from '../../support/campaign-share.ts'
 import { gbnfOf } from '../../support/gbnf.ts'
 import { createGbnfMatcher } from '../../support/gbnf-matcher.ts'
 import { type GenerationParts, generationOf, plainSampling } from '../../support/generations.ts'
@@ -251,7 +252,7 @@ test('truncated sampling and greedy decoding give the token that they give on ma
         assert.equal(await sample(scriptedLogits(logits), answer), expected)
       }
     }),
-    { numRuns: 1500 },
+    tried({ share: 150, whole: 1500 }),
   )
 })
 

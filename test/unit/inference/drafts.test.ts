@@ -9,6 +9,7 @@ import { createPredicted } from '../../../src/inference/embedded/drafts/predicte
 import { createPromptLookup } from '../../../src/inference/embedded/drafts/prompt-lookup.ts'
 import { createLoop } from '../../../src/inference/embedded/loop.ts'
 import { usualKvTypes } from '../../../src/inference/models/kv-types.ts'
+import { tried } from '../../support/campaign-share.ts'
 import { type GenerationParts, generationOf } from '../../support/generations.ts'
 import { type SimulatedContextOptions, simulatedContext } from '../../support/simulated-context.ts'
 import { smallVocabulary } from '../../support/small-vocabulary.ts'
@@ -219,7 +220,7 @@ test('guesses change no token, log-probability, end or text, whatever else is de
         } else assert.deepEqual(other, events)
       }
     }),
-    { numRuns: 40 },
+    tried({ share: 10, whole: 40 }),
   )
 })
 

@@ -6,6 +6,7 @@ import { createAdjustments, planAdjustments } from '../../../src/inference/sampl
 import { onlyAllowed } from '../../../src/inference/sampling/allowed.ts'
 import { createRandom } from '../../../src/inference/sampling/random.ts'
 import { createSampler } from '../../../src/inference/sampling/sampler.ts'
+import { tried } from '../../support/campaign-share.ts'
 import { naiveDraw } from '../../support/naive-sampling.ts'
 import { scriptedLogits } from '../../support/scripted-logits.ts'
 
@@ -97,7 +98,7 @@ async function drawsAsDefined(given: Settings): Promise<void> {
 }
 
 test('a draw from the logits that were read equals the draw from the whole vocabulary', async () => {
-  await fc.assert(fc.asyncProperty(everything, drawsAsDefined), { numRuns: 2000 })
+  await fc.assert(fc.asyncProperty(everything, drawsAsDefined), tried({ share: 200, whole: 2000 }))
 })
 
 test('the draws are equal also where most of the probability is far down', async () => {
@@ -109,5 +110,5 @@ test('the draws are equal also where most of the probability is far down', async
     minP: oneOf(0, 0, 1e-9),
     allowed: fc.constant<number[] | undefined>(undefined),
   })
-  await fc.assert(fc.asyncProperty(flat, drawsAsDefined), { numRuns: 1500 })
+  await fc.assert(fc.asyncProperty(flat, drawsAsDefined), tried({ share: 150, whole: 1500 }))
 })

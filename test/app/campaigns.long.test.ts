@@ -1,0 +1,4 @@
+// The whole of what `npm test` runs a share of: the files of this ring that import test/support/campaign-share.ts.
+
+import './bad-input.test.ts'
+import './body-limits.test.ts'
