@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Database } from '../../storage/database.ts'
 import { findUnstored } from '../../storage/evaluations/columns/gather.ts'
-import { storeColumns } from '../../storage/evaluations/columns/store-columns.ts'
+import { storeColumns } from '../../storage/evaluations/columns/stored-columns.ts'
 import { type BackgroundWork, inBackground } from '../background.ts'
 
 /** An evaluation whose trials have not changed for this long is at rest. */
