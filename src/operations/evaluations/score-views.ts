@@ -43,8 +43,7 @@ export async function viewScores(
   const heatAxis: Axis | undefined = span && { ...span, bins: body.heat_bins ?? defaultBins }
   const base = columns.find(({ evaluation }) => evaluation === baseline)
   const counts = new Map<string, number[]>()
-  const pairs = new Map<string, PairSums>()
-  const intervals = new Map<string, Interval>()
+  const pairs = new Map<string, Compared>()
   let cells: [number, number, number][] = []
   const compare = async (column: ScoreColumn) => {
     const { evaluation } = column
@@ -52,9 +51,8 @@ export async function viewScores(
     if (base === undefined || column === base || heatAxis === undefined) return
     const paired = pairsOf(rowCount, base, column)
     const sums = pairSums(paired)
-    if (sums.pairs > 0) pairs.set(evaluation, sums)
     const interval = await intervalOf(sums, paired.steps, yieldToLoop)
-    if (interval) intervals.set(evaluation, interval)
+    if (sums.pairs > 0) pairs.set(evaluation, { ...sums, interval })
     if (evaluation === heatFor) cells = heatOf(paired, heatAxis)
   }
   await inSteps(columns, compare, yieldToLoop)
@@ -78,9 +76,7 @@ export async function viewScores(
         counts: counts.get(id) ?? Array.from({ length: bins }, () => 0),
       }
     }),
-    pairs: asked.evaluations
-      .filter((id) => id !== baseline)
-      .map((id) => pairOf(id, pairs.get(id), intervals.get(id) ?? null, isBinary)),
+    pairs: asked.evaluations.filter((id) => id !== baseline).map((id) => pairOf(id, pairs.get(id), isBinary)),
     heat: isCompared && heatAxis ? { evaluation_call_id: heatFor, bins: heatAxis.bins, cells } : null,
   }
 }
@@ -106,24 +102,21 @@ function spanOf(stats: Iterable<Distribution>): { least: number; most: number } 
   return span
 }
 
-/** Undefined for less than two rows. Of few rows it is bootstrapped from the rows themselves. */
+/** Null for less than two rows. Of few rows it is bootstrapped from the rows themselves. */
 async function intervalOf(
   { pairs, mean_step, squares }: PairSums,
   steps: Float64Array,
   yieldToLoop: YieldToLoop,
-): Promise<Interval | undefined> {
-  if (pairs < 2) return undefined
+): Promise<Interval | null> {
+  if (pairs < 2) return null
   if (pairs > mostDrawn) return normalInterval(pairs, mean_step, squares)
   return bootstrapInterval(steps, yieldToLoop)
 }
 
-function pairOf(
-  id: string,
-  sums: PairSums | undefined,
-  interval: Interval | null,
-  isBinary: boolean,
-): ScoresAnswer['pairs'][number] {
-  const { pairs = 0, wins = 0, losses = 0, mean_step = null } = sums ?? {}
+type Compared = PairSums & { interval: Interval | null }
+
+function pairOf(id: string, sums: Compared | undefined, isBinary: boolean): ScoresAnswer['pairs'][number] {
+  const { pairs = 0, wins = 0, losses = 0, mean_step = null, interval = null } = sums ?? {}
   const { both = 0, baseline_only = 0, other_only = 0, neither = 0 } = sums ?? {}
   const isDecided = isBinary && pairs > 0 && both + baseline_only + other_only + neither === pairs
   return {

@@ -48,6 +48,8 @@ export type Results = Awaited<ReturnType<typeof deriveThenOpen>>
 const rowsAtOnce = 50
 /** Rows of which only the digests are read. */
 const digestsAtOnce = 10_000
+/** Skipping fewer rows than this in the order of digests costs less than reading the columns. */
+const leastSkipped = 500
 
 export interface RankedRow {
   row_digest: string
@@ -79,13 +81,14 @@ export async function deriveThenOpen(db: Database, view: ResultsView, signal: Ab
   const roots = await db.all<RootRow>(selectRoots(db, project, evaluations, time))
 
   /**
-   * Columns answer if they hold what is asked, or else the trials do. A page in the order of digests is always read from
-   * the trials if the evaluations have the same rows, because then only the page is read.
+   * Columns answer if they hold what is asked, or else the trials do. One of the first pages in the order of digests is
+   * read from the trials in any case if the evaluations have the same rows, because then only the page is read.
    */
   async function openPages(): Promise<EvaluationPages> {
     const trials = pagesOfTrials({ db, rows, order, sets, signal })
     if (!areStored) return trials
-    const known = isPlain && haveSameRows(sets) ? wholeSums(view, stored) : undefined
+    const isFirst = isPlain && view.offset < leastSkipped && haveSameRows(sets)
+    const known = isFirst ? wholeSums(view, stored) : undefined
     if (known !== undefined) return { ...trials, sums: async () => known }
     return (await openColumns({ db, view, of: stored, shapes, signal })) ?? trials
   }

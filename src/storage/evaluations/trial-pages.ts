@@ -4,7 +4,7 @@ import {
   type ScoreColumn,
   type ScoreColumns,
 } from '../../domain/evaluations/columns/distributions.ts'
-import { slotCount } from '../../domain/evaluations/shape.ts'
+import { slotNames } from '../../domain/evaluations/shape.ts'
 import type { Page } from '../../domain/view.ts'
 import { allOf, rawSql, type Sql, sql } from '../sql/sql.ts'
 import { allRows, type LongReader, onlyRow, type Reader } from '../transaction.ts'
@@ -96,7 +96,6 @@ export function pagesOfTrials({ db, rows, order, sets, signal }: TrialSources): 
   }
 }
 
-const slotNames = Array.from({ length: slotCount }, (_, slot) => `v${slot}` as const)
 const sumColumns = rawSql(slotNames.map((name) => `sum(trial.${name} * 1.0) AS ${name}`).join(', '))
 
 type StoredSums = Omit<ShapeSums, 'sums'> & Record<`v${number}`, number | null>

@@ -97,15 +97,26 @@ export interface RowPairs {
 }
 
 export function pairsOf(rowCount: number, base: ScoreColumn, other: ScoreColumn): RowPairs {
-  const [ofBase, ofOther] = [meansOf(rowCount, [base]), meansOf(rowCount, [other])]
-  const isPair = (_: number, row: number) =>
-    !Number.isNaN(ofBase[row] as number) && !Number.isNaN(ofOther[row] as number)
-  const [bases, means] = [ofBase.filter(isPair), ofOther.filter(isPair)]
-  const steps = means.map((mean, i) => {
-    const own = bases[i] as number
-    return Math.abs(mean - own) <= 1e-12 * (Math.abs(mean) + Math.abs(own)) ? 0 : mean - own
-  })
-  return { means, bases, steps }
+  // The pairs take the place of the means that have been read.
+  const [bases, means, steps] = [
+    meansOf(rowCount, [base]),
+    meansOf(rowCount, [other]),
+    new Float64Array(rowCount),
+  ]
+  let pairs = 0
+  for (let row = 0; row < rowCount; row++) {
+    const [own, mean] = [bases[row] as number, means[row] as number]
+    if (Number.isNaN(own) || Number.isNaN(mean)) continue
+    const isSame = Math.abs(mean - own) <= 1e-12 * (Math.abs(mean) + Math.abs(own))
+    bases[pairs] = own
+    means[pairs] = mean
+    steps[pairs++] = isSame ? 0 : mean - own
+  }
+  return {
+    means: means.subarray(0, pairs),
+    bases: bases.subarray(0, pairs),
+    steps: steps.subarray(0, pairs),
+  }
 }
 
 export interface PairSums {

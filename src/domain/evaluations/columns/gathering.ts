@@ -78,7 +78,7 @@ export function createGathering() {
   const places: number[] = []
   const shapes: number[] = []
   const failed: number[] = []
-  const slots: number[][] = []
+  const slots = Array.from({ length: slotCount }, (): number[] => [])
   const inputs = createInputs()
   let row: RowExample | undefined
   let unread = 0
@@ -101,17 +101,7 @@ export function createGathering() {
       places.push(digests.length - 1)
       shapes.push(shape)
       failed.push(trial.failed)
-      for (let slot = 0; slot < slotCount; slot++) {
-        const number = trial.numbers[slot] ?? null
-        if (slots[slot] === undefined) {
-          if (number === null) continue
-          // Earlier slots without a column have no number in this trial either, because the loop has already passed
-          // them.
-          for (let i = slots.length; i < slot; i++) slots[i] = Array(places.length).fill(Number.NaN)
-          slots[slot] = Array(places.length - 1).fill(Number.NaN)
-        }
-        slots[slot]?.push(number ?? Number.NaN)
-      }
+      for (const [slot, column] of slots.entries()) column.push(trial.numbers[slot] ?? Number.NaN)
     },
     async finish(yieldToLoop: YieldToLoop): Promise<Gathered> {
       endRow()
@@ -121,7 +111,8 @@ export function createGathering() {
       const distinct = [...new Set(shapes)]
       if (distinct.length > 1) columns.set(columnNames.shapes, packWhole(shapes))
       columns.set(columnNames.failed, packNumbers(failed))
-      for (const [slot, numbers] of slots.entries()) {
+      const used = slots.findLastIndex((numbers) => !numbers.every(Number.isNaN)) + 1
+      for (const [slot, numbers] of slots.slice(0, used).entries()) {
         columns.set(columnNames.slot(slot), packNumbers(numbers))
         const pause = yieldToLoop()
         if (pause) await pause
@@ -142,7 +133,7 @@ export function createGathering() {
           unread,
           first: digests[0] ?? '',
           shapes: await totalsOf(distinct, columns, Int32Array.from(places.keys()), yieldToLoop),
-          slots: slots.length,
+          slots: used,
           inputs: kept,
         },
         columns,

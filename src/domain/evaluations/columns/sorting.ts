@@ -26,18 +26,26 @@ export async function sortRows(
   needed = rows.length,
 ): Promise<Int32Array> {
   if (keys.length === 0) return rows.subarray(0, needed)
-  const compare: Compare = (one, other) => compareByKeys(one, other, keys) || one - other
+  const compares = keys.map(comparing)
+  const compare: Compare = (one, other) => {
+    for (const byKey of compares) {
+      const order = byKey(one, other)
+      if (order !== 0) return order
+    }
+    return one - other
+  }
   const isFew = needed > 0 && needed <= sortedAtOnce
   const sorted = isFew ? new Int32Array(0) : rows.slice()
   let first: Int32Array = sorted
-  for (let from = 0; from < rows.length && needed > 0; from += sortedAtOnce) {
-    const some = rows.subarray(from, from + sortedAtOnce)
+  for (let from = 0, to = 0; from < rows.length && needed > 0; from = to) {
+    to = from + (isFew && from === 0 ? needed : sortedAtOnce)
+    const some = rows.subarray(from, to)
     if (isFew) {
       // Usually few of them come before what has been found.
       const last = first.length < needed ? undefined : (first[needed - 1] as number)
       const better = last === undefined ? some : some.filter((row) => compare(row, last) < 0)
       if (better.length > 0) first = joined(first, better).sort(compare).subarray(0, needed)
-    } else sorted.subarray(from, from + sortedAtOnce).sort(compare)
+    } else sorted.subarray(from, to).sort(compare)
     const pause = yieldToLoop()
     if (pause) await pause
   }
@@ -75,20 +83,18 @@ async function merged(values: Int32Array, compare: Compare, yieldToLoop: YieldTo
   return from
 }
 
-function compareByKeys(one: number, other: number, keys: readonly SortKey[]): number {
-  for (const { numbers, texts, direction } of keys) {
-    const way = direction === 'asc' ? 1 : -1
+function comparing({ numbers, texts, direction }: SortKey): Compare {
+  const way = direction === 'asc' ? 1 : -1
+  return (one, other) => {
     const [left, right] = [numbers[one] as number, numbers[other] as number]
     if (left < right) return -way
     if (left > right) return way
-    if (left === right) continue
+    if (left === right) return 0
     // One of them is not a number.
     if (!Number.isNaN(left)) return -1
     if (!Number.isNaN(right)) return 1
-    const order = texts === undefined ? 0 : compareTexts(texts[one] as string, texts[other] as string, way)
-    if (order !== 0) return order
+    return texts === undefined ? 0 : compareTexts(texts[one] as string, texts[other] as string, way)
   }
-  return 0
 }
 
 function compareTexts(left: string, right: string, way: number): number {

@@ -1,4 +1,3 @@
-import { batchesOf } from '../../../domain/batches.ts'
 import { conditionOnNumbers, type Holds } from '../../../domain/evaluations/columns/conditions.ts'
 import { onAxis, type ScoreColumn } from '../../../domain/evaluations/columns/distributions.ts'
 import { columnNames, totalsOf } from '../../../domain/evaluations/columns/gathering.ts'
@@ -101,8 +100,12 @@ export async function openColumns(sources: ColumnSources): Promise<EvaluationPag
     for (const { places } of parts) for (const row of places) has[row] = (has[row] as number) + 1
     return satisfying.map((mark, row) => mark & Number(has[row] === evaluations.length))
   }
-  const rowsOf = (marks: Uint8Array) =>
-    new Int32Array(rowCount).map((_, row) => row).filter((row) => marks[row] === 1)
+  function rowsOf(marks: Uint8Array): Int32Array {
+    const rows = new Int32Array(rowCount)
+    let count = 0
+    for (let row = 0; row < rowCount; row++) if (marks[row] === 1) rows[count++] = row
+    return rows.subarray(0, count)
+  }
 
   function keys(): SortKey[] {
     return sort.map(({ field, direction, evaluation, mode }): SortKey => {
@@ -124,9 +127,13 @@ export async function openColumns(sources: ColumnSources): Promise<EvaluationPag
     async page({ limit, offset }, atOnce) {
       const rows = rowsOf(shown(view.intersect))
       const end = limit === null ? rows.length : Math.min(offset + limit, rows.length)
-      const sorted = await sortRows(rows, keys(), yieldToLoop, end)
-      const page = Array.from(sorted.subarray(offset, end), (row) => digests.at(row))
-      return { total: rows.length, digests: batchesOf(page, atOnce) }
+      const sorted = (await sortRows(rows, keys(), yieldToLoop, end)).subarray(offset, end)
+      function* batches() {
+        for (let from = 0; from < sorted.length; from += atOnce) {
+          yield Array.from(sorted.subarray(from, from + atOnce), (row) => digests.at(row))
+        }
+      }
+      return { total: rows.length, digests: batches() }
     },
 
     count: async (intersect) => rowsOf(shown(intersect)).length,
@@ -149,16 +156,18 @@ export async function openColumns(sources: ColumnSources): Promise<EvaluationPag
 
     async scores() {
       const marks = shown(view.intersect)
+      const areAllShown = !marks.includes(0)
       const columns: ScoreColumn[] = []
       const add = (part: Part) => {
         const [score] = scoresOf([part], sort[0]?.field ?? '')
+        const numbers = score?.numbers.map(onAxis) ?? new Float64Array()
         const failed = unpackNumbers(part.columns.get(columnNames.failed) as Uint8Array)
         const isShown = (_: number, trial: number) => marks[part.rows[trial] as number] === 1
+        const only = <T extends Int32Array | Float64Array>(all: T) =>
+          (areAllShown ? all : all.filter(isShown)) as T
         columns.push({
-          evaluation: part.evaluation_id,
-          numbers: (score?.numbers.filter(isShown) ?? new Float64Array()).map(onAxis),
-          rows: part.rows.filter(isShown),
-          failed: failed.filter(isShown),
+          ...{ evaluation: part.evaluation_id, rows: only(part.rows) },
+          ...{ numbers: only(numbers), failed: only(failed) },
         })
       }
       await inSteps(parts, add, yieldToLoop)
