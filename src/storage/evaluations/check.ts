@@ -94,11 +94,11 @@ async function areColumnsRight(
   return (
     gathered !== undefined &&
     isDeepStrictEqual(header, JSON.parse(JSON.stringify(gathered.header))) &&
-    [...gathered.columns].every(([name, bytes]) => Buffer.compare(bytes, kept.get(name) ?? none) === 0)
+    [...gathered.columns].every(
+      ([name, bytes]) => Buffer.compare(bytes, kept.get(name) ?? new Uint8Array()) === 0,
+    )
   )
 }
-
-const none = new Uint8Array()
 
 /** Derived trials, and calls that may be trials; the latter come with an op to tell. */
 function trialsOf(project: string, evaluation: string): Sql {

@@ -51,13 +51,6 @@ const digestsAtOnce = 10_000
 /** Skipping fewer rows than this in the order of digests costs less than reading the columns. */
 const leastSkipped = 500
 
-export interface RankedRow {
-  row_digest: string
-  /** From 0. */
-  place: number
-  total: number
-}
-
 /**
  * Derives what was written or has expired since the last derivation, then opens the results. Everything that can be
  * refused is refused before this resolves.
@@ -95,8 +88,8 @@ export async function deriveThenOpen(db: Database, view: ResultsView, signal: Ab
   const pages = await openPages()
 
   return {
-    /** A row of the view and its neighbours in the order; none if the row is not in the view. */
-    async neighbours(row: string, near: number): Promise<RankedRow[]> {
+    /** The place of a row in the view, from 0, and its neighbours in the order; null if it is not in the view. */
+    async rankOf(row: string, near: number) {
       const { total, digests } = await pages.page({ limit: null, offset: 0 }, digestsAtOnce)
       let passed: string[] = []
       let [first, at] = [0, -1]
@@ -108,11 +101,9 @@ export async function deriveThenOpen(db: Database, view: ResultsView, signal: Ab
         if (at === -1) at = passed.indexOf(row)
         if (at !== -1 && passed.length > at + near) break
       }
-      if (at === -1) return []
-      const from = Math.max(0, at - near)
-      return passed
-        .slice(from, at + near + 1)
-        .map((row_digest, i) => ({ row_digest, place: first + from + i, total }))
+      if (at === -1) return { rank: null, total_rows: total, before: [], after: [] }
+      const [before, after] = [passed.slice(Math.max(0, at - near), at), passed.slice(at + 1, at + near + 1)]
+      return { rank: first + at, total_rows: total, before, after }
     },
     /** The score that the rows are sorted by. */
     scores: pages.scores,

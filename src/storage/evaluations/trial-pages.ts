@@ -107,13 +107,6 @@ function selectSums(db: Reader, view: RowsOfView): Sql {
     GROUP BY trial.evaluation_id, trial.shape`
 }
 
-interface ScoredTrial {
-  evaluation_id: string
-  row_digest: string
-  failed: number
-  n: number | null
-}
-
 async function readScores(
   db: LongReader,
   view: RowsOfView,
@@ -123,7 +116,7 @@ async function readScores(
   const rowOf = new Map<string, number>()
   const byEvaluation = new Map<string, Record<'rows' | 'numbers' | 'failed', number[]>>()
   // Numbers that a double cannot hold are not converted to one.
-  const trials = db.stream<ScoredTrial>(
+  const trials = db.stream<{ evaluation_id: string; row_digest: string; failed: number; n: number | null }>(
     sql`SELECT trial.evaluation_id AS evaluation_id, trial.row_digest AS row_digest, trial.failed AS failed,
         CASE WHEN abs(${number}) < 1e-100 THEN 0.0 WHEN abs(${number}) <= 1e100
           THEN CAST(${number} AS DOUBLE PRECISION) END AS n

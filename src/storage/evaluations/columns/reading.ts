@@ -84,18 +84,11 @@ export async function readParts(
     }
   }
   if (wanted.some(({ names, columns }) => columns.size < names.length)) return undefined
-  const digestsOf = new Map(
-    wanted.flatMap(({ row_sum, columns }) => {
-      const digests = columns.get(columnNames.digests)
-      return digests === undefined ? [] : [[row_sum, digests]]
-    }),
-  )
-  const joined = await joinRows(
-    wanted.map(({ row_sum: sum, header: { rows: count } }) => {
-      return { sum, digests: digestsOf.get(sum) as Uint8Array, count }
-    }),
-    yieldToLoop,
-  )
+  const own = wanted.map(({ row_sum: sum, header: { rows: count } }) => {
+    const read = wanted.find((one) => one.row_sum === sum && one.columns.has(columnNames.digests))
+    return { sum, count, digests: read?.columns.get(columnNames.digests) as Uint8Array }
+  })
+  const joined = await joinRows(own, yieldToLoop)
   const parts = wanted.map((one, i): Part => {
     const places = joined.places[i] as Int32Array
     const packed = one.columns.get(columnNames.places)
