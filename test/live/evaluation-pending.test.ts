@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Caller } from '../../src/domain/callers.ts'
-import { startDeriving } from '../../src/operations/evaluations/derive-in-background.ts'
+import { startDeriving } from '../../src/operations/evaluations/behind-the-writes.ts'
 import { queryResults } from '../../src/operations/evaluations/results.ts'
 import { ResultsBody } from '../../src/operations/evaluations/results-contract.ts'
 import type { Database } from '../../src/storage/database.ts'

@@ -115,7 +115,7 @@ const inPiece = (bytes: Uint8Array, from: number) => {
   return all.subarray(from)
 }
 
-test('columns are read at any byte offset, and summed without unpacking', () => {
+test('columns are read at any byte offset, and summed', () => {
   fc.assert(
     fc.property(numbers, fc.nat({ max: 9 }), fc.array(fc.boolean()), (given, from, chosen) => {
       const packed = inPiece(packNumbers(given), from)

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import type { SortKey } from '../../src/domain/evaluations/columns/first-rows.ts'
 import { differencesOf, meansOf } from '../../src/domain/evaluations/columns/means.ts'
 import { openTexts, packTexts } from '../../src/domain/evaluations/columns/packing.ts'
-import { sortRows } from '../../src/domain/evaluations/columns/sorting.ts'
+import { type SortKey, sortRows } from '../../src/domain/evaluations/columns/sorting.ts'
 
 const atOnce = () => undefined
 const rowCount = 60

@@ -5,6 +5,7 @@ import { kindOf, type LeafKind, type Scalar } from './leaves.ts'
 
 /** Columns that a trial has for the scalars of its scores. */
 export const slotCount = 20
+export const slotNames = Array.from({ length: slotCount }, (_, slot) => `v${slot}` as const)
 
 /** A scalar of the scores: its kind and the keys that lead to it. */
 export type ShapeLeaf = readonly [kind: LeafKind, ...keys: string[]]

@@ -27,7 +27,7 @@ export function normalInterval(count: number, mean: number, squares: number): In
  * interval.
  */
 export async function bootstrapInterval(
-  steps: readonly number[],
+  steps: ArrayLike<number>,
   yieldToLoop = createYieldToLoop(),
 ): Promise<Interval> {
   const random = seededRandom(steps.length)

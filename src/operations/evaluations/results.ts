@@ -4,12 +4,8 @@ import { valueAt } from '../../domain/expressions/json-value.ts'
 import { JsonText, writeJson } from '../../domain/json/text.ts'
 import { refuse } from '../../domain/refusals.ts'
 import type { Database } from '../../storage/database.ts'
-import {
-  deriveThenOpen,
-  type Results,
-  type RowPage,
-  type TrialRow,
-} from '../../storage/evaluations/results.ts'
+import type { RowPage } from '../../storage/evaluations/evaluation-pages.ts'
+import { deriveThenOpen, type Results, type TrialRow } from '../../storage/evaluations/results.ts'
 import { hasRow, rawRowsOf } from './raw-rows.ts'
 import type { ResultsBody, Summary } from './results-contract.ts'
 import { summaries } from './summary.ts'
@@ -40,12 +36,11 @@ export async function queryResults(
   const shown = body.include_rows ?? true
   const page: RowPage = shown ? await results.page() : { total: 0, digests: [] }
   let summary: Summary | null = null
-  if (body.include_summary) {
-    const intersect = body.summary_require_intersection ?? view.intersect
-    const isSame = shown && intersect === view.intersect
+  if (view.sumsIntersect !== null) {
+    const isSame = shown && view.sumsIntersect === view.intersect
     summary = {
-      row_count: isSame ? page.total : await results.count(intersect),
-      evaluations: await summaries(db, results, view, intersect),
+      row_count: isSame ? page.total : await results.count(view.sumsIntersect),
+      evaluations: await summaries(db, results, view),
     }
   }
   const unread = await results.unreadRows()

@@ -1,9 +1,19 @@
 import { type Caller, hasAccess, requireAccess } from '../../domain/callers.ts'
-import { createYieldToLoop } from '../../domain/yielding.ts'
+import {
+  type Axis,
+  type Distribution,
+  distributionOf,
+  heatOf,
+  histogramOf,
+  type PairSums,
+  pairSums,
+  pairsOf,
+  type ScoreColumn,
+} from '../../domain/evaluations/columns/distributions.ts'
+import { createYieldToLoop, inSteps, type YieldToLoop } from '../../domain/yielding.ts'
 import type { Database } from '../../storage/database.ts'
-import { acceptedFields, fieldRefused, resultField } from '../../storage/evaluations/result-fields.ts'
+import { fieldRefused, resultField } from '../../storage/evaluations/result-fields.ts'
 import { deriveThenOpen } from '../../storage/evaluations/results.ts'
-import type { Axis, PairSums, ScoreReader, ScoreStats } from '../../storage/evaluations/score-views.ts'
 import { bootstrapInterval, type Interval, mostDrawn, normalInterval } from './intervals.ts'
 import { viewOf } from './view.ts'
 import { defaultBins, type ScoresAnswer, type ScoresBody } from './views-contract.ts'
@@ -22,36 +32,31 @@ export async function viewScores(
   const baseline = among(asked.evaluations, 'baseline', body.baseline) ?? (asked.evaluations[0] as string)
   const heatFor = among(asked.evaluations, 'heat_for', body.heat_for)
   const results = await deriveThenOpen(db, asked, signal)
-  const view = await results.scores()
-  if (view === undefined) throw fieldRefused('field', field, acceptedFields)
-
-  const stats = new Map((await view.stats()).map((one) => [one.evaluation_id, one]))
+  const { columns, rowCount } = await results.scores()
+  const yieldToLoop = createYieldToLoop(signal)
+  const stats = new Map<string, Distribution>()
+  await inSteps(columns, (column) => void stats.set(column.evaluation, distributionOf(column)), yieldToLoop)
   const span = spanOf(stats.values())
   const isBinary = stats.values().every(({ known, truths }) => known === truths)
   const bins = isBinary ? 2 : (body.bins ?? defaultBins)
-  const counts = new Map(asked.evaluations.map((id) => [id, Array.from({ length: bins }, () => 0)]))
-  if (span !== undefined) {
-    const axis = isBinary ? { least: 0, most: 1, bins } : { ...span, bins }
-    for (const { evaluation_id, bin, count } of await view.histogram(axis)) {
-      const own = counts.get(evaluation_id)
-      if (own !== undefined) own[bin] = count
-    }
-  }
-  const sums = span && asked.evaluations.length > 1 ? await view.pairSums(baseline) : []
-  const intervals = await intervalsOf(view, baseline, sums, signal)
+  const axis = span && (isBinary ? { least: 0, most: 1, bins } : { ...span, bins })
   const heatAxis: Axis | undefined = span && { ...span, bins: body.heat_bins ?? defaultBins }
+  const base = columns.find(({ evaluation }) => evaluation === baseline)
+  const counts = new Map<string, number[]>()
+  const pairs = new Map<string, Compared>()
+  let cells: [number, number, number][] = []
+  const compare = async (column: ScoreColumn) => {
+    const { evaluation } = column
+    if (axis) counts.set(evaluation, histogramOf(column, axis))
+    if (base === undefined || column === base || heatAxis === undefined) return
+    const paired = pairsOf(rowCount, base, column)
+    const sums = pairSums(paired)
+    const interval = await intervalOf(sums, paired.steps, yieldToLoop)
+    if (sums.pairs > 0) pairs.set(evaluation, { ...sums, interval })
+    if (evaluation === heatFor) cells = heatOf(paired, heatAxis)
+  }
+  await inSteps(columns, compare, yieldToLoop)
   const isCompared = heatFor !== undefined && heatFor !== baseline
-  const heat =
-    isCompared && heatAxis
-      ? {
-          evaluation_call_id: heatFor,
-          bins: heatAxis.bins,
-          cells: (await view.heat(baseline, heatFor, heatAxis)).map(
-            ({ x, y, count }): [number, number, number] => [x, y, count],
-          ),
-        }
-      : null
-  const pairs = new Map(sums.map((one) => [one.evaluation_id, one]))
   return {
     field,
     baseline,
@@ -68,13 +73,11 @@ export async function viewScores(
         missing_trial_count: trials - known,
         failed_trial_count: failed,
         mean,
-        counts: counts.get(id) as number[],
+        counts: counts.get(id) ?? Array.from({ length: bins }, () => 0),
       }
     }),
-    pairs: asked.evaluations
-      .filter((id) => id !== baseline)
-      .map((id) => pairOf(id, pairs.get(id), intervals.get(id) ?? null, isBinary)),
-    heat,
+    pairs: asked.evaluations.filter((id) => id !== baseline).map((id) => pairOf(id, pairs.get(id), isBinary)),
+    heat: isCompared && heatAxis ? { evaluation_call_id: heatFor, bins: heatAxis.bins, cells } : null,
   }
 }
 
@@ -90,7 +93,7 @@ function among(
 }
 
 /** Undefined if no trial has the score. */
-function spanOf(stats: Iterable<ScoreStats>): { least: number; most: number } | undefined {
+function spanOf(stats: Iterable<Distribution>): { least: number; most: number } | undefined {
   let span: { least: number; most: number } | undefined
   for (const { least, most } of stats) {
     if (least === null || most === null) continue
@@ -99,37 +102,21 @@ function spanOf(stats: Iterable<ScoreStats>): { least: number; most: number } | 
   return span
 }
 
-/** By evaluation. With few rows they are bootstrapped from the rows themselves. */
-async function intervalsOf(
-  view: ScoreReader,
-  baseline: string,
-  sums: readonly PairSums[],
-  signal: AbortSignal,
-): Promise<Map<string, Interval>> {
-  const intervals = new Map<string, Interval>()
-  const drawn: string[] = []
-  for (const { evaluation_id, pairs, mean_step, squares } of sums) {
-    if (pairs < 2) continue
-    if (pairs <= mostDrawn) drawn.push(evaluation_id)
-    else intervals.set(evaluation_id, normalInterval(pairs, mean_step, squares))
-  }
-  if (drawn.length === 0) return intervals
-  const yieldToLoop = createYieldToLoop(signal)
-  const steps = Map.groupBy(await view.steps(baseline, drawn), ({ evaluation_id }) => evaluation_id)
-  for (const [id, own] of steps) {
-    const numbers = own.map(({ step }) => step)
-    if (numbers.length > 1) intervals.set(id, await bootstrapInterval(numbers, yieldToLoop))
-  }
-  return intervals
+/** Null for less than two rows. Of few rows it is bootstrapped from the rows themselves. */
+async function intervalOf(
+  { pairs, mean_step, squares }: PairSums,
+  steps: Float64Array,
+  yieldToLoop: YieldToLoop,
+): Promise<Interval | null> {
+  if (pairs < 2) return null
+  if (pairs > mostDrawn) return normalInterval(pairs, mean_step, squares)
+  return bootstrapInterval(steps, yieldToLoop)
 }
 
-function pairOf(
-  id: string,
-  sums: PairSums | undefined,
-  interval: Interval | null,
-  isBinary: boolean,
-): ScoresAnswer['pairs'][number] {
-  const { pairs = 0, wins = 0, losses = 0, mean_step = null } = sums ?? {}
+type Compared = PairSums & { interval: Interval | null }
+
+function pairOf(id: string, sums: Compared | undefined, isBinary: boolean): ScoresAnswer['pairs'][number] {
+  const { pairs = 0, wins = 0, losses = 0, mean_step = null, interval = null } = sums ?? {}
   const { both = 0, baseline_only = 0, other_only = 0, neither = 0 } = sums ?? {}
   const isDecided = isBinary && pairs > 0 && both + baseline_only + other_only + neither === pairs
   return {

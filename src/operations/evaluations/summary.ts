@@ -3,7 +3,8 @@ import { valueAt } from '../../domain/expressions/json-value.ts'
 import { compareText } from '../../domain/text.ts'
 import { formatTime } from '../../domain/time.ts'
 import type { Database } from '../../storage/database.ts'
-import type { Results, ResultsView, RootRow, ShapeSums } from '../../storage/evaluations/results.ts'
+import type { ResultsView } from '../../storage/evaluations/evaluation-pages.ts'
+import type { Results, RootRow } from '../../storage/evaluations/results.ts'
 import { noShape, readShapes } from '../../storage/evaluations/shapes.ts'
 import type { EvaluationSummary } from './results-contract.ts'
 
@@ -35,9 +36,8 @@ export async function summaries(
   db: Database,
   results: Results,
   view: ResultsView,
-  intersect: boolean,
 ): Promise<EvaluationSummary[]> {
-  const found = await sumsOf(db, results, view, intersect)
+  const found = await sumsOf(db, results, view)
   const { roots } = results
   return [...found].toSorted(byAppearance).map(([id, sums]) => {
     const root = roots.get(id)
@@ -57,9 +57,8 @@ async function sumsOf(
   db: Database,
   results: Results,
   { project, evaluations }: ResultsView,
-  intersect: boolean,
 ): Promise<Map<string, EvaluationSums>> {
-  const added = await results.sums(intersect)
+  const added = await results.sums()
   // Read last, so that the shapes of all trials that were added up are known.
   const shapes = await readShapes(db, project, evaluations)
   const leavesOfShape = new Map(shapes.map(({ shape, leaves }) => [shape, leaves]))
@@ -67,11 +66,11 @@ async function sumsOf(
   for (const row of added) {
     const sums = foundSums(found, row)
     for (const [slot, [kind, ...keys]] of (leavesOfShape.get(row.shape) ?? []).entries()) {
-      addLeaf(sums, { ...nameOf(keys), position: slot, kind }, row.trials, row[`v${slot}`] ?? 0)
+      addLeaf(sums, { ...nameOf(keys), position: slot, kind }, row.trials, row.sums[slot] ?? 0)
     }
   }
   if (!leavesOfShape.has(noShape)) return found
-  for await (const rows of results.shapeless(intersect)) {
+  for await (const rows of results.shapeless()) {
     for (const { evaluation_id, scores } of rows) {
       const sums = found.get(evaluation_id)
       // Written since the trials were added up.
@@ -82,7 +81,10 @@ async function sumsOf(
   return found
 }
 
-function foundSums(found: Map<string, EvaluationSums>, row: ShapeSums): EvaluationSums {
+function foundSums(
+  found: Map<string, EvaluationSums>,
+  row: Awaited<ReturnType<Results['sums']>>[number],
+): EvaluationSums {
   const { evaluation_id, trials, failed, first_row: firstRow, first_trial: firstTrial } = row
   let sums = found.get(evaluation_id)
   if (sums === undefined) {

@@ -1,6 +1,6 @@
 import { parseExpressionText } from '../../domain/expressions/parse.ts'
 import { refuse } from '../../domain/refusals.ts'
-import type { ResultsView } from '../../storage/evaluations/results.ts'
+import type { ResultsView } from '../../storage/evaluations/evaluation-pages.ts'
 import { mostEvaluations, type ResultsBody } from './results-contract.ts'
 
 type Asked = Partial<
@@ -11,6 +11,8 @@ type Asked = Partial<
     | 'filters'
     | 'sort_by'
     | 'require_intersection'
+    | 'include_summary'
+    | 'summary_require_intersection'
     | 'limit'
     | 'offset'
   >
@@ -18,6 +20,7 @@ type Asked = Partial<
 
 /** The comparison that a request asks for, checked. */
 export function viewOf(project: string, body: Asked, mayRead: ResultsView['mayRead']): ResultsView {
+  const intersect = body.require_intersection ?? false
   return {
     project,
     evaluations: evaluationsOf(body),
@@ -31,7 +34,8 @@ export function viewOf(project: string, body: Asked, mayRead: ResultsView['mayRe
       evaluation: evaluation_call_id ?? null,
       mode: mode ?? 'value',
     })),
-    intersect: body.require_intersection ?? false,
+    intersect,
+    sumsIntersect: body.include_summary ? (body.summary_require_intersection ?? intersect) : null,
     limit: body.limit ?? null,
     offset: Math.max(0, body.offset ?? 0),
     mayRead,

@@ -4,9 +4,9 @@ import { isTrialOp } from '../../domain/evaluations/trial-ops.ts'
 import { type Sql, type SqlValue, sql, wantedIds } from '../sql/sql.ts'
 import { allRows, type Command, type LongReader, type Reader } from '../transaction.ts'
 import { gatherColumns } from './columns/gather.ts'
-import { readKept } from './columns/reading.ts'
+import { type OpenedSet, readColumns, readSets } from './columns/reading.ts'
 import { membershipLock, pendingAmong } from './pending.ts'
-import { deleteRowSets, numberOfRow, type RowSet, readRowSets, sumOfRows } from './row-sets.ts'
+import { deleteRowSets, numberOfRow, sumOfRows } from './row-sets.ts'
 import { emptyShape, noShape, readShapes } from './shapes.ts'
 import {
   derivationLock,
@@ -67,7 +67,7 @@ export async function checkEvaluation(
     }
     if (problems.length >= mostProblems) return problems
   }
-  const [set] = await readRowSets(db, project, [evaluation])
+  const [set] = await readSets(db, project, [evaluation])
   const sum = [...rows].reduce((total, row) => sumOfRows(total, numberOfRow(row)), 0n).toString(16)
   if (Number(set?.row_count ?? 0) !== rows.size || (set?.row_sum ?? '0') !== sum) {
     problems.push(`the rows of evaluation ${evaluation} in ${project} do not match its trials`)
@@ -82,25 +82,23 @@ export async function checkEvaluation(
 async function areColumnsRight(
   db: LongReader,
   { project_id: project, evaluation_id: evaluation }: EvaluationOfProject,
-  set: RowSet,
+  set: OpenedSet,
   signal: AbortSignal,
 ): Promise<boolean> {
-  if (set.kept_as !== set.version) return true
-  const kept = await readKept(db, project, set, signal)
+  if (set.header === undefined) return set.kept_as !== set.version
+  const kept = await readColumns(db, project, set, signal)
   const gathered = await gatherColumns(db, project, evaluation, signal)
-  const [now] = await readRowSets(db, project, [evaluation])
+  const [now] = await readSets(db, project, [evaluation])
   if (now?.version !== set.version) return true
-  if (kept === undefined || gathered === undefined) return false
-  const { latency: _, tokens: __, ...header } = kept.header
+  const { latency: _, tokens: __, ...header } = set.header
   return (
+    gathered !== undefined &&
     isDeepStrictEqual(header, JSON.parse(JSON.stringify(gathered.header))) &&
     [...gathered.columns].every(
-      ([name, bytes]) => Buffer.compare(bytes, kept.columns.get(name) ?? none) === 0,
+      ([name, bytes]) => Buffer.compare(bytes, kept.get(name) ?? new Uint8Array()) === 0,
     )
   )
 }
-
-const none = new Uint8Array()
 
 /** Derived trials, and calls that may be trials; the latter come with an op to tell. */
 function trialsOf(project: string, evaluation: string): Sql {

@@ -3,8 +3,7 @@ import { isLive, shownName } from '../calls/calls.ts'
 import { pageOf } from '../sql/rows-in-order.ts'
 import { listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
 import { allRows, type LongReader, onlyRow } from '../transaction.ts'
-import { readHeaders } from './columns/reading.ts'
-import { readRowSets } from './row-sets.ts'
+import { readSets } from './columns/reading.ts'
 
 /** The root call of an evaluation. */
 export interface EvaluationRoot {
@@ -66,14 +65,17 @@ export async function sumTrials(
   evaluations: readonly string[],
   signal: AbortSignal,
 ): Promise<TrialSums[]> {
-  const headers = await readHeaders(db, project, await readRowSets(db, project, evaluations))
-  const kept = Array.from(headers, ([evaluation_id, { shapes, trials, latency, tokens }]): TrialSums => {
+  const kept: TrialSums[] = []
+  const others = new Set(evaluations)
+  for (const { evaluation_id, header } of await readSets(db, project, evaluations)) {
+    if (header === undefined) continue
+    const { shapes, trials, latency, tokens } = header
     const failed = shapes.reduce((sum, shape) => sum + shape.failed, 0)
-    return { evaluation_id, trials, failed, latency, tokens }
-  })
-  const others = evaluations.filter((evaluation) => !headers.has(evaluation))
-  if (others.length === 0) return kept
-  return [...kept, ...(await addUp(db, project, others, signal))]
+    kept.push({ evaluation_id, trials, failed, latency, tokens })
+    others.delete(evaluation_id)
+  }
+  if (others.size === 0) return kept
+  return [...kept, ...(await addUp(db, project, [...others], signal))]
 }
 
 function addUp(

@@ -77,7 +77,7 @@ export function selectCountedPage(db: Reader, view: RowsOfView, order: readonly 
 }
 
 /** The rows of the view with their keys: `mean0`; or `number0` and `text0`. */
-export function keyedRows(db: Reader, view: RowsOfView, order: readonly RowOrder[]): Sql {
+function keyedRows(db: Reader, view: RowsOfView, order: readonly RowOrder[]): Sql {
   const grouped = order.some(({ difference }) => difference)
     ? groupedTwice(db, view, order)
     : groupedOnce(db, view, order)
@@ -182,7 +182,7 @@ function groupedTwice(db: Reader, view: RowsOfView, order: readonly RowOrder[]):
 }
 
 /** Numbers before text, and missing values last, in both directions. */
-export function orderTerms({ reading, direction }: RowOrder, i: number): Sql[] {
+function orderTerms({ reading, direction }: RowOrder, i: number): Sql[] {
   const way = direction === 'asc' ? 'ASC NULLS LAST' : 'DESC NULLS LAST'
   if (reading.kind === 'score') return [rawSql(`mean${i} ${way}`)]
   return [

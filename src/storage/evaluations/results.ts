@@ -1,46 +1,21 @@
-import { batchesOf } from '../../domain/batches.ts'
-import { slotCount } from '../../domain/evaluations/shape.ts'
 import { fieldsOf } from '../../domain/expressions/expression.ts'
+import { compareText } from '../../domain/text.ts'
 import { now } from '../../domain/time.ts'
-import type { Page } from '../../domain/view.ts'
 import { isLive, shownName } from '../calls/calls.ts'
 import type { Database } from '../database.ts'
 import { allOf, listOf, rawSql, type Sql, sql, wantedIds, wantedPairs } from '../sql/sql.ts'
-import { allRows, onlyRow, type Reader } from '../transaction.ts'
-import { readHeaders } from './columns/reading.ts'
-import type { ColumnSums } from './columns/sums.ts'
-import { planColumns } from './columns/view.ts'
+import { allRows, type Reader } from '../transaction.ts'
+import { openColumns, wholeSums } from './columns/column-pages.ts'
+import { readSets } from './columns/reading.ts'
+import type { EvaluationPages, ResultsView, ShapeSums } from './evaluation-pages.ts'
 import { lastPending, pendingBetween } from './pending.ts'
 import { countUnread, projectsReferredTo, type ReferredRows } from './referred-rows.ts'
-import { type ResultsFilter, resultField, rowFiltersOf } from './result-fields.ts'
-import { type FoundRow, type ResultsSort, rowOrderOf, selectCountedPage } from './result-order.ts'
-import {
-  countRows,
-  inScope,
-  inView,
-  ofCall,
-  type RowsOfView,
-  selectRowPage,
-  trialTable,
-} from './result-rows.ts'
-import { neighboursIn, type RankedRow, readNeighbours } from './row-rank.ts'
-import { readRowSets } from './row-sets.ts'
-import { type ScoreReader, scoresOfTrials } from './score-views.ts'
+import { resultField, rowFiltersOf } from './result-fields.ts'
+import { rowOrderOf } from './result-order.ts'
+import { inScope, inView, ofCall, type RowsOfView, selectRowPage, trialTable } from './result-rows.ts'
+import { haveSameRows } from './row-sets.ts'
 import { noShape, readShapes } from './shapes.ts'
-
-/** The rows of a view, their order, and the page of them. */
-export interface ResultsView extends Page {
-  project: string
-  /** Each once. */
-  evaluations: readonly string[]
-  /** A row is included if every filter holds for some trial in its scope. */
-  filters: readonly ResultsFilter[]
-  sort: readonly ResultsSort[]
-  /** Only rows that every evaluation has. */
-  intersect: boolean
-  /** Projects whose rows filters and sorts may read when trials refer to them. */
-  mayRead(project: string): boolean
-}
+import { pagesOfTrials } from './trial-pages.ts'
 
 export interface TrialRow {
   trial_id: string
@@ -58,16 +33,6 @@ export interface TrialRow {
   output: string | null
 }
 
-export type ShapeSums = Record<`v${number}`, number | null> & {
-  evaluation_id: string
-  shape: number
-  trials: number
-  failed: number
-  first_row: string
-  /** The first trial of that row. */
-  first_trial: string
-}
-
 export interface RootRow {
   id: string
   trace_id: string | null
@@ -77,124 +42,82 @@ export interface RootRow {
   inputs: string | null
 }
 
-/** A page of rows by their digests, in batches, and the number of rows of the view. */
-export interface RowPage {
-  total: number
-  digests: Iterable<readonly string[]> | AsyncIterable<readonly string[]>
-}
-
 export type Results = Awaited<ReturnType<typeof deriveThenOpen>>
-
-/** Skipping fewer rows than this in digest order costs less than reading the columns. */
-const leastSkipped = 500
 
 /** Rows whose trials are in memory at a time. */
 const rowsAtOnce = 50
+/** Rows of which only the digests are read. */
+const digestsAtOnce = 10_000
+/** Skipping fewer rows than this in the order of digests costs less than reading the columns. */
+const leastSkipped = 500
 
 /**
  * Derives what was written or has expired since the last derivation, then opens the results. Everything that can be
  * refused is refused before this resolves.
  */
 export async function deriveThenOpen(db: Database, view: ResultsView, signal: AbortSignal) {
-  const { project, evaluations, limit, offset } = view
+  const { project, evaluations, filters, sort, sumsIntersect } = view
   const time = now()
   await derivePending(db, project, time, signal)
-  const needsShapes = view.filters.length > 0 || view.sort.length > 0
-  const shapes = needsShapes ? await readShapes(db, project, evaluations) : []
-  const rowSets = await readRowSets(db, project, evaluations)
-  const headers = await readHeaders(db, project, rowSets)
-  const columns = planColumns({ db, view, sets: rowSets, headers, shapes, signal })
+  const isPlain = filters.length === 0 && sort.length === 0
+  const shapes = isPlain ? [] : await readShapes(db, project, evaluations)
+  const sets = await readSets(db, project, evaluations)
+  const stored = sets.flatMap(({ header, ...set }) => (header === undefined ? [] : [{ ...set, header }]))
+  const areStored = sets.length > 0 && stored.length === sets.length
+  const areRowsRead = areStored && stored.every(({ header }) => header.unread === 0)
   const referred: ReferredRows = { db, project, evaluations, signal }
-  const mayLackRows = readsInputs(view) && !columns?.areRowsRead
+  const mayLackRows = readsInputs(view) && !areRowsRead
   const otherProjects = mayLackRows ? (await projectsReferredTo(referred)).filter(view.mayRead) : []
   const sources = { shapes, otherProjects, dialect: db.dialect }
-  const filters = rowFiltersOf(view.filters, sources)
-  const order = rowOrderOf(view.sort, evaluations, sources)
+  const rows: RowsOfView = { ...view, filters: rowFiltersOf(filters, sources) }
+  const order = rowOrderOf(sort, evaluations, sources)
   const roots = await db.all<RootRow>(selectRoots(db, project, evaluations, time))
-  const rowsWith = (intersect: boolean): RowsOfView => ({ project, evaluations, filters, intersect })
-  const rows = rowsWith(view.intersect)
 
-  /** Evaluations of the same rows need not be read, so that a page costs only what it shows. */
-  async function count(intersect: boolean): Promise<number> {
-    const [first] = rowSets
-    if (filters.length === 0) {
-      if (first === undefined || (intersect && rowSets.length < evaluations.length)) return 0
-      if (rowSets.every(({ row_sum }) => row_sum === first.row_sum)) return first.row_count
-    }
-    const known = await columns?.count(intersect)
-    if (known !== undefined) return known
-    return (await onlyRow<{ count: number }>(db, countRows(db, rowsWith(intersect)), signal)).count
+  /**
+   * Columns answer if they hold what is asked, or else the trials do. One of the first pages in the order of digests is
+   * read from the trials in any case if the evaluations have the same rows, because then only the page is read.
+   */
+  async function openPages(): Promise<EvaluationPages> {
+    const trials = pagesOfTrials({ db, rows, order, sets, signal })
+    if (!areStored) return trials
+    const isFirst = isPlain && view.offset < leastSkipped && haveSameRows(sets)
+    const known = isFirst ? wholeSums(view, stored) : undefined
+    if (known !== undefined) return { ...trials, sums: async () => known }
+    return (await openColumns({ db, view, of: stored, shapes, signal })) ?? trials
   }
-
-  async function digestsOf(page: Page, after: string | null = null, from = rows): Promise<string[]> {
-    const found = await allRows<FoundRow>(db, selectRowPage(db, from, page, after), signal)
-    return found.map(({ row_digest }) => row_digest)
-  }
-
-  /** The rows of a large evaluation are found while they are read, so that memory never has a list of all of them. */
-  async function* allDigests(): AsyncGenerator<readonly string[]> {
-    let page = { limit: rowsAtOnce, offset }
-    for (let after: string | null = null; ; page = { ...page, offset: 0 }) {
-      const some = await digestsOf(page, after)
-      if (some.length > 0) yield some
-      if (some.length < rowsAtOnce) return
-      after = some.at(-1) as string
-    }
-  }
-
-  async function page(): Promise<RowPage> {
-    if (limit === 0) return { total: await count(view.intersect), digests: [] }
-    const end = limit === null ? undefined : offset + limit
-    const byColumns = needsShapes || offset >= leastSkipped
-    const ordered = byColumns ? await columns?.order(view.intersect, end) : undefined
-    if (ordered !== undefined) {
-      const { rows: found, total, digests } = ordered
-      const shown = Array.from(found.subarray(offset, end), (row) => digests.at(row))
-      return { total, digests: batchesOf(shown, rowsAtOnce) }
-    }
-    if (needsShapes) {
-      const found = await allRows<FoundRow>(db, selectCountedPage(db, rows, order, view), signal)
-      const isBeyond = found.length === 0 && offset > 0
-      return {
-        total: isBeyond ? await count(view.intersect) : (found[0]?.total ?? 0),
-        digests: batchesOf(
-          found.map(({ row_digest }) => row_digest),
-          rowsAtOnce,
-        ),
-      }
-    }
-    if (limit === null) return { total: await count(view.intersect), digests: allDigests() }
-    const digests = await digestsOf(view)
-    const isWhole = offset === 0 && digests.length < limit
-    const total = isWhole ? digests.length : await count(view.intersect)
-    return { total, digests: batchesOf(digests, rowsAtOnce) }
-  }
+  const pages = await openPages()
 
   return {
-    /** A row of the view and its neighbours in the order; none if the row is not in the view. */
-    async neighbours(row: string, near: number): Promise<RankedRow[]> {
-      const ordered = await columns?.order(view.intersect)
-      if (ordered === undefined) return readNeighbours(db, rows, order, row, near, signal)
-      return neighboursIn(ordered, row, near)
+    /** The place of a row in the view, from 0, and its neighbours in the order; null if it is not in the view. */
+    async rankOf(row: string, near: number) {
+      const { total, digests } = await pages.page({ limit: null, offset: 0 }, digestsAtOnce)
+      let passed: string[] = []
+      let [first, at] = [0, -1]
+      for await (const some of digests) {
+        // Of the rows before, only the neighbours are kept.
+        const dropped = at === -1 ? Math.max(0, passed.length - near) : 0
+        first += dropped
+        passed = [...passed.slice(dropped), ...some]
+        if (at === -1) at = passed.indexOf(row)
+        if (at !== -1 && passed.length > at + near) break
+      }
+      if (at === -1) return { rank: null, total_rows: total, before: [], after: [] }
+      const [before, after] = [passed.slice(Math.max(0, at - near), at), passed.slice(at + 1, at + near + 1)]
+      return { rank: first + at, total_rows: total, before, after }
     },
-    /** The score that the rows are sorted by; undefined if they are not sorted by a score. */
-    async scores(): Promise<ScoreReader | undefined> {
-      const reading = order[0]?.reading
-      if (reading?.kind !== 'score') return undefined
-      const kept = await columns?.scores(view.intersect)
-      return kept ?? scoresOfTrials({ db, rows, number: reading.number, signal })
-    },
+    /** The score that the rows are sorted by. */
+    scores: pages.scores,
     /** The root calls of the evaluations, by id. */
     roots: new Map(roots.map((root) => [root.id, root])),
     /** For the evaluations that have trials: what identifies their set of rows. */
-    rowSums: new Map(rowSets.map((set) => [set.evaluation_id, set.row_sum])),
-    page,
-    count,
+    rowSums: new Map(sets.map((set) => [set.evaluation_id, set.row_sum])),
+    page: () => pages.page(view, rowsAtOnce),
+    count: pages.count,
     /** Rows whose inputs the filters and sorts cannot read. */
     unreadRows: () => (mayLackRows ? countUnread(referred, otherProjects) : 0),
     async hasCommonRow(): Promise<boolean> {
-      const all = { ...rowsWith(true), filters: [] }
-      return (await digestsOf({ limit: 1, offset: 0 }, null, all)).length > 0
+      const common: RowsOfView = { ...rows, intersect: true, filters: [] }
+      return (await allRows(db, selectRowPage(db, common, { limit: 1, offset: 0 }), signal)).length > 0
     },
     /** The trials of some rows, oldest first. */
     trialsOf: (digests: readonly string[]) =>
@@ -203,16 +126,15 @@ export async function deriveThenOpen(db: Database, view: ResultsView, signal: Ab
     inputsOf: (trials: readonly string[]) =>
       db.stream<{ id: string; inputs: string | null }>(selectInputs(db, project, trials), { signal }),
     /** Sums over the trials, by evaluation and by which scalars their scores have. */
-    async sums(intersect: boolean): Promise<ShapeSums[]> {
-      const kept = await columns?.sums(intersect)
-      if (kept === undefined) return allRows<ShapeSums>(db, selectSums(db, rowsWith(intersect)), signal)
-      return withFirstTrials(db, project, kept)
+    async sums(): Promise<(ShapeSums & { first_trial: string })[]> {
+      return sumsIntersect === null ? [] : withFirstTrials(db, project, await pages.sums(sumsIntersect))
     },
     /** The scores of the trials that have no shape. */
-    shapeless: (intersect: boolean) =>
-      db.stream<{ evaluation_id: string; scores: string }>(selectShapeless(db, rowsWith(intersect)), {
-        signal,
-      }),
+    shapeless: () =>
+      db.stream<{ evaluation_id: string; scores: string }>(
+        selectShapeless(db, { ...rows, intersect: sumsIntersect ?? view.intersect }),
+        { signal },
+      ),
   }
 }
 
@@ -261,28 +183,16 @@ function selectInputs(db: Reader, project: string, ids: readonly string[]): Sql 
     WHERE project_id = ${project} AND calls.id = wanted.id`
 }
 
-const sumColumns = rawSql(
-  Array.from({ length: slotCount }, (_, slot) => `sum(trial.v${slot} * 1.0) AS v${slot}`).join(', '),
-)
-
-function selectSums(db: Reader, view: RowsOfView): Sql {
-  const firstTrial = sql`(SELECT CAST(first.started_at AS TEXT) || first.trial_id FROM eval_trials AS first
-    WHERE first.project_id = ${view.project} AND first.evaluation_id = found.evaluation_id
-      AND first.row_digest = found.first_row ORDER BY first.started_at, first.trial_id LIMIT 1)`
-  return sql`SELECT found.*, ${firstTrial} AS first_trial FROM (
-      SELECT trial.evaluation_id AS evaluation_id, trial.shape AS shape, count(*) AS trials,
-        sum(trial.failed) AS failed, min(trial.row_digest) AS first_row, ${sumColumns}
-      FROM ${trialTable} WHERE ${allOf([inScope(view, null), ...inView(db, view), db.dialect.trialsCancellable])}
-      GROUP BY trial.evaluation_id, trial.shape
-    ) AS found`
-}
-
+/** With the first trial of the first row of each evaluation. */
 async function withFirstTrials(
   db: Reader,
   project: string,
-  kept: readonly ColumnSums[],
-): Promise<ShapeSums[]> {
-  const pairs = [...new Map(kept.map(({ evaluation_id, first_row }) => [evaluation_id, first_row]))]
+  sums: readonly ShapeSums[],
+): Promise<(ShapeSums & { first_trial: string })[]> {
+  const firstRows = sums
+    .toSorted((a, b) => compareText(b.first_row, a.first_row))
+    .map(({ evaluation_id, first_row }): [string, string] => [evaluation_id, first_row])
+  const pairs = [...new Map(firstRows)]
   if (pairs.length === 0) return []
   const firsts = await db.all<{ one: string; first_trial: string }>(
     sql`${wantedPairs(pairs)} SELECT one, (SELECT CAST(started_at AS TEXT) || trial_id FROM eval_trials
@@ -291,11 +201,7 @@ async function withFirstTrials(
         FROM wanted WHERE one IS NOT NULL`,
   )
   const firstOf = new Map(firsts.map(({ one, first_trial }) => [one, first_trial]))
-  return kept.map(({ sums, ...totals }) => ({
-    ...totals,
-    ...Object.fromEntries(sums.map((sum, slot) => [`v${slot}`, sum])),
-    first_trial: firstOf.get(totals.evaluation_id) ?? '',
-  }))
+  return sums.map((one) => ({ ...one, first_trial: firstOf.get(one.evaluation_id) ?? '' }))
 }
 
 function selectShapeless(db: Reader, view: RowsOfView): Sql {

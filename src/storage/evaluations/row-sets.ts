@@ -22,6 +22,10 @@ export interface RowSet {
   kept_as: string | null
 }
 
+export function haveSameRows(sets: readonly Pick<RowSet, 'row_sum'>[]): boolean {
+  return sets.every(({ row_sum }) => row_sum === sets[0]?.row_sum)
+}
+
 const keyOf = (evaluation: string, row: string) => `${evaluation}\0${row}`
 
 /** Pairs per statement. */

@@ -1,7 +1,7 @@
 import { batchesOf } from '../../domain/batches.ts'
 import type { EvaluationCall } from '../../domain/evaluations/evaluation-call.ts'
 import { briefOf, exampleKinds } from '../../domain/evaluations/example.ts'
-import { shapeOf, slotCount } from '../../domain/evaluations/shape.ts'
+import { shapeOf, slotCount, slotNames } from '../../domain/evaluations/shape.ts'
 import { type Trial, trialOf } from '../../domain/evaluations/trial.ts'
 import { isTrialOp } from '../../domain/evaluations/trial-ops.ts'
 import { isLive } from '../calls/calls.ts'
@@ -56,7 +56,7 @@ export const trialColumns = [
 export type StoredTrial = Record<(typeof trialColumns)[number], SqlValue>
 
 /** Derived from the scores and the evaluation. */
-const shapeColumns = ['shape', ...Array.from({ length: slotCount }, (_, slot) => `v${slot}`)]
+const shapeColumns = ['shape', ...slotNames]
 
 async function deriveSome(tx: Transaction, project: string, ids: string[], now: number): Promise<void> {
   const rows = await tx.all<StoredTrial>(

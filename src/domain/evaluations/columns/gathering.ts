@@ -6,7 +6,7 @@ import { compareText } from '../../text.ts'
 import type { YieldToLoop } from '../../yielding.ts'
 import { exampleKinds } from '../example.ts'
 import { slotCount } from '../shape.ts'
-import { packNumbers, packTexts, packWhole, roundingError } from './packing.ts'
+import { packNumbers, packTexts, packWhole, sumAt, unpackWhole } from './packing.ts'
 
 /** A derived trial, from which the columns of an evaluation are made. */
 interface GatheredTrial {
@@ -19,7 +19,7 @@ interface GatheredTrial {
   numbers: readonly (number | null)[]
 }
 
-interface ShapeTotals {
+export interface ShapeTotals {
   shape: number
   trials: number
   failed: number
@@ -78,8 +78,7 @@ export function createGathering() {
   const places: number[] = []
   const shapes: number[] = []
   const failed: number[] = []
-  const slots: number[][] = []
-  const totals = new Map<number, Totals>()
+  const slots = Array.from({ length: slotCount }, (): number[] => [])
   const inputs = createInputs()
   let row: RowExample | undefined
   let unread = 0
@@ -102,27 +101,18 @@ export function createGathering() {
       places.push(digests.length - 1)
       shapes.push(shape)
       failed.push(trial.failed)
-      for (let slot = 0; slot < slotCount; slot++) {
-        const number = trial.numbers[slot] ?? null
-        if (slots[slot] === undefined) {
-          if (number === null) continue
-          // Earlier slots without a column have no number in this trial either, because the loop has already passed
-          // them.
-          for (let i = slots.length; i < slot; i++) slots[i] = Array(places.length).fill(Number.NaN)
-          slots[slot] = Array(places.length - 1).fill(Number.NaN)
-        }
-        slots[slot]?.push(number ?? Number.NaN)
-      }
-      add(totals, trial)
+      for (const [slot, column] of slots.entries()) column.push(trial.numbers[slot] ?? Number.NaN)
     },
     async finish(yieldToLoop: YieldToLoop): Promise<Gathered> {
       endRow()
       row = undefined
       const columns = new Map([[columnNames.digests, packTexts(digests)]])
       if (places.length !== digests.length) columns.set(columnNames.places, packWhole(places))
-      if (totals.size > 1) columns.set(columnNames.shapes, packWhole(shapes))
+      const distinct = [...new Set(shapes)]
+      if (distinct.length > 1) columns.set(columnNames.shapes, packWhole(shapes))
       columns.set(columnNames.failed, packNumbers(failed))
-      for (const [slot, numbers] of slots.entries()) {
+      const used = slots.findLastIndex((numbers) => !numbers.every(Number.isNaN)) + 1
+      for (const [slot, numbers] of slots.slice(0, used).entries()) {
         columns.set(columnNames.slot(slot), packNumbers(numbers))
         const pause = yieldToLoop()
         if (pause) await pause
@@ -142,13 +132,8 @@ export function createGathering() {
           rows: digests.length,
           unread,
           first: digests[0] ?? '',
-          shapes: [...totals.values()].map(({ shape, trials, failed, sums }) => ({
-            shape,
-            trials,
-            failed,
-            sums: sums.map(({ sum, rest }) => sum + rest),
-          })),
-          slots: slots.length,
+          shapes: await totalsOf(distinct, columns, Int32Array.from(places.keys()), yieldToLoop),
+          slots: used,
           inputs: kept,
         },
         columns,
@@ -157,33 +142,29 @@ export function createGathering() {
   }
 }
 
-interface Totals {
-  shape: number
-  trials: number
-  failed: number
-  sums: { sum: number; rest: number }[]
-}
-
-function add(totals: Map<number, Totals>, { shape, failed, numbers }: GatheredTrial): void {
-  let total = totals.get(shape)
-  if (total === undefined) {
-    total = {
-      shape,
-      trials: 0,
-      failed: 0,
-      sums: Array.from({ length: slotCount }, () => ({ sum: 0, rest: 0 })),
+/** Of the given trials, for each of these shapes that some of them have. */
+export async function totalsOf(
+  shapes: readonly number[],
+  columns: ReadonlyMap<string, Uint8Array>,
+  trials: Int32Array,
+  yieldToLoop: YieldToLoop,
+): Promise<ShapeTotals[]> {
+  const packed = columns.get(columnNames.shapes)
+  const shapeOf = packed && unpackWhole(packed)
+  const totals: ShapeTotals[] = []
+  for (const shape of shapes) {
+    const own = shapeOf === undefined ? trials : trials.filter((trial) => shapeOf[trial] === shape)
+    if (own.length === 0) continue
+    const sumOf = (name: string) => sumAt(columns.get(name) ?? packNumbers([]), own)
+    const sums: number[] = []
+    for (let slot = 0; slot < slotCount; slot++) {
+      sums.push(sumOf(columnNames.slot(slot)))
+      const pause = yieldToLoop()
+      if (pause) await pause
     }
-    totals.set(shape, total)
+    totals.push({ shape, trials: own.length, failed: sumOf(columnNames.failed), sums })
   }
-  total.trials++
-  total.failed += failed
-  for (const [slot, number] of numbers.entries()) {
-    const part = total.sums[slot]
-    if (number === null || part === undefined) continue
-    const sum = part.sum + number
-    part.rest += roundingError(part.sum, number, sum)
-    part.sum = sum
-  }
+  return totals
 }
 
 /** What the trials of a row say about it, from their briefs. */

@@ -10,9 +10,6 @@ export interface TrialNumbers {
 
 /** The mean of each row over the trials of all of these; NaN if no trial has a number. */
 export function meansOf(rowCount: number, of: readonly TrialNumbers[]): Float64Array {
-  const [first] = of
-  const own = of.length === 1 && first ? numbersOfRows(rowCount, first) : undefined
-  if (own !== undefined) return own
   const sums = new Float64Array(rowCount)
   const rests = new Float64Array(rowCount)
   const counts = new Float64Array(rowCount)
@@ -33,19 +30,6 @@ export function meansOf(rowCount: number, of: readonly TrialNumbers[]): Float64A
     sums[row] = count === 0 ? Number.NaN : ((sums[row] as number) + (rests[row] as number)) / count
   }
   return sums
-}
-
-/** If each row has one trial and they are in row order, nothing has to be added up. Undefined otherwise. */
-function numbersOfRows(rowCount: number, { numbers, rows }: TrialNumbers): Float64Array | undefined {
-  const means = new Float64Array(rowCount).fill(Number.NaN)
-  let before = -1
-  for (let i = 0; i < numbers.length; i++) {
-    const row = rows[i] as number
-    if (row <= before) return undefined
-    means[row] = numbers[i] as number
-    before = row
-  }
-  return means
 }
 
 /** The largest minus the smallest mean; NaN for a row that one of them lacks. */

@@ -31,13 +31,8 @@ export function unpackNumbers(bytes: Uint8Array): Float64Array {
   return numbers
 }
 
-/** The sum of the values at these indexes that are numbers, without unpacking the others. */
+/** The sum of the values at these indexes that are numbers. */
 export function sumAt(bytes: Uint8Array, places: Int32Array): number {
-  if (bytes[0] === ways.truths) {
-    let count = 0
-    for (let i = 0; i < places.length; i++) if (bytes[headBytes + (places[i] as number)] === 1) count++
-    return count
-  }
   const numbers = unpackNumbers(bytes)
   let [sum, rest] = [0, 0]
   for (let i = 0; i < places.length; i++) {

@@ -1,106 +1,69 @@
+import { compareText } from '../../text.ts'
 import type { YieldToLoop } from '../../yielding.ts'
-import { compareTexts, firstRows, type SortKey } from './first-rows.ts'
 
-/** Up to this many are sorted in one go, which takes a few milliseconds. */
-const sortedAtOnce = 32_768
-const stepsAtOnce = 2048
+/** What rows are sorted by: numbers before texts, and missing values last, in both directions. */
+export interface SortKey {
+  /** One per row; NaN if it has none. */
+  numbers: Float64Array
+  /** For rows without a number; the empty text if there is none. Absent if no row has one. */
+  texts?: readonly string[]
+  direction: 'asc' | 'desc'
+}
 
-/** If more than one in this many rows is needed, sorting all rows costs less than selecting the first ones. */
-const oneOf = 16
+/** Sorted in one go, which takes less than a millisecond or two. */
+const sortedAtOnce = 2048
 
-/** The first rows by these keys, as many as are needed. Rows that are equal in all keys stay in the given order. */
+type Compare = (one: number, other: number) => number
+
+/**
+ * The first rows by these keys, as many as are needed. Rows that are equal in all keys stay in the given order, in
+ * which each row has a higher number than the one before.
+ */
 export async function sortRows(
   rows: Int32Array,
   keys: readonly SortKey[],
   yieldToLoop: YieldToLoop,
   needed = rows.length,
 ): Promise<Int32Array> {
-  if (keys.length > 0 && needed <= rows.length / oneOf) return firstRows(rows, keys, needed, yieldToLoop)
-  return (await sortAll(rows, keys, yieldToLoop)).subarray(0, needed)
-}
-
-async function sortAll(
-  rows: Int32Array,
-  keys: readonly SortKey[],
-  yieldToLoop: YieldToLoop,
-): Promise<Int32Array> {
-  const [key, ...others] = keys
-  if (key === undefined || rows.length < 2) return rows
-  const { numbers, texts, direction } = key
-  const way = direction === 'asc' ? 1 : -1
-  const values = new Float64Array(rows.length)
-  let known = 0
-  for (const row of rows) {
-    const value = (numbers[row] as number) * way
-    if (!Number.isNaN(value)) values[known++] = value
-  }
-  const sorted = await sortNumbers(values.subarray(0, known), yieldToLoop)
-  const ordered = new Int32Array(rows.length)
-  /** For the first index of each number: how many rows with that number have been placed. */
-  const placed = new Int32Array(known)
-  let missing = known
-  for (const [i, row] of rows.entries()) {
-    const value = (numbers[row] as number) * way
-    if (Number.isNaN(value)) ordered[missing++] = row
-    else {
-      const first = firstAt(sorted, value)
-      ordered[first + (placed[first] as number)] = row
-      placed[first] = (placed[first] as number) + 1
+  if (keys.length === 0) return rows.subarray(0, needed)
+  const compares = keys.map(comparing)
+  const compare: Compare = (one, other) => {
+    for (const byKey of compares) {
+      const order = byKey(one, other)
+      if (order !== 0) return order
     }
-    const pause = i % stepsAtOnce === 0 ? yieldToLoop() : undefined
-    if (pause) await pause
+    return one - other
   }
-  if (texts !== undefined) {
-    const byText = (a: number, b: number) => compareTexts(texts[a] as string, texts[b] as string, way)
-    ordered.set(await merged(ordered.slice(known), byText, yieldToLoop), known)
-  }
-  if (others.length === 0) return ordered
-  // Equal numbers may be spelled in several ways.
-  const isSame = (a: number, b: number) =>
-    numbers[a] === numbers[b] ||
-    (Number.isNaN(numbers[a]) && Number.isNaN(numbers[b]) && (texts === undefined || texts[a] === texts[b]))
-  for (let from = 0; from < ordered.length; ) {
-    let to = from + 1
-    while (to < ordered.length && isSame(ordered[from] as number, ordered[to] as number)) to++
-    if (to - from > 1) ordered.set(await sortAll(ordered.slice(from, to), others, yieldToLoop), from)
-    from = to
+  const isFew = needed > 0 && needed <= sortedAtOnce
+  const sorted = isFew ? new Int32Array(0) : rows.slice()
+  let first: Int32Array = sorted
+  for (let from = 0, to = 0; from < rows.length && needed > 0; from = to) {
+    to = from + (isFew && from === 0 ? needed : sortedAtOnce)
+    const some = rows.subarray(from, to)
+    if (isFew) {
+      // Usually few of them come before what has been found.
+      const last = first.length < needed ? undefined : (first[needed - 1] as number)
+      const better = last === undefined ? some : some.filter((row) => compare(row, last) < 0)
+      if (better.length > 0) first = joined(first, better).sort(compare).subarray(0, needed)
+    } else sorted.subarray(from, to).sort(compare)
     const pause = yieldToLoop()
     if (pause) await pause
   }
-  return ordered
+  return isFew ? first : (await merged(sorted, compare, yieldToLoop)).subarray(0, needed)
 }
 
-/** Overwrites its argument. */
-async function sortNumbers(numbers: Float64Array, yieldToLoop: YieldToLoop): Promise<Float64Array> {
-  for (let from = 0; from < numbers.length; from += sortedAtOnce) {
-    numbers.subarray(from, from + sortedAtOnce).sort()
-    const pause = yieldToLoop()
-    if (pause) await pause
-  }
-  return merged(numbers, (a, b) => a - b, yieldToLoop, sortedAtOnce)
+function joined(one: Int32Array, other: Int32Array): Int32Array {
+  const both = new Int32Array(one.length + other.length)
+  both.set(one)
+  both.set(other, one.length)
+  return both
 }
 
-/** The first index of a number that is present. */
-function firstAt(sorted: Float64Array, value: number): number {
-  let [low, high] = [0, sorted.length]
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if ((sorted[middle] as number) < value) low = middle + 1
-    else high = middle
-  }
-  return low
-}
-
-/** A bottom-up merge sort that lets other work run in between. Runs of `width` are already sorted. */
-async function merged<Values extends Int32Array | Float64Array>(
-  values: Values,
-  compare: (a: number, b: number) => number,
-  yieldToLoop: YieldToLoop,
-  width = 1,
-): Promise<Values> {
-  let from: Values = values
-  let to = values.slice() as Values
-  for (let size = width; size < values.length; size *= 2) {
+/** A bottom-up merge of sorted runs that lets other work run in between. */
+async function merged(values: Int32Array, compare: Compare, yieldToLoop: YieldToLoop): Promise<Int32Array> {
+  let from: Int32Array = values
+  let to: Int32Array = values.slice()
+  for (let size = sortedAtOnce; size < values.length; size *= 2) {
     for (let start = 0; start < values.length; start += 2 * size) {
       const middle = Math.min(start + size, values.length)
       const end = Math.min(start + 2 * size, values.length)
@@ -109,7 +72,7 @@ async function merged<Values extends Int32Array | Float64Array>(
         const takesLeft =
           left < middle && (right >= end || compare(from[left] as number, from[right] as number) <= 0)
         to[at] = (takesLeft ? from[left++] : from[right++]) as number
-        const pause = at % stepsAtOnce === 0 ? yieldToLoop() : undefined
+        const pause = at % sortedAtOnce === 0 ? yieldToLoop() : undefined
         if (pause) await pause
       }
     }
@@ -118,4 +81,24 @@ async function merged<Values extends Int32Array | Float64Array>(
     to = next
   }
   return from
+}
+
+function comparing({ numbers, texts, direction }: SortKey): Compare {
+  const way = direction === 'asc' ? 1 : -1
+  return (one, other) => {
+    const [left, right] = [numbers[one] as number, numbers[other] as number]
+    if (left < right) return -way
+    if (left > right) return way
+    if (left === right) return 0
+    // One of them is not a number.
+    if (!Number.isNaN(left)) return -1
+    if (!Number.isNaN(right)) return 1
+    return texts === undefined ? 0 : compareTexts(texts[one] as string, texts[other] as string, way)
+  }
+}
+
+function compareTexts(left: string, right: string, way: number): number {
+  if (left === right) return 0
+  if (left === '' || right === '') return left === '' ? 1 : -1
+  return compareText(left, right) * way
 }

@@ -3,10 +3,11 @@ import type { TrialNumbers } from '../../../domain/evaluations/columns/means.ts'
 import { unpackNumbers, unpackTexts, unpackWhole } from '../../../domain/evaluations/columns/packing.ts'
 import { isListIndex } from '../../../domain/expressions/path.ts'
 import { type ResultField, resultField } from '../result-fields.ts'
+import { haveSameRows } from '../row-sets.ts'
 import { slotOf } from '../scores.ts'
 import { type EvaluationShape, emptyShape, noShape } from '../shapes.ts'
 import type { StoredHeader } from './gather.ts'
-import type { Part, StoredEvaluation } from './parts.ts'
+import type { Part, StoredEvaluation } from './reading.ts'
 
 /** Undefined for fields that no column holds: the output of models, and all but the short members of rows. */
 export function columnField(field: string): ResultField | undefined {
@@ -75,12 +76,8 @@ function inputAt({ inputs }: StoredHeader, key: string): number {
 
 /** Whether all evaluations agree about the same rows, so that one can stand for all. */
 function isShared(of: readonly StoredEvaluation[], key: string): boolean {
-  const [first] = of
-  return of.every(
-    ({ set, header }) =>
-      set.row_sum === first?.set.row_sum &&
-      header.inputs[inputAt(header, key)]?.digest === first.header.inputs[inputAt(first.header, key)]?.digest,
-  )
+  const digests = of.map(({ header }) => header.inputs[inputAt(header, key)]?.digest)
+  return haveSameRows(of) && digests.every((digest) => digest === digests[0])
 }
 
 /** For each of these evaluations, the columns that contain a member of the rows; undefined if it is not stored. */
@@ -100,7 +97,7 @@ export function inputColumns(
   })
 }
 
-interface InputOfRows {
+export interface InputOfRows {
   /** NaN if it is not a number, and if no evaluation has the row. */
   numbers: Float64Array
   /** JSON, or the empty text if there is no value. Absent if only the numbers were read. */

@@ -3,7 +3,7 @@ import {
   createGathering,
   type Gathered,
 } from '../../../domain/evaluations/columns/gathering.ts'
-import { slotCount } from '../../../domain/evaluations/shape.ts'
+import { slotNames } from '../../../domain/evaluations/shape.ts'
 import { createYieldToLoop } from '../../../domain/yielding.ts'
 import { rawSql, sql } from '../../sql/sql.ts'
 import type { LongReader, Reader } from '../../transaction.ts'
@@ -41,7 +41,6 @@ export function findUnstored(
   )
 }
 
-const slotNames = Array.from({ length: slotCount }, (_, slot) => `v${slot}` as const)
 const slots = rawSql(slotNames.join(', '))
 
 interface TrialLine extends Record<`v${number}`, number | string | null> {

@@ -1,9 +1,32 @@
 import { columnNames } from '../../../domain/evaluations/columns/gathering.ts'
+import { type PackedTexts, unpackWhole } from '../../../domain/evaluations/columns/packing.ts'
+import { joinRows } from '../../../domain/evaluations/columns/rows.ts'
+import type { YieldToLoop } from '../../../domain/yielding.ts'
 import { storageFailure } from '../../failures.ts'
 import { listOf, sql } from '../../sql/sql.ts'
 import { allRows, type LongReader, type Reader } from '../../transaction.ts'
 import type { RowSet } from '../row-sets.ts'
 import { headerName, type StoredHeader } from './gather.ts'
+
+/** An evaluation that has rows; its header is missing while its columns are not up to date with its trials. */
+export type OpenedSet = RowSet & { header?: StoredHeader }
+export type StoredEvaluation = RowSet & { header: StoredHeader }
+
+export async function readSets(
+  db: Reader,
+  project: string,
+  evaluations: readonly string[],
+): Promise<OpenedSet[]> {
+  const sets = await db.all<RowSet & { bytes: Uint8Array | null }>(
+    sql`SELECT eval_row_sets.evaluation_id, row_count, row_sum, eval_row_sets.version, kept_as, bytes
+        FROM eval_row_sets
+        LEFT JOIN eval_columns ON eval_columns.project_id = eval_row_sets.project_id
+          AND eval_columns.evaluation_id = eval_row_sets.evaluation_id
+          AND eval_columns.version = eval_row_sets.version AND name = ${headerName}
+        WHERE eval_row_sets.project_id = ${project} AND eval_row_sets.evaluation_id IN (${listOf(evaluations)})`,
+  )
+  return sets.map(({ bytes, ...set }) => (bytes === null ? set : { ...set, header: headerOf(bytes) }))
+}
 
 function headerOf(bytes: Uint8Array): StoredHeader {
   try {
@@ -13,87 +36,80 @@ function headerOf(bytes: Uint8Array): StoredHeader {
   }
 }
 
-/** The headers of the evaluations whose columns are up to date with their trials. */
-export async function readHeaders(
-  db: Reader,
-  project: string,
-  sets: readonly RowSet[],
-): Promise<Map<string, StoredHeader>> {
-  const fresh = new Map(
-    sets.filter(({ version, kept_as }) => kept_as === version).map((set) => [set.evaluation_id, set.version]),
-  )
-  if (fresh.size === 0) return new Map()
-  const found = await db.all<{ evaluation_id: string; version: string; bytes: Uint8Array }>(
-    sql`SELECT evaluation_id, version, bytes FROM eval_columns
-        WHERE project_id = ${project} AND evaluation_id IN (${listOf([...fresh.keys()])}) AND name = ${headerName}`,
-  )
-  return new Map(
-    found
-      .filter(({ evaluation_id, version }) => fresh.get(evaluation_id) === version)
-      .map(({ evaluation_id, bytes }) => [evaluation_id, headerOf(bytes)]),
-  )
+/** One of several evaluations that are read together, with the requested columns. */
+export interface Part extends StoredEvaluation {
+  /** The index of each of its rows among the rows of all. */
+  places: Int32Array
+  /** The same for each trial. */
+  rows: Int32Array
+  columns: ReadonlyMap<string, Uint8Array>
 }
 
-interface AskedColumns {
-  set: RowSet
-  names: ReadonlySet<string>
+interface JoinedParts {
+  parts: readonly Part[]
+  /** Of all rows, in order. */
+  digests: PackedTexts
 }
 
-/** Columns by evaluation and name; undefined if one was removed because trials have changed meanwhile. */
-export async function readColumns(
+/** Undefined if a column was removed because trials have changed meanwhile. */
+export async function readParts(
   db: LongReader,
   project: string,
-  asked: readonly AskedColumns[],
+  asked: readonly (StoredEvaluation & { names: Iterable<string> })[],
   signal: AbortSignal,
-): Promise<Map<string, Map<string, Uint8Array>> | undefined> {
-  const found = new Map<string, Map<string, Uint8Array>>(
-    asked.map(({ set }) => [set.evaluation_id, new Map()]),
-  )
+  yieldToLoop: YieldToLoop,
+): Promise<JoinedParts | undefined> {
+  // Evaluations of the same rows have the same digests, which are most of what is read.
+  const withDigests = new Map(asked.map((one) => [one.row_sum, one]))
+  const wanted = asked.map((one) => {
+    const names = new Set([columnNames.failed, ...one.names])
+    if (one.header.trials !== one.header.rows) names.add(columnNames.places)
+    if (one.header.shapes.length > 1) names.add(columnNames.shapes)
+    if (withDigests.get(one.row_sum) === one) names.add(columnNames.digests)
+    return { ...one, names: [...names].sort(), columns: new Map<string, Uint8Array>() }
+  })
   // Usually the same columns are read of all evaluations.
-  const byNames = Map.groupBy(asked, ({ names }) => JSON.stringify([...names].sort()))
-  for (const some of byNames.values()) {
-    const names = [...(some[0] as AskedColumns).names]
-    if (names.length === 0) continue
-    const versions = new Map(some.map(({ set }) => [set.evaluation_id, set.version]))
+  for (const [names, some] of Map.groupBy(wanted, (one) => JSON.stringify(one.names))) {
     const rows = await allRows<{ evaluation_id: string; version: string; name: string; bytes: Uint8Array }>(
       db,
-      sql`SELECT evaluation_id, version, name, bytes FROM eval_columns
-          WHERE project_id = ${project} AND evaluation_id IN (${listOf([...versions.keys()])})
-          AND version IN (${listOf([...new Set(versions.values())])}) AND name IN (${listOf(names)})`,
+      sql`SELECT evaluation_id, version, name, bytes FROM eval_columns WHERE project_id = ${project}
+          AND evaluation_id IN (${listOf(some.map(({ evaluation_id }) => evaluation_id))})
+          AND version IN (${listOf([...new Set(some.map(({ version }) => version))])})
+          AND name IN (${listOf(JSON.parse(names) as string[])})`,
       signal,
     )
     for (const { evaluation_id, version, name, bytes } of rows) {
-      if (versions.get(evaluation_id) === version) found.get(evaluation_id)?.set(name, bytes)
+      const one = some.find((known) => known.evaluation_id === evaluation_id)
+      if (one?.version === version) one.columns.set(name, bytes)
     }
   }
-  return asked.every(({ set, names }) => found.get(set.evaluation_id)?.size === names.size)
-    ? found
-    : undefined
-}
-
-/** The columns that give the row and the shape of each trial. */
-export function placeColumns({ trials, rows, shapes }: StoredHeader): string[] {
-  return [
-    ...(trials === rows ? [] : [columnNames.places]),
-    ...(shapes.length > 1 ? [columnNames.shapes] : []),
-  ]
+  if (wanted.some(({ names, columns }) => columns.size < names.length)) return undefined
+  const own = wanted.map(({ row_sum: sum, header: { rows: count } }) => {
+    const read = wanted.find((one) => one.row_sum === sum && one.columns.has(columnNames.digests))
+    return { sum, count, digests: read?.columns.get(columnNames.digests) as Uint8Array }
+  })
+  const joined = await joinRows(own, yieldToLoop)
+  const parts = wanted.map((one, i): Part => {
+    const places = joined.places[i] as Int32Array
+    const packed = one.columns.get(columnNames.places)
+    const rows = packed === undefined ? places : unpackWhole(packed).map((at) => places[at] as number)
+    return { ...one, places, rows }
+  })
+  return { parts, digests: joined.digests }
 }
 
 /** All stored columns of an evaluation. */
-export async function readKept(
+export async function readColumns(
   db: LongReader,
   project: string,
   { evaluation_id, version }: RowSet,
   signal: AbortSignal,
-): Promise<{ header: StoredHeader; columns: Map<string, Uint8Array> } | undefined> {
+): Promise<Map<string, Uint8Array>> {
   const rows = await allRows<{ name: string; bytes: Uint8Array }>(
     db,
     sql`SELECT name, bytes FROM eval_columns
         WHERE project_id = ${project} AND evaluation_id = ${evaluation_id} AND version = ${version}`,
     signal,
   )
-  const columns = new Map(rows.map(({ name, bytes }) => [name, bytes]))
-  const header = columns.get(headerName)
-  if (header === undefined) return undefined
-  return { header: headerOf(header), columns }
+  return new Map(rows.map(({ name, bytes }) => [name, bytes]))
 }
