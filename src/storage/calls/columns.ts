@@ -1,0 +1,220 @@
+import type { EndFacts, StartFacts } from '../../domain/call-facts/facts.ts'
+import { type ColumnType, kindOf as kindOfType, type ValueOf } from '../sql/columns.ts'
+
+export type Part = 'start' | 'end'
+
+export interface CallColumn {
+  type: ColumnType
+  /** The part of a call that it is written with. */
+  part?: Part
+  /** It is derived from that part, by domain/call-facts. */
+  isFact?: true
+  /** Where it is read from, if not from the column of this name. */
+  sql?: string
+  /** Its names in requests and answers, ours first, if they are not its own. */
+  names?: readonly string[]
+  /** The member of a filter that lists values of it. */
+  filter?: string
+  /** What it says to clients. All of these but JSON can be queried, and all but facts are in the record of a call. */
+  about?: string
+  /** The record has it only if the request asks for it. */
+  isAsked?: true
+  /** It may be large, although it is no JSON. */
+  isLong?: true
+}
+
+/** None of them is forgotten. */
+type Facts = Record<keyof StartFacts, CallColumn & { part: 'start'; isFact: true }> &
+  Record<keyof EndFacts, CallColumn & { part: 'end'; isFact: true }>
+
+/**
+ * The columns of calls, in the order of the record. What is written, read, accepted, exported and documented of a call
+ * is derived from here.
+ */
+export const callColumns = {
+  id: {
+    type: 'text',
+    filter: 'call_ids',
+    about: 'A UUID, or 16 hexadecimal digits of an OpenTelemetry span.',
+  },
+  project_id: { type: 'text', about: 'The project, as <entity>/<project>.' },
+  op_name: { type: 'text', part: 'start', about: 'What was called: a name, or an op reference.' },
+  display_name: {
+    type: 'text?',
+    // A name set by a rename takes precedence over the one in the start or the end.
+    sql: "nullif(coalesce(renamed, display_name), '')",
+    about: 'A name for people; null if none was given.',
+  },
+  trace_id: { type: 'text', part: 'start', filter: 'trace_ids', about: 'The same for all calls of a trace.' },
+  parent_id: {
+    type: 'text?',
+    part: 'start',
+    filter: 'parent_ids',
+    about: 'The call that made this one; null for the root of a trace.',
+  },
+  thread_id: {
+    type: 'text?',
+    part: 'start',
+    filter: 'thread_ids',
+    about: 'The conversation that the call belongs to.',
+  },
+  turn_id: { type: 'text?', part: 'start', filter: 'turn_ids', about: 'The turn of that conversation.' },
+  started_at: { type: 'time', part: 'start', about: 'When it started, in UTC.' },
+  ended_at: { type: 'time', part: 'end', about: 'When it ended; null while it runs.' },
+  exception: {
+    type: 'text?',
+    part: 'end',
+    isLong: true,
+    about: 'The error that ended it; null if none did.',
+  },
+  attributes: { type: 'json', part: 'start', about: 'What its client noted about it.' },
+  inputs: { type: 'json', part: 'start', about: 'Its arguments, by name.' },
+  output: { type: 'json?', part: 'end', about: 'What it returned: any value, null while it runs.' },
+  summary: {
+    type: 'json',
+    part: 'end',
+    about: 'What its client sent, such as `usage`; `weave` is filled in by the server.',
+  },
+  user_id: {
+    type: 'text?',
+    part: 'start',
+    names: ['svc_user_id', 'wb_user_id'],
+    filter: 'svc_user_ids',
+    about: 'The user whose key sent it.',
+  },
+  run_id: {
+    type: 'text?',
+    part: 'start',
+    names: ['svc_run_id', 'wb_run_id'],
+    filter: 'svc_run_ids',
+    about: 'The run of W&B that it belongs to.',
+  },
+  run_step: {
+    type: 'number?',
+    part: 'start',
+    names: ['svc_run_step', 'wb_run_step'],
+    about: 'The step of that run when it started.',
+  },
+  run_step_end: {
+    type: 'number?',
+    part: 'end',
+    names: ['svc_run_step_end', 'wb_run_step_end'],
+    about: 'The step of that run when it ended.',
+  },
+  expire_at: { type: 'time?', part: 'start', about: 'When it expires; null if it is kept.' },
+  storage_size: {
+    type: 'number',
+    sql: '(start_bytes + end_bytes)',
+    names: ['storage_size_bytes'],
+    isAsked: true,
+    about: 'Its stored size; null unless asked for.',
+  },
+  start_bytes: { type: 'number', part: 'start' },
+  end_bytes: { type: 'number', part: 'end' },
+  op: { type: 'text?', part: 'start', isFact: true, about: '`op_name` without its version, as in facets.' },
+  asked_model: { type: 'text?', part: 'start', isFact: true },
+  input_preview: { type: 'text?', part: 'start', isFact: true },
+  status: { type: 'text?', part: 'end', isFact: true },
+  model: {
+    type: 'text?',
+    part: 'end',
+    isFact: true,
+    sql: 'coalesce(model, asked_model)',
+    about: 'The model that answered, else the one that was requested.',
+  },
+  input_tokens: { type: 'number?', part: 'end', isFact: true, about: 'Of all models together.' },
+  output_tokens: { type: 'number?', part: 'end', isFact: true, about: 'Of all models together.' },
+  cache_read_tokens: { type: 'number?', part: 'end', isFact: true },
+  cache_creation_tokens: { type: 'number?', part: 'end', isFact: true },
+  first_token_us: {
+    type: 'number?',
+    part: 'end',
+    isFact: true,
+    sql: '(first_token_us / 1000)',
+    names: ['first_token_ms'],
+    about: 'From the arrival of the request to the first token.',
+  },
+  output_preview: { type: 'text?', part: 'end', isFact: true },
+} as const satisfies Record<string, CallColumn> & Facts
+
+type Table = typeof callColumns
+type Name = keyof Table
+type Having<Traits> = { [N in Name]: Table[N] extends Traits ? N : never }[Name]
+type Nullable = Having<{ type: `${string}?` }>
+type Value<N extends Name> = ValueOf<Table[N]['type']>
+
+export type LargeColumn = Having<{ type: `json${string}` }>
+export type QueriedColumn = Exclude<Having<{ about: string }>, LargeColumn>
+export type FilterMember = Extract<Table[Name], { filter: string }>['filter']
+type Fact<P extends Part> = Having<{ part: P; isFact: true }>
+type Sent<P extends Part> = Exclude<Having<{ part: P }>, Fact<P>>
+type Optional<P extends Part> = Exclude<Extract<Sent<P>, Nullable>, LargeColumn>
+export type RecordedColumn = Exclude<Having<{ about: string }>, Fact<Part>>
+
+/** As they are read: a large column that is not asked for is null, and so is the end of a running call. */
+export type RecordedColumns = {
+  [N in RecordedColumn]: Value<N> | (N extends LargeColumn | Having<{ part: 'end' }> ? null : never)
+}
+
+/** What is stored of a part besides its facts. */
+export type SentColumns<P extends Part> = { [N in Exclude<Sent<P>, Optional<P>>]: Value<N> } & {
+  [N in Optional<P>]?: Value<N>
+}
+
+export type FactColumns<P extends Part> = { [N in Fact<P>]: Value<N> }
+
+type GivenName<N extends Name> = Table[N] extends {
+  names: readonly [infer First extends string, ...string[]]
+}
+  ? First
+  : N
+
+/** What may be missing in a part, under the names that clients use. */
+export type GivenColumns<P extends Part> = { [N in Optional<P> as GivenName<N>]?: Value<N> | undefined }
+
+const table: Readonly<Record<Name, CallColumn>> = callColumns
+const all = Object.keys(callColumns) as Name[]
+
+export const columnOf = (name: Name): CallColumn => table[name]
+export const kindOf = <N extends Name>(name: N) => kindOfType<Table[N]['type']>(callColumns[name].type)
+/** In requests and answers, ours first. */
+export const namesOf = (name: Name): readonly string[] => table[name].names ?? [name]
+export const nameOf = (name: Name): string => namesOf(name)[0] ?? name
+const isNullable = (name: Name) => table[name].type.endsWith('?')
+/** Whether a call may lack it. */
+export const isOptional = (name: Name): boolean => isNullable(name) || table[name].part === 'end'
+export const isLarge = (name: string): name is LargeColumn => largeColumns.some((large) => large === name)
+
+/** The name of a call for people, in SQL. */
+export const shownName = callColumns.display_name.sql
+
+export const largeColumns = all.filter((name): name is LargeColumn => kindOf(name) === 'json')
+export const recordedColumns = all.filter(
+  (name): name is RecordedColumn => table[name].about !== undefined && !table[name].isFact,
+)
+/** What conditions and sorts use as it is. */
+export const queriedColumns = all.filter(
+  (name): name is QueriedColumn => table[name].about !== undefined && !isLarge(name),
+)
+/** The members of a filter that list values of a column, with that column. */
+export const filteredColumns = all.flatMap((name) => {
+  const { filter } = callColumns[name] as { filter?: FilterMember }
+  return filter === undefined ? [] : [[filter, name] as const]
+})
+export const sentColumns = <P extends Part>(part: P) =>
+  all.filter((name): name is Sent<P> => table[name].part === part && !table[name].isFact)
+export const factColumns = <P extends Part>(part: P) =>
+  all.filter((name): name is Fact<P> => table[name].part === part && table[name].isFact === true)
+
+const optionalOf = (part: Part) => sentColumns(part).filter((name) => isNullable(name) && !isLarge(name))
+const optional = { start: optionalOf('start'), end: optionalOf('end') }
+
+/** What may be missing in a part, from what a client sent. */
+export function givenColumns<P extends Part>(
+  part: P,
+  given: GivenColumns<P>,
+): Pick<SentColumns<P>, Optional<P>> {
+  const values: Readonly<Record<string, string | number | null | undefined>> = given
+  const known = optional[part].map((name) => [name, values[nameOf(name)] ?? null])
+  return Object.fromEntries(known) as SentColumns<P>
+}
