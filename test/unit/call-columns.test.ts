@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { callColumns } from '../../src/storage/calls/columns.ts'
+import { namesOf } from '../../src/storage/calls/columns.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const read = (file: string) => readFileSync(join(root, file), 'utf8')
@@ -18,7 +18,7 @@ test('the recipe for a column of calls lists exactly the files that name one, an
   const [recipe = ''] = rest.split('\n### ')
   const named = [...recipe.matchAll(/`([\w/.-]+\.(?:ts|md|sql))`/g)].map(([, file = '']) => file)
   for (const file of named) assert.ok(existsSync(join(root, file)), file)
-  assert.ok(callColumns.run_step_end.names.includes('svc_run_step_end'))
+  assert.ok(namesOf('run_step_end').includes('svc_run_step_end'))
   const naming = ['src', 'ui', 'docs', 'scripts', 'migrations']
     .flatMap(filesIn)
     .filter((file) => /\b(?:svc_|wb_)?run_step_end\b/.test(read(file)))

@@ -11,10 +11,10 @@ export interface CallColumn {
   isFact?: true
   /** Where it is read from, if not from the column of this name. */
   sql?: string
-  /** Its names in requests and answers, ours first, if they are not its own. */
-  names?: readonly string[]
-  /** The member of a filter that lists values of it. */
-  filter?: string
+  /** Its name in requests and answers, if that is another. */
+  name?: string
+  /** Its name in requests and answers begins with svc_, or with wb_ as published clients write it. */
+  isWandb?: true
   /** What it says to clients. All of these but JSON can be queried, and all but facts are in the record of a call. */
   about?: string
   /** The record has it only if the request asks for it. */
@@ -32,11 +32,7 @@ type Facts = Record<keyof StartFacts, CallColumn & { part: 'start'; isFact: true
  * is derived from here.
  */
 export const callColumns = {
-  id: {
-    type: 'text',
-    filter: 'call_ids',
-    about: 'A UUID, or 16 hexadecimal digits of an OpenTelemetry span.',
-  },
+  id: { type: 'text', about: 'A UUID, or 16 hexadecimal digits of an OpenTelemetry span.' },
   project_id: { type: 'text', about: 'The project, as <entity>/<project>.' },
   op_name: { type: 'text', part: 'start', about: 'What was called: a name, or an op reference.' },
   display_name: {
@@ -45,20 +41,10 @@ export const callColumns = {
     sql: "nullif(coalesce(renamed, display_name), '')",
     about: 'A name for people; null if none was given.',
   },
-  trace_id: { type: 'text', part: 'start', filter: 'trace_ids', about: 'The same for all calls of a trace.' },
-  parent_id: {
-    type: 'text?',
-    part: 'start',
-    filter: 'parent_ids',
-    about: 'The call that made this one; null for the root of a trace.',
-  },
-  thread_id: {
-    type: 'text?',
-    part: 'start',
-    filter: 'thread_ids',
-    about: 'The conversation that the call belongs to.',
-  },
-  turn_id: { type: 'text?', part: 'start', filter: 'turn_ids', about: 'The turn of that conversation.' },
+  trace_id: { type: 'text', part: 'start', about: 'The same for all calls of a trace.' },
+  parent_id: { type: 'text?', part: 'start', about: 'The call that made it; null for the root of a trace.' },
+  thread_id: { type: 'text?', part: 'start', about: 'The conversation that the call belongs to.' },
+  turn_id: { type: 'text?', part: 'start', about: 'The turn of that conversation.' },
   started_at: { type: 'time', part: 'start', about: 'When it started, in UTC.' },
   ended_at: { type: 'time', part: 'end', about: 'When it ended; null while it runs.' },
   exception: {
@@ -73,39 +59,17 @@ export const callColumns = {
   summary: {
     type: 'json',
     part: 'end',
-    about: 'What its client sent, such as `usage`; `weave` is filled in by the server.',
+    about: 'What its client sent, such as `usage`; the server fills in `weave`.',
   },
-  user_id: {
-    type: 'text?',
-    part: 'start',
-    names: ['svc_user_id', 'wb_user_id'],
-    filter: 'svc_user_ids',
-    about: 'The user whose key sent it.',
-  },
-  run_id: {
-    type: 'text?',
-    part: 'start',
-    names: ['svc_run_id', 'wb_run_id'],
-    filter: 'svc_run_ids',
-    about: 'The run of W&B that it belongs to.',
-  },
-  run_step: {
-    type: 'number?',
-    part: 'start',
-    names: ['svc_run_step', 'wb_run_step'],
-    about: 'The step of that run when it started.',
-  },
-  run_step_end: {
-    type: 'number?',
-    part: 'end',
-    names: ['svc_run_step_end', 'wb_run_step_end'],
-    about: 'The step of that run when it ended.',
-  },
+  user_id: { type: 'text?', part: 'start', isWandb: true, about: 'The user whose key sent it.' },
+  run_id: { type: 'text?', part: 'start', isWandb: true, about: 'The run of W&B that it belongs to.' },
+  run_step: { type: 'number?', part: 'start', isWandb: true, about: 'The step of that run when it started.' },
+  run_step_end: { type: 'number?', part: 'end', isWandb: true, about: 'The step of that run when it ended.' },
   expire_at: { type: 'time?', part: 'start', about: 'When it expires; null if it is kept.' },
   storage_size: {
     type: 'number',
     sql: '(start_bytes + end_bytes)',
-    names: ['storage_size_bytes'],
+    name: 'storage_size_bytes',
     isAsked: true,
     about: 'Its stored size; null unless asked for.',
   },
@@ -131,7 +95,7 @@ export const callColumns = {
     part: 'end',
     isFact: true,
     sql: '(first_token_us / 1000)',
-    names: ['first_token_ms'],
+    name: 'first_token_ms',
     about: 'from the arrival of the request',
   },
   output_preview: { type: 'text?', part: 'end', isFact: true },
@@ -145,7 +109,8 @@ type Value<N extends Name> = ValueOf<Table[N]['type']>
 
 export type LargeColumn = Having<{ type: `json${string}` }>
 export type QueriedColumn = Exclude<Having<{ about: string }>, LargeColumn>
-export type FilterMember = Extract<Table[Name], { filter: string }>['filter']
+type Id = Exclude<Extract<RecordedColumn, `${string}_id`>, 'project_id'>
+export type FilterMember = `${GivenName<Id> | 'call_id'}s`
 type Fact<P extends Part> = Having<{ part: P; isFact: true }>
 type Sent<P extends Part> = Exclude<Having<{ part: P }>, Fact<P>>
 type Optional<P extends Part> = Exclude<Extract<Sent<P>, Nullable>, LargeColumn>
@@ -163,11 +128,7 @@ export type SentColumns<P extends Part> = { [N in Exclude<Sent<P>, Optional<P>>]
 
 export type FactColumns<P extends Part> = { [N in Fact<P>]: Value<N> }
 
-type GivenName<N extends Name> = Table[N] extends {
-  names: readonly [infer First extends string, ...string[]]
-}
-  ? First
-  : N
+type GivenName<N extends Name> = N extends Having<{ isWandb: true }> ? `svc_${N}` : N
 
 /** What may be missing in a part, under the names that clients use. */
 export type GivenColumns<P extends Part> = { [N in Optional<P> as GivenName<N>]?: Value<N> | undefined }
@@ -178,8 +139,10 @@ const all = Object.keys(callColumns) as Name[]
 export const columnOf = (name: Name): CallColumn => table[name]
 export const kindOf = <N extends Name>(name: N) => kindOfType<Table[N]['type']>(callColumns[name].type)
 /** In requests and answers, ours first. */
-export const namesOf = (name: Name): readonly string[] => table[name].names ?? [name]
-export const nameOf = (name: Name): string => namesOf(name)[0] ?? name
+export const namesOf = (name: Name): readonly string[] =>
+  table[name].isWandb ? [`svc_${name}`, `wb_${name}`] : [nameOf(name)]
+export const nameOf = (name: Name): string =>
+  table[name].isWandb ? `svc_${name}` : (table[name].name ?? name)
 const isNullable = (name: Name) => table[name].type.endsWith('?')
 /** Whether a call may lack it. */
 export const isOptional = (name: Name): boolean => isNullable(name) || table[name].part === 'end'
@@ -197,10 +160,9 @@ export const queriedColumns = all.filter(
   (name): name is QueriedColumn => table[name].about !== undefined && !isLarge(name),
 )
 /** The members of a filter that list values of a column, with that column. */
-export const filteredColumns = all.flatMap((name) => {
-  const { filter } = callColumns[name] as { filter?: FilterMember }
-  return filter === undefined ? [] : [[filter, name] as const]
-})
+export const filteredColumns = recordedColumns
+  .filter((name) => /(?:^|_)id$/.test(name) && name !== 'project_id')
+  .map((name) => [`${name === 'id' ? 'call_id' : nameOf(name)}s` as FilterMember, name] as const)
 export const sentColumns = <P extends Part>(part: P) =>
   all.filter((name): name is Sent<P> => table[name].part === part && !table[name].isFact)
 export const factColumns = <P extends Part>(part: P) =>
