@@ -5,14 +5,7 @@ import type { Sorting } from '../sql/readings.ts'
 import { pageOf, rowsInOrder } from '../sql/rows-in-order.ts'
 import { allOf, emptySql, join, rawSql, Sql, sql } from '../sql/sql.ts'
 import type { Reader } from '../transaction.ts'
-import {
-  columnOf,
-  isLarge,
-  type LargeColumn,
-  largeColumns,
-  type RecordedColumns,
-  recordedColumns,
-} from './columns.ts'
+import { columnOf, type LargeColumn, largeColumns, queriedColumns, type RecordedColumns } from './columns.ts'
 
 /** A call as it is read. */
 export interface CallRow extends RecordedColumns {
@@ -29,12 +22,12 @@ export function isLive(now: number, table = rawSql('calls')): Sql {
   return sql`${table}.started_at IS NOT NULL AND ${table}.deleted_at IS NULL AND (${table}.expire_at IS NULL OR ${table}.expire_at > ${now})`
 }
 
-/** Columns as they are read. */
-export const shownColumns = (names: readonly (keyof RecordedColumns)[]) =>
-  rawSql(names.map((name) => `${columnOf(name).sql ?? `calls.${name}`} AS ${name}`).join(', '))
-
-/** The small columns are always read; the caller names the large ones. */
-const smallColumns = shownColumns(recordedColumns.filter((name) => !isLarge(name)))
+/** The small columns, which are always read; the caller names the large ones. */
+const smallColumns = rawSql(
+  queriedColumns
+    .flatMap((column) => (columnOf(column).isFact ? [] : `${columnOf(column).sql ?? column} AS ${column}`))
+    .join(', '),
+)
 
 export interface CallColumns {
   large: ReadonlySet<LargeColumn>

@@ -1,7 +1,8 @@
 import type { EndFacts, StartFacts } from '../../domain/call-facts/facts.ts'
 import { answerPreview, maxBytesWithoutPreview, requestPreview } from '../../domain/call-facts/preview.ts'
 import { inSteps } from '../../domain/yielding.ts'
-import { type CallRow, matchingCalls, shownColumns } from '../calls/calls.ts'
+import { type CallRow, matchingCalls } from '../calls/calls.ts'
+import { shownName } from '../calls/columns.ts'
 import { callFields, statusOfCall } from '../calls/fields.ts'
 import { type CallsView, callsQueryOf } from '../calls/queries.ts'
 import type { Dialect } from '../sql/dialect.ts'
@@ -9,22 +10,11 @@ import { rowsInOrder } from '../sql/rows-in-order.ts'
 import { join, listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
 import { allRows, type LongReader, onlyRow } from '../transaction.ts'
 
-const copied = [
-  'id',
-  'trace_id',
-  'parent_id',
-  'thread_id',
-  'op_name',
-  'display_name',
-  'started_at',
-  'ended_at',
-  'user_id',
-  'storage_size',
-] as const
+type Copied = 'id' | 'trace_id' | 'parent_id' | 'thread_id' | 'op_name' | 'display_name' | 'started_at'
 
 /** A call without its large JSON. Times are microseconds. */
 export interface LightCall
-  extends Pick<CallRow, (typeof copied)[number] | 'exception'>,
+  extends Pick<CallRow, Copied | 'ended_at' | 'exception' | 'user_id' | 'storage_size'>,
     Pick<StartFacts, 'input_preview'>,
     Omit<EndFacts, 'status' | 'cache_read_tokens' | 'cache_creation_tokens'> {
   status: string
@@ -55,7 +45,8 @@ const mostOfValue = 200
 const mostOfSummary = 64 * 1024
 
 const shown = rawSql(
-  `${shownColumns(copied).text}, coalesce(model, asked_model) AS model, input_tokens, output_tokens, first_token_us,
+  `calls.id, trace_id, parent_id, thread_id, op_name, ${shownName} AS display_name, started_at, ended_at, user_id,
+   start_bytes + end_bytes AS storage_size, coalesce(model, asked_model) AS model, input_tokens, output_tokens, first_token_us,
    input_preview, output_preview, substr(exception, 1, ${mostOfException}) AS exception`,
 )
 

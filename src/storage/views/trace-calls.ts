@@ -1,27 +1,26 @@
-import { type CallRow, matchingCalls, shownColumns } from '../calls/calls.ts'
+import { type CallRow, matchingCalls } from '../calls/calls.ts'
+import { shownName } from '../calls/columns.ts'
 import { statusOfCall } from '../calls/fields.ts'
 import { rowsInOrder } from '../sql/rows-in-order.ts'
 import { rawSql, sql } from '../sql/sql.ts'
 import type { LongReader } from '../transaction.ts'
 import { usageOfCall } from './light-calls.ts'
 
-const shown = [
-  'id',
-  'parent_id',
-  'op_name',
-  'display_name',
-  'started_at',
-  'ended_at',
-  'storage_size',
-] as const
-
 /** A call with what a tree with times shows. Times are microseconds. */
-export interface TraceCall extends Pick<CallRow, (typeof shown)[number]> {
+export interface TraceCall
+  extends Pick<
+    CallRow,
+    'id' | 'parent_id' | 'op_name' | 'display_name' | 'started_at' | 'ended_at' | 'storage_size'
+  > {
   status: string
   usage: string | null
   /** How often something was said about it. */
   feedback: number
 }
+
+const shown = rawSql(
+  `calls.id, parent_id, op_name, ${shownName} AS display_name, started_at, ended_at, start_bytes + end_bytes AS storage_size`,
+)
 
 const feedback = rawSql(
   '(SELECT count(*) FROM feedback WHERE feedback.project_id = calls.project_id AND feedback.call_id = calls.id)',
@@ -43,7 +42,7 @@ export function streamTrace(
   const statement = rowsInOrder(dialect, {
     table: 'calls',
     // Most calls of a trace use no model, and their summaries are not opened.
-    columns: sql`${shownColumns(shown)}, ${statusOfCall(dialect)} AS status, ${feedback} AS feedback,
+    columns: sql`${shown}, ${statusOfCall(dialect)} AS status, ${feedback} AS feedback,
       CASE WHEN status IS NULL OR input_tokens IS NOT NULL OR output_tokens IS NOT NULL THEN ${usageOfCall(dialect)} END AS usage`,
     matching: matchingCalls(db, { projectId: project, conditions, order: [], ...page }, now),
     order: [rawSql('started_at'), rawSql('calls.id')],
