@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { columnOf, nameOf, queriedColumns } from '../src/storage/calls/columns.ts'
 
-const [begin, end] = ['<!-- columns of calls, made by `npm run docs:generate` -->', '<!-- end -->']
+const [begin, end] = ['<!-- generated -->', '<!-- end -->']
 
 /** The lists of columns in the page about queries. */
 export function queriesPage(): string {
@@ -15,6 +15,6 @@ export function queriesPage(): string {
   const explained = derived.map((name) => `\`${nameOf(name)}\` (${columnOf(name).about})`)
   return `${before}${begin}
 - columns: ${plain.map((name) => `\`${nameOf(name)}\``).join(', ')};
-- values derived from the call, whichever client wrote it: ${explained.join(', ')};
+- values derived from the call: ${explained.join(', ')};
 ${end}${after}`
 }

@@ -1,7 +1,7 @@
 import { type EndFacts, endFacts, type StartFacts, startFacts } from '../../domain/call-facts/facts.ts'
 import { join, rawSql, sql } from '../sql/sql.ts'
 import type { Transaction } from '../transaction.ts'
-import { type FactColumns, factColumns, largeColumns, type Part, type RecordedColumns } from './columns.ts'
+import { type FactColumns, factColumns, type Half, largeColumns, type RecordedColumns } from './columns.ts'
 
 /** What is derived from the parts of a call. */
 const factNames = [...factColumns('start'), ...factColumns('end')]
@@ -27,7 +27,7 @@ export const withoutPayload = rawSql(
 const read = ['id', 'op_name', 'started_at', 'ended_at', 'exception', 'inputs', 'output', 'summary'] as const
 export type StoredCall = { [Name in (typeof read)[number]]: RecordedColumns[Name] | null } & {
   id: string
-} & FactColumns<Part>
+} & FactColumns<Half>
 
 export const storedColumns = rawSql([...read, ...factNames].join(', '))
 
