@@ -7,6 +7,7 @@ import { composeFile } from './compose-settings.ts'
 import { messagesPage } from './messages-page.ts'
 import { configurationPage, errorsPage } from './pages.ts'
 import { playFieldsFile } from './play-fields.ts'
+import { queriesPage } from './queries-page.ts'
 import { responsesPage } from './responses-page.ts'
 import { structuredOutputPage } from './structured-output.ts'
 
@@ -18,6 +19,7 @@ const pages = {
   'docs/errors.md': errorsPage(),
   'docs/messages.md': messagesPage(),
   'docs/models.schema.json': modelsFileSchema(),
+  'docs/queries.md': queriesPage(),
   'docs/responses.md': responsesPage(),
   'docs/structured-output.md': structuredOutputPage(),
   'ui/screens/play/request-fields.ts': playFieldsFile(),

@@ -1,3 +1,4 @@
+import { whenAborted } from '../domain/aborting.ts'
 import { refuse } from '../domain/refusals.ts'
 import { createFairQueue, type QueueBounds } from './fair-queue.ts'
 
@@ -46,7 +47,7 @@ export function createSlots({ shared, reserved = 0 }: SlotCounts, queued: QueueB
       if (mayHold(tenant)) return Promise.resolve(hold(tenant))
       return new Promise((resolve, reject) => {
         const grant = (slot: number) => {
-          signal.removeEventListener('abort', leave)
+          stay()
           resolve(slot)
         }
         const leave = () => {
@@ -54,7 +55,7 @@ export function createSlots({ shared, reserved = 0 }: SlotCounts, queued: QueueB
           reject(signal.reason)
         }
         queue.add(tenant, grant)
-        signal.addEventListener('abort', leave, { once: true })
+        const stay = whenAborted(signal, leave)
       })
     },
     release(slot) {

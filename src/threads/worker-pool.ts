@@ -1,3 +1,4 @@
+import { whenAborted } from '../domain/aborting.ts'
 import { refuse } from '../domain/refusals.ts'
 import { type BoundedWorker, createBoundedWorker, type Start, type WorkerBounds } from './bounded-worker.ts'
 import { createFairQueue } from './fair-queue.ts'
@@ -109,12 +110,12 @@ export function createWorkerPool<Question extends object, Answer>(
         const after =
           <Value>(call: (value: Value) => void) =>
           (value: Value) => {
-            signal?.removeEventListener('abort', leave)
+            stay?.()
             call(value)
           }
         const job = { question, resolve: after(resolve), reject: after(reject) }
         queue.add(tenant, job)
-        signal?.addEventListener('abort', leave, { once: true })
+        const stay = signal && whenAborted(signal, leave)
         next()
       })
     },

@@ -4,7 +4,7 @@ import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import Sqlite from 'better-sqlite3'
 import pg from 'pg'
-import { endFactNames, startFactNames } from '../../src/domain/call-facts/facts.ts'
+import { factColumns } from '../../src/storage/calls/columns.ts'
 import { sqliteFile } from '../../src/storage/open.ts'
 import { completeOf } from '../support/calls.ts'
 import { campaign } from '../support/campaign/length.ts'
@@ -16,7 +16,7 @@ import { newFolder, type RunningServer, startServer } from '../support/server.ts
 import { until } from '../support/wait.ts'
 
 /** Calls of an older version have no facts: the first server that opens the record derives them in the background. */
-const columns = [...startFactNames, ...endFactNames]
+const columns = [...factColumns('start'), ...factColumns('end')]
 const cleared = columns.map((column) => `${column} = NULL`).join(', ')
 const begin = "INSERT INTO facts_backfill (id, at_project, at_call) VALUES (1, '', '')"
 const factsOf = `SELECT id, ${columns.join(', ')} FROM calls WHERE op_name = 'of old' ORDER BY id`

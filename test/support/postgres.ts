@@ -107,7 +107,7 @@ export async function startPostgres({ folder, settings = {} }: PostgresOptions =
     url,
     async createDatabase(from) {
       const name = `heddle_${++databases}`
-      const copied = from === undefined ? '' : ` TEMPLATE ${new URL(from).pathname.slice(1)}`
+      const copied = from === undefined ? '' : ` TEMPLATE ${from.slice(from.lastIndexOf('/') + 1)}`
       await administer(`CREATE DATABASE ${name} OWNER heddle${copied}`)
       return address('heddle', name)
     },

@@ -14,9 +14,6 @@ export interface StartFacts {
   input_preview: string | null
 }
 
-/** Columns of a call, written with the start that they are derived from. */
-export const startFactNames = ['op', 'asked_model', 'input_preview'] as const satisfies (keyof StartFacts)[]
-
 export function startFacts({ op_name, inputs }: { op_name: string; inputs: string }): StartFacts {
   const { model, preview } = isPreviewStored(inputs)
     ? requestPreview(inputs)
@@ -43,18 +40,6 @@ interface Usage {
   cache_read_tokens: number | null
   cache_creation_tokens: number | null
 }
-
-/** The same for an end. */
-export const endFactNames = [
-  'status',
-  'model',
-  'input_tokens',
-  'output_tokens',
-  'cache_read_tokens',
-  'cache_creation_tokens',
-  'first_token_us',
-  'output_preview',
-] as const satisfies (keyof EndFacts)[]
 
 export function endFacts(end: {
   exception: string | null

@@ -1,3 +1,4 @@
+import { whenAborted } from '../../domain/aborting.ts'
 import { type Refusal, refuse } from '../../domain/refusals.ts'
 import type { Hold, Loaded, Requester, ResidentEntry, ResidentState, Waiter } from './resident.ts'
 
@@ -40,23 +41,22 @@ export function waitUntilLoaded<Thing>(
   { take, left }: { take: () => Hold<Thing>; left: () => void },
 ): Promise<Hold<Thing>> {
   const { promise, resolve, reject } = Promise.withResolvers<Hold<Thing>>()
-  const leave = () => {
+  const stay = whenAborted(signal, () => {
     entry.waiters = entry.waiters.filter((other) => other !== waiter)
     reject(signal.reason)
     left()
-  }
+  })
   const waiter: Waiter = {
     requester,
     grant() {
-      signal.removeEventListener('abort', leave)
+      stay()
       resolve(take())
     },
     fail(error) {
-      signal.removeEventListener('abort', leave)
+      stay()
       reject(error)
     },
   }
-  signal.addEventListener('abort', leave, { once: true })
   entry.waiters.push(waiter)
   return promise
 }

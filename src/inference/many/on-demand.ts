@@ -1,4 +1,5 @@
 import { stat } from 'node:fs/promises'
+import { whenAborted } from '../../domain/aborting.ts'
 import type { BackendStatus, ServedModel } from '../backend.ts'
 import { createEmbeddedBackend } from '../embedded/owner/backend.ts'
 import { usualSupervision } from '../embedded/owner/supervision.ts'
@@ -88,11 +89,10 @@ export function createOnDemandModel(entry: LocalEntry, parts: OnDemandParts): Li
       } else settled.resolve()
     })
     loading = () => engine.status()
-    const stopped = () => settled.reject(signal.reason)
-    signal.addEventListener('abort', stopped, { once: true })
+    const stay = whenAborted(signal, () => settled.reject(signal.reason))
     try {
-      if (signal.aborted) throw signal.reason
       await settled.promise
+      signal.throwIfAborted()
     } catch (error) {
       await engine.close()
       throw error instanceof ModelError
@@ -100,7 +100,7 @@ export function createOnDemandModel(entry: LocalEntry, parts: OnDemandParts): Li
         : error
     } finally {
       loading = undefined
-      signal.removeEventListener('abort', stopped)
+      stay()
     }
     const { log: _, ...quietly } = parts
     const model = createLocalModel(engine, hasLoaded ? quietly : parts)
@@ -165,9 +165,9 @@ export function createOnDemandModel(entry: LocalEntry, parts: OnDemandParts): Li
       const hold = await held(request.tenant, request.lane === 'background', signal)
       const both = hold.signal === undefined ? signal : AbortSignal.any([signal, hold.signal])
       // A reader that never starts is released by the signal.
-      both.addEventListener('abort', hold.release, { once: true })
+      const stay = whenAborted(both, hold.release)
       const over = () => {
-        both.removeEventListener('abort', hold.release)
+        stay()
         hold.release()
       }
       try {

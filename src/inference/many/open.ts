@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import { whenAborted } from '../../domain/aborting.ts'
 import { withAdapters } from '../adapter-models.ts'
 import { createCompiling } from '../constraints/compiling.ts'
 import { findDevice } from '../embedded/device.ts'
@@ -104,9 +105,7 @@ export async function openModels(settings: ManySettings, parts: ManyParts): Prom
   }
   const retiring = new Set<Promise<void>>()
   const closing = new AbortController()
-  const closed = new Promise<void>((resolve) => {
-    closing.signal.addEventListener('abort', () => resolve(), { once: true })
-  })
+  const closed = new Promise<void>((resolve) => whenAborted(closing.signal, resolve))
 
   /** Keeps unchanged servers and connects new ones. */
   function serversOf(next: ModelsSpec): ListedServer[] {

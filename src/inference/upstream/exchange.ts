@@ -1,5 +1,6 @@
 import type { IncomingMessage, RequestOptions } from 'node:http'
 import { Agent as SecureAgent, request as secureRequest } from 'node:https'
+import { whenAborted } from '../../domain/aborting.ts'
 import { Refusal } from '../../domain/refusals.ts'
 import { Agent as PlainAgent, request as plainRequest } from '../../threads/node-http.ts'
 import { silent } from './pieces.ts'
@@ -87,12 +88,11 @@ export function openConnections(): Connections {
       const waiting = setTimeout(() => request.destroy(late()), silenceMs)
       let connecting: NodeJS.Timeout | undefined
       // Without an error: the connection may be idle by now, with nothing to handle one.
-      const leave = () => request.destroy()
+      const stay = whenAborted(signal, () => request.destroy())
       const settled = () => {
         clearTimeout(waiting)
         clearTimeout(connecting)
       }
-      signal.addEventListener('abort', leave, { once: true })
       const write = () => {
         if (request.destroyed) return
         isSent = true
@@ -111,12 +111,12 @@ export function openConnections(): Connections {
         // The reader of the answer gets the error; there may be no reader any more.
         answer.on('error', () => {})
         // The signal also ends the body.
-        answer.once('close', () => signal.removeEventListener('abort', leave))
+        answer.once('close', stay)
         resolve(answer)
       })
       request.on('error', (error: NodeJS.ErrnoException) => {
         settled()
-        signal.removeEventListener('abort', leave)
+        stay()
         if (signal.aborted) return reject(signal.reason)
         const isOurs = error instanceof Refusal || error instanceof UnreachableError
         if (isSent || isOurs) return reject(error)

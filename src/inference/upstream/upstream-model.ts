@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import { whenAborted } from '../../domain/aborting.ts'
 import type { BackendStatus, ModelTask, ServedModel } from '../backend.ts'
 import type { AnswerEvent, Answering, AnswerRequest, Model } from '../model.ts'
 import { notReady } from '../served-model.ts'
@@ -99,13 +100,11 @@ export function createUpstreamModel(server: UpstreamServer, settings: UpstreamMo
       running--
       slots.release(slot)
       taken?.done(error)
-      signal.removeEventListener('abort', leave)
+      stay()
       // Nobody wants what the server still works on. Of a complete answer only the end is missing.
       if (reader?.isComplete() !== true) taken?.answer.destroy()
     }
-    const leave = () => over()
-    if (signal.aborted) leave()
-    else signal.addEventListener('abort', leave, { once: true })
+    const stay = whenAborted(signal, over)
     const take = async (asking: Promise<TakenAnswer>): Promise<TakenAnswer> => {
       taken = await asking
       if (isOpen) return taken

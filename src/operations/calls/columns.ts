@@ -1,6 +1,13 @@
 import { checkPath } from '../../domain/expressions/path.ts'
 import { refuse } from '../../domain/refusals.ts'
-import { type LargeColumn, largeColumns } from '../../storage/calls/calls.ts'
+import {
+  isLarge,
+  isOptional,
+  type LargeColumn,
+  largeColumns,
+  namesOf,
+  recordedColumns,
+} from '../../storage/calls/columns.ts'
 import type { StreamQueryBody } from './contract.ts'
 
 /** What a query returns of each call. */
@@ -14,16 +21,10 @@ interface ShownColumns {
 /** Weave returns these with every summary. */
 const withSummary = ['ended_at', 'exception', 'display_name']
 
-/** The small members that are null unless they are asked for, under any of their names. */
-const optional = [
-  ...['parent_id', 'thread_id', 'turn_id', ...withSummary, 'expire_at'].map((name) => [name]),
-  ...['user_id', 'run_id', 'run_step', 'run_step_end'].map((name) => [`svc_${name}`, `wb_${name}`]),
-]
+/** The names of the small members that are null unless they are asked for. */
+const optional = recordedColumns.filter((name) => isOptional(name) && !isLarge(name)).map(namesOf)
 
-const accepted =
-  `id project_id op_name display_name trace_id parent_id thread_id turn_id started_at ended_at exception attributes inputs output
-   summary svc_user_id wb_user_id svc_run_id wb_run_id svc_run_step wb_run_step svc_run_step_end wb_run_step_end expire_at deleted_at
-   storage_size_bytes total_storage_size_bytes`.split(/\s+/)
+const accepted = [...recordedColumns.flatMap(namesOf), 'deleted_at', 'total_storage_size_bytes']
 
 /** The names that W&B's server has for its own columns; its client may send them. */
 const stored = new Map<string, string>(largeColumns.map((name) => [`${name}_dump`, name]))

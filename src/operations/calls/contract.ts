@@ -16,14 +16,27 @@ import {
   withAliases,
 } from '../../domain/fields.ts'
 import { callIdPattern, isCompletionId } from '../../domain/ids.ts'
+import {
+  columnOf,
+  type FilterMember,
+  filteredColumns,
+  isOptional,
+  kindOf,
+  nameOf,
+  namesOf,
+  type RecordedColumn,
+  recordedColumns,
+} from '../../storage/calls/columns.ts'
+import { emptyMatchesNothing } from '../../storage/calls/filter.ts'
 import { limit, offset, query, sortBy } from '../paging.ts'
 
-const wireNames = {
-  wb_run_id: 'svc_run_id',
-  wb_run_step: 'svc_run_step',
-  wb_run_step_end: 'svc_run_step_end',
-  wb_user_id: 'svc_user_id',
-}
+/** Our names of columns by the other names that published clients use. */
+const wireNames = Object.fromEntries(
+  recordedColumns.flatMap((column) => {
+    const [name = column, ...others] = namesOf(column)
+    return others.map((other) => [other, name])
+  }),
+)
 
 const opName = z
   .string()
@@ -135,57 +148,38 @@ export const ReadBody = z.strictObject({
 export type ReadBody = z.output<typeof ReadBody>
 
 const time = z.iso.datetime()
+const integer = z.number().int()
+const object = z.record(z.string(), z.unknown())
+const kinds = { text: z.string(), number: integer, time, json: object }
 
-const userId = z.string().nullable()
-const username = z
-  .string()
-  .optional()
-  .meta({ description: 'Name of the user in svc_user_id. Queries return it only with include_usernames.' })
-const runId = z.string().nullable()
-const runStep = z.number().int().nullable()
+function memberOf(column: RecordedColumn): z.ZodType {
+  const { type, isAsked } = columnOf(column)
+  if (type === 'json?') return z.unknown()
+  const kind = kinds[kindOf(column)]
+  return kind !== object && (isAsked || isOptional(column)) ? kind.nullable() : kind
+}
 
-export const CallRecord = z.object({
-  id: z.string().meta({ description: 'A UUID, or 16 hexadecimal digits of an OpenTelemetry span.' }),
-  project_id: z.string().meta({ description: 'The project, as <entity>/<project>.' }),
-  op_name: z.string().meta({ description: 'What was called: a name, or an op reference.' }),
-  display_name: z.string().nullable().meta({ description: 'A name for people; null if none was given.' }),
-  trace_id: z.string().meta({ description: 'The same for all calls of a trace.' }),
-  parent_id: z
-    .string()
-    .nullable()
-    .meta({ description: 'The call that made this one; null for the root of a trace.' }),
-  thread_id: z.string().nullable().meta({ description: 'The conversation that the call belongs to.' }),
-  turn_id: z.string().nullable().meta({ description: 'The turn of that conversation.' }),
-  started_at: time.meta({ description: 'When it started, in UTC.' }),
-  ended_at: time.nullable().meta({ description: 'When it ended; null while it runs.' }),
-  exception: z.string().nullable().meta({ description: 'The error that ended it; null if none did.' }),
-  attributes: z.record(z.string(), z.unknown()).meta({ description: 'What its client noted about it.' }),
-  inputs: z.record(z.string(), z.unknown()).meta({ description: 'Its arguments, by name.' }),
-  output: z.unknown().meta({ description: 'What it returned: any value, null while it runs.' }),
-  summary: z
-    .record(z.string(), z.unknown())
-    .meta({ description: 'What its client sent, such as `usage`; `weave` is filled in by the server.' }),
-  svc_user_id: userId.meta({ description: 'The user whose key sent it.' }),
-  svc_username: username,
-  svc_run_id: runId.meta({ description: 'The run of W&B that it belongs to.' }),
-  svc_run_step: runStep.meta({ description: 'The step of that run when it started.' }),
-  svc_run_step_end: runStep.meta({ description: 'The step of that run when it ended.' }),
-  expire_at: time.nullable().meta({ description: 'When it expires; null if it is kept.' }),
-  deleted_at: time.nullable().meta({ description: 'Null: deleted calls are not returned.' }),
-  storage_size_bytes: z
-    .number()
-    .int()
-    .nullable()
-    .meta({ description: 'Its stored size; null unless asked for.' }),
-  total_storage_size_bytes: z.number().int().nullable().meta({
+const username = z.string().optional().meta({
+  description: 'Name of the user in svc_user_id. Queries return it only with include_usernames.',
+})
+
+const members = new Map<string, z.ZodType>()
+for (const column of recordedColumns) {
+  const description = columnOf(column).about
+  members.set(nameOf(column), memberOf(column).meta({ description }))
+}
+members.set('svc_username', username)
+members.set('deleted_at', time.nullable().meta({ description: 'Null: deleted calls are not returned.' }))
+members.set(
+  'total_storage_size_bytes',
+  integer.nullable().meta({
     description: 'The stored size of its whole trace; null unless asked for, and for calls with a parent.',
   }),
-  wb_user_id: userId.meta({ description: 'Same as svc_user_id.' }),
-  wb_username: username.meta({ description: 'Same as svc_username.' }),
-  wb_run_id: runId.meta({ description: 'Same as svc_run_id.' }),
-  wb_run_step: runStep.meta({ description: 'Same as svc_run_step.' }),
-  wb_run_step_end: runStep.meta({ description: 'Same as svc_run_step_end.' }),
-})
+)
+for (const [other, name] of Object.entries({ ...wireNames, wb_username: 'svc_username' })) {
+  members.set(other, (members.get(name) ?? username).meta({ description: `Same as ${name}.` }))
+}
+export const CallRecord = z.object(Object.fromEntries(members))
 
 export const ReadAnswer = answer('The call.', { call: CallRecord.meta({ description: 'The call.' }) })
 
@@ -207,22 +201,20 @@ export const DeleteAnswer = answer('Number of deleted calls, including their des
   num_deleted: z.number().int(),
 })
 
+const listed = idList.nullish()
+const listedStrictly = listed.meta({ description: 'An empty list matches nothing.' })
+const lists = filteredColumns.map(([name]) => [name, emptyMatchesNothing.has(name) ? listedStrictly : listed])
+
 export const CallsFilter = withAliases(
   { wb_user_ids: 'svc_user_ids', wb_run_ids: 'svc_run_ids' },
   z.strictObject({
     op_names: idList.nullish().meta({
       description: 'An exact name or reference, or one that ends in :* for every version of an op.',
     }),
-    input_refs: idList.nullish(),
-    output_refs: idList.nullish(),
-    parent_ids: idList.nullish(),
-    trace_ids: idList.nullish(),
-    call_ids: idList.nullish(),
-    thread_ids: idList.nullish().meta({ description: 'An empty list matches nothing.' }),
-    turn_ids: idList.nullish().meta({ description: 'An empty list matches nothing.' }),
+    input_refs: listed,
+    output_refs: listed,
+    ...(Object.fromEntries(lists) as Record<FilterMember, typeof listed>),
     trace_roots_only: off,
-    svc_user_ids: idList.nullish(),
-    svc_run_ids: idList.nullish(),
   }),
 )
 export type CallsFilter = z.output<typeof CallsFilter>

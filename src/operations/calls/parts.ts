@@ -2,6 +2,7 @@ import { newId, traceOf } from '../../domain/ids.ts'
 import { membersOf, objectText } from '../../domain/json/scan.ts'
 import { JsonText, joined } from '../../domain/json/text.ts'
 import { inSteps } from '../../domain/yielding.ts'
+import { givenColumns } from '../../storage/calls/columns.ts'
 import type { CallPart } from '../../storage/calls/parts.ts'
 import type { CompleteCall, EndedCall, StartedCall } from './contract.ts'
 
@@ -28,16 +29,12 @@ export function startPart(given: StartedCall | CompleteCall, { user, retentionDa
     id,
     display_name: given.display_name ?? null,
     start: {
+      ...givenColumns('start', given),
       // A call that names no trace is the root of its own. Sending it again yields the same trace.
       trace_id: given.trace_id ?? traceOf(id),
-      parent_id: given.parent_id ?? null,
-      thread_id: given.thread_id ?? null,
-      turn_id: given.turn_id ?? null,
       op_name: given.op_name,
       started_at: given.started_at,
       user_id: user,
-      run_id: given.svc_run_id ?? null,
-      run_step: given.svc_run_step ?? null,
       expire_at: expires,
       start_bytes: attributes.bytes + given.inputs.bytes,
       attributes: attributes.stored,
@@ -52,10 +49,9 @@ export function endPart(given: EndedCall | CompleteCall): EndedPart {
     id: given.id,
     display_name: given.display_name ?? null,
     end: {
+      ...givenColumns('end', given),
       trace_id: given.trace_id ?? null,
       ended_at: given.ended_at,
-      exception: given.exception ?? null,
-      run_step_end: given.svc_run_step_end ?? null,
       end_bytes: given.summary.bytes + (given.output?.bytes ?? 0),
       output: given.output?.stored ?? null,
       summary: given.summary.stored,

@@ -5,8 +5,9 @@ import { membersOf, objectText } from '../../domain/json/scan.ts'
 import { JsonText } from '../../domain/json/text.ts'
 import { opNameOf } from '../../domain/refs.ts'
 import { type Refusal, refuse } from '../../domain/refusals.ts'
-import { formatTime, formatTimeOrNull, now } from '../../domain/time.ts'
+import { formatTime, now } from '../../domain/time.ts'
 import { type CallRow, readCall } from '../../storage/calls/calls.ts'
+import { kindOf, namesOf, recordedColumns } from '../../storage/calls/columns.ts'
 import type { Reader } from '../../storage/transaction.ts'
 import type { CallNames } from '../recording/named-calls.ts'
 import type { ReadBody } from './contract.ts'
@@ -40,46 +41,39 @@ export function callNotFound(field: string, id: string, project: string): Refusa
 
 const emptyObject = new JsonText('{}')
 
+const members = recordedColumns.flatMap((column) =>
+  namesOf(column).map((name) => ({ name, column, kind: kindOf(column) })),
+)
+
+const others = ['total_storage_size_bytes', 'deleted_at', 'svc_username', 'wb_username']
+/** Copied with its members in place, because adding them one by one takes three times as long. */
+const blank: Readonly<Record<string, unknown>> = Object.fromEntries(
+  [...members.map(({ name }) => name), ...others].map((name) => [name, null]),
+)
+
 /** The call record of the API. Null members are present as null; only the user name may be absent. */
 export function callRecord(
   row: CallRow,
   { storageSize, username, costs, hidden = [] }: Shown,
 ): Record<string, unknown> {
-  const name = username ? (row.user_id ?? undefined) : undefined
-  const record: Record<string, unknown> = {
-    id: row.id,
-    project_id: row.project_id,
-    op_name: row.op_name,
-    display_name: row.display_name || null,
-    trace_id: row.trace_id,
-    parent_id: row.parent_id,
-    thread_id: row.thread_id,
-    turn_id: row.turn_id,
-    started_at: formatTime(row.started_at),
-    ended_at: formatTimeOrNull(row.ended_at),
-    exception: row.exception,
-    attributes: row.attributes === null ? emptyObject : new JsonText(row.attributes),
-    inputs: row.inputs === null ? emptyObject : new JsonText(row.inputs),
-    output: row.output === null ? null : new JsonText(row.output),
-    summary: summaryOf(row, costs),
-    svc_user_id: row.user_id,
-    svc_username: name,
-    svc_run_id: row.run_id,
-    svc_run_step: row.run_step,
-    svc_run_step_end: row.run_step_end,
-    expire_at: formatTimeOrNull(row.expire_at),
-    deleted_at: null,
-    storage_size_bytes: storageSize ? row.storage_size : null,
-    total_storage_size_bytes: row.total_storage_size,
-    // The names that the types of published clients have.
-    wb_user_id: row.user_id,
-    wb_username: name,
-    wb_run_id: row.run_id,
-    wb_run_step: row.run_step,
-    wb_run_step_end: row.run_step_end,
-  }
+  const record: Record<string, unknown> = { ...blank }
+  for (const { name, column, kind } of members) record[name] = shown(kind, row[column])
+  if (row.attributes === null) record.attributes = emptyObject
+  if (row.inputs === null) record.inputs = emptyObject
+  record.summary = summaryOf(row, costs)
+  if (!storageSize) record.storage_size_bytes = null
+  record.total_storage_size_bytes = row.total_storage_size
+  record.deleted_at = null
+  const user = username ? (row.user_id ?? undefined) : undefined
+  record.svc_username = user
+  record.wb_username = user
   for (const member of hidden) record[member] = null
   return record
+}
+
+function shown(kind: string, value: string | number | null): unknown {
+  if (typeof value === 'number') return kind === 'time' ? formatTime(value) : value
+  return kind === 'json' && value !== null ? new JsonText(value) : value
 }
 
 /** The summary that the client stored, with what follows from the call itself under `weave`. */

@@ -1,6 +1,7 @@
 import { JsonText } from '../../domain/json/text.ts'
 import { formatTime } from '../../domain/time.ts'
-import type { CallRow, LargeColumn } from '../../storage/calls/calls.ts'
+import type { CallRow } from '../../storage/calls/calls.ts'
+import type { LargeColumn } from '../../storage/calls/columns.ts'
 import type { Kind } from '../../storage/evaluations/marked-calls.ts'
 import { Value } from '../objects/values.ts'
 

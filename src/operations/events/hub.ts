@@ -1,3 +1,4 @@
+import { whenAborted } from '../../domain/aborting.ts'
 import type { Models } from '../../inference/registry.ts'
 import { createChangeCollector } from '../../storage/changes.ts'
 import type { Database } from '../../storage/database.ts'
@@ -148,11 +149,9 @@ export function createEventHub(db: Pick<Database, 'watch'>, models: Models) {
 
   function newsOr(signal: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
-      if (signal.aborted) return reject(signal.reason)
-      const left = () => reject(signal.reason)
-      signal.addEventListener('abort', left, { once: true })
+      const stay = whenAborted(signal, () => reject(signal.reason))
       void news.promise.then(() => {
-        signal.removeEventListener('abort', left)
+        stay()
         resolve()
       })
     })

@@ -59,7 +59,8 @@ export function requestOf(fields: SamplingFields, asked: Asked): AnswerRequest {
   }
 }
 
-function samplingOf(fields: SamplingFields): Sampling {
+/** Of fields that are absent, with their defaults. */
+export function samplingOf(fields: SamplingFields): Sampling {
   const { seed, top_k, allowed_token_ids: allowed } = fields
   return {
     temperature: fields.temperature ?? 1,
@@ -77,7 +78,7 @@ function samplingOf(fields: SamplingFields): Sampling {
   }
 }
 
-function endingOf(fields: SamplingFields, maxTokens: number | undefined): Ending {
+export function endingOf(fields: SamplingFields, maxTokens: number | undefined): Ending {
   const { stop, repetition_detection: repetition } = fields
   return {
     ...(maxTokens !== undefined && { maxTokens }),

@@ -1,3 +1,4 @@
+import { whenAborted } from '../../domain/aborting.ts'
 import type { WithSharedTexts } from '../../domain/json/text.ts'
 import { Refusal, refuse } from '../../domain/refusals.ts'
 import type { RecordedAnswer } from '../../storage/answers/recorded-answers.ts'
@@ -215,14 +216,15 @@ export function createAnswerQueue(db: Database, events: QueueEvents, given: Part
         await new Promise<void>((resolve, reject) => {
           const settle = (call: () => void) => () => {
             roomAsked.delete(wake)
-            signal.removeEventListener('abort', leave)
+            stay()
             call()
           }
           const wake = settle(resolve)
-          const leave = settle(() => reject(signal.reason as Error))
           roomAsked.add(wake)
-          if (signal.aborted) leave()
-          else signal.addEventListener('abort', leave)
+          const stay = whenAborted(
+            signal,
+            settle(() => reject(signal.reason)),
+          )
         })
       }
       if (refusal !== undefined) throw refusesWrites(refusal)

@@ -79,6 +79,7 @@ const stored = shapesOf(z.record(z.string(), z.unknown()))
 
 export const judgeGiven = given.judge
 export const checkGiven = given.check
+export type GivenCheck = z.output<typeof checkGiven>
 
 /** The members of a scorer's object that are needed to run it. */
 export const StoredScorer = z.object({

@@ -5,6 +5,7 @@ import type { FieldNames, GenerationContext } from '../generation/generation.ts'
 import { generate } from '../generation/generation.ts'
 import { limitCandidates } from '../generation/logprobs.ts'
 import type { GenerationParts } from '../generation/parts.ts'
+import { endingOf, samplingOf } from '../generation/request.ts'
 import type { CallValues } from './call-values.ts'
 import type { Unscored } from './check.ts'
 import type { Judge } from './contract.ts'
@@ -48,14 +49,14 @@ export function inputsOf(judge: Judge, model: string, scorer: string, { messages
   return writeJson({
     model,
     messages,
-    temperature: judge.temperature ?? 0,
-    seed: judge.seed ?? 0,
-    max_tokens: judge.max_tokens ?? usualTokens,
+    ...optionsOf(judge),
     response_format: { type: 'json_schema', json_schema: { name: scorer, schema: judge.schema } },
   })
 }
 
-const usualTokens = 512
+function optionsOf({ temperature, seed, max_tokens }: Judge) {
+  return { temperature: temperature ?? 0, seed: seed ?? 0, max_tokens: max_tokens ?? 512 }
+}
 
 export interface JudgeAnswer {
   model: string
@@ -75,6 +76,7 @@ export async function askJudge(
   { messages }: Question,
   asking: GenerationContext,
 ): Promise<JudgeAnswer> {
+  const { temperature, seed, max_tokens } = optionsOf(judge)
   const request: AnswerRequest = {
     inputs: [
       { conversation: { messages, addGenerationPrompt: true, continueFinal: false }, addSpecial: false },
@@ -83,26 +85,8 @@ export async function askJudge(
     turn: {},
     tenant: asking.caller.name,
     choices: 1,
-    sampling: {
-      temperature: judge.temperature ?? 0,
-      topP: 1,
-      topK: 0,
-      minP: 0,
-      seed: BigInt(judge.seed ?? 0),
-      frequencyPenalty: 0,
-      presencePenalty: 0,
-      repetitionPenalty: 1,
-      bias: [],
-      badWords: [],
-    },
-    ending: {
-      maxTokens: judge.max_tokens ?? usualTokens,
-      minTokens: 0,
-      stop: [],
-      stopTokens: [],
-      ignoreEos: false,
-      includeStop: false,
-    },
+    sampling: samplingOf({ temperature, seed: BigInt(seed) }),
+    ending: endingOf({}, max_tokens),
     text: { skipSpecial: true, spaceSpecial: true },
     priority: 0,
     lane: 'background',

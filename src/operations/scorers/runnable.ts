@@ -4,7 +4,7 @@ import { type Refusal, refuse } from '../../domain/refusals.ts'
 import type { Compiling } from '../../inference/constraints/compiling.ts'
 import type { SchemaChecks } from '../../schemas/checks.ts'
 import { invalidFieldReason } from './call-values.ts'
-import { type Check, type Fields, type Judge, StoredScorer } from './contract.ts'
+import { type Check, type Fields, type GivenCheck, type Judge, StoredScorer } from './contract.ts'
 import { hostileTexts } from './hostile-texts.ts'
 import { fieldsOfTemplate, parseTemplate } from './template.ts'
 
@@ -37,17 +37,6 @@ interface GivenScorer {
   check?: GivenCheck | null | undefined
   fields?: Fields | null | undefined
 }
-
-type GivenCheck = { kind: string } & Partial<{
-  schema: JsonText
-  pattern: string
-  field: string | null | undefined
-  any_of: unknown
-  all_of: unknown
-  none_of: unknown
-  min: number | null | undefined
-  max: number | null | undefined
-}>
 
 /** Refuses a judge or a check that could never run, and names the field. */
 export async function checkScorer(
@@ -118,15 +107,15 @@ async function checkCheck(
   check: GivenCheck,
   fields: Fields,
 ): Promise<void> {
-  if (check.field != null) requireField(check.field, 'check.field', fields)
+  if ('field' in check && check.field != null) requireField(check.field, 'check.field', fields)
   switch (check.kind) {
     case 'json_schema': {
-      const schema = check.schema as JsonText
+      const { schema } = check
       checkLength(schema, 'check.schema')
       return validateOnce(parts, tenant, schema.text, undefined, 'check.schema', 'a JSON Schema')
     }
     case 'regex': {
-      const pattern = check.pattern as string
+      const { pattern } = check
       const schema = JSON.stringify({ items: { anyOf: [{ pattern }, true] } })
       const texts = JSON.stringify(hostileTexts(pattern))
       return validateOnce(parts, tenant, schema, texts, 'check.pattern', 'a regular expression of JavaScript')

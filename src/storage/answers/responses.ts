@@ -145,7 +145,7 @@ export const keepResponse: Command<NewResponse, boolean> = async (tx, response) 
   const { user_name, id, previous_id, earlier, until, answer, referred, cuts } = response
   const { call } = answer
   if (call.start === undefined) throw new Error('an answer is a call from its start on')
-  const { started_at: now, expire_at: retained } = call.start
+  const { started_at: now, expire_at: retained = null } = call.start
   await tx.lock(responsesLock(user_name))
   if ((await projectOfResponse(tx, { user_name, id, now })) !== undefined) return false
   await removeOne(tx, user_name, id)

@@ -5,40 +5,17 @@ import type { Sorting } from '../sql/readings.ts'
 import { pageOf, rowsInOrder } from '../sql/rows-in-order.ts'
 import { allOf, emptySql, join, rawSql, Sql, sql } from '../sql/sql.ts'
 import type { Reader } from '../transaction.ts'
+import { columnOf, type LargeColumn, largeColumns, queriedColumns, type RecordedColumns } from './columns.ts'
 
-/** A call as it is stored. Times are microseconds; JSON is text. */
-export interface CallRow {
-  id: string
-  project_id: string
-  trace_id: string
-  parent_id: string | null
-  thread_id: string | null
-  turn_id: string | null
-  op_name: string
-  display_name: string | null
-  started_at: number
-  ended_at: number | null
-  exception: string | null
-  user_id: string | null
-  run_id: string | null
-  run_step: number | null
-  run_step_end: number | null
-  expire_at: number | null
-  storage_size: number
+/** A call as it is read. */
+export interface CallRow extends RecordedColumns {
   total_storage_size: number | null
-  attributes: string | null
-  inputs: string | null
-  output: string | null
-  summary: string | null
   /** Derived when the call was written; read where the summary is not. Null in calls of older versions. */
   stored_status?: string | null
   /** The elements of a JSON list, if they were requested. */
   feedback?: string | null
   feedback_left_out?: number
 }
-
-/** A name set by a rename takes precedence over the one in the start or the end. */
-export const shownName = "nullif(coalesce(renamed, display_name), '')"
 
 /** The call can be seen: it has started, was not deleted and has not expired. */
 export function isLive(now: number, table = rawSql('calls')): Sql {
@@ -47,11 +24,10 @@ export function isLive(now: number, table = rawSql('calls')): Sql {
 
 /** The small columns, which are always read; the caller names the large ones. */
 const smallColumns = rawSql(
-  'id, project_id, trace_id, parent_id, thread_id, turn_id, op_name, coalesce(renamed, display_name) AS display_name, started_at, ended_at, exception, user_id, run_id, run_step, run_step_end, expire_at, start_bytes + end_bytes AS storage_size',
+  queriedColumns
+    .flatMap((column) => (columnOf(column).isFact ? [] : `${columnOf(column).sql ?? column} AS ${column}`))
+    .join(', '),
 )
-
-export const largeColumns = ['attributes', 'inputs', 'output', 'summary'] as const
-export type LargeColumn = (typeof largeColumns)[number]
 
 export interface CallColumns {
   large: ReadonlySet<LargeColumn>

@@ -1,18 +1,10 @@
-import {
-  type EndFacts,
-  endFactNames,
-  endFacts,
-  type StartFacts,
-  startFactNames,
-  startFacts,
-} from '../../domain/call-facts/facts.ts'
+import { type EndFacts, endFacts, type StartFacts, startFacts } from '../../domain/call-facts/facts.ts'
 import { join, rawSql, sql } from '../sql/sql.ts'
 import type { Transaction } from '../transaction.ts'
-
-const payload = ['attributes', 'inputs', 'output', 'summary', 'exception']
+import { type FactColumns, factColumns, type Half, largeColumns, type RecordedColumns } from './columns.ts'
 
 /** What is derived from the parts of a call. */
-const factNames = [...startFactNames, ...endFactNames]
+const factNames = [...factColumns('start'), ...factColumns('end')]
 
 /**
  * The number that every write of a version which derives from calls has to change: triggers mark the calls of a write
@@ -25,25 +17,19 @@ export const nextDerivation = (table: string) =>
 
 /** Clears inputs, output and the previews made from them. */
 export const withoutPayload = rawSql(
-  [...[...payload, ...factNames].map((column) => `${column} = NULL`), nextDerivation('calls')].join(', '),
+  [
+    ...[...largeColumns, 'exception', ...factNames].map((column) => `${column} = NULL`),
+    nextDerivation('calls'),
+  ].join(', '),
 )
 
 /** A call with the facts that are stored of it. */
-export interface StoredCall extends StartFacts, Omit<EndFacts, 'status'> {
+const read = ['id', 'op_name', 'started_at', 'ended_at', 'exception', 'inputs', 'output', 'summary'] as const
+export type StoredCall = { [Name in (typeof read)[number]]: RecordedColumns[Name] | null } & {
   id: string
-  op_name: string | null
-  started_at: number | null
-  ended_at: number | null
-  exception: string | null
-  inputs: string | null
-  output: string | null
-  summary: string | null
-  status: string | null
-}
+} & FactColumns<Half>
 
-export const storedColumns = rawSql(
-  `id, op_name, started_at, ended_at, exception, inputs, output, summary, ${factNames.join(', ')}`,
-)
+export const storedColumns = rawSql([...read, ...factNames].join(', '))
 
 /** The facts of a call that are not those of its parts. A call that was swept has none. */
 export function wrongFacts(call: StoredCall): [column: string, value: string | number | null][] {

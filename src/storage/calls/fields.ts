@@ -4,43 +4,42 @@ import { mostPayloadBytes, payloadOfCall } from '../feedback/feedback.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import type { FieldReading, FieldResolver } from '../sql/readings.ts'
 import { rawSql, type Sql, sql } from '../sql/sql.ts'
-import { largeColumns, shownName } from './calls.ts'
+import {
+  columnOf,
+  isLarge,
+  isOptional,
+  kindOf,
+  largeColumns,
+  nameOf,
+  namesOf,
+  type QueriedColumn,
+  queriedColumns,
+  shownName,
+} from './columns.ts'
 
-const text = (column: string): FieldReading => ({ kind: 'text', sql: rawSql(column) })
-const time = (column: string): FieldReading => ({ kind: 'time', sql: rawSql(column) })
-const number = (column: string): FieldReading => ({ kind: 'number', sql: rawSql(column) })
+const columns = new Map(
+  queriedColumns.flatMap((column) => namesOf(column).map((name) => [name, readingOf(column)])),
+)
 
-const columns = new Map([
-  ['id', { kind: 'text', sql: rawSql('id'), isAlways: true }],
-  ['project_id', text('project_id')],
-  ['trace_id', text('trace_id')],
-  ['parent_id', text('parent_id')],
-  ['thread_id', text('thread_id')],
-  ['turn_id', text('turn_id')],
-  ['op_name', text('op_name')],
-  ['op', text('op')],
-  ['model', { kind: 'text', sql: rawSql('coalesce(model, asked_model)') }],
-  ['display_name', text(shownName)],
-  ['exception', { kind: 'text', sql: rawSql('exception'), document: rawSql('exception') }],
-  ['svc_user_id', text('user_id')],
-  ['wb_user_id', text('user_id')],
-  ['svc_run_id', text('run_id')],
-  ['wb_run_id', text('run_id')],
-  ['started_at', { kind: 'time', sql: rawSql('started_at'), isAlways: true }],
-  ['ended_at', time('ended_at')],
-  ['expire_at', time('expire_at')],
-  ['svc_run_step', number('run_step')],
-  ['wb_run_step', number('run_step')],
-  ['svc_run_step_end', number('run_step_end')],
-  ['wb_run_step_end', number('run_step_end')],
-  ['input_tokens', number('input_tokens')],
-  ['output_tokens', number('output_tokens')],
-  ['first_token_ms', number('(first_token_us / 1000)')],
-  ['storage_size_bytes', number('(start_bytes + end_bytes)')],
+function readingOf(column: QueriedColumn): FieldReading {
+  const { sql = column, isLong } = columnOf(column)
+  const reading = { kind: kindOf(column), sql: rawSql(sql), isAlways: !isOptional(column) }
+  return isLong ? { ...reading, document: rawSql(sql) } : reading
+}
+
+/** Values of `summary.weave`, which follow from the call. */
+const derived = new Map<string, (dialect: Dialect) => FieldReading>([
+  ['status', (dialect) => ({ kind: 'text', sql: statusOfCall(dialect) })],
+  ['latency_ms', () => ({ kind: 'number', sql: rawSql('((ended_at - started_at) / 1000)') })],
+  ['trace_name', (dialect) => ({ kind: 'text', sql: traceName(dialect) })],
 ])
 
-const accepted =
-  'id, trace_id, parent_id, thread_id, turn_id, op_name, op, display_name, model, input_tokens, output_tokens, first_token_ms, started_at, ended_at, expire_at, exception, svc_user_id, svc_run_id, svc_run_step, svc_run_step_end, storage_size_bytes, inputs.…, output.…, attributes.…, summary.…, summary.weave.status, summary.weave.latency_ms, summary.weave.trace_name, feedback.[<type>].payload.…'
+const accepted = [
+  ...queriedColumns.map(nameOf),
+  ...largeColumns.map((name) => `${name}.…`),
+  ...Array.from(derived.keys(), (name) => `summary.weave.${name}`),
+  'feedback.[<type>].payload.…',
+].join(', ')
 
 /**
  * What the fields of a calls query are read from: columns, values inside the JSON, and values derived from the call.
@@ -55,9 +54,9 @@ export function callFields(dialect: Dialect, place: string): FieldResolver {
     if (payload) return payload
     const [document = '', ...path] = splitPath(field)
     if (document === 'summary' && path[0] === 'weave') {
-      const derived = derivedReading(path.slice(1).join('.'), dialect)
-      if (derived) return derived
-    } else if ((largeColumns as readonly string[]).includes(document)) {
+      const read = derived.get(path.slice(1).join('.'))
+      if (read) return read(dialect)
+    } else if (isLarge(document)) {
       return { kind: 'json', column: rawSql(document), path }
     }
     throw refuse('unknown_field', { field: place, given: JSON.stringify(field), accepted })
@@ -73,13 +72,6 @@ function payloadReading(field: string, dialect: Dialect): FieldReading | undefin
   const path = rest === undefined ? [] : splitPath(rest)
   const column = payloadOfCall(dialect, type === '*' ? null : type, path)
   return { kind: 'json', column, path, most: mostPayloadBytes }
-}
-
-function derivedReading(name: string, dialect: Dialect): FieldReading | undefined {
-  if (name === 'status') return { kind: 'text', sql: statusOfCall(dialect) }
-  if (name === 'latency_ms') return { kind: 'number', sql: rawSql('((ended_at - started_at) / 1000)') }
-  if (name === 'trace_name') return { kind: 'text', sql: traceName(dialect) }
-  return undefined
 }
 
 /**

@@ -2,12 +2,9 @@ import { refuse } from '../../domain/refusals.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import { joined, listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
 import { stringSearch } from '../sql/string-search.ts'
+import { type FilterMember, filteredColumns } from './columns.ts'
 
-type ListField =
-  | `${'call' | 'trace' | 'parent' | 'thread' | 'turn' | 'svc_user' | 'svc_run'}_ids`
-  | 'op_names'
-  | 'input_refs'
-  | 'output_refs'
+type ListField = FilterMember | 'op_names' | 'input_refs' | 'output_refs'
 
 export interface CallsFilter extends Partial<Record<ListField, readonly string[] | null | undefined>> {
   trace_roots_only?: boolean | null | undefined
@@ -15,24 +12,21 @@ export interface CallsFilter extends Partial<Record<ListField, readonly string[]
 
 const longestList = 1000
 
+/** Members of which an empty list is a condition that nothing meets. */
+export const emptyMatchesNothing: ReadonlySet<ListField> = new Set(['thread_ids', 'turn_ids'])
+
 /**
  * The values of a list are alternatives, and all fields must hold. An empty list is no condition, except where the
  * contract says otherwise.
  */
 export function filterConditions(filter: CallsFilter, dialect: Dialect): Sql[] {
   const conditions: Sql[] = []
-  const among = (field: ListField, column: string, emptyMatchesNothing = false) => {
+  for (const [field, column] of filteredColumns) {
     const values = listGiven(filter, field)
-    if (values === undefined || (values.length === 0 && !emptyMatchesNothing)) return
-    conditions.push(sql`${rawSql(column)} IN (${listOf(values)})`)
+    if (values?.length || (values && emptyMatchesNothing.has(field))) {
+      conditions.push(sql`${rawSql(column)} IN (${listOf(values)})`)
+    }
   }
-  among('call_ids', 'id')
-  among('trace_ids', 'trace_id')
-  among('parent_ids', 'parent_id')
-  among('thread_ids', 'thread_id', true)
-  among('turn_ids', 'turn_id', true)
-  among('svc_user_ids', 'user_id')
-  among('svc_run_ids', 'run_id')
   const ops = listGiven(filter, 'op_names')
   if (ops?.length) conditions.push(anyVersion(ops, 'op_name', dialect))
   for (const [field, column] of [

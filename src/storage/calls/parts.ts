@@ -1,53 +1,25 @@
-import { endFactNames, endFacts, startFactNames, startFacts } from '../../domain/call-facts/facts.ts'
+import { endFacts, startFacts } from '../../domain/call-facts/facts.ts'
 import { asText, type SharedText } from '../../domain/json/text.ts'
-import { type Columns, namesOf, type RowOf } from '../sql/columns.ts'
 import { insertInto } from '../sql/inserts.ts'
 import type { SqlValue } from '../sql/sql.ts'
 import type { Transaction } from '../transaction.ts'
+import { factColumns, type LargeColumn, largeColumns, type SentColumns, sentColumns } from './columns.ts'
 import { derivation, nextDerivation } from './facts.ts'
 
-const startKinds = {
-  trace_id: 'text',
-  parent_id: 'text?',
-  thread_id: 'text?',
-  turn_id: 'text?',
-  op_name: 'text',
-  started_at: 'time',
-  user_id: 'text',
-  run_id: 'text?',
-  run_step: 'number?',
-  expire_at: 'time?',
-  start_bytes: 'number',
-  attributes: 'text',
-  inputs: 'text',
-} as const satisfies Columns
-
-const endKinds = {
-  trace_id: 'text?',
-  ended_at: 'time',
-  exception: 'text?',
-  run_step_end: 'number?',
-  end_bytes: 'number',
-  output: 'text?',
-  summary: 'text',
-} as const satisfies Columns
-
 /** What a start carries; `attributes` and `inputs` are JSON. */
-export type CallStart = RowOf<typeof startKinds>
+export type CallStart = SentColumns<'start'> & { user_id: string }
 
-/** What an end carries; `output` and `summary` are JSON. */
-export type CallEnd = RowOf<typeof endKinds>
+/** What an end carries; it may name the trace. */
+export type CallEnd = SentColumns<'end'> & { trace_id?: string | null }
 
-const startNames = namesOf(startKinds)
-const endNames = namesOf(endKinds)
+const startNames = sentColumns('start')
+const endNames = sentColumns('end')
+const startFactNames = factColumns('start')
+const endFactNames = factColumns('end')
 const startColumns = [...startNames, ...startFactNames]
 const endColumns = [...endNames, ...endFactNames]
 
-type WithBytes<T, Kept extends keyof T> = {
-  [Key in keyof T]: Key extends Kept ? T[Key] | SharedText : T[Key]
-}
-
-const carried = ['attributes', 'inputs', 'output', 'summary'] as const
+type WithBytes<T> = { [Key in keyof T]: Key extends LargeColumn ? T[Key] | SharedText : T[Key] }
 
 /**
  * A start, an end, or both. The start and end of a call arrive in any order. Large JSON is bytes that threads share.
@@ -56,12 +28,9 @@ export interface CallPart {
   project_id: string
   id: string
   display_name: string | null
-  start?: WithBytes<CallStart, 'attributes' | 'inputs'>
-  end?: WithBytes<CallEnd, 'output' | 'summary'>
+  start?: WithBytes<CallStart>
+  end?: WithBytes<CallEnd>
 }
-
-/** A start always names the trace; an end that arrives first may do so too. */
-const endOnlyColumns = endColumns.slice(1)
 
 const replaced = (columns: readonly string[]) =>
   columns.map((column) => (column === 'user_id' ? firstOf(column) : `${column} = excluded.${column}`))
@@ -85,10 +54,14 @@ const statements = {
     movedFrom,
     sweptAgain,
   ]),
-  end: partInsert(endColumns, [endName, firstOf('trace_id'), ...replaced(endOnlyColumns), sweptAgain]),
+  // A start always names the trace; an end that arrives first may do so too.
+  end: partInsert(
+    ['trace_id', ...endColumns],
+    [endName, firstOf('trace_id'), ...replaced(endColumns), sweptAgain],
+  ),
   whole: partInsert(
-    [...startColumns, ...endOnlyColumns],
-    [endName, ...replaced(startColumns), ...replaced(endOnlyColumns), movedFrom, sweptAgain],
+    [...startColumns, ...endColumns],
+    [endName, ...replaced(startColumns), ...replaced(endColumns), movedFrom, sweptAgain],
   ),
 }
 
@@ -96,7 +69,7 @@ const statements = {
 function partInsert(columns: readonly string[], merge: readonly string[]) {
   const all = ['project_id', 'id', 'display_name', 'derivation', ...columns]
   // Converting large bytes to text and back would delay everything that waits for the writer.
-  const asText = { columns: carried, write: 'CAST(? AS TEXT)' }
+  const asText = { columns: largeColumns, write: 'CAST(? AS TEXT)' }
   return insertInto(
     'calls',
     all,
@@ -115,16 +88,17 @@ function kindOf({ start, end }: CallPart): keyof typeof statements {
 function valuesOf({ project_id, id, display_name, start, end }: CallPart): SqlValue[] {
   const values: SqlValue[] = [project_id, id, display_name, derivation]
   if (start) {
-    for (const column of startNames) values.push(start[column])
+    for (const column of startNames) values.push(start[column] ?? null)
     const facts = startFacts({ op_name: start.op_name, inputs: asText(start.inputs) })
     for (const column of startFactNames) values.push(facts[column])
   }
   if (end) {
-    for (const column of endNames) if (!start || column !== 'trace_id') values.push(end[column])
-    const { exception, output, summary } = end
+    if (!start) values.push(end.trace_id ?? null)
+    for (const column of endNames) values.push(end[column] ?? null)
+    const { exception = null, output, summary } = end
     const facts = endFacts({
       exception,
-      output: output === null ? null : asText(output),
+      output: output == null ? null : asText(output),
       summary: asText(summary),
     })
     for (const column of endFactNames) values.push(facts[column])

@@ -1,5 +1,6 @@
 import type { Page } from '../../domain/view.ts'
-import { isLive, shownName } from '../calls/calls.ts'
+import { isLive } from '../calls/calls.ts'
+import { shownName } from '../calls/columns.ts'
 import { pageOf } from '../sql/rows-in-order.ts'
 import { listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
 import { allRows, type LongReader, onlyRow } from '../transaction.ts'

@@ -1,6 +1,7 @@
 import { refuse } from '../../domain/refusals.ts'
 import type { Page } from '../../domain/view.ts'
-import { type CallRow, isLive, type LargeColumn, selectCalls } from '../calls/calls.ts'
+import { type CallRow, isLive, selectCalls } from '../calls/calls.ts'
+import type { LargeColumn } from '../calls/columns.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import { join, listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
 import type { LongReader, Reader } from '../transaction.ts'

@@ -27,7 +27,7 @@ export const membershipLock = (project: string) => `the trials of ${project}`
 export async function lockTrialsOfParts(tx: Transaction, parts: readonly CallPart[]): Promise<void> {
   const projects = new Map<string, boolean>()
   for (const { project_id, start } of parts) {
-    const brings = start !== undefined && start.parent_id !== null && isTrialOp(start.op_name)
+    const brings = start !== undefined && start.parent_id != null && isTrialOp(start.op_name)
     projects.set(project_id, brings || projects.get(project_id) === true)
   }
   for (const project of [...projects.keys()].sort()) {
@@ -56,7 +56,7 @@ export async function markTrialsOfParts(
       // The call may be a trial itself, or below one.
       asked.add(id)
       ended.push(id)
-    } else if (start.parent_id !== null) {
+    } else if (start.parent_id != null) {
       if (isTrialOp(start.op_name)) touched.add(id)
       asked.add(start.parent_id)
     }

@@ -63,10 +63,7 @@ export async function writeTrialOutput(
 ): Promise<void> {
   const summary = '{}'
   const end = {
-    trace_id: null,
     ended_at: endedAt,
-    exception: null,
-    run_step_end: null,
     end_bytes: Buffer.byteLength(output) + summary.length,
     output,
     summary,

@@ -1,4 +1,5 @@
-import { type CallRow, largeColumns, selectCalls } from '../calls/calls.ts'
+import { type CallRow, selectCalls } from '../calls/calls.ts'
+import { largeColumns } from '../calls/columns.ts'
 import { type CallsView, callsQueryOf } from '../calls/queries.ts'
 import { type Feedback, feedbackColumns } from '../feedback/feedback.ts'
 import { type ObjectWithValue, shownValue, versionColumns } from '../objects/objects.ts'

@@ -1,5 +1,5 @@
 import type { Page } from '../../domain/view.ts'
-import { type Columns, namesOf, type RowOf } from '../sql/columns.ts'
+import { type Columns, kindOf, namesOf, type RowOf } from '../sql/columns.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import type { Sorting } from '../sql/readings.ts'
 import { rowsInOrder } from '../sql/rows-in-order.ts'
@@ -16,7 +16,7 @@ const kinds = {
   user_id: 'text',
   creator: 'text?',
   created_at: 'time',
-  payload: 'text',
+  payload: 'json',
   annotation_ref: 'text?',
   runnable_ref: 'text?',
   call_ref: 'text?',
@@ -24,10 +24,24 @@ const kinds = {
   queue_id: 'text?',
 } as const satisfies Columns
 
-/** Feedback on a call or an object; `payload` is JSON. */
+/** Feedback on a call or an object. */
 export type Feedback = RowOf<typeof kinds>
 
 export const feedbackColumns = namesOf(kinds)
+
+const renamed: Partial<Record<keyof Feedback, readonly string[]>> = {
+  user_id: ['svc_user_id', 'wb_user_id'],
+  svc_ref: ['svc_ref', 'weave_ref'],
+}
+
+/** What clients see, with the names that they use, ours first. */
+export const shownFeedback = feedbackColumns
+  .filter((column) => column !== 'call_id')
+  .map((column) => {
+    const names = renamed[column] ?? [column]
+    const isOptional = kinds[column].endsWith('?')
+    return { column, kind: kindOf(kinds[column]), isOptional, names, name: names[0] ?? column }
+  })
 
 const allColumns = rawSql(feedbackColumns.join(', '))
 
@@ -85,22 +99,17 @@ const mostShownBytes = 16 * 1024 * 1024
  * is assembled in the database, so that a large one is not read in the thread that serves HTTP.
  */
 export function feedbackOfCall(dialect: Dialect): { list: Sql; leftOut: Sql } {
-  const quoted = (column: string) => dialect.quoted(rawSql(column))
-  const created = dialect.ordered(sql`'"' || ${dialect.timeText(rawSql('created_at'))} || '"'`)
-  const members = Object.entries({
-    id: quoted('id'),
-    feedback_type: quoted('feedback_type'),
-    svc_ref: quoted('svc_ref'),
-    payload: dialect.stored(rawSql('payload'), 'always'),
-    creator: quoted('creator'),
-    created_at: created,
-    svc_user_id: quoted('user_id'),
-    annotation_ref: quoted('annotation_ref'),
-    runnable_ref: quoted('runnable_ref'),
-    call_ref: quoted('call_ref'),
-    trigger_ref: quoted('trigger_ref'),
-    queue_id: quoted('queue_id'),
-  }).map(([name, value], index) => sql`${rawSql(`'${index > 0 ? ',' : '{'}"${name}":'`)} || ${value}`)
+  const json = {
+    text: (column: Sql) => dialect.quoted(column),
+    time: (column: Sql) => dialect.ordered(sql`'"' || ${dialect.timeText(column)} || '"'`),
+    json: (column: Sql) => dialect.stored(column, 'always'),
+  }
+  const members = shownFeedback
+    .filter(({ name }) => name !== 'project_id')
+    .map(({ name, column, kind }, index) => {
+      const start = rawSql(`'${index > 0 ? ',' : '{'}"${name}":'`)
+      return sql`${start} || ${json[kind](rawSql(column))}`
+    })
   const text = sql`${join(members, ' || ')} || '}'`
   const size = dialect.bytes(rawSql('feedback.payload'))
   const sized = sql`(SELECT feedback.*, sum(${size}) OVER (ORDER BY feedback.created_at, feedback.id) AS sum_of_bytes

@@ -7,41 +7,10 @@ import type { FieldResolver } from '../sql/readings.ts'
 import { sortingOf } from '../sql/sorting.ts'
 import { rawSql, type Sql, sql } from '../sql/sql.ts'
 import { type LongReader, onlyRow } from '../transaction.ts'
-import { countFeedback, type FeedbackQuery, selectFeedback } from './feedback.ts'
+import { countFeedback, type FeedbackQuery, selectFeedback, shownFeedback } from './feedback.ts'
 
-/** The columns by their API names, in the order in which they are returned. */
-const wireColumns = {
-  id: 'id',
-  project_id: 'project_id',
-  svc_ref: 'svc_ref',
-  svc_user_id: 'user_id',
-  creator: 'creator',
-  created_at: 'created_at',
-  feedback_type: 'feedback_type',
-  payload: 'payload',
-  annotation_ref: 'annotation_ref',
-  runnable_ref: 'runnable_ref',
-  call_ref: 'call_ref',
-  trigger_ref: 'trigger_ref',
-  queue_id: 'queue_id',
-}
-
-const columns = new Map([
-  ...Object.entries(wireColumns),
-  ['weave_ref', wireColumns.svc_ref] as const,
-  ['wb_user_id', wireColumns.svc_user_id] as const,
-])
-
-/** The fields returned by default, including the names that Weave clients read. */
-const allFields = [
-  'id',
-  'project_id',
-  'svc_ref',
-  'weave_ref',
-  'svc_user_id',
-  'wb_user_id',
-  ...Object.keys(wireColumns).slice(4),
-]
+/** The columns by every name that they have. */
+const columns = new Map(shownFeedback.flatMap((shown) => shown.names.map((name) => [name, shown])))
 
 /** A record as pairs of field name and value: `payload` is JSON, times are microseconds. */
 type FeedbackFields = [name: string, value: unknown][]
@@ -50,7 +19,7 @@ export type FoundFeedback = ReturnType<typeof feedbackInView>
 
 /** The feedback of the view, with these fields; no fields means all. Everything is validated before this returns. */
 export function feedbackInView(db: LongReader, view: View, fields: readonly string[]) {
-  const names = fields.length > 0 ? [...new Set(fields)] : allFields
+  const names = fields.length > 0 ? [...new Set(fields)] : [...columns.keys()]
   const selected = names.map((name, index) => {
     const column = shownColumn(name, `fields.${fields.indexOf(name)}`, db.dialect)
     return sql`${column} AS ${rawSql(`c${index}`)}`
@@ -73,9 +42,10 @@ function shownColumn(name: string, place: string, dialect: Dialect): Sql {
   checkPath(name, place)
   const path = payloadPath(name)
   if (path?.length) return dialect.json(rawSql('payload'), path).text
-  const column = columns.get(name)
-  if (column === undefined) throw unknownField(place, name, 'count(*)')
-  return path === undefined ? rawSql(column) : dialect.stored(rawSql(column), 'always')
+  const shown = columns.get(name)
+  if (shown === undefined) throw unknownField(place, name, 'count(*)')
+  const column = rawSql(shown.column)
+  return path === undefined ? column : dialect.stored(column, 'always')
 }
 
 /** Oldest first by default; the id breaks ties, so that pages neither overlap nor skip. */
@@ -91,11 +61,11 @@ export function feedbackFields(place: string): FieldResolver {
   return (field) => {
     checkPath(field, place)
     const path = payloadPath(field)
-    if (path !== undefined) return { kind: 'json', column: rawSql('payload'), path }
-    const column = columns.get(field)
-    if (column === undefined) throw unknownField(place, field)
-    if (column === 'created_at') return { kind: 'time', sql: rawSql(column), isAlways: true }
-    return { kind: 'text', sql: rawSql(column) }
+    const shown = columns.get(path ? 'payload' : field)
+    if (shown === undefined) throw unknownField(place, field)
+    const column = rawSql(shown.column)
+    if (shown.kind === 'json') return { kind: 'json', column, path: path ?? [] }
+    return { kind: shown.kind, sql: column, isAlways: !shown.isOptional }
   }
 }
 
@@ -106,6 +76,6 @@ function payloadPath(field: string): string[] | undefined {
 }
 
 function unknownField(place: string, field: string, ...others: string[]): Refusal {
-  const accepted = [...Object.keys(wireColumns), 'payload.…', ...others].join(', ')
+  const accepted = [...shownFeedback.map(({ name }) => name), 'payload.…', ...others].join(', ')
   return refuse('unknown_field', { field: place, given: JSON.stringify(field), accepted })
 }

@@ -1,15 +1,19 @@
-type Kind = 'text' | 'number' | 'time'
+type Kind = 'text' | 'number' | 'time' | 'json'
 
-/**
- * The types of a table's columns by name; a question mark means that the column may be NULL. Times are microseconds.
- */
-export type Columns = Readonly<Record<string, Kind | `${Kind}?`>>
+/** A question mark means that the column may be NULL. Times are microseconds, and JSON is text. */
+export type ColumnType = Kind | `${Kind}?`
+export type KindOf<Type extends ColumnType> = Type extends `${infer K extends Kind}?`
+  ? K
+  : Extract<Type, Kind>
+export type ValueOf<Type extends ColumnType> =
+  | (KindOf<Type> extends 'text' | 'json' ? string : number)
+  | (Type extends `${string}?` ? null : never)
 
-export type RowOf<C extends Columns> = {
-  -readonly [Name in keyof C]:
-    | (C[Name] extends `text${string}` ? string : number)
-    | (C[Name] extends `${string}?` ? null : never)
-}
+export const kindOf = <Type extends ColumnType>(type: Type) => type.replace('?', '') as KindOf<Type>
+
+/** The types of a table's columns by name. */
+export type Columns = Readonly<Record<string, ColumnType>>
+export type RowOf<C extends Columns> = { -readonly [Name in keyof C]: ValueOf<C[Name]> }
 
 export function namesOf<C extends Columns>(columns: C): (keyof C & string)[] {
   return Object.keys(columns)

@@ -1,4 +1,5 @@
-import { type LargeColumn, largeColumns, matchingCalls } from '../calls/calls.ts'
+import { matchingCalls } from '../calls/calls.ts'
+import { type LargeColumn, largeColumns } from '../calls/columns.ts'
 import { type CallsView, callsQueryOf } from '../calls/queries.ts'
 import { rawSql, sql } from '../sql/sql.ts'
 import type { LongReader } from '../transaction.ts'

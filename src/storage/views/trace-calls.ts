@@ -1,4 +1,5 @@
-import { type CallRow, matchingCalls, shownName } from '../calls/calls.ts'
+import { type CallRow, matchingCalls } from '../calls/calls.ts'
+import { shownName } from '../calls/columns.ts'
 import { statusOfCall } from '../calls/fields.ts'
 import { rowsInOrder } from '../sql/rows-in-order.ts'
 import { rawSql, sql } from '../sql/sql.ts'

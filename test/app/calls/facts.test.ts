@@ -1,15 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import {
-  type EndFacts,
-  endFactNames,
-  endFacts,
-  type StartFacts,
-  startFactNames,
-  startFacts,
-} from '../../../src/domain/call-facts/facts.ts'
+import { type EndFacts, endFacts, type StartFacts, startFacts } from '../../../src/domain/call-facts/facts.ts'
 import { answerPreview, requestPreview } from '../../../src/domain/call-facts/preview.ts'
+import { factColumns } from '../../../src/storage/calls/columns.ts'
 import { sql } from '../../../src/storage/sql/sql.ts'
 import { openApp, type TestApp } from '../../support/app.ts'
 import { completeOf, endOf, project, startOf } from '../../support/calls.ts'
@@ -115,10 +109,10 @@ async function haveTheirFacts({ post, database }: TestApp): Promise<number> {
       assert.ok(call)
       const { op_name, inputs, exception, output, summary } = call
       const start = startFacts({ op_name, inputs })
-      for (const name of startFactNames) assert.equal(call[name], start[name], name)
+      for (const name of factColumns('start')) assert.equal(call[name], start[name], name)
       if (summary !== null) {
         const end = endFacts({ exception, output, summary })
-        for (const name of endFactNames) assert.equal(call[name], end[name], name)
+        for (const name of factColumns('end')) assert.equal(call[name], end[name], name)
       }
       assert.equal(input_preview, requestPreview(inputs).preview)
       assert.equal(output_preview, output === null ? null : answerPreview(output))

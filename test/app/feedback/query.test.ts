@@ -7,7 +7,7 @@ import { assertCommonRefusals } from '../../support/common-refusals.ts'
 import { feedbackOf, giveFeedback } from '../../support/feedback.ts'
 
 const shown =
-  'id, project_id, svc_ref, svc_user_id, creator, created_at, feedback_type, payload, annotation_ref, runnable_ref, call_ref, trigger_ref, queue_id, payload.…'
+  'project_id, id, feedback_type, svc_ref, svc_user_id, creator, created_at, payload, annotation_ref, runnable_ref, call_ref, trigger_ref, queue_id, payload.…'
 
 test('feedback/query: refuses invalid requests, checking in a fixed order', async (t) => {
   await assertCommonRefusals(t, '/feedback/query', { project_id: project })

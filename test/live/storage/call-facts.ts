@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { endFactNames, startFactNames } from '../../../src/domain/call-facts/facts.ts'
 import { answerPreview, requestPreview } from '../../../src/domain/call-facts/preview.ts'
 import { backfillPosition } from '../../../src/storage/calls/backfill.ts'
 import { findWrongBatches } from '../../../src/storage/calls/check.ts'
+import { factColumns } from '../../../src/storage/calls/columns.ts'
 import { isDeriving } from '../../../src/storage/calls/underived.ts'
 import type { Database } from '../../../src/storage/database.ts'
 import { sql } from '../../../src/storage/sql/sql.ts'
@@ -12,7 +12,7 @@ import { readLightCalls } from '../../../src/storage/views/light-calls.ts'
 import { endPart, newProject, startedAt, startPart, storedRows, wholePart } from '../../support/call-parts.ts'
 import type { Driver } from '../../support/drivers.ts'
 
-const columns = [...startFactNames, ...endFactNames]
+const columns = [...factColumns('start'), ...factColumns('end')]
 const start = {
   op_name: 'weave:///acme/qa/op/answer:v1',
   inputs: '{"model":"small","prompt":"Once\\u0000 upon 🐟"}',

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import { endFactNames, endFacts, startFactNames, startFacts } from '../../../src/domain/call-facts/facts.ts'
+import { endFacts, startFacts } from '../../../src/domain/call-facts/facts.ts'
 import { asText } from '../../../src/domain/json/text.ts'
+import { factColumns } from '../../../src/storage/calls/columns.ts'
 import type { CallPart } from '../../../src/storage/calls/parts.ts'
 import type { CallName } from '../../../src/storage/calls/writes.ts'
 import type { Database } from '../../../src/storage/database.ts'
@@ -31,8 +32,9 @@ function applied(rows: Map<string, Row>, part: CallPart): void {
   }
   if (end) {
     const trace_id = start ? start.trace_id : (row.trace_id ?? end.trace_id)
+    const { exception = null } = end
     const output = end.output && asText(end.output)
-    Object.assign(row, end, endFacts({ ...end, output, summary: asText(end.summary) }), { trace_id })
+    Object.assign(row, end, endFacts({ exception, output, summary: asText(end.summary) }), { trace_id })
   }
 }
 
@@ -41,7 +43,7 @@ const emptyColumns = {
   ...{ started_at: null, ended_at: null, exception: null, user_id: null, run_id: null, run_step: null },
   ...{ run_step_end: null, expire_at: null, deleted_at: null, swept_at: null, start_bytes: 0, end_bytes: 0 },
   ...{ attributes: null, inputs: null, output: null, summary: null, renamed: null, moved_from: null },
-  ...Object.fromEntries([...startFactNames, ...endFactNames].map((column) => [column, null])),
+  ...Object.fromEntries([...factColumns('start'), ...factColumns('end')].map((column) => [column, null])),
 }
 
 const ids = ['a', 'b', 'c']

@@ -1,3 +1,4 @@
+import { whenAborted } from '../../../domain/aborting.ts'
 import { passOnRefusal, type Refusal, refuse } from '../../../domain/refusals.ts'
 import type { Generation, GenerationEvent, Lane, Run } from '../../backend.ts'
 import type { Pooled, PoolingRequest } from '../../pooling.ts'
@@ -96,18 +97,17 @@ export function createQuestions({ parallel, queue }: Pick<EngineOptions, 'parall
   ): Promise<Answer> {
     const id = ++ids
     const { promise, resolve, reject } = Promise.withResolvers<Answer>()
-    const leave = () => {
+    asked.set(id, { resolve, fail: reject, ...pooling })
+    engine.say(question(id))
+    const stay = whenAborted(signal, () => {
       asked.delete(id)
       if (pooling.place !== undefined) engine.say({ kind: 'leave', id })
       reject(signal.reason)
-    }
-    signal.addEventListener('abort', leave, { once: true })
-    asked.set(id, { resolve, fail: reject, ...pooling })
-    engine.say(question(id))
+    })
     try {
       return await promise
     } finally {
-      signal.removeEventListener('abort', leave)
+      stay()
     }
   }
 
@@ -148,13 +148,13 @@ export function createQuestions({ parallel, queue }: Pick<EngineOptions, 'parall
       }
       const events = createRunEvents({
         onLeft: leave,
-        onEnd: () => signal.removeEventListener('abort', leave),
+        onEnd: () => stay(),
       })
       const fail = (error: unknown) => {
         reject(error)
         events.end(error)
       }
-      signal.addEventListener('abort', leave, { once: true })
+      const stay = whenAborted(signal, leave)
       asked.set(id, { resolve, fail, place, run: { events, unfinished: generation.choices } })
       engine.say({ kind: 'generate', id, generation })
       const answer = await promise

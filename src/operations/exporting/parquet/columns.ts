@@ -1,10 +1,12 @@
 import { JsonText, writeJson } from '../../../domain/json/text.ts'
 import { parseTime } from '../../../domain/time.ts'
+import { columnOf, kindOf, nameOf, recordedColumns } from '../../../storage/calls/columns.ts'
+import { shownFeedback } from '../../../storage/feedback/feedback.ts'
 import type { ExportKind } from '../contract.ts'
 import type { ExportRecord } from '../export.ts'
 
 /** JSON is text as it was sent, so that no reader changes its digits; a time is microseconds since 1970. */
-export type ColumnType = 'text' | 'json' | 'time' | 'integer' | 'bytes'
+export type ColumnType = 'text' | 'json' | 'time' | 'number' | 'bytes'
 
 export type Columns = readonly (readonly [name: string, type: ColumnType])[]
 
@@ -19,63 +21,37 @@ export const memberOf = {
   feedback: 'feedback',
 } as const satisfies Record<ExportKind, string>
 
-const columns = {
-  files: { digest: 'text', size: 'integer', from: 'integer', bytes: 'bytes' },
-  tables: { table: 'text', count: 'integer', position: 'integer', value: 'json' },
+/** Files of earlier versions begin with these, and programs may read columns by their place. */
+const first = ['project_id', 'id', 'trace_id', 'parent_id'] as const
+
+const callColumns = Object.fromEntries(
+  [...new Set([...first, ...recordedColumns])]
+    .filter((column) => !columnOf(column).isAsked)
+    .map((column) => [nameOf(column), kindOf(column)]),
+)
+
+const columns: Record<ExportKind, Record<string, ColumnType>> = {
+  files: { digest: 'text', size: 'number', from: 'number', bytes: 'bytes' },
+  tables: { table: 'text', count: 'number', position: 'number', value: 'json' },
   objects: {
     project_id: 'text',
     object_id: 'text',
     digest: 'text',
-    version_index: 'integer',
-    is_latest: 'integer',
+    version_index: 'number',
+    is_latest: 'number',
     kind: 'text',
     base_object_class: 'text',
     leaf_object_class: 'text',
     val: 'json',
     created_at: 'time',
     svc_user_id: 'text',
-    size_bytes: 'integer',
+    size_bytes: 'number',
     tags: 'json',
     aliases: 'json',
   },
-  calls: {
-    project_id: 'text',
-    id: 'text',
-    trace_id: 'text',
-    parent_id: 'text',
-    op_name: 'text',
-    display_name: 'text',
-    thread_id: 'text',
-    turn_id: 'text',
-    started_at: 'time',
-    ended_at: 'time',
-    exception: 'text',
-    attributes: 'json',
-    inputs: 'json',
-    output: 'json',
-    summary: 'json',
-    svc_user_id: 'text',
-    svc_run_id: 'text',
-    svc_run_step: 'integer',
-    svc_run_step_end: 'integer',
-    expire_at: 'time',
-  },
-  feedback: {
-    project_id: 'text',
-    id: 'text',
-    feedback_type: 'text',
-    svc_ref: 'text',
-    svc_user_id: 'text',
-    creator: 'text',
-    created_at: 'time',
-    payload: 'json',
-    annotation_ref: 'text',
-    runnable_ref: 'text',
-    call_ref: 'text',
-    trigger_ref: 'text',
-    queue_id: 'text',
-  },
-} as const satisfies Record<ExportKind, Record<string, ColumnType>>
+  calls: callColumns,
+  feedback: Object.fromEntries(shownFeedback.map(({ name, kind }) => [name, kind])),
+}
 
 export function columnsOf(kind: ExportKind): Columns {
   return Object.entries(columns[kind])

@@ -193,7 +193,7 @@ async function* tableLines(rows: AsyncIterable<Row>): AsyncGenerator<string> {
 /** A cell as JSON. */
 function textOf(cell: Row[string], name: string, type: ColumnType): string {
   if (cell === null || cell === undefined) return 'null'
-  if (type === 'integer') return String(cell)
+  if (type === 'number') return String(cell)
   if (typeof cell !== 'string') throw new ParquetError(`column ${name}: expected text, given ${typeof cell}`)
   if (type !== 'json') return JSON.stringify(cell)
   try {

@@ -25,7 +25,7 @@ const groupRows = 20_000
 const schemaOf: Record<ColumnType, Pick<SchemaElement, 'type' | 'converted_type' | 'logical_type'>> = {
   text: { type: 'BYTE_ARRAY', converted_type: 'UTF8', logical_type: { type: 'STRING' } },
   json: { type: 'BYTE_ARRAY', converted_type: 'UTF8', logical_type: { type: 'STRING' } },
-  integer: { type: 'INT64' },
+  number: { type: 'INT64' },
   time: {
     type: 'INT64',
     converted_type: 'TIMESTAMP_MICROS',
@@ -100,5 +100,5 @@ function createFile({ columns, said }: ParquetThreadData) {
 }
 
 function asStored(cell: Cell, type: ColumnType): Cell | bigint {
-  return typeof cell === 'number' && (type === 'integer' || type === 'time') ? BigInt(cell) : cell
+  return typeof cell === 'number' && (type === 'number' || type === 'time') ? BigInt(cell) : cell
 }

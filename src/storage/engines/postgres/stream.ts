@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { whenAborted } from '../../../domain/aborting.ts'
 import { acquireWithTimeout, type Slots } from '../../../threads/slots.ts'
 import { bytesOfRow, chunkBytes } from '../chunks.ts'
 import type { Connections } from './connections.ts'
@@ -85,7 +86,7 @@ async function startReading(parts: StreamParts, signal: AbortSignal): Promise<Re
 
   function end(): Promise<void> {
     ended ??= (async () => {
-      signal.removeEventListener('abort', leave)
+      stay()
       // A late cancel request would hit whatever the connection runs next.
       await cancelling
       await rollBack(session)
@@ -112,13 +113,12 @@ async function startReading(parts: StreamParts, signal: AbortSignal): Promise<Re
     }
   }
 
-  signal.addEventListener('abort', leave, { once: true })
+  const stay = whenAborted(signal, leave)
   session.onLost(() => {
     if (running !== undefined) return
     void end()
     parts.givenUp(session.lost ?? new Error('the connection has ended'))
   })
-  if (signal.aborted) leave()
 
   return {
     async ask(statement) {

@@ -1,5 +1,6 @@
 import { dirname } from 'node:path'
 import { abandon } from '../../../domain/abandoning.ts'
+import { whenAborted } from '../../../domain/aborting.ts'
 import { refuse } from '../../../domain/refusals.ts'
 import { acquireWithTimeout, createSlots } from '../../../threads/slots.ts'
 import type { Sql } from '../../sql/sql.ts'
@@ -39,14 +40,13 @@ export function createReaderPool(file: string, { limitMs, waitMs }: ReaderPoolOp
     const slot = await acquireWithTimeout(slots, tenant, waitMs, signal)
     const reader = readers[slot] as PoolReader
     reader.acquire()
-    const stop = () => reader.stop()
-    signal.addEventListener('abort', stop, { once: true })
+    const stay = whenAborted(signal, () => reader.stop())
     let open = true
     let idle: NodeJS.Timeout | undefined
     let released: Promise<void> | undefined
     const release = () => {
       released ??= (async () => {
-        signal.removeEventListener('abort', stop)
+        stay()
         try {
           if (open && reader.running) await reader.ask({ kind: 'close' })
         } finally {
