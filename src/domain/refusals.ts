@@ -48,7 +48,7 @@ export const refusals = {
   session_ended: {
     status: 401,
     message: 'This session of the page has ended: sign in again.',
-    help: '12 hours after its last use, when its user signs out, or with its key. The cookie alone is no session.',
+    help: 'A session ends 12 hours after its last use, when its user signs out, or with its key. The cookie alone is no session.',
   },
   page_cross_site: {
     status: 403,
@@ -151,7 +151,7 @@ export const refusals = {
   invalid_payload: {
     status: 400,
     message: '{field}: {given}; feedback of type {type} accepts {accepted}.',
-    help: 'docs/feedback.md has the payloads of each kind.',
+    help: 'See docs/feedback.md: it has the payloads of each kind.',
   },
   payload_too_large: {
     status: 400,
@@ -227,7 +227,7 @@ export const refusals = {
   annotation_state_conflict: {
     status: 409,
     message: '{field}: {given} cannot follow your state {state}; accepted after it: {accepted}.',
-    help: 'docs/queues.md has the table.',
+    help: 'See the table in docs/queues.md.',
   },
   evaluation_run_not_found: {
     status: 404,
@@ -262,7 +262,7 @@ export const refusals = {
   schema_invalid: {
     status: 400,
     message: '{field}: the keyword {keyword} at {path} is wrong: {why}.',
-    help: 'docs/structured-output.md lists the keywords of drafts 3 to 2020-12.',
+    help: 'See docs/structured-output.md: it lists the keywords of drafts 3 to 2020-12.',
   },
   constraint_invalid: {
     status: 400,
@@ -594,7 +594,7 @@ export const refusals = {
   upstream_lacks: {
     status: 400,
     message: '{field}: the server behind this model does not accept {given}; accepted: {accepted}.',
-    help: 'docs/gateway.md lists what each kind of server accepts; no field is dropped silently.',
+    help: 'See docs/gateway.md: it lists what each kind of server accepts; no field is dropped silently.',
   },
   upstream_refused: {
     status: 400,

@@ -3,7 +3,7 @@ import { type ColumnType, kindOf as kindOfType, type ValueOf } from '../sql/colu
 
 export type Half = 'start' | 'end'
 
-export interface CallColumn {
+interface CallColumn {
   type: ColumnType
   /** The half of a call that it is written with. */
   half?: Half
@@ -31,7 +31,7 @@ type Facts = Record<keyof StartFacts, CallColumn & { half: 'start'; isFact: true
  * The columns of calls, in the order of the record. What is written, read, accepted, exported and documented of a call
  * is derived from here.
  */
-export const callColumns = {
+const callColumns = {
   id: { type: 'text', about: 'A UUID, or 16 hexadecimal digits of an OpenTelemetry span.' },
   project_id: { type: 'text', about: 'The project, as <entity>/<project>.' },
   op_name: { type: 'text', half: 'start', about: 'What was called: a name, or an op reference.' },
@@ -131,7 +131,7 @@ export type FactColumns<P extends Half> = { [N in Fact<P>]: Value<N> }
 type GivenName<N extends Name> = N extends Having<{ isWandb: true }> ? `svc_${N}` : N
 
 /** What may be missing in a part, under the names that clients use. */
-export type GivenColumns<P extends Half> = { [N in Optional<P> as GivenName<N>]?: Value<N> | undefined }
+type GivenColumns<P extends Half> = { [N in Optional<P> as GivenName<N>]?: Value<N> | undefined }
 
 const table: Readonly<Record<Name, CallColumn>> = callColumns
 const all = Object.keys(callColumns) as Name[]

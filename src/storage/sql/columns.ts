@@ -2,9 +2,7 @@ type Kind = 'text' | 'number' | 'time' | 'json'
 
 /** A question mark means that the column may be NULL. Times are microseconds, and JSON is text. */
 export type ColumnType = Kind | `${Kind}?`
-export type KindOf<Type extends ColumnType> = Type extends `${infer K extends Kind}?`
-  ? K
-  : Extract<Type, Kind>
+type KindOf<Type extends ColumnType> = Type extends `${infer K extends Kind}?` ? K : Extract<Type, Kind>
 export type ValueOf<Type extends ColumnType> =
   | (KindOf<Type> extends 'text' | 'json' ? string : number)
   | (Type extends `${string}?` ? null : never)

@@ -89,7 +89,7 @@ function count(counts: number[], at: number): void {
 }
 
 /** The rows that have a mean in two evaluations, in their order. */
-export interface RowPairs {
+interface RowPairs {
   means: Float64Array
   bases: Float64Array
   /** The first minus the second. Rounding from summing in a different order does not count as a difference. */
