@@ -202,7 +202,7 @@ export function merging(open: Driver['open']): void {
       'also before a complete call': [[rename('c'), whole('a')], 'c'],
       'also before its end': [[rename('c'), end('b'), start('a')], 'c'],
       'the last rename wins': [[start('a'), rename('c'), rename('d')], 'd'],
-      'the empty name removes it': [[start('a'), rename('')], ''],
+      'the empty name removes it': [[start('a'), rename('')], null],
       'a rename between its start and its end stays': [[start('a'), rename('c'), end('a')], 'c'],
       'also when both parts are sent again as one': [[start('a'), rename('c'), end('a'), whole('a')], 'c'],
     } as const
