@@ -1,2 +1,2 @@
-/** The tests of clients-that-leave.test.ts in full: see test/support/length.ts. */
+/** The tests of clients-that-leave.test.ts in full: see test/support/campaign-share.ts. */
 import './clients-that-leave.test.ts'

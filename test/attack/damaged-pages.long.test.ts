@@ -1,2 +1,2 @@
-/** The tests of damaged-pages.test.ts in full: see test/support/length.ts. */
+/** The tests of damaged-pages.test.ts in full: see test/support/campaign-share.ts. */
 import './damaged-pages.test.ts'

@@ -1,2 +1,2 @@
-/** The tests of tenants-and-names.test.ts in full: see test/support/length.ts. */
+/** The tests of tenants-and-names.test.ts in full: see test/support/campaign-share.ts. */
 import './tenants-and-names.test.ts'

@@ -1,2 +1,2 @@
-/** The tests of crash.test.ts in full: see test/support/length.ts. */
+/** The tests of crash.test.ts in full: see test/support/campaign-share.ts. */
 import './crash.test.ts'

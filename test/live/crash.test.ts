@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
 import { endOf, startOf } from '../support/calls.ts'
-import { sized } from '../support/length.ts'
+import { sized } from '../support/campaign-share.ts'
 import { newFolder, type RunningServer, startServer } from '../support/server.ts'
 
 const kills = sized(2, 20)

@@ -1,2 +1,2 @@
-/** The tests of evaluation-columns.test.ts in full: see test/support/length.ts. */
+/** The tests of evaluation-columns.test.ts in full: see test/support/campaign-share.ts. */
 import './evaluation-columns.test.ts'

@@ -11,8 +11,8 @@ import { readRowSets } from '../../src/storage/evaluations/row-sets.ts'
 import { sql } from '../../src/storage/sql/sql.ts'
 import { openApp, type TestApp } from '../support/app.ts'
 import { newProject, startedAt, wholePart } from '../support/call-parts.ts'
+import { sized } from '../support/campaign-share.ts'
 import { allDrivers } from '../support/drivers.ts'
-import { sized } from '../support/length.ts'
 import { until } from '../support/wait.ts'
 
 const evaluations = ['e1', 'e2', 'e3']

@@ -1,2 +1,2 @@
-/** The tests of evaluations.test.ts in full: see test/support/length.ts. */
+/** The tests of evaluations.test.ts in full: see test/support/campaign-share.ts. */
 import './evaluations.test.ts'

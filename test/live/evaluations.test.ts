@@ -16,9 +16,9 @@ import { sql } from '../../src/storage/sql/sql.ts'
 import { keys, openApp } from '../support/app.ts'
 import { endPart, newProject, startedAt, startPart, wholePart } from '../support/call-parts.ts'
 import { completeOf } from '../support/calls.ts'
+import { sized } from '../support/campaign-share.ts'
 import { allDrivers } from '../support/drivers.ts'
 import { type FinalCall, type ResultsRequest, resultsOf } from '../support/evaluation-results.ts'
-import { sized } from '../support/length.ts'
 
 const caller: Caller = { name: 'alice', role: 'member', entities: new Set(['acme']) }
 const evaluations = ['e1', 'e2']

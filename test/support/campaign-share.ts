@@ -1,8 +1,10 @@
 /**
- * How much of a random campaign or of a corpus runs: a share that is always the same in `npm test`, and the whole where a
- * file `*.long.test.ts` imports the tests (`npm run test:long`).
+ * Whether this process runs a file of `npm run test:long`. Such a file is long as a whole, or it imports files of
+ * `npm test`, of whose random campaigns and corpora a share runs there, always the same, and here the whole.
  */
 export const isWhole = process.argv[1]?.endsWith('.long.test.ts') ?? false
+
+export const sized = (share: number, whole: number): number => (isWhole ? whole : share)
 
 /** How often fast-check tries. The whole is as random as it was; the share has a seed. */
 export function tried(

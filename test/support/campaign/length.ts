@@ -1,14 +1,14 @@
-import { isLong } from '../length.ts'
+import { isWhole } from '../campaign-share.ts'
 
 /**
  * The length and the seed of the campaign: one case of each kind in `npm test`, more in the long files, and most of them
  * in `npm run test:attack`. Settings in the environment apply to all.
  */
-const isAttack = isLong && process.env.npm_lifecycle_event === 'test:attack'
+const isAttack = isWhole && process.env.npm_lifecycle_event === 'test:attack'
 
 function setting(name: string, short: number, long: number, attack: number): number {
   const given = process.env[name]
-  if (given === undefined || given === '') return isAttack ? attack : isLong ? long : short
+  if (given === undefined || given === '') return isAttack ? attack : isWhole ? long : short
   if (!/^\d+$/.test(given)) throw new Error(`${name} is ${JSON.stringify(given)}; accepted: a whole number`)
   return Number(given)
 }
