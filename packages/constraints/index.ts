@@ -1,6 +1,7 @@
 /**
  * JSON Schema, regular expressions, grammars and lists of texts as token masks for the vocabulary of a language model.
- * README.md tells how to use it.
+ * Everyday use needs `compile`, `faultOf` and `createConstraints`: see README.md. The rest is for samplers that exclude
+ * texts (mask/), and for formats that embed schemas (automaton/, grammar/, regex/, schema/).
  */
 
 export {
@@ -15,8 +16,6 @@ export {
   trimmed,
 } from './automaton/automaton.ts'
 export { automatonOf } from './automaton/determinise.ts'
-// Everyday use: a source becomes a grammar, and a grammar the tokens that may come next.
-// Grammars of formats that embed schemas: expressions, automata, and the pieces of a schema's grammar.
 export {
   type ConstraintOptions,
   type ConstraintSource,
@@ -70,7 +69,6 @@ export {
 } from './grammar/unique-item-matcher.ts'
 export { checkWidth } from './grammar/width.ts'
 export { rememberByGroup } from './group-cache.ts'
-// Sets of tokens: what a text must not contain.
 export type { AvoidedTexts } from './mask/avoided-texts.ts'
 export { createAvoidingTokens } from './mask/avoiding-tokens.ts'
 export type { ContinuedText } from './mask/continued.ts'
@@ -91,7 +89,6 @@ export { mostInAnyOrder } from './schema/any-order.ts'
 export { arrayDemands } from './schema/arrays.ts'
 export { valuesOf } from './schema/cases.ts'
 export type { Emission } from './schema/emission.ts'
-// What is accepted of JSON Schema.
 export { formats, numberFormats } from './schema/formats/formats.ts'
 export { inJsonString } from './schema/json-characters.ts'
 export { isRecord, keywords } from './schema/keywords.ts'

@@ -10,13 +10,14 @@ import {
   type Grammar,
   grammarOf,
   packGrammar,
+  rememberByGroup,
   SchemaError,
   schemaSettings,
   sizeOfGrammar,
   WhitespaceError,
 } from '../../../packages/constraints/index.ts'
 import { passOnRefusal, type RefusalCode, type RefusalValues, refuse } from '../../domain/refusals.ts'
-import { createTenantCache } from '../../threads/tenant-cache.ts'
+import { answeredTenant, createTenantCache } from '../../threads/tenant-cache.ts'
 import type { AnswerFormat } from '../answer-format.ts'
 import { alternativeSpellings } from '../tools/alternative-spellings.ts'
 import { type CallFormat, hermes } from '../tools/call-format.ts'
@@ -43,6 +44,7 @@ type Outcome = Compiled | { code: RefusalCode; values: RefusalValues }
 
 /** An LRU cache of constraints that were compiled or refused, by their source, for each tenant. */
 export function createConstraintCompiler(): ConstraintCompiler {
+  rememberByGroup(answeredTenant)
   const toolArguments = createToolArguments()
   const cache = createTenantCache<Outcome>({
     max: maxKept,

@@ -1,7 +1,6 @@
-import { rememberByGroup } from '../../../packages/constraints/index.ts'
 import { Refusal, type RefusalCode, type RefusalValues } from '../../domain/refusals.ts'
 import { answerParent } from '../../threads/process.ts'
-import { answeredTenant, answerTenant } from '../../threads/tenant-cache.ts'
+import { answerTenant } from '../../threads/tenant-cache.ts'
 import type { AskedBy } from '../../threads/worker-pool.ts'
 import { createConstraintCompiler } from './compile.ts'
 import type { Compiled, CompileQuestion } from './constraint.ts'
@@ -10,7 +9,6 @@ export type CompileAnswer = Compiled | { code: RefusalCode; values: RefusalValue
 
 /** The process that compiles constraints. */
 
-rememberByGroup(answeredTenant)
 const compiler = createConstraintCompiler()
 
 answerParent(({ constraint, options, field, tenant }: AskedBy<CompileQuestion>): CompileAnswer => {
